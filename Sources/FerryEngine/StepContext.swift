@@ -16,6 +16,7 @@ final class StepContext {
     let options: EngineOptions
     let progress: ProgressTable
     private let pageSize: Int64
+    private var statements: [String: Statement] = [:]
     /// Opens the source alone, under the same name, for a thread that reads while this one writes.
     let openSource: () throws -> Connection
 
@@ -32,13 +33,6 @@ final class StepContext {
         self.options = options
         progress = try ProgressTable(on: connection)
         pageSize = try connection.integer("PRAGMA main.page_size") ?? 4096
-    }
-
-    /// The names of the lookups that a step needs, each once.
-    static func lookups(of step: StepPlan) -> [String] {
-        let names = step.resolved.entityMappings.filter { !$0.unique.isEmpty }
-            .map { ScratchDatabase.lookup(of: $0.destination, by: $0.unique) }
-        return Set(names).sorted()
     }
 
     func mapping(named name: String) throws(FerryError) -> ResolvedEntityMapping {
@@ -77,6 +71,57 @@ final class StepContext {
 
     /// The pages that this connection has written so far, in bytes; no statement is needed to know that.
     var writtenBytes: Int64 { connection.pagesWritten * pageSize }
+
+    // MARK: Kept statements
+
+    /// More than policies of ordinary size have.
+    private static let statementLimit = 256
+
+    /// A kept statement, for work that is over before anything else is done.
+    func cached(_ sql: String) throws(DatabaseError) -> Statement {
+        if let known = statements[sql] { return known }
+        if statements.count >= Self.statementLimit { statements.removeAll() }
+        let statement = try connection.prepare(sql)
+        statements[sql] = statement
+        return statement
+    }
+
+    func run(_ sql: String, _ values: [Value]) throws(DatabaseError) {
+        let statement = try cached(sql)
+        try statement.bind(values)
+        try statement.run()
+    }
+
+    /// The first column of the first row; NULL where there is none.
+    func single(_ sql: String, _ values: [Value]) throws(DatabaseError) -> Value {
+        let statement = try cached(sql)
+        try statement.bind(values)
+        defer { statement.reset() }
+        return try statement.step() ? statement.value(0) : .null
+    }
+
+    /// Whether a key is that of a source object of a mapping.
+    func isSource(_ key: Int64, of mapping: ResolvedEntityMapping) throws -> Bool {
+        try single(
+            "SELECT Z_PK FROM source.\(sourceTable(of: mapping)) WHERE Z_PK = ?1 AND Z_ENT = ?2",
+            [.integer(key), .integer(sourceNumber(of: mapping))]) != .null
+    }
+
+    /// What a kept statement gives in its first row for a key; nil where it has none.
+    func first<Result>(_ sql: String, for key: Int64, _ read: (Statement) throws -> Result) throws -> Result? {
+        let statement = try cached(sql)
+        try statement.bind(key, at: 1)
+        defer { statement.reset() }
+        return try statement.step() ? try read(statement) : nil
+    }
+
+    /// Hands out the rows that a kept statement gives for a key.
+    func forEachRow(_ sql: String, for key: Int64, _ body: (Statement) throws -> Void) throws {
+        let statement = try cached(sql)
+        try statement.bind(key, at: 1)
+        defer { statement.reset() }
+        while try statement.step() { try body(statement) }
+    }
 
     // MARK: Units
 
@@ -160,6 +205,15 @@ package struct EngineOptions: Sendable {
     /// and a sixteenth of the memory at most, which leaves room for what runs beside it. Rows of ordinary size never
     /// come near the smallest limit.
     package var valueBytes: Int { valueLimit ?? max(1 << 16, min(chunkBytes / 2, memoryLimit / 16)) }
+
+    /// Makes the functions that statements call known to a connection, for a source at a path.
+    func registerFunctions(forStore path: String, on connection: Connection) throws(DatabaseError) {
+        try FunctionRegistry.register(on: connection)
+        try ExternalContents(
+            folder: externalFolder ?? ExternalData.folder(forStore: path), dropsMissing: damaged == .drop,
+            limit: wholeValueBytes
+        ).register(on: connection)
+    }
 
     /// The largest value that may be whole in memory: it is there twice, as itself and in the row that it becomes.
     package var wholeValueBytes: Int { max(valueBytes, memoryLimit / 2) }

@@ -36,8 +36,8 @@ package struct StepRun {
 
     /// Rows, links and indexes, each in units that are recorded as done.
     ///
-    /// - Returns: The counts of all calls together, and the times of this one.
-    /// - Throws: ``FerryError``; the run stays resumable.
+    /// The report has the counts of all calls together, and the times of this one. Where it throws, the run stays
+    /// resumable.
     package func run() throws -> StepReport { try WorkThread.withStack { try runHere() } }
 
     private func runHere() throws -> StepReport {
@@ -49,39 +49,19 @@ package struct StepRun {
             var report = StepReport()
             report.resumed = resumed
             defer { withExtendedLifetime(destination) {} }
-            let appObjects = try AppObjectsPhase(context: context)
-            let policies = try PolicyRun(context, policies: policies)
-            begin(.rows)
-            try RowsPhase(context: context, policies: policies).run(report: &report)
-            try RunDatabase.shareCaches(for: .sorting, context)
-            begin(.relationships)
-            // What the rows took counts beside the caches and sorters of links and indexes.
-            releaseUnusedMemory()
-            try RelationshipsPhase(context: context, policies: policies).run(report: &report)
-            begin(.indexes)
-            releaseUnusedMemory()
-            try IndexesPhase(context: context).run()
-            try appObjects.run(report: &report)
-            let derived = DerivedAttributesPhase(context: context)
-            try derived.fill()
-            try derived.makeTriggers()
-            try appObjects.makeTriggers()
+            var operations = try StepOperations(context, policies: policies)
+            try operations.run(report: &report)
             try count(context, into: &report)
             return report
         } catch let error as DatabaseError {
-            if error.isTooBig, let context = opened, let refusal = try tooLarge(in: context, cause: error) {
-                throw refusal
+            if error.isTooBig, let context = opened {
+                let search = LargeValueSearch(layout: context.source, connection: context.connection, schema: "source")
+                if let refusal = try search.refusal(above: options.wholeValueBytes, options, cause: error) {
+                    throw refusal
+                }
             }
             throw FerryError(database: error, whileDoing: "migrating to version \(step.resolved.destination.name)")
         }
-    }
-
-    /// The first object of the source that cannot be whole in memory, where something wanted that.
-    private func tooLarge(in context: StepContext, cause: DatabaseError) throws -> FerryError? {
-        let search = LargeValueSearch(layout: context.source, connection: context.connection, schema: "source")
-        guard let row = try search.first(above: options.wholeValueBytes) else { return nil }
-        return FerryError(
-            valueOf: row.entity, key: row.key, entityMapping: nil, memoryLimit: options.memoryLimit, cause: cause)
     }
 
     /// Takes the progress table out of a verified destination; the folder's other files are no longer needed.
@@ -92,8 +72,6 @@ package struct StepRun {
             throw FerryError(database: error, whileDoing: "finishing the new store")
         }
     }
-
-    private func begin(_ phase: Phase) { options.progress?(ProgressUpdate(phase: phase)) }
 
     private func count(_ context: StepContext, into report: inout StepReport) throws {
         for mapping in step.resolved.entityMappings {

@@ -39,15 +39,9 @@ package struct StepStatements: Sendable {
         try metadata.write(to: empty)
     }
 
-    /// Takes a step on a store without rows.
+    /// Takes a step on a store without rows; in place it changes that one.
     ///
-    /// - Parameters:
-    ///   - step: The step.
-    ///   - store: The path of the store without rows; a step in place changes it.
-    ///   - folder: Where a step that is copied makes its files.
-    ///   - dropping: Names of objects of the app's that are left out.
-    /// - Returns: The statements, and the path of the store that the next step starts from.
-    /// - Throws: ``FerryError``.
+    /// Gives the path of the store that the next step starts from, too.
     package static func of(
         _ step: StepPlan, from store: String, in folder: String, dropping: Set<String>
     ) throws -> (StepStatements, store: String) {

@@ -3,7 +3,9 @@ import Testing
 
 @Suite("Sizes of chunks")
 struct ChunkSizerTests {
-    private static let target = ChunkSizer.Target(bytes: 4_000_000, nanoseconds: 500_000_000)
+    private static func sizer(_ chunkSize: EngineOptions.ChunkSize, rowBytes: Int = 0) -> ChunkSizer {
+        ChunkSizer(chunkSize, bytes: 4_000_000, nanoseconds: 500_000_000, rowBytes: rowBytes)
+    }
 
     /// Feeds chunks of the size that is asked for, each row with the same cost.
     private func settle(
@@ -11,36 +13,34 @@ struct ChunkSizerTests {
     ) {
         for _ in 0..<chunks {
             let rows = Int64(sizer.rows)
-            sizer.chunkTook(
-                .init(
-                    rows: rows, bytes: rows * bytes, nanoseconds: UInt64(rows) * nanoseconds))
+            sizer.chunkTook(rows: rows, bytes: rows * bytes, nanoseconds: UInt64(rows) * nanoseconds)
         }
     }
 
     @Test("A size that was asked for is exact, whatever the chunks cost")
     func fixed() {
-        var sizer = ChunkSizer(.rows(123), target: Self.target)
+        var sizer = Self.sizer(.rows(123))
         settle(&sizer, bytes: 1 << 30, nanoseconds: 1_000_000_000)
         #expect(sizer.rows == 123)
     }
 
     @Test("Each limit is kept", arguments: [(1_000, 0), (0, 125_000)])
     func limits(bytes: Int, nanoseconds: Int) {
-        var sizer = ChunkSizer(.automatic, target: Self.target)
+        var sizer = Self.sizer(.automatic)
         settle(&sizer, bytes: Int64(bytes), nanoseconds: UInt64(nanoseconds))
         #expect(sizer.rows == 4_000)
     }
 
     @Test("The dearest limit decides")
     func together() {
-        var sizer = ChunkSizer(.automatic, target: Self.target)
+        var sizer = Self.sizer(.automatic)
         settle(&sizer, bytes: 100, nanoseconds: 500_000)
         #expect(sizer.rows == 1_000)
     }
 
     @Test("It grows by half at most, and to 100,000 rows")
     func growth() {
-        var sizer = ChunkSizer(.automatic, target: Self.target)
+        var sizer = Self.sizer(.automatic)
         #expect(sizer.rows == 10_000)
         settle(&sizer, chunks: 1, bytes: 1)
         #expect(sizer.rows == 15_000)
@@ -50,7 +50,7 @@ struct ChunkSizerTests {
 
     @Test("It shrinks at once, to 10 rows at least")
     func shrinking() {
-        var sizer = ChunkSizer(.automatic, target: Self.target)
+        var sizer = Self.sizer(.automatic)
         settle(&sizer, chunks: 1, bytes: 40_000)
         #expect(sizer.rows == 100)
         settle(&sizer, chunks: 1, bytes: 1 << 40)
@@ -59,7 +59,7 @@ struct ChunkSizerTests {
 
     @Test("One dear chunk in ten does not hold it back, two do")
     func percentile() {
-        var sizer = ChunkSizer(.automatic, target: Self.target)
+        var sizer = Self.sizer(.automatic)
         settle(&sizer, chunks: 20, bytes: 100)
         #expect(sizer.rows == 40_000)
         settle(&sizer, chunks: 1, bytes: 4_000)
@@ -72,15 +72,15 @@ struct ChunkSizerTests {
 
     @Test("Rows that are known to be wide begin with few")
     func wideRows() {
-        #expect(ChunkSizer(.automatic, target: Self.target, rowBytes: 40_000).rows == 100)
-        #expect(ChunkSizer(.automatic, target: Self.target, rowBytes: 40_000_000).rows == 10)
-        #expect(ChunkSizer(.automatic, target: Self.target, rowBytes: 10).rows == 10_000)
+        #expect(Self.sizer(.automatic, rowBytes: 40_000).rows == 100)
+        #expect(Self.sizer(.automatic, rowBytes: 40_000_000).rows == 10)
+        #expect(Self.sizer(.automatic, rowBytes: 10).rows == 10_000)
     }
 
     @Test("A chunk of no rows says nothing")
     func empty() {
-        var sizer = ChunkSizer(.automatic, target: Self.target)
-        sizer.chunkTook(.init(rows: 0, bytes: 1 << 40, nanoseconds: 1 << 40))
+        var sizer = Self.sizer(.automatic)
+        sizer.chunkTook(rows: 0, bytes: 1 << 40, nanoseconds: 1 << 40)
         #expect(sizer.rows == 10_000)
     }
 }

@@ -159,7 +159,7 @@ private final class Rig {
     /// The highest key in the table.
     var last: Int64 = 0
     private var start: Int64 = 0
-    private let source: ObjectLookup.Source
+    private let columns: [(name: String, affinity: ColumnAffinity)]
     private let bits: Int
     private var opened = 0
 
@@ -172,19 +172,17 @@ private final class Rig {
             "CREATE TABLE main.T (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, \(columns.joined(separator: ", ")))")
         try connection.execute("CREATE TEMP TABLE one (n INTEGER PRIMARY KEY, v \(types[0]))")
         try ScratchDatabase.createLookups(["T"], on: connection)
-        source = .init(
-            name: "T", table: "main.T", number: 1,
-            columns: types.enumerated().map { ("v\($0)", .init(declaredType: $1)) })
-        lookup = try Self.open(source, 0, bits: bits, on: connection)
+        self.columns = types.enumerated().map { ("v\($0)", .init(declaredType: $1)) }
+        lookup = try Self.open(self.columns, 0, bits: bits, on: connection)
     }
 
     private static func open(
-        _ source: ObjectLookup.Source, _ id: Int, bits: Int, on connection: Connection
+        _ columns: [(name: String, affinity: ColumnAffinity)], _ id: Int, bits: Int, on connection: Connection
     ) throws -> ObjectLookup {
         let lookup = try ObjectLookup(
-            source, key: ScratchDatabase.key(ofLookup: "T", on: connection), id: id, known: ObjectHashTable(bits: bits),
-            on: connection)
-        try connection.register("find", arguments: source.columns.count, deterministic: false) {
+            "T", of: "main.T", number: 1, columns: columns, key: ScratchDatabase.key(ofLookup: "T", on: connection),
+            id: id, known: ObjectHashTable(bits: bits), on: connection)
+        try connection.register("find", arguments: columns.count, deterministic: false) {
             [unowned lookup] arguments, result in
             if let key = try lookup.find(arguments, from: 0) { result.set(key) }
         }
@@ -193,7 +191,7 @@ private final class Rig {
 
     func openAnew() throws {
         opened += 1
-        lookup = try Self.open(source, opened, bits: bits, on: connection)
+        lookup = try Self.open(columns, opened, bits: bits, on: connection)
     }
 
     func find(_ values: [Value]) throws -> Int64? { try connection.integer("SELECT find(?1, ?2)", values) }

@@ -21,12 +21,12 @@ struct RunDatabase {
     private static let plainRowsCaches: KeyValuePairs = ["main": 8, "scratch": 1, "source": 9, "temp": 1]
 
     /// Small sorters, which are as large as the main cache, are quicker than large ones.
-    private static let sortingCaches: KeyValuePairs = ["main": 3, "scratch": 3, "source": 3, "temp": 2]
+    static let sortingCaches: KeyValuePairs = ["main": 3, "scratch": 3, "source": 3, "temp": 2]
 
     /// An index is made of the new store alone.
     ///
     /// More runs than a sorter merges at once are written twice.
-    private static let indexCaches: KeyValuePairs = ["main": 10, "scratch": 1, "source": 1, "temp": 1]
+    static let indexCaches: KeyValuePairs = ["main": 10, "scratch": 1, "source": 1, "temp": 1]
 
     /// Of the reading thread's own connection: rows are read once, in the order of their keys.
     private static let readerCache = 200
@@ -38,26 +38,15 @@ struct RunDatabase {
         return (context.carriesPlainRows ? caches / 27 * 9 : caches / 15 * 2) / 4 * 3
     }
 
-    /// What the caches serve.
-    enum Caches { case rows, sorting, indexes }
-
     /// Shares the caches out for what comes next.
-    static func shareCaches(for use: Caches, _ context: StepContext) throws(DatabaseError) {
-        let shares =
-            switch use {
-            case .rows: context.carriesPlainRows ? plainRowsCaches : rowsCaches
-            case .sorting: sortingCaches
-            case .indexes: indexCaches
-            }
+    static func shareCaches(_ shares: KeyValuePairs<String, Int>, _ context: StepContext) throws(DatabaseError) {
         try context.connection.shareCaches(context.options.memory.workingCaches, among: shares)
     }
 
-    /// Opens a run or begins it.
-    ///
-    /// - Returns: The context, and whether an earlier call has done a part of the work.
-    /// - Throws: ``FerryError`` or ``DatabaseError``.
+    /// Opens a run or begins it, and tells whether an earlier call has done a part of the work.
     func open() throws -> (StepContext, resumed: Bool) {
-        let connection = try connect()
+        let connection = try connect(run.destinationPath)
+        try connection.syncFully()
         connection.abandonStatements(on: run.options.stop)
         try connection.attach(path: run.scratchPath, as: "scratch")
         try attachSource(to: connection)
@@ -78,13 +67,14 @@ struct RunDatabase {
         let context = try StepContext(
             step: run.step, connection: connection, source: source, destination: destination,
             program: program, options: run.options, openSource: openSource)
-        try Self.shareCaches(for: .rows, context)
+        try Self.shareCaches(context.carriesPlainRows ? Self.plainRowsCaches : Self.rowsCaches, context)
         return (context, try known && context.progress.lastUnit() > 0)
     }
 
     /// Takes the progress table out and leaves no journal beside the destination.
     func finish() throws {
-        let connection = try connect()
+        let connection = try connect(run.destinationPath)
+        try connection.syncFully()
         // This connection's journal is deleted at the commit; only EXTRA syncs the folder then, so that a power cut does
         // not bring the journal back, and with it the table, into a step that is recorded as finished.
         try connection.execute("PRAGMA main.synchronous = EXTRA")
@@ -103,20 +93,14 @@ struct RunDatabase {
     private func prepareForRows(_ connection: Connection) throws {
         // What is read and written from here on are rows: none may take all memory.
         connection.limit(.length, run.options.wholeValueBytes)
-        try FunctionRegistry.register(on: connection)
-        try ExternalContents(
-            folder: run.options.externalFolder ?? ExternalData.folder(forStore: run.sourcePath),
-            dropsMissing: run.options.damaged == .drop, limit: run.options.wholeValueBytes
-        ).register(on: connection)
+        try run.options.registerFunctions(forStore: run.sourcePath, on: connection)
     }
 
     /// A connection that knows the source and nothing else, for another thread.
     ///
     /// The source is not written during the run, so both connections see the same rows.
     private func openSource() throws -> Connection {
-        let connection = try Connection(
-            path: ":memory:", mode: .create, vfs: run.options.vfs, trace: run.options.trace)
-        connection.onStatement = run.options.onStatement
+        let connection = try connect(":memory:")
         try attachSource(to: connection)
         try connection.execute(
             "PRAGMA query_only = 1; PRAGMA temp_store = FILE; PRAGMA source.cache_size = -\(Self.readerCache)")
@@ -124,11 +108,9 @@ struct RunDatabase {
         return connection
     }
 
-    private func connect() throws -> Connection {
-        let connection = try Connection(
-            path: run.destinationPath, mode: .create, vfs: run.options.vfs, trace: run.options.trace)
+    private func connect(_ path: String) throws -> Connection {
+        let connection = try Connection(path: path, mode: .create, vfs: run.options.vfs, trace: run.options.trace)
         connection.onStatement = run.options.onStatement
-        try connection.syncFully()
         return connection
     }
 
@@ -184,7 +166,9 @@ struct RunDatabase {
                 for table in gathered { try ScratchDatabase.indexLinks(of: table, on: connection) }
                 try ScratchDatabase.createPolicyTables(on: connection)
             }
-            try ScratchDatabase.createLookups(StepContext.lookups(of: run.step), on: connection)
+            let lookups = resolved.entityMappings.filter { !$0.unique.isEmpty }
+                .map { ScratchDatabase.lookup(of: $0.destination, by: $0.unique) }
+            try ScratchDatabase.createLookups(Set(lookups).sorted(), on: connection)
         }
     }
 
@@ -226,5 +210,138 @@ package enum AtomicCommit {
                     remedy: "Use a file system that supports file locking.")
             }
         }
+    }
+}
+
+/// The record of finished units, in the destination itself, so that it is committed together with the rows.
+///
+/// A unit's `mark` is a watermark that only the unit itself can interpret: for a walk over keys, the last key that
+/// is done. The row named `""` counts all units and remembers which of them last wrote to the scratch database.
+struct ProgressTable {
+    private let connection: Connection
+    private let name: String
+    private let record: Statement
+    private let advance: Statement
+
+    struct Entry {
+        var mark: Int64 = 0
+        var isDone = false
+        var chunks: Int64 = 0
+        var read: Int64 = 0
+        var written: Int64 = 0
+        var dropped: Int64 = 0
+        var merged: Int64 = 0
+        /// Inserted by a policy beyond one for each object that was read.
+        var created: Int64 = 0
+    }
+
+    /// A name that nothing in the source has, which goes along with it.
+    ///
+    /// The source stays as it is during a run, so every call finds the same one.
+    private static func name(on connection: Connection) throws(DatabaseError) -> String {
+        var (name, number) = ("ferry_progress", 0)
+        while try connection.integer("SELECT 1 FROM source.sqlite_master WHERE name = ? COLLATE NOCASE", [.text(name)])
+            != nil
+        {
+            number += 1
+            name = "ferry_progress_\(number)"
+        }
+        return name
+    }
+
+    /// Makes the table; the source is attached, here and below.
+    static func create(on connection: Connection) throws(DatabaseError) {
+        let name = try name(on: connection)
+        try connection.execute(
+            """
+            CREATE TABLE main.\(name) (
+                unit TEXT PRIMARY KEY, mark INTEGER, done INTEGER, chunks INTEGER, read INTEGER, written INTEGER,
+                dropped INTEGER, merged INTEGER, created INTEGER
+            ) WITHOUT ROWID
+            """)
+        try connection.execute("INSERT INTO main.\(name) VALUES ('', 0, 0, 0, 0, 0, 0, 0, 0)")
+    }
+
+    static func exists(on connection: Connection) throws(DatabaseError) -> Bool {
+        let name = try name(on: connection)
+        return try connection.integer(
+            "SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = ?", [.text(name)]) != nil
+    }
+
+    static func drop(on connection: Connection) throws(DatabaseError) {
+        try connection.execute("DROP TABLE IF EXISTS main.\(name(on: connection))")
+    }
+
+    init(on connection: Connection) throws(DatabaseError) {
+        self.connection = connection
+        let name = try Self.name(on: connection)
+        self.name = name
+        record = try connection.prepare("REPLACE INTO main.\(name) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        // `mark` counts the units, `read` is the number of the last unit that wrote to scratch.
+        advance = try connection.prepare(
+            "UPDATE main.\(name) SET mark = mark + 1, read = CASE WHEN ? THEN mark + 1 ELSE read END WHERE unit = ''"
+        )
+    }
+
+    func entry(_ unit: String) throws(DatabaseError) -> Entry {
+        let row = try connection.rows(
+            "SELECT mark, done, chunks, read, written, dropped, merged, created FROM main.\(name) WHERE unit = ?",
+            [.text(unit)]
+        ).first
+        guard let row else { return Entry() }
+        // No run counts so far; of a file that does, verification tells that the counts do not balance.
+        let numbers = row.map { min(max($0.integer ?? 0, 0), Int64.max / 4) }
+        return Entry(
+            mark: row[0].integer ?? 0, isDone: numbers[1] != 0, chunks: numbers[2], read: numbers[3],
+            written: numbers[4],
+            dropped: numbers[5], merged: numbers[6], created: numbers[7])
+    }
+
+    /// Records a unit inside the transaction that did its work.
+    func save(_ entry: Entry, for unit: String) throws(DatabaseError) {
+        try record.bind([
+            .text(unit), .integer(entry.mark), .integer(entry.isDone ? 1 : 0), .integer(entry.chunks),
+            .integer(entry.read), .integer(entry.written), .integer(entry.dropped), .integer(entry.merged),
+            .integer(entry.created),
+        ])
+        try record.run()
+    }
+
+    /// Changes what is known of a unit, inside the transaction that did its work.
+    func change(_ unit: String, _ body: (inout Entry) -> Void) throws(DatabaseError) {
+        var entry = try entry(unit)
+        body(&entry)
+        try save(entry, for: unit)
+    }
+
+    /// Counts one more unit; to be called once in each unit's transaction.
+    func countUnit(writesScratch: Bool) throws(DatabaseError) {
+        try advance.bind(Int64(writesScratch ? 1 : 0), at: 1)
+        try advance.run()
+    }
+
+    /// The number of the last unit that wrote to scratch.
+    func lastScratchUnit() throws(DatabaseError) -> Int64 {
+        try connection.integer("SELECT read FROM main.\(name) WHERE unit = ''") ?? 0
+    }
+
+    func lastUnit() throws(DatabaseError) -> Int64 {
+        try connection.integer("SELECT mark FROM main.\(name) WHERE unit = ''") ?? 0
+    }
+
+    /// The units whose names begin with a word, with the rest of their names.
+    func entries(_ word: String) throws(DatabaseError) -> [(name: String, entry: Entry)] {
+        let units = try connection.rows(
+            "SELECT unit FROM main.\(name) WHERE substr(unit, 1, ?1) = ?2 ORDER BY unit",
+            [.integer(Int64(word.unicodeScalars.count)), .text(word)])
+        var entries: [(name: String, entry: Entry)] = []
+        for unit in units.compactMap(\.[0].text) {
+            entries.append((String(unit.dropFirst(word.count)), try entry(unit)))
+        }
+        return entries
+    }
+
+    func totalChunks() throws(DatabaseError) -> Int {
+        Int(try connection.integer("SELECT sum(chunks) FROM main.\(name)") ?? 0)
     }
 }

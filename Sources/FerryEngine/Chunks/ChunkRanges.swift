@@ -3,7 +3,6 @@ internal import FerryMapping
 internal import FerryPlan
 internal import FerrySQLite
 
-/// A range of a table's keys.
 struct KeyRange {
     /// Exclusive.
     var low: Int64
@@ -42,21 +41,9 @@ struct ChunkRanges {
     /// The keys from one end of the table to the other, whoever's they are.
     private let span: ClosedRange<Int64>?
 
-    /// The rows of any table.
-    ///
-    /// - Parameters:
-    ///   - table: The table as it is written in SQL.
-    ///   - key: The name under which the number of a row is reached.
-    ///   - numbers: Only rows of these entities; nil for all rows.
-    ///   - connection: The connection.
-    /// - Throws: ``DatabaseError``.
-    init(over table: String, key: String, numbers: [Int64]? = nil, on connection: Connection) throws(DatabaseError) {
-        try self.init(over: table, key: key, numbers: numbers, unbroken: nil, span: nil, on: connection)
-    }
-
-    /// The source objects of an entity mapping.
-    init(of mapping: ResolvedEntityMapping, in context: StepContext) throws {
-        try self.init(of: [mapping], in: context)
+    /// The rows of any table, which is written as in SQL; `key` is the name under which the number of a row is reached.
+    init(over table: String, key: String, on connection: Connection) throws(DatabaseError) {
+        try self.init(over: table, key: key, numbers: nil, unbroken: nil, span: nil, on: connection)
     }
 
     /// The source objects of entity mappings that read one table.
@@ -151,13 +138,7 @@ struct ChunkRanges {
 
     /// Carries the next rows after a key, as many as are asked for or as there are.
     ///
-    /// - Parameters:
-    ///   - low: The key.
-    ///   - rows: How many.
-    ///   - ends: When it is known where they end.
-    ///   - body: Carries a range, and gives it back with what it found of its rows and its end; nil when there was none.
-    /// - Returns: The range; nil when there is none.
-    /// - Throws: What the body throws, ``DatabaseError``.
+    /// `body` carries a range, and gives it back with what it found of its rows and its end; nil when there was none.
     func carry(
         after low: Int64, upTo rows: Int, _ ends: Ends = .known, _ body: (KeyRange) throws -> KeyRange?
     ) throws -> KeyRange? {

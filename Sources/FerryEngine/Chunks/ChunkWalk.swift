@@ -23,14 +23,15 @@ struct ChunkWalk {
         ///
         /// Work that finds that nothing is left to be done, in later ranges either, marks its record as done.
         ///
-        /// - Returns: Their range, or nil when there is none.
+        /// Gives their range, or nil when there is none.
         mutating func carry(
             after low: Int64, upTo rows: Int, _ entries: inout [ProgressTable.Entry]
         ) throws -> KeyRange?
 
         /// Is told that a chunk was given up because of a value that is too large for it; what was done is undone.
         ///
-        /// - Returns: What carries a range of one row with such a value, inside the unit's transaction; nil where nothing can.
+        /// Gives what carries a range of one row with such a value, inside the unit's transaction; nil where nothing
+        /// can.
         mutating func giveUp() throws -> CarryAlone?
     }
 
@@ -43,7 +44,9 @@ struct ChunkWalk {
         var entries = try units.map { try context.progress.entry($0) }
         guard let first = entries.first, !first.isDone else { return }
         var low = first.chunks == 0 ? ChunkRanges.beginning : first.mark
-        var sizer = ChunkSizer(context.options.chunkSize, target: target, rowBytes: rowBytes)
+        var sizer = ChunkSizer(
+            context.options.chunkSize, bytes: min(context.options.chunkBytes, byteLimit),
+            nanoseconds: context.options.chunkNanoseconds, rowBytes: rowBytes)
         // Below the size that is asked for only around values that are too large for their chunk.
         var most = Int.max
         var isAtEnd = false
@@ -52,13 +55,14 @@ struct ChunkWalk {
             let start = Clock.nanoseconds()
             let rows = min(sizer.rows, most)
             var range: KeyRange?
-            var cost = ChunkSizer.Cost(rows: 0)
+            // A value of a size of its own says nothing about the rows around it: it costs no row.
+            var counted: Int64 = 0
             let written = context.writtenBytes
             do {
                 range = try unit(units, &entries, writesScratch: work.writesScratch) { entries in
                     try work.carry(after: low, upTo: rows, &entries)
                 }
-                cost.rows = range?.rows ?? 0
+                counted = range?.rows ?? 0
             } catch let error as DatabaseError where error.isTooBig {
                 guard let given = try ranges.next(after: low, rows: rows), let carryAlone = try work.giveUp() else {
                     throw error
@@ -67,7 +71,6 @@ struct ChunkWalk {
                     most = Int(given.rows / 2)
                     continue
                 }
-                // A value of its own size says nothing about the rows around it: it costs no row.
                 range = try unit(units, &entries, writesScratch: work.writesScratch) { entries in
                     try carryAlone(given, &entries)
                     return given
@@ -76,25 +79,19 @@ struct ChunkWalk {
             }
             guard let range else { return }
             (low, isAtEnd) = (range.high, range.isLast || entries.allSatisfy(\.isDone))
-            cost.nanoseconds = Clock.nanoseconds(since: start)
-            cost.bytes = context.writtenBytes - written
-            sizer.chunkTook(cost)
+            let nanoseconds = Clock.nanoseconds(since: start)
+            sizer.chunkTook(rows: counted, bytes: context.writtenBytes - written, nanoseconds: nanoseconds)
             if most < sizer.rows { most *= 2 } else { most = .max }
-            report.chunkTimes.add(cost.nanoseconds)
+            report.chunkTimes.add(nanoseconds)
             context.options.progress?(
                 ProgressUpdate(
                     phase: phase, subject: subject, done: entries.reduce(0) { $0 + $1.read }, total: total))
         }
     }
 
-    private var target: ChunkSizer.Target {
-        ChunkSizer.Target(
-            bytes: min(context.options.chunkBytes, byteLimit), nanoseconds: context.options.chunkNanoseconds)
-    }
-
     /// One range as one unit; the records are changed only when it is committed.
     ///
-    /// - Returns: The range as the body gives it; nil: there was none, and all is done.
+    /// Gives the range as the body does; nil: there was none, and all is done.
     private func unit(
         _ units: [String], _ entries: inout [ProgressTable.Entry], writesScratch: Bool,
         _ body: (inout [ProgressTable.Entry]) throws -> KeyRange?
@@ -122,34 +119,46 @@ extension StepContext {
     /// Runs a piece of work over the source objects of an entity mapping, range by range, each range one unit.
     func walk(
         _ ranges: ChunkRanges, unit: String, phase: Phase, subject: String?, writesScratch: Bool,
-        report: inout StepReport, _ body: (KeyRange, inout ProgressTable.Entry) throws -> Void
+        report: inout StepReport, aside carryAlone: ChunkWalk.CarryAlone? = nil,
+        _ body: (KeyRange, inout ProgressTable.Entry) throws -> Void
     ) throws {
         try withoutActuallyEscaping(body) { body in
-            var work = PlainWork(ranges: ranges, writesScratch: writesScratch, body: body)
+            var work = PlainWork(ranges: ranges, writesScratch: writesScratch, carryAlone: carryAlone, body: body)
             try ChunkWalk(context: self, phase: phase, subject: subject)
                 .run(&work, over: ranges, units: [unit], report: &report)
         }
     }
 
     /// Runs a statement over all rows of a table, which is written as in SQL; chunk by chunk, each chunk one unit.
-    func walk(_ unit: String, over table: String, phase: Phase, subject: String?, running sql: String) throws {
+    ///
+    /// Rows with values that are too large for their chunk are carried aside, where that can be.
+    func walk(
+        _ unit: String, over table: String, key: String = "rowid", phase: Phase, subject: String?, running sql: String,
+        aside: @autoclosure () throws -> ChunkWalk.CarryAlone? = nil
+    ) throws {
         let statement = try connection.prepare(sql)
         guard try !progress.entry(unit).isDone else { return }
+        let ranges = try ChunkRanges(over: table, key: key, on: connection)
+        let carryAlone = try aside()
+        let limit = carryAlone == nil ? options.wholeValueBytes : options.valueBytes
         var report = StepReport()
-        let ranges = try ChunkRanges(over: table, key: "rowid", on: connection)
-        try walk(ranges, unit: unit, phase: phase, subject: subject, writesScratch: false, report: &report) {
-            range, entry in
+        try walk(
+            ranges, unit: unit, phase: phase, subject: subject, writesScratch: false, report: &report,
+            aside: carryAlone
+        ) { range, entry in
             try statement.bind(range)
-            try statement.run()
+            try connection.with(.length, limit) { try statement.run() }
             entry.read += range.rows
         }
     }
 }
 
-/// Work that values of any size go through, as far as memory allows.
+/// The same body for every range.
 private struct PlainWork: ChunkWalk.Work {
     let ranges: ChunkRanges
     let writesScratch: Bool
+    /// What carries a row with values that are too large for their chunk; nil where they go through memory.
+    let carryAlone: ChunkWalk.CarryAlone?
     let body: (KeyRange, inout ProgressTable.Entry) throws -> Void
 
     func carry(after low: Int64, upTo rows: Int, _ entries: inout [ProgressTable.Entry]) throws -> KeyRange? {
@@ -159,7 +168,7 @@ private struct PlainWork: ChunkWalk.Work {
         }
     }
 
-    func giveUp() -> ChunkWalk.CarryAlone? { nil }
+    func giveUp() -> ChunkWalk.CarryAlone? { carryAlone }
 }
 
 /// Decides how many source rows the next chunk takes.
@@ -168,76 +177,45 @@ private struct PlainWork: ChunkWalk.Work {
 /// chunk may cost in bytes and in time, and grows by half at most, so that one cheap chunk does not make the next one
 /// huge.
 package struct ChunkSizer {
-    /// What a chunk may cost: long enough that a commit is a small part of it, short enough to lose little by a kill.
-    package struct Target {
-        /// Written to the new store and to scratch.
-        package var bytes: Int
-        package var nanoseconds: UInt64
-
-        package init(bytes: Int, nanoseconds: UInt64) {
-            self.bytes = bytes
-            self.nanoseconds = nanoseconds
-        }
-    }
-
-    /// What a finished chunk has cost.
-    package struct Cost {
-        package var rows: Int64
-        package var bytes: Int64
-        package var nanoseconds: UInt64
-
-        package init(rows: Int64, bytes: Int64 = 0, nanoseconds: UInt64 = 0) {
-            self.rows = rows
-            self.bytes = bytes
-            self.nanoseconds = nanoseconds
-        }
-    }
-
     /// 10,000 rows of ordinary width take a few hundredths of a second, and a commit is small beside it.
     static let usualRows = 10_000
     static let bounds = 10...100_000
     private static let window = 10
 
-    private let target: Target
+    /// What an automatic chunk may cost: long enough that a commit is a small part of it, short enough to lose little
+    /// by a kill.
+    private let target: (bytes: Double, nanoseconds: Double)
     private let fixed: Int?
     private var size: Int
     /// What each of the last chunks cost for one row, as a share of what a chunk may cost.
     private var recent: [Double] = []
 
-    /// - Parameters:
-    ///   - chunkSize: What was asked for.
-    ///   - target: What an automatic chunk may cost.
-    ///   - rowBytes: What a row holds, as far as that is known beforehand.
-    package init(_ chunkSize: EngineOptions.ChunkSize, target: Target, rowBytes: Int = 0) {
-        self.target = target
+    /// `rowBytes` is what a row holds, as far as that is known beforehand.
+    package init(_ chunkSize: EngineOptions.ChunkSize, bytes: Int, nanoseconds: UInt64, rowBytes: Int = 0) {
+        target = (Double(max(1, bytes)), Double(max(1, nanoseconds)))
         switch chunkSize {
         case .rows(let rows):
             fixed = rows
             size = rows
         case .automatic:
             fixed = nil
-            size = Self.bounded(Double(min(Self.usualRows, target.bytes / max(1, rowBytes))))
+            size = Self.bounded(Double(min(Self.usualRows, bytes / max(1, rowBytes))))
         }
     }
 
     /// The size of the next chunk.
     package var rows: Int { fixed ?? size }
 
-    /// Takes note of a finished chunk.
-    package mutating func chunkTook(_ cost: Cost) {
-        guard fixed == nil, cost.rows > 0 else { return }
-        recent.append(share(of: cost) / Double(cost.rows))
+    /// Takes note of a finished chunk, with the bytes that were written to the new store and to scratch.
+    package mutating func chunkTook(rows: Int64, bytes: Int64, nanoseconds: UInt64) {
+        guard fixed == nil, rows > 0 else { return }
+        // The larger share: none of the limits is to be passed.
+        let share = max(Double(bytes) / target.bytes, Double(nanoseconds) / target.nanoseconds)
+        recent.append(share / Double(rows))
         if recent.count > Self.window { recent.removeFirst() }
         let dear = recent.sorted()[(recent.count * 9 - 1) / 10]
         let affordable = dear > 0 ? 1 / dear : .infinity
         size = Self.bounded(min(Double(size) * 1.5, affordable))
-    }
-
-    /// The largest of the shares: none of the limits is to be passed.
-    private func share(of cost: Cost) -> Double {
-        max(
-            Double(cost.bytes) / Double(max(1, target.bytes)),
-            Double(cost.nanoseconds) / Double(max(1, target.nanoseconds)))
     }
 
     private static func bounded(_ rows: Double) -> Int {

@@ -19,15 +19,7 @@ struct AppObjectsPhase {
             of: context.source, into: context.destination, on: context.connection, schema: "source",
             dropping: context.options.dropping)
         if let refusal = appObjects.refusals.first { throw refusal }
-        if let mirroring = appObjects.mirroring,
-            let refusal = try MirroringRefusal.find(
-                mirroring, context.step.resolved,
-                unknownEntities: {
-                    try mirroring.rowsOfUnknownEntities(to: context.source, on: context.connection, schema: "source")
-                })
-        {
-            throw refusal
-        }
+        try appObjects.checkMirroring(context.step.resolved, context.source, on: context.connection, schema: "source")
     }
 
     func run(report: inout StepReport) throws {
@@ -78,11 +70,35 @@ struct AppObjectsPhase {
                 try context.connection.execute(statement ?? table.copy())
             }
         }
-        var work = try AppTableRows(table, rowID: rowID, by: statement, context: context)
-        var report = StepReport()
-        try ChunkWalk(context: context, phase: .rows, subject: table.name).run(
-            &work, over: work.ranges, units: [unit], report: &report)
+        try context.walk(
+            unit, over: "source.\(table.quotedName)", key: rowID, phase: .rows, subject: table.name,
+            running: statement ?? table.copy(), aside: statement == nil ? largeRows(of: table, rowID: rowID) : nil)
         try carrySequence(of: table)
+    }
+
+    /// What copies a row with values that are too large for their chunk.
+    private func largeRows(of table: AppTable, rowID: String) throws -> ChunkWalk.CarryAlone {
+        let cells = zip(table.columns, table.columnNames).map { quoted, name in
+            LargeCell(
+                name: quoted, rawName: name, sql: quoted,
+                origin: .init(table: table.name, column: name, value: quoted, key: rowID))
+        }
+        let writer = try LargeRowWriter(table.name, key: rowID, cells: cells, of: (table.name, nil), in: context)
+        let select = try context.connection.prepare(
+            """
+            SELECT \(([rowID] + writer.selection).joined(separator: ", ")) FROM source.\(table.quotedName)
+            WHERE \(rowID) > ?1 AND \(rowID) <= ?2
+            """)
+        return { range, entries in
+            try select.bind([.integer(range.low), .integer(range.high)])
+            defer { select.reset() }
+            try writer.refusing(range.high) {
+                while try select.step() {
+                    try writer.write(select.integer(0), from: select, at: 1, of: range.high)
+                    entries[0].read += 1
+                }
+            }
+        }
     }
 
     /// The highest number that an AUTOINCREMENT column ever had.
@@ -190,68 +206,15 @@ struct AppObjectsPhase {
     }
 }
 
-/// The rows of a table that is carried as it is.
-struct AppTableRows: ChunkWalk.Work {
-    private let context: StepContext
-    let ranges: ChunkRanges
-    private let copy: Statement
-    /// Nil where the rows are not copied as they are.
-    private let writer: LargeRowWriter?
-    private let select: Statement?
-
-    /// - Parameters:
-    ///   - table: The table, which has row numbers.
-    ///   - rowID: The name under which they are reached.
-    ///   - statement: Copies a range of rows with changes; nil where they are copied as they are.
-    ///   - context: The step.
-    /// - Throws: ``DatabaseError``.
-    init(_ table: AppTable, rowID: String, by statement: String?, context: StepContext) throws {
-        self.context = context
-        ranges = try ChunkRanges(over: "source.\(table.quotedName)", key: rowID, on: context.connection)
-        copy = try context.connection.prepare(statement ?? table.copy())
-        guard statement == nil else {
-            (writer, select) = (nil, nil)
-            return
-        }
-        let cells = zip(table.columns, table.columnNames).map { quoted, name in
-            LargeCell(
-                name: quoted, rawName: name, sql: quoted,
-                origin: .init(table: table.name, column: name, value: quoted, key: rowID))
-        }
-        let writer = try LargeRowWriter(
-            table.name, key: rowID, cells: cells, of: (table.name, nil), in: context)
-        self.writer = writer
-        select = try context.connection.prepare(
-            """
-            SELECT \(([rowID] + writer.selection).joined(separator: ", ")) FROM source.\(table.quotedName)
-            WHERE \(rowID) > ?1 AND \(rowID) <= ?2
-            """)
-    }
-
-    var writesScratch: Bool { false }
-
-    func carry(after low: Int64, upTo rows: Int, _ entries: inout [ProgressTable.Entry]) throws -> KeyRange? {
-        let range = try ranges.carry(after: low, upTo: rows) { range in
-            try copy.bind(range)
-            let limit = writer == nil ? context.options.wholeValueBytes : context.options.valueBytes
-            try context.connection.with(.length, limit) { try copy.run() }
-            return range
-        }
-        entries[0].read += range?.rows ?? 0
-        return range
-    }
-
-    func giveUp() -> ChunkWalk.CarryAlone? {
-        guard let writer, let select else { return nil }
-        return { range, entries in
-            try select.bind([.integer(range.low), .integer(range.high)])
-            defer { select.reset() }
-            try writer.refusing(range.high) {
-                while try select.step() {
-                    try writer.write(select.integer(0), from: select, at: 1, of: range.high)
-                    entries[0].read += 1
-                }
-            }
-        }
+extension AppObjects {
+    /// Refuses records in CloudKit that would lose their meaning.
+    func checkMirroring(
+        _ step: ResolvedStep, _ source: StoreLayout, on connection: Connection, schema: String
+    ) throws {
+        guard let mirroring else { return }
+        let refusal = try MirroringRefusal.find(
+            mirroring, step,
+            unknownEntities: { try mirroring.rowsOfUnknownEntities(to: source, on: connection, schema: schema) })
+        if let refusal { throw refusal }
     }
 }

@@ -2,70 +2,38 @@ internal import FerryBase
 internal import FerryMapping
 internal import FerrySQLite
 
-/// Carries the rows of one entity mapping through Swift: a row is read, what must be computed is computed, and the row
-/// is written.
-///
-/// Untouched columns pass as SQLite's own values, and reading goes on while rows are written (``RowStream``).
-final class RowExecutor: MappingExecutor {
-    private let loop: RowLoop
-    private let rows: StreamedRows
+/// What carries the rows of one entity mapping, a range of source keys at a time.
+protocol MappingExecutor {
+    /// Whether a chunk writes to the scratch database.
+    var writesScratch: Bool { get }
 
-    init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
-        let sql = RowStatements(context: context, mapping: mapping)
-        let plan = try RowPlan(sql)
-        rows = try StreamedRows(plan, sql)
-        loop = try RowLoop(sql, plan.uniqueValues, use: .rows)
-    }
+    /// Whether it may be given an open range, and tells where that ended.
+    var takesOpenRanges: Bool { get }
 
-    var writesScratch: Bool { loop.writesScratch }
-
-    var takesOpenRanges: Bool { rows.stream.runsAhead }
-
-    func carry(_ range: KeyRange) throws -> ChunkOutcome {
-        defer { rows.stream.end() }
-        try rows.stream.begin(range)
-        var outcome = try loop.carry(rows)
-        outcome.taken = try rows.stream.takenRange()
-        return outcome
-    }
+    /// Carries the rows of one range, inside the caller's transaction.
+    func carry(_ range: KeyRange) throws -> ChunkOutcome
 }
 
-/// Packed rows, whose cells are bound to one statement.
-private struct StreamedRows: BoundRows {
-    let stream: RowStream
-    private let insert: Statement
-    /// What is bound from each row; all else stays bound.
-    private let bindings: [CellBinding]
+extension MappingExecutor {
+    var takesOpenRanges: Bool { false }
+}
 
-    init(_ plan: RowPlan, _ sql: RowStatements) throws {
-        let (context, mapping) = (sql.context, sql.mapping)
-        stream = try RowStream(plan, in: context)
-        insert = try context.connection.prepare(sql.insert(columns: plan.columns.map(\.name)))
-        try insert.bind(try context.destinationNumber(of: mapping), at: 2)
-        let version = mapping.keepsPrimaryKey ? RowValue.column(RowPlan.versionCell) : .constant(.integer(1))
-        bindings = try insert.bindConstants(of: [version] + plan.columns.map(\.value), from: 3)
-    }
-
-    func next() throws -> PackedRow? { try stream.next() }
-    func isTaken(_ row: PackedRow) -> Bool { row.isTaken }
-    func key(of row: PackedRow) -> Int64 { row.integer(RowPlan.keyCell) }
-    func find(_ row: PackedRow, in objects: UniqueObjects) throws -> Int64? { try objects.find(row) }
-
-    func write(_ row: PackedRow, to key: Int64) throws {
-        try insert.bind(key, at: 1)
-        try insert.bind(bindings, of: row)
-        try insert.run()
-    }
-
-    func bindElementKey(of row: PackedRow, to statement: Statement, at index: Int) throws {
-        try statement.bind(borrowing: RowPlan.elementKeyCell, of: row, at: index)
-    }
+struct ChunkOutcome {
+    var read: Int64 = 0
+    var written: Int64 = 0
+    var merged: Int64 = 0
+    /// Inserted by a policy beyond one for each object that was read.
+    var created: Int64 = 0
+    /// Of an open range: the one that it came to; nil when there was no row.
+    var taken: KeyRange?
+    var dropped: Int64 { read + created - written - merged }
 }
 
 /// Rows of an entity mapping, one after another: where they are read, and how their values come into the new rows.
-protocol BoundRows {
+protocol BoundRows: MappingExecutor {
     associatedtype Row
 
+    var loop: RowLoop { get }
     /// The next row of the range, borrowed until the one after it is asked for; nil at the end of the range.
     func next() throws -> Row?
     /// Whether the row is carried: its JSON is valid or need not be, and the filter lets it through.
@@ -77,41 +45,41 @@ protocol BoundRows {
     func bindElementKey(of row: Row, to statement: Statement, at index: Int) throws
 }
 
-/// Carries the rows of an entity mapping one by one: new keys, lookups, associations and counts.
+extension BoundRows {
+    var writesScratch: Bool { loop.writesScratch }
+}
+
+/// Carries the rows of one entity mapping through Swift, one by one: new keys, lookups, associations and counts.
 ///
 /// Keys, order and lookups are those of ``SetExecutor``.
 struct RowLoop {
-    private let context: StepContext
     private let mapping: ResolvedEntityMapping
-    private let keys: NewKeys
+    /// Nil where objects keep their keys.
+    private let keys: NewKeys?
     private let association: Statement?
     private let unique: UniqueObjects?
 
-    /// - Parameters:
-    ///   - sql: The mapping's statements.
-    ///   - values: Where packed rows have the values of `unique`; nil where a statement's columns have them.
-    ///   - use: What tells several lookups of one mapping apart.
-    /// - Throws: ``FerryError``, ``DatabaseError``.
-    init(_ sql: RowStatements, _ values: [RowValue]?, use: RowStatements.LookupUse) throws {
-        (context, mapping) = (sql.context, sql.mapping)
-        let connection = context.connection
-        keys = try NewKeys(mapping, in: context)
+    /// `values`: where packed rows have the values of `unique`; nil where a statement's columns have them.
+    init(_ sql: MappingSQL, _ values: [RowValue]?) throws {
+        mapping = sql.mapping
+        keys = mapping.keepsPrimaryKey ? nil : try NewKeys(of: mapping.destination, in: sql.context)
         association =
-            context.isAssociated(mapping)
-            ? try connection.prepare(
+            sql.context.isAssociated(mapping)
+            ? try sql.context.connection.prepare(
                 """
                 \(ScratchDatabase.insertion(intoAssociationOf: mapping))
                 VALUES (?1, ?2, ?3, ?4)
                 """) : nil
-        unique = mapping.unique.isEmpty ? nil : try UniqueObjects(sql, values, use: use, on: connection)
+        unique = mapping.unique.isEmpty ? nil : try UniqueObjects(sql, values)
     }
 
     var writesScratch: Bool { association != nil || unique != nil }
 
+    /// Takes the rows of the range that was begun.
     func carry<Rows: BoundRows>(_ rows: Rows) throws -> ChunkOutcome {
         var outcome = ChunkOutcome()
         let keepsKey = mapping.keepsPrimaryKey
-        var key = try keys.last()
+        var key = try keys?.last() ?? 0
         try unique?.begin(after: key)
         var source: Int64?
         var element: Int64 = 0
@@ -148,5 +116,93 @@ struct RowLoop {
         try rows.bindElementKey(of: row, to: association, at: 3)
         try association.bind(destination, at: 4)
         try association.run()
+    }
+}
+
+/// The objects that are found by the values of `unique`, one after another.
+final class UniqueObjects {
+    private let lookup: ObjectLookup
+    private let search: Statement
+    /// What is bound from each row; all else stays bound.
+    private let cells: [CellBinding]
+
+    /// `values`: where packed rows have the values; nil for large rows, for which ``find(in:at:)`` is asked.
+    init(_ sql: MappingSQL, _ values: [RowValue]?) throws {
+        let lookup = try sql.lookup(ofLargeRows: values == nil)
+        self.lookup = lookup
+        let (connection, count) = (sql.context.connection, sql.mapping.unique.count)
+        let function = "ferry_seek_\(lookup.id)"
+        try connection.register(function, arguments: count, deterministic: false) {
+            [owner = lookup.owner] arguments, result in
+            if let key = try owner.object?.find(arguments, from: 0) { result.set(key) }
+        }
+        search = try connection.prepare(
+            "SELECT \(function)(\((1...count).map { "?\($0)" }.joined(separator: ", ")))")
+        search.isSilent = true
+        cells = try search.bindConstants(of: values ?? [], from: 1)
+    }
+
+    /// Makes sure that all objects are known; to be called first in each unit.
+    func begin(after last: Int64) throws { try lookup.begin(after: last) }
+
+    /// The object that has the values of a row, if there is one.
+    func find(_ row: PackedRow) throws -> Int64? {
+        try search.bind(cells, of: row)
+        return try found()
+    }
+
+    /// The object that has the values in some columns of a statement's current row, if there is one.
+    func find(in statement: Statement, at columns: Range<Int>) throws -> Int64? {
+        for (index, column) in columns.enumerated() {
+            try search.bind(column: column, of: statement, at: index + 1)
+        }
+        return try found()
+    }
+
+    private func found() throws -> Int64? {
+        defer { search.reset() }
+        return try search.step() && !search.isNull(0) ? search.integer(0) : nil
+    }
+
+    /// Makes a new object known by the values that were looked for last.
+    func add(_ destination: Int64) throws { try lookup.add(destination) }
+}
+
+/// Packed rows, whose cells are bound to one statement; untouched columns pass as SQLite's own values.
+struct StreamedRows: BoundRows {
+    let loop: RowLoop
+    private let stream: RowStream
+    private let insert: Statement
+    /// What is bound from each row; all else stays bound.
+    private let bindings: [CellBinding]
+
+    init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
+        let sql = MappingSQL(mapping, in: context)
+        let plan = try RowPlan(sql)
+        stream = try RowStream(plan, in: context)
+        insert = try context.connection.prepare(sql.insert(columns: plan.columns.map(\.name)))
+        try insert.bind(try context.destinationNumber(of: mapping), at: 2)
+        let version = mapping.keepsPrimaryKey ? RowValue.column(RowPlan.versionCell) : .constant(.integer(1))
+        bindings = try insert.bindConstants(of: [version] + plan.columns.map(\.value), from: 3)
+        loop = try RowLoop(sql, plan.uniqueValues)
+    }
+
+    var takesOpenRanges: Bool { stream.runsAhead }
+
+    func carry(_ range: KeyRange) throws -> ChunkOutcome { try stream.reading(range) { try loop.carry(self) } }
+
+    func next() throws -> PackedRow? { try stream.next() }
+    func isTaken(_ row: PackedRow) -> Bool { row.isTaken }
+    func key(of row: PackedRow) -> Int64 { row.integer(RowPlan.keyCell) }
+    func find(_ row: PackedRow, in objects: UniqueObjects) throws -> Int64? { try objects.find(row) }
+
+    func write(_ row: PackedRow, to key: Int64) throws {
+        try insert.bind(key, at: 1)
+        try insert.bind(bindings, of: row)
+        try insert.run()
+    }
+
+    func bindElementKey(of row: PackedRow, to statement: Statement, at index: Int) throws {
+        try statement.bind(borrowing: RowPlan.elementKeyCell, of: row, at: index)
     }
 }

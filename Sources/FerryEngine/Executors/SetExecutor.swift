@@ -7,7 +7,8 @@ internal import FerrySQLite
 final class SetExecutor: MappingExecutor {
     private let context: StepContext
     private let mapping: ResolvedEntityMapping
-    private let keys: NewKeys
+    /// Nil where objects keep their keys.
+    private let keys: NewKeys?
     private let body: Body
     private let count: Statement?
     /// Gives the keys of objects that do not keep those of their sources.
@@ -15,24 +16,19 @@ final class SetExecutor: MappingExecutor {
     /// Whether the mapping may leave out what it reads.
     private let isFiltered: Bool
 
-    /// The statements of a chunk.
     private enum Body {
         case plain(rows: Statement, associations: Statement?)
         case findOrCreate(FindOrCreate)
     }
 
-    /// - Parameters:
-    ///   - mapping: The entity mapping.
-    ///   - context: The step.
-    ///   - sharesRanges: Whether the ranges hold objects of other entities too.
-    /// - Throws: ``FerryError``, ``DatabaseError``.
+    /// `sharesRanges`: the ranges hold objects of other entities too.
     init(_ mapping: ResolvedEntityMapping, in context: StepContext, sharesRanges: Bool = false) throws {
         self.context = context
         self.mapping = mapping
         isFiltered = mapping.filter != nil || mapping.iteration?.skipsInvalid == true
-        keys = try NewKeys(mapping, in: context)
+        keys = mapping.keepsPrimaryKey ? nil : try NewKeys(of: mapping.destination, in: context)
         let connection = context.connection
-        let sql = RowStatements(context: context, mapping: mapping)
+        let sql = MappingSQL(mapping, in: context)
         counter =
             mapping.isOneToOne && !mapping.keepsPrimaryKey
             ? try KeyCounter(mapping, by: mapping, on: connection) : nil
@@ -58,7 +54,7 @@ final class SetExecutor: MappingExecutor {
             outcome.read = try count.step() ? count.integer(0) : 0
             count.reset()
         }
-        let last = try keys.last()
+        let last = try keys?.last() ?? 0
         switch body {
         case .plain(let rows, let associations):
             if let associations { try run(associations, range, last: last) }
@@ -96,17 +92,14 @@ final class FindOrCreate {
     /// Records the associations of a batch.
     private let associate: Statement?
     private let insert: Statement
-    private let owner = Owner()
+    private let owner = Owner<FindOrCreate>()
     /// The last key that was given out.
     private var last: Int64 = 0
     /// Few enough that the pages that they come from are still in the cache.
     private static let freshLimit = 256
     private var rows: Int64 = 0
 
-    /// What the functions of a connection know of an executor that may be gone.
-    private final class Owner { unowned(unsafe) var executor: FindOrCreate? }
-
-    init(_ sql: RowStatements) throws {
+    init(_ sql: MappingSQL) throws {
         let connection = sql.context.connection
         lookup = try sql.lookup()
         // Rows that wait for another thread are none here.
@@ -118,7 +111,7 @@ final class FindOrCreate {
         }
         try connection.register(function, arguments: 3 + sql.mapping.unique.count, deterministic: false) {
             [owner] arguments, result in
-            guard let executor = owner.executor else { return }
+            guard let executor = owner.object else { return }
             result.set(try executor.object(arguments))
         }
         let (gathering, found) = ("ferry_gather_\(sql.mapping.position)", "ferry_found_\(sql.mapping.position)")
@@ -126,7 +119,7 @@ final class FindOrCreate {
             batch.cursor()
         }
         try connection.register(gathering, arguments: 3 + sql.mapping.unique.count, deterministic: false) {
-            [owner] arguments, _ in try owner.executor?.gather(arguments)
+            [owner] arguments, _ in try owner.object?.gather(arguments)
         }
         gather = try sql.find(by: gathering, associates: false).prepare(on: connection)
         associate =
@@ -140,21 +133,16 @@ final class FindOrCreate {
         associate?.isSilent = true
         insert = try sql.freshRows(from: table).prepare(on: connection)
         find = try sql.find(by: function, associates: sql.context.isAssociated(sql.mapping)).prepare(on: connection)
-        owner.executor = self
+        owner.object = self
     }
 
     deinit {
-        owner.executor = nil
+        owner.object = nil
         batch.free()
     }
 
-    /// Carries the rows of a range.
-    ///
-    /// - Parameters:
-    ///   - range: The source's keys.
-    ///   - last: The key before the first new one.
-    /// - Returns: Objects that were created, and rows for which one was found.
-    /// - Throws: ``DatabaseError``, and what our functions throw.
+    /// Carries the rows of a range; gives the numbers of objects that were created, and of rows for which one was
+    /// found.
     func carry(_ range: KeyRange, after last: Int64) throws -> (written: Int64, merged: Int64) {
         try lookup.begin(after: last)
         fresh.removeAll()
@@ -177,7 +165,6 @@ final class FindOrCreate {
             arguments.integer(0), arguments.integer(1), object: arguments.isNull(2) ? nil : arguments.integer(2))
     }
 
-    /// Gives a row to the batch.
     private func gather(_ arguments: borrowing FunctionArguments) throws {
         rows += 1
         batch.add(
@@ -221,7 +208,6 @@ final class FindOrCreate {
 /// fixed: with many times as many objects on disk as in memory, each page of them is read once for a batch
 /// instead of once for a row.
 package final class FoundBatch {
-    /// How many rows make a batch.
     private let limit: Int
 
     static let columns = ["source", "element", "object", "destination"]
@@ -254,7 +240,7 @@ package final class FoundBatch {
 
     package init(limit: Int) { self.limit = limit }
 
-    /// - Parameter bytes: What the rows and their order may take; more than 2 MiB are of little use.
+    /// Takes what the rows and their order may take; more than 2 MiB are of little use.
     convenience init(bytes: Int) {
         self.init(
             limit: max(1, min(bytes, 2 << 20) / (MemoryLayout<Row>.stride + MemoryLayout<Int32>.stride)))
@@ -278,11 +264,6 @@ package final class FoundBatch {
     func free() { (rows, wanted) = ([], []) }
 
     /// Fills in objects that are found by their hashes, in the order of these.
-    ///
-    /// - Parameters:
-    ///   - isWanted: Which hashes are to be looked for.
-    ///   - find: Looks for one.
-    /// - Throws: What `find` throws.
     func search(
         where isWanted: (ObjectHashTable.Hash) -> Bool, _ find: (ObjectHashTable.Hash) throws -> Int64?
     ) rethrows {

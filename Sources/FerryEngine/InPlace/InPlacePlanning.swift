@@ -9,21 +9,22 @@ package import FerryStore
 ///
 /// It reads the store's schema, and no rows.
 package struct InPlacePlanning {
-    let step: StepPlan
-    let store: Connection
+    private let step: StepPlan
+    private let store: Connection
     let source: StoreLayout
     let destination: StoreLayout
-    let schema: InPlaceSchema
+    private let schema: InPlaceSchema
     /// Whether the parts of a step that stands for several can be tried one by one: what is still to be dropped stands in
     /// the way.
     private let triesParts: Bool
 
-    /// - Parameters:
-    ///   - step: The step.
-    ///   - store: The store.
-    ///   - dropping: Names of objects of the app's that are to be dropped.
-    ///   - computed: The layout of a new store of the step's source, where it is at hand.
-    /// - Throws: ``FerryError`` when the store holds what cannot go through the step.
+    /// Looks through a store for what its model does not explain.
+    ///
+    /// Throws ``FerryError`` when the store holds what cannot go through the step: an object of the app's that would
+    /// lose its meaning, and records in CloudKit that would.
+    ///
+    /// `dropping` names objects of the app's that are to be dropped; `computed` is the layout of a new store of the
+    /// step's source, where it is at hand.
     package init(
         _ step: StepPlan, on store: Connection, dropping: Set<String> = [], like computed: StoreLayout? = nil
     ) throws {
@@ -32,24 +33,47 @@ package struct InPlacePlanning {
         source = try StoreLayout.actual(
             for: step.resolved.source.model, on: store, catalog: catalog, like: computed)
         destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(source))
-        schema = try InPlaceSchema(
-            of: source, into: destination, step.resolved, on: store, dropping: dropping, catalog: catalog)
         triesParts = dropping.isEmpty
+        let objects = StoreObjects(catalog, layout: source)
+        let appObjects = try AppObjects(
+            of: source, into: destination, on: store, dropping: dropping, inPlace: true, catalog: catalog)
+        if let refusal = appObjects.refusals.first(where: { $0.code == .unknownObject }) { throw refusal }
+        try appObjects.checkMirroring(step.resolved, source, on: store, schema: "main")
+        if let trigger = catalog.triggers.first(where: { $0.name.hasPrefix("ZT_") }) {
+            throw FerryError(
+                .unsupported,
+                "The trigger \(trigger.name) is Core Data's, but of a kind that Ferry cannot make anew.",
+                remedy: "Let the app migrate this store.")
+        }
+        let tables = catalog.tables.map { ($0.name.uppercased(), $0.sql) }
+        let own = Set(appObjects.objects.map(\.name))
+        var schema = InPlaceSchema(
+            tables: Dictionary(tables, uniquingKeysWith: { first, _ in first }),
+            indexes: source.indexes.filter { !own.contains($0.name) })
+        for table in source.joinTables {
+            schema.joinKeys[table.name.uppercased()] = catalog.table(table.name)?.keyColumns
+        }
+        schema.triggers = objects.derivedTriggers
+        schema.rTrees = objects.rTrees
+        schema.leftoverTables = objects.leftoverTables
+        schema.views = appObjects.objects.filter { $0.type == "view" }.map { ($0.name, $0.sql) }
+        schema.appTriggers = appObjects.triggers.map { ($0.name, $0.sql) }
+        schema.history = appObjects.history
+        schema.numberedCloudKitTables = objects.cloudKitTables.filter {
+            catalog.table($0)?.column("ZENTITYID") != nil
+        }
+        schema.derivedValues = source.derivedValues
+        self.schema = schema
     }
 
-    /// The statements, as far as they can be told before the run.
-    package func plan() throws -> InPlacePlan { try find().statements }
-
-    /// The same, and whether they are all of it: of a step that stands for
-    /// several they may leave another schema than these, which are then taken one by one.
+    /// The statements, as far as they can be told before the run, and whether they are all of it: of a step that stands
+    /// for several they may leave another schema than these, which are then taken one by one.
     package func find() throws -> (statements: InPlacePlan, isWhole: Bool) {
         if let statements = try statements() { return (statements, triesParts) }
         return (try statements(leaving: nil), false)
     }
 
     /// Why rows of no known entity cannot stay where they are; nil when they can, or when there are none.
-    ///
-    /// - Throws: ``FerryError``, ``DatabaseError``.
     package func refusalToKeepUnknownEntities(by plan: InPlacePlan) throws -> FerryError? {
         for table in source.tablesInOrder {
             let unknown = "\(Connection.quoted(table.name)) WHERE \(source.isOfUnknownEntity(in: table))"
@@ -63,7 +87,7 @@ package struct InPlacePlanning {
 
     /// Nil where the parts of a step must run one by one.
     func statements() throws -> InPlacePlan? {
-        step.parts.isEmpty || !triesParts ? try statements(leaving: nil) : try ComposedRun(planned: self).plan()
+        step.parts.isEmpty || !triesParts ? try statements(leaving: nil) : try composedStatements()
     }
 
     /// The statements that leave a schema in a form; nil for what altering and the new version's layout give.
@@ -84,74 +108,22 @@ package struct InPlacePlanning {
     }
 }
 
-extension InPlaceSchema {
-    /// Looks through a store for what its model does not explain.
+/// The statements of a step that stands for several.
+extension InPlacePlanning {
+    /// The plan that leaves the schema which the steps one by one leave; nil when no plan does: they then run one by
+    /// one.
     ///
-    /// - Throws: ``FerryError`` for an object of the app's that would lose its meaning, and for records in CloudKit that
-    ///   would; ``DatabaseError``.
-    init(
-        of source: StoreLayout, into destination: StoreLayout, _ step: ResolvedStep, on connection: Connection,
-        dropping: Set<String> = [], catalog: StoreCatalog
-    ) throws {
-        let objects = StoreObjects(catalog, layout: source)
-        let appObjects = try AppObjects(
-            of: source, into: destination, on: connection, dropping: dropping, inPlace: true, catalog: catalog)
-        if let refusal = appObjects.refusals.first(where: { $0.code == .unknownObject }) { throw refusal }
-        if let mirroring = appObjects.mirroring,
-            let refusal = try MirroringRefusal.find(
-                mirroring, step, unknownEntities: { try mirroring.rowsOfUnknownEntities(to: source, on: connection) })
-        {
-            throw refusal
-        }
-        if let trigger = catalog.triggers.first(where: { $0.name.hasPrefix("ZT_") }) {
-            throw FerryError(
-                .unsupported,
-                "The trigger \(trigger.name) is Core Data's, but of a kind that Ferry cannot make anew.",
-                remedy: "Let the app migrate this store.")
-        }
-        let tables = catalog.tables.map { ($0.name.uppercased(), $0.sql) }
-        let own = Set(appObjects.objects.map(\.name))
-        self.init(
-            tables: Dictionary(tables, uniquingKeysWith: { first, _ in first }),
-            indexes: source.indexes.filter { !own.contains($0.name) })
-        for table in source.joinTables {
-            joinKeys[table.name.uppercased()] = catalog.table(table.name)?.keyColumns
-        }
-        triggers = objects.derivedTriggers
-        rTrees = objects.rTrees
-        leftoverTables = objects.leftoverTables
-        views = appObjects.objects.filter { $0.type == "view" }.map { ($0.name, $0.sql) }
-        appTriggers = appObjects.triggers.map { ($0.name, $0.sql) }
-        history = appObjects.history
-        numberedCloudKitTables = objects.cloudKitTables.filter {
-            catalog.table($0)?.column("ZENTITYID") != nil
-        }
-        derivedValues = source.derivedValues
-    }
-}
-
-/// Finds the statements of a step in place that stands for several.
-///
-/// The steps are tried one by one on the schema alone, which tells the form that every table must have in the end: the
-/// order of added columns, quotes that a renaming left. Then the one step is planned to leave exactly this, and tried,
-/// too. So the rows are written once, and the schema is the same to the letter.
-struct ComposedRun {
-    let planned: InPlacePlanning
-    private var store: Connection { planned.store }
-    private var destination: StoreLayout { planned.destination }
-
-    /// The plan that leaves the schema which the steps one by one leave.
-    ///
-    /// - Returns: Nil when no plan does; the steps then run one by one.
-    /// - Throws: ``FerryError`` for what keeps one of the steps from running.
-    func plan() throws -> InPlacePlan? {
+    /// The steps are tried one by one on the schema alone, which tells the form that every table must have in the end:
+    /// the order of added columns, quotes that a renaming left. Then the one step is planned to leave exactly this, and
+    /// tried, too. So the rows are written once, and the schema is the same to the letter.
+    private func composedStatements() throws -> InPlacePlan? {
         guard let parts = try rehearsal() else { return nil }
         var touched: Set<String> = []
         var computed: StoreLayout?
-        for part in planned.step.parts {
+        for part in step.parts {
             let next = try InPlacePlanning(part, on: parts.connection, like: computed)
             computed = next.destination
-            let plan = try next.plan()
+            let plan = try next.find().statements
             let carried = plan.continued.filter { touched.contains($0.value) }.map(\.key)
             touched = plan.touched.union(carried)
             try parts.run(plan)
@@ -160,7 +132,7 @@ struct ComposedRun {
         var shape = try self.shape(parts, touched: touched)
         // What altering gets wrong is made anew; that must be enough.
         for _ in 0..<2 {
-            var plan = try planned.statements(leaving: shape)
+            var plan = try statements(leaving: shape)
             guard let trial = try rehearsal() else { return nil }
             try trial.run(plan)
             let found = try trial.entries()
@@ -190,7 +162,7 @@ struct ComposedRun {
             tables[table.name.uppercased()] = .init(sql: table.sql, columns: table.columns.map(\.name))
         }
         // The app's own indexes stay where they are.
-        let own = Set(planned.schema.indexes.map(\.name))
+        let own = Set(schema.indexes.map(\.name))
         let apps = try Set(StoreCatalog(store).indexes.map(\.name)).subtracting(own)
         return InPlaceShape(
             tables: tables, indexes: catalog.indexes.filter { names.contains($0.table) && !apps.contains($0.name) },
@@ -232,5 +204,165 @@ struct ComposedRun {
     ) throws {
         guard let wanted = try parts.statisticsRows(), try trial.statisticsRows() != wanted else { return }
         plan.setStatistics(wanted.map { row in row.map(\.text) })
+    }
+}
+
+/// A store's schema without its rows, in memory, on which steps in place are tried.
+///
+/// The numbers of the entities and what ANALYZE found are the only rows: both are as small as the schema.
+struct SchemaRehearsal {
+    let connection: Connection
+
+    /// Makes every table, index, view and trigger of a store anew at a path; throws ``DatabaseError`` for what cannot
+    /// be made here (a module or collation of the app's).
+    init(of store: Connection, at path: String = ":memory:") throws {
+        connection = try Connection(path: path, mode: .create)
+        connection.allowSchemaWrites()
+        try FunctionRegistry.register(on: connection)
+        try ExternalContents(folder: "").register(on: connection)
+        let objects = try store.rows("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid")
+        // A virtual table brings its shadow tables with it.
+        let isVirtual = { (sql: String) in sql.uppercased().hasPrefix("CREATE VIRTUAL") }
+        let ordered = objects.filter { isVirtual($0[1].text ?? "") } + objects.filter { !isVirtual($0[1].text ?? "") }
+        try connection.execute("BEGIN")
+        for object in ordered {
+            guard let name = object[0].text, let sql = object[1].text, !name.hasPrefix("sqlite_") else { continue }
+            let known = try connection.integer("SELECT 1 FROM sqlite_master WHERE name = ?", [.text(name)])
+            if known == nil { try connection.execute(sql) }
+        }
+        for row in try store.rows("SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM Z_PRIMARYKEY") {
+            try connection.run("INSERT INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, ?, ?)", row)
+        }
+        if objects.contains(where: { $0[0].text == Self.statistics }) {
+            // Analysing the schema alone makes the empty table, which no CREATE statement can.
+            try connection.execute("ANALYZE sqlite_master")
+            for row in try store.rows("SELECT tbl, idx, stat FROM \(Self.statistics)") {
+                try connection.run("INSERT INTO \(Self.statistics) (tbl, idx, stat) VALUES (?, ?, ?)", row)
+            }
+        }
+        try connection.execute("COMMIT")
+    }
+
+    private static let statistics = "sqlite_stat1"
+
+    /// Runs the statements of a plan, but for those on rows, of which there are none here.
+    func run(_ plan: InPlacePlan) throws {
+        var alterations: TableAlterations?
+        var rest = plan.statements.filter { !$0.writesObjects }[...]
+        while let next = rest.first {
+            guard next.alteration != nil else {
+                try connection.run(next)
+                rest.removeFirst()
+                continue
+            }
+            let together = rest.prefix { $0.alteration != nil }
+            let known = try alterations ?? TableAlterations(connection)
+            alterations = known
+            try known.run(together)
+            rest = rest.dropFirst(together.count)
+        }
+        try StaleStatistics.remove(on: connection)
+        for planned in plan.closing { try connection.run(planned) }
+    }
+
+    // MARK: What there is
+
+    struct Entry: Hashable {
+        var type: String
+        var name: String
+        var table: String
+        var sql: String?
+    }
+
+    func entries() throws -> Set<Entry> {
+        let rows = try connection.rows("SELECT type, name, tbl_name, sql FROM sqlite_master")
+        return Set(
+            rows.map {
+                Entry(type: $0[0].text ?? "", name: $0[1].text ?? "", table: $0[2].text ?? "", sql: $0[3].text)
+            })
+    }
+
+    /// What ANALYZE found; nil where it never ran.
+    func statisticsRows() throws -> [[Value]]? {
+        let exists = try connection.integer("SELECT 1 FROM sqlite_master WHERE name = ?", [.text(Self.statistics)])
+        return exists == nil
+            ? nil : try connection.rows("SELECT tbl, idx, stat FROM \(Self.statistics) ORDER BY tbl, idx, stat")
+    }
+}
+
+/// Alters tables of a schema each in a database that holds it alone.
+///
+/// SQLite reads a whole schema several times over for each ALTER TABLE: of a store with a hundred indexes that takes a
+/// millisecond, of one table some microseconds. What becomes of a table's statement, and of those of its indexes, depends
+/// on nothing else where no view, trigger or foreign key names it.
+struct TableAlterations {
+    /// The whole schema, without rows that matter.
+    let connection: Connection
+    /// Whether no object of the schema names the table of another one.
+    private let isPlain: Bool
+
+    init(_ connection: Connection) throws {
+        self.connection = connection
+        isPlain =
+            try connection.integer(
+                "SELECT 1 FROM sqlite_master WHERE type IN ('view', 'trigger') OR sql LIKE '%REFERENCES%'") == nil
+    }
+
+    /// Runs statements that alter tables, and nothing else.
+    func run(_ statements: ArraySlice<InPlaceStatement>) throws {
+        guard isPlain else {
+            for statement in statements { try connection.execute(statement.sql) }
+            return
+        }
+        var tables: [TableApart] = []
+        // Upper-case name at the moment to the place in `tables`.
+        var places: [String: Int] = [:]
+        for statement in statements {
+            guard let alteration = statement.alteration else { continue }
+            let name = alteration.table.uppercased()
+            let place = places[name] ?? tables.count
+            if place == tables.count { tables.append(try TableApart(alteration.table, in: connection)) }
+            try tables[place].connection.execute(statement.sql)
+            places[name] = nil
+            places[alteration.newName.uppercased()] = place
+        }
+        try connection.execute("PRAGMA writable_schema = ON")
+        let update = try connection.prepare("UPDATE sqlite_master SET name = ?, tbl_name = ?, sql = ? WHERE rowid = ?")
+        for table in tables { try table.write(by: update) }
+        // Makes the connection read the schema again.
+        try connection.execute("PRAGMA writable_schema = RESET")
+    }
+}
+
+/// One table with its indexes, in a database of its own.
+private struct TableApart {
+    let connection: Connection
+    /// In the order of the schema table: where each object stands in the whole schema.
+    private var places: [Value] = []
+
+    init(_ name: String, in whole: Connection) throws {
+        connection = try Connection(path: ":memory:", mode: .create)
+        try connection.execute("BEGIN")
+        var found: [String: Value] = [:]
+        // The table first. The index of a primary key has no statement: it comes with its table.
+        for row in try whole.rows(
+            "SELECT rowid, name, sql FROM sqlite_master WHERE tbl_name = ? COLLATE NOCASE ORDER BY type = 'index', rowid",
+            [.text(name)])
+        {
+            found[row[1].text ?? ""] = row[0]
+            if let sql = row[2].text { try connection.execute(sql) }
+        }
+        for row in try connection.rows("SELECT name FROM sqlite_master ORDER BY rowid") {
+            places.append(found[row[0].text ?? ""] ?? .null)
+        }
+    }
+
+    /// Puts what the objects have become where they were: altering leaves each in its place.
+    func write(by update: Statement) throws {
+        let objects = try connection.rows("SELECT name, tbl_name, sql FROM sqlite_master ORDER BY rowid")
+        for (object, place) in zip(objects, places) {
+            try update.bind(object + [place])
+            try update.run()
+        }
     }
 }

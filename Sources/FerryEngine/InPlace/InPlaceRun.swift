@@ -38,7 +38,7 @@ package struct InPlaceRun {
     /// the first one has left.
     private let isFirst: Bool
     /// What ``InPlacePlanning`` found of the same step on the same schema; nil where nothing was looked for.
-    private var found: InPlacePlan?
+    let found: InPlacePlan?
 
     /// Runs steps one after another in one transaction and commits it.
     ///
@@ -57,44 +57,37 @@ package struct InPlaceRun {
         found: InPlacePlan? = nil, beforeCommit: ([StepReport]) throws -> Void = { _ in }
     ) throws -> [StepReport] {
         let reports = try connection.abandoning(on: options.stop) {
-            try runAll(
-                steps, on: connection, options: options, checks: checks, found: found, beforeCommit: beforeCommit)
+            do {
+                if !connection.isInTransaction { try connection.execute("BEGIN IMMEDIATE") }
+                var reports: [StepReport] = []
+                for (index, step) in steps.enumerated() {
+                    var step = step
+                    // What was counted beforehand holds no longer when rows are left out.
+                    if options.damaged == .drop { step.sourceRows = nil }
+                    let run = InPlaceRun(
+                        step: step, connection: connection, options: options, checks: checks, isFirst: index == 0,
+                        found: index == 0 ? found : nil)
+                    // A row that is written anew is whole in memory; none may take all of it.
+                    reports.append(try connection.with(.length, options.wholeValueBytes) { try run.run() })
+                }
+                try options.stop.check()
+                try beforeCommit(reports)
+                try connection.execute("COMMIT")
+                return reports
+            } catch {
+                // SQLite may have rolled back by itself (disk full, I/O error); the first error is the one to report.
+                do { if connection.isInTransaction { try connection.execute("ROLLBACK") } } catch {}
+                let failed = (error as? DatabaseError).map { FerryError(inPlace: $0, on: connection.path) }
+                guard let refusal = failed ?? (error as? FerryError) else { throw error }
+                switch refusal.code {
+                case .valueTooLarge: throw try located(refusal, steps, connection, options)
+                case .rowFailed: throw refusal.at(failedRow(steps, connection, options))
+                default: throw refusal
+                }
+            }
         }
         options.stop.unitIsDone()
         return reports
-    }
-
-    private static func runAll(
-        _ steps: [StepPlan], on connection: Connection, options: EngineOptions, checks: @escaping Checks,
-        found: InPlacePlan?, beforeCommit: ([StepReport]) throws -> Void
-    ) throws -> [StepReport] {
-        do {
-            if !connection.isInTransaction { try connection.execute("BEGIN IMMEDIATE") }
-            var reports: [StepReport] = []
-            for (index, step) in steps.enumerated() {
-                var step = step
-                // What was counted beforehand holds no longer when rows are left out.
-                if options.damaged == .drop { step.sourceRows = nil }
-                let run = InPlaceRun(
-                    step: step, connection: connection, options: options, checks: checks, isFirst: index == 0,
-                    found: index == 0 ? found : nil)
-                reports.append(try run.run())
-            }
-            try options.stop.check()
-            try beforeCommit(reports)
-            try connection.execute("COMMIT")
-            return reports
-        } catch {
-            // SQLite may have rolled back by itself (disk full, I/O error); the first error is the one to report.
-            do { if connection.isInTransaction { try connection.execute("ROLLBACK") } } catch {}
-            let failed = (error as? DatabaseError).map { FerryError(inPlace: $0, on: connection.path) }
-            guard let refusal = failed ?? (error as? FerryError) else { throw error }
-            switch refusal.code {
-            case .valueTooLarge: throw try located(refusal, steps, connection, options)
-            case .rowFailed: throw refusal.at(failedRow(steps, connection, options))
-            default: throw refusal
-            }
-        }
     }
 
     /// Says which object it is that a statement cannot rewrite; the store is as before.
@@ -106,9 +99,8 @@ package struct InPlaceRun {
         let search = LargeValueSearch(layout: layout, connection: connection, schema: "main")
         let whole = options.wholeValueBytes
         // Where no value is too large by itself, several of one row are.
-        guard let row = try search.first(above: whole) ?? search.first(above: whole / 2) else { return error }
-        return FerryError(
-            valueOf: row.entity, key: row.key, entityMapping: nil, memoryLimit: options.memoryLimit, cause: error.cause)
+        return try search.refusal(above: whole, options, cause: error.cause)
+            ?? search.refusal(above: whole / 2, options, cause: error.cause) ?? error
     }
 
     /// The object whose value the first step cannot convert; nil where it is not that.
@@ -129,22 +121,13 @@ package struct InPlaceRun {
 
     /// Runs and checks the step in the transaction that is open.
     private func run() throws -> StepReport {
-        // A row that is written anew is whole in memory; none may take all of it.
-        try connection.with(.length, options.wholeValueBytes) { try runInTransaction() }
-    }
-
-    private func runInTransaction() throws -> StepReport {
         var report = StepReport()
         options.progress?(ProgressUpdate(phase: .rows))
         if isFirst, !options.dropping.isEmpty { try dropObjects() }
         let planned = try InPlacePlanning(step, on: connection)
         let (source, destination) = (planned.source, planned.destination)
         guard let plan = try found ?? planned.statements() else { return try runParts(source) }
-        try FunctionRegistry.register(on: connection)
-        try ExternalContents(
-            folder: options.externalFolder ?? ExternalData.folder(forStore: connection.path),
-            dropsMissing: options.damaged == .drop, limit: options.wholeValueBytes
-        ).register(on: connection)
+        try options.registerFunctions(forStore: connection.path, on: connection)
         let dropped = try treatRows(planned, plan, &report)
         let leftovers = try Leftover.all(in: source, on: connection)
         var counts = try InPlaceCounts(step, of: source, plan, on: connection)
@@ -197,9 +180,8 @@ package struct InPlaceRun {
         try appObjects.drop(on: connection)
     }
 
-    /// Rows of unknown entities, and rows that lack what they must have.
-    ///
-    /// - Returns: How many rows the mappings do not get, by their source entities.
+    /// Sees to rows of unknown entities and rows that lack what they must have, and tells how many rows the mappings do
+    /// not get, by their source entities.
     private func treatRows(
         _ planned: InPlacePlanning, _ plan: InPlacePlan, _ report: inout StepReport
     ) throws -> [String: Int64] {
@@ -244,7 +226,7 @@ package struct InPlaceRun {
         for (index, part) in step.parts.enumerated() {
             let run = InPlaceRun(
                 step: part, connection: connection, options: options, checks: checks,
-                isFirst: isFirst && index == 0)
+                isFirst: isFirst && index == 0, found: nil)
             let found = try run.run()
             report.healed += found.healed
             report.leftBehind += found.leftBehind
@@ -281,6 +263,71 @@ package struct InPlaceRun {
     }
 }
 
+/// What a step in place says of itself: what its mappings carry over, and what does not go along.
+struct InPlaceCounts {
+    private let step: StepPlan
+    /// Whether the numbers of rows are the plan's estimates: where no row is written, none is counted.
+    ///
+    /// What only the run of an earlier step could tell the plan has no estimate of.
+    private let isEstimated: Bool
+    /// Rows of exactly each source entity.
+    private var rows: [String: Int64]
+    /// Rows that were taken out before the step, by their entities.
+    var dropped: [String: Int64] = [:]
+
+    /// Looks at the old version; what was counted by others is not counted again.
+    init(_ step: StepPlan, of source: StoreLayout, _ plan: InPlacePlan?, on connection: Connection) throws {
+        self.step = step
+        let mappings = step.partitions.flatMap(\.entityMappings)
+        isEstimated =
+            plan?.touched.isEmpty == true && step.sourceRows == nil
+            && mappings.allSatisfy { $0.isKnown && $0.isEstimated }
+        if isEstimated {
+            rows = Dictionary(mappings.map { ($0.mapping.source, $0.rows) }, uniquingKeysWith: { first, _ in first })
+        } else {
+            rows = try step.sourceRows ?? Self.rows(of: source, on: connection)
+        }
+    }
+
+    /// Rows of exactly each entity.
+    private static func rows(of layout: StoreLayout, on connection: Connection) throws -> [String: Int64] {
+        var rows: [String: Int64] = [:]
+        for table in layout.tablesInOrder {
+            var byNumber: [Int64: Int64] = [:]
+            let counts = try connection.rows(
+                "SELECT Z_ENT, count(*) FROM \(Connection.quoted(table.name)) GROUP BY Z_ENT")
+            for row in counts { byNumber[row[0].integer ?? 0] = row[1].integer ?? 0 }
+            for entity in layout.entities(inTableOf: table.root) {
+                rows[entity] = layout.number(of: entity).flatMap { byNumber[$0] } ?? 0
+            }
+        }
+        return rows
+    }
+
+    /// Notes rows that were counted, and were taken out then.
+    mutating func takeOut(_ dropped: [String: Int64]) {
+        self.dropped = dropped
+        rows.merge(dropped, uniquingKeysWith: -)
+    }
+
+    func ofMappings() -> [EntityMappingCounts] {
+        step.resolved.entityMappings.map { mapping in
+            var counts = EntityMappingCounts(
+                name: mapping.name, source: mapping.source, destination: mapping.destination)
+            counts.written = rows[mapping.source] ?? 0
+            counts.dropped = dropped[mapping.source] ?? 0
+            counts.read = counts.written + counts.dropped
+            if isEstimated { counts.isEstimated = true }
+            return counts
+        }
+    }
+
+    /// Objects of entities that the new version does not have.
+    func unmapped() -> [(entity: String, rows: Int64)] {
+        step.resolved.droppedEntities.map { ($0, rows[$0] ?? 0) }.filter { $0.1 > 0 }
+    }
+}
+
 extension Connection {
     func run(_ planned: InPlaceStatement) throws(DatabaseError) {
         guard !planned.values.isEmpty else { return try execute(planned.sql) }
@@ -301,5 +348,20 @@ extension FerryError {
         }
         self.init(database: error, whileDoing: "migrating in place")
         if !error.isInterrupted, !error.isTooBig { remedy = "The store is as before; \(action: .again)." }
+    }
+}
+
+/// What ANALYZE said about tables and indexes that have gone, or have other names.
+enum StaleStatistics {
+    static func remove(on connection: Connection) throws(DatabaseError) {
+        let exists = try connection.integer("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat1'")
+        guard exists != nil else { return }
+        try connection.execute(
+            """
+            DELETE FROM sqlite_stat1 WHERE tbl NOT IN (SELECT name FROM sqlite_master WHERE type = 'table')
+                OR (idx IS NOT NULL AND NOT EXISTS (SELECT 1 FROM sqlite_master AS m
+                    WHERE m.type = 'index' AND m.name = idx AND m.tbl_name = tbl)
+                    AND idx <> tbl)
+            """)
     }
 }

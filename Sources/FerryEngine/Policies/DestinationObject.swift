@@ -23,7 +23,6 @@ public final class DestinationObject {
     let changes: ColumnChanges
     /// Whether it is still to be inserted.
     @exclusivity(unchecked) private var isNew = false
-    /// The version of a new object.
     @exclusivity(unchecked) private var version = Value.null
     /// The row of the source whose values a new object takes over; nil for the model's defaults.
     @exclusivity(unchecked) private var row: SourceRow?
@@ -82,14 +81,11 @@ public final class DestinationObject {
 
     private func stored(at place: Int) throws -> Value {
         if let changed = changes[place] { return changed }
-        if isNew { return try row?.value(at: place) ?? writer.defaults[place] ?? .null }
-        let statement = try manager.cached("SELECT \(writer.columns[place]) FROM main.\(writer.table) WHERE Z_PK = ?1")
-        try statement.bind(primaryKey, at: 1)
-        defer { statement.reset() }
-        return try statement.step() ? statement.value(0) : .null
+        if isNew { return try row?.value(at: place) ?? writer.defaults[place] }
+        let sql = "SELECT \(writer.columns[place]) FROM main.\(writer.table) WHERE Z_PK = ?1"
+        return try manager.context.first(sql, for: primaryKey) { $0.value(0) } ?? .null
     }
 
-    /// Writes what was set.
     func write() throws {
         if isNew {
             isNew = false
@@ -100,7 +96,7 @@ public final class DestinationObject {
             }
         } else if !changes.isEmpty {
             let assignments = (0..<changes.count).map { "\(writer.columns[changes.place(at: $0)]) = ?\($0 + 2)" }
-            let update = try manager.cached(
+            let update = try manager.context.cached(
                 "UPDATE main.\(writer.table) SET \(assignments.joined(separator: ", ")) WHERE Z_PK = ?1")
             try update.bind(primaryKey, at: 1)
             try changes.bindInOrder(to: update, from: 2)
@@ -149,7 +145,7 @@ extension DestinationObject {
             if let entityColumn { object.set(.integer(writer.number), ofColumn: entityColumn) }
             if let orderColumn {
                 try manager.flush()
-                let last = try manager.single(
+                let last = try manager.context.single(
                     "SELECT max(\(orderColumn)) FROM main.\(object.writer.table) WHERE \(column) = ?1",
                     [.integer(primaryKey)])
                 guard let position = OrderPosition.next(after: last.integer) else {
@@ -163,12 +159,12 @@ extension DestinationObject {
             }
         case .inverseless(let table, let column):
             try manager.flush()
-            try manager.run(
+            try manager.context.run(
                 "UPDATE main.\(table) SET \(column) = ?1 WHERE Z_PK = ?2",
                 [.integer(primaryKey), .integer(object.primaryKey)])
         case .join(let table, let own, _, _, _):
             let link = try link(table, own)
-            try manager.run(
+            try manager.context.run(
                 """
                 INSERT INTO \(link.links) (\(link.own), \(link.other)) SELECT ?1, ?2 WHERE NOT EXISTS
                     (SELECT 1 FROM \(link.links) WHERE \(link.own) = ?1 AND \(link.other) = ?2)
@@ -197,18 +193,19 @@ extension DestinationObject {
 
     /// Takes an object, or with nil every one, out of a to-many relationship.
     private func letGo(of object: DestinationObject?, _ storage: RelationshipStorage) throws {
+        let context = manager.context
         let keys = [Value.integer(primaryKey)] + (object.map { [.integer($0.primaryKey)] } ?? [])
         let only = { (column: String) in object == nil ? "" : " AND \(column) = ?2" }
         switch storage {
         case .foreignKey: break
         case .inverseForeignKey(let table, let column, let entityColumn, let orderColumn):
             let emptied = [column, entityColumn, orderColumn].emptied
-            try manager.run("UPDATE main.\(table) SET \(emptied) WHERE \(column) = ?1\(only("Z_PK"))", keys)
+            try context.run("UPDATE main.\(table) SET \(emptied) WHERE \(column) = ?1\(only("Z_PK"))", keys)
         case .inverseless(let table, let column):
-            try manager.run("UPDATE main.\(table) SET \(column) = NULL WHERE \(column) = ?1\(only("Z_PK"))", keys)
+            try context.run("UPDATE main.\(table) SET \(column) = NULL WHERE \(column) = ?1\(only("Z_PK"))", keys)
         case .join(let table, let own, _, _, _):
             let link = try link(table, own)
-            try manager.run("DELETE FROM \(link.links) WHERE \(link.own) = ?1\(only(link.other))", keys)
+            try context.run("DELETE FROM \(link.links) WHERE \(link.own) = ?1\(only(link.other))", keys)
         }
     }
 
@@ -237,7 +234,7 @@ extension DestinationObject {
             let position = "l.\(link.other)Order"
             order = otherOrder == nil ? "t.Z_PK" : "\(position) IS NULL, \(position), l.rowid"
         }
-        let statement = try manager.prepare(
+        let statement = try manager.context.connection.prepare(
             "SELECT t.Z_PK, t.Z_ENT FROM \(from) GROUP BY t.Z_PK ORDER BY \(order) LIMIT \(limit ?? -1)")
         try statement.bind(primaryKey, at: 1)
         var objects: [DestinationObject] = []
@@ -271,10 +268,10 @@ extension DestinationObject {
         else { return }
         try manager.flush()
         let emptied = [column, entityColumn].emptied
-        try manager.run("UPDATE main.\(table) SET \(emptied) WHERE \(column) = ?1", [.integer(primaryKey)])
+        try manager.context.run("UPDATE main.\(table) SET \(emptied) WHERE \(column) = ?1", [.integer(primaryKey)])
         guard let newPartner else { return }
         let ownEmptied = [ownColumn, ownEntityColumn].emptied
-        try manager.run(
+        try manager.context.run(
             "UPDATE main.\(ownTable) SET \(ownEmptied) WHERE \(ownColumn) = ?1", [.integer(newPartner.primaryKey)])
         newPartner.set(.integer(primaryKey), ofColumn: column)
         if let entityColumn { newPartner.set(.integer(writer.number), ofColumn: entityColumn) }

@@ -12,31 +12,21 @@ final class EntityWriter {
     let table: String
     /// The columns that the entity's objects have: attributes, then foreign keys with what belongs to them.
     let columns: [String]
-    /// Column name to its place.
     let places: [String: Int]
-    /// What a new object has by the model.
-    let defaults: [Int: Value]
+    /// What a new object has by the model, by places.
+    let defaults: [Value]
     /// Whether it is known that a policy inserts objects of the entity.
     @exclusivity(unchecked) var isMarked = false
-    private let attributes: KeyTable<DestinationAttribute>
-    /// What the model says of them, by their numbers.
-    private let modelAttributes: [Attribute]
-    /// By their numbers: whether it is known that a policy sets the attribute.
+    /// Where ``columns`` have the attributes.
+    private let attributes: KeyTable<PlacedAttribute>
+    /// What the model says of them, by the places of their columns.
+    private let modelAttributes: [Attribute?]
+    /// By the places of columns: whether it is known that a policy sets the attribute.
     @exclusivity(unchecked) private var marked: [Bool]
     private let insertSQL: String
     private let insert: Statement
     /// An object that has no reference any more.
     @exclusivity(unchecked) private var spare: DestinationObject?
-
-    /// One attribute, and the place of its column.
-    struct DestinationAttribute {
-        let type: AttributeType
-        /// Whether its values may be in files.
-        let isExternal: Bool
-        let place: Int
-        /// Among the attributes.
-        let number: Int
-    }
 
     init(_ entity: String, in context: StepContext) throws {
         guard let number = context.destination.number(of: entity), let table = context.destination.table(of: entity)
@@ -57,17 +47,12 @@ final class EntityWriter {
         self.table = table.name
         root = table.root
         var columns: [String] = []
-        var attributes: [String: DestinationAttribute] = [:]
-        var modelAttributes: [Attribute] = []
-        var defaults: [Int: Value] = [:]
+        var attributes: [String: PlacedAttribute] = [:]
+        var modelAttributes: [Attribute?] = []
         for (key, column) in context.destination.attributeColumns(of: entity) {
-            if let attribute = context.destination.attribute(key) {
-                attributes[key.property] = DestinationAttribute(
-                    type: attribute.type, isExternal: attribute.allowsExternalStorage, place: columns.count,
-                    number: modelAttributes.count)
-                modelAttributes.append(attribute)
-                defaults[columns.count] = attribute.defaultValue.map { Value($0.stored(in: attribute)) }
-            }
+            let attribute = context.destination.attribute(key)
+            modelAttributes.append(attribute)
+            if let attribute { attributes[key.property] = PlacedAttribute(attribute, at: columns.count) }
             columns.append(column.name)
         }
         for (_, storage) in context.destination.relationshipStorage(of: entity) {
@@ -78,7 +63,10 @@ final class EntityWriter {
         self.attributes = KeyTable(attributes)
         self.modelAttributes = modelAttributes
         marked = Array(repeating: false, count: modelAttributes.count)
-        self.defaults = defaults
+        defaults = columns.indices.map { place in
+            guard place < modelAttributes.count, let attribute = modelAttributes[place] else { return .null }
+            return attribute.defaultValue.map { Value($0.stored(in: attribute)) } ?? .null
+        }
         places = Dictionary(columns.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
         let names = ["Z_PK", "Z_ENT", "Z_OPT"] + columns
         let values = names.indices.map { "?\($0 + 1)" }
@@ -95,7 +83,7 @@ final class EntityWriter {
         return insert
     }
 
-    func attribute(_ name: String) throws(FerryError) -> DestinationAttribute {
+    func attribute(_ name: String) throws(FerryError) -> PlacedAttribute {
         if let known = attributes[name] { return known }
         let near = NearNames.near(to: name, among: attributes.names).prefix(3).joined(separator: ", ")
         throw FerryError(
@@ -105,14 +93,15 @@ final class EntityWriter {
     }
 
     /// What the model says of an attribute.
-    func attribute(_ known: DestinationAttribute) -> Attribute { modelAttributes[known.number] }
+    func attribute(_ known: PlacedAttribute) -> Attribute {
+        guard let attribute = modelAttributes[known.place] else { preconditionFailure("the attribute is not of here") }
+        return attribute
+    }
 
-    /// Remembers that a policy sets the attribute.
-    ///
-    /// - Returns: Whether that was not known.
-    func mark(_ known: DestinationAttribute) -> Bool {
-        if marked[known.number] { return false }
-        marked[known.number] = true
+    /// Remembers that a policy sets the attribute; false where that was known.
+    func mark(_ known: PlacedAttribute) -> Bool {
+        if marked[known.place] { return false }
+        marked[known.place] = true
         return true
     }
 
@@ -121,11 +110,7 @@ final class EntityWriter {
         try insert.bind(key, at: 1)
         try insert.bind(version, at: 3)
         for place in columns.indices where !changes.contains(place) {
-            if let value = defaults[place] {
-                try insert.bind(value, at: place + 4)
-            } else {
-                try insert.bindNull(at: place + 4)
-            }
+            try insert.bind(defaults[place], at: place + 4)
         }
         try changes.bind(to: insert, from: 4)
         try insert.run()
@@ -133,7 +118,6 @@ final class EntityWriter {
 
     // MARK: Objects
 
-    /// An object of the entity for a key.
     func object(_ key: Int64, _ manager: MigrationManager) -> DestinationObject {
         guard let object = spare.take() else { return DestinationObject(self, key: key, manager) }
         object.stand(for: key)
@@ -202,7 +186,6 @@ final class ColumnChanges {
 
     func contains(_ place: Int) -> Bool { index(of: place) != nil }
 
-    /// The place of the change at an index.
     func place(at index: Int) -> Int { changes[index].place }
 
     private func index(of place: Int) -> Int? {
@@ -257,6 +240,18 @@ final class ColumnChanges {
     }
 }
 
+/// An attribute, and the place of its column or cell: no more than is needed for each object.
+struct PlacedAttribute {
+    let type: AttributeType
+    /// Whether the contents may be in a file.
+    let isExternal: Bool
+    let place: Int
+
+    init(_ attribute: Attribute, at place: Int) {
+        (type, isExternal, self.place) = (attribute.type, attribute.allowsExternalStorage, place)
+    }
+}
+
 /// Finds what belongs to a name, quickly for the few names that code asks for again and again.
 final class KeyTable<Entry> {
     /// What a string is made of in memory: its own bytes if it is short, else where they are and how many.
@@ -273,30 +268,20 @@ final class KeyTable<Entry> {
     /// Names that were asked for lately.
     ///
     /// Strings of one identity are equal, and a literal has the same one each time.
-    private let recent: UnsafeMutablePointer<Slot?>
+    /// 2 to the power of 5 of them: names per policy are few.
+    @exclusivity(unchecked) private var recent = [Slot?](repeating: nil, count: 32)
 
-    /// Names per policy are few; 2 to the power of 5.
-    private static var slots: Int { 32 }
-
-    init(_ entries: [String: Entry]) {
-        self.entries = entries
-        recent = .allocate(capacity: Self.slots)
-        recent.initialize(repeating: nil, count: Self.slots)
-    }
-
-    deinit {
-        recent.deinitialize(count: Self.slots)
-        recent.deallocate()
-    }
+    init(_ entries: [String: Entry]) { self.entries = entries }
 
     var names: some Collection<String> { entries.keys }
 
     subscript(name: String) -> Entry? {
+        // A string is two words, and both are only compared: that spares hashing the name for each object.
         let identity = unsafeBitCast(name, to: Identity.self)
-        let slot = recent + Int(truncatingIfNeeded: ((identity.0 ^ identity.1) &* 0x9e37_79b9_7f4a_7c15) >> 59)
-        if let known = slot.pointee?.identity, known == identity, let entry = slot.pointee?.entry { return entry }
+        let place = Int(truncatingIfNeeded: ((identity.0 ^ identity.1) &* 0x9e37_79b9_7f4a_7c15) >> 59)
+        if let known = recent[place]?.identity, known == identity, let entry = recent[place]?.entry { return entry }
         guard let entry = entries[name] else { return nil }
-        slot.pointee = Slot(identity: identity, name: name, entry: entry)
+        recent[place] = Slot(identity: identity, name: name, entry: entry)
         return entry
     }
 }

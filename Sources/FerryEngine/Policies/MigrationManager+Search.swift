@@ -56,20 +56,18 @@ extension MigrationManager {
             }
             try flush()
             let number = try context.destinationNumber(of: mapping.resolved)
-            let statement = try cached(
+            let sql =
                 mapping.resolved.keepsPrimaryKey
-                    ? """
-                    SELECT Z_PK FROM main.\(context.destinationTable(of: mapping.resolved))
-                    WHERE Z_PK = ?1 AND Z_ENT = \(number)
-                    """
-                    : """
-                    SELECT destination FROM \(ScratchDatabase.association(of: mapping.resolved))
-                    WHERE source = ?1 ORDER BY element
-                    """)
-            try statement.bind(source.primaryKey, at: 1)
-            defer { statement.reset() }
-            while try statement.step() {
-                objects.append(try destinationObject(number: number, key: statement.integer(0)))
+                ? """
+                SELECT Z_PK FROM main.\(try context.destinationTable(of: mapping.resolved))
+                WHERE Z_PK = ?1 AND Z_ENT = \(number)
+                """
+                : """
+                SELECT destination FROM \(ScratchDatabase.association(of: mapping.resolved))
+                WHERE source = ?1 ORDER BY element
+                """
+            try context.forEachRow(sql, for: source.primaryKey) {
+                objects.append(try destinationObject(number: number, key: $0.integer(0)))
             }
         }
         return objects
@@ -99,37 +97,28 @@ extension MigrationManager {
     }
 
     private func sources(of destination: DestinationObject, in mapping: PolicyEntityMapping) throws -> [Int64] {
-        let isSource = { [self] (key: Int64) throws in
-            try single(
-                "SELECT Z_PK FROM source.\(context.sourceTable(of: mapping.resolved)) WHERE Z_PK = ?1 AND Z_ENT = ?2",
-                [.integer(key), .integer(context.sourceNumber(of: mapping.resolved))]) != .null
-        }
         if mapping.resolved.policy != nil {
             let associations = try associations(of: mapping)
             if let current, current.mapping === mapping { try associations.storeNow(current) }
-            return try associations.sources(
-                of: (destination.primaryKey, destination.writer.number), isSource: isSource)
+            return try associations.sources(of: (destination.primaryKey, destination.writer.number))
         }
         guard destination.entityName == mapping.destinationEntityName else { return [] }
         if mapping.resolved.keepsPrimaryKey {
-            return try isSource(destination.primaryKey) ? [destination.primaryKey] : []
+            return try context.isSource(destination.primaryKey, of: mapping.resolved) ? [destination.primaryKey] : []
         }
-        let statement = try cached(
+        var sources: [Int64] = []
+        try context.forEachRow(
             """
             SELECT source FROM \(ScratchDatabase.association(of: mapping.resolved))
             WHERE destination = ?1 ORDER BY source, element
-            """)
-        try statement.bind(destination.primaryKey, at: 1)
-        defer { statement.reset() }
-        var sources: [Int64] = []
-        while try statement.step() { sources.append(statement.integer(0)) }
+            """, for: destination.primaryKey
+        ) { sources.append($0.integer(0)) }
         return sources
     }
 
-    /// An entity mapping of the step by its name.
     private func mapping(named name: String) throws -> PolicyEntityMapping {
         if let current, current.mapping.name == name { return current.mapping }
-        return try mapping(at: context.mapping(named: known(name)).position)
+        return entityMappings[try context.mapping(named: known(name)).position]
     }
 
     /// The name of an entity mapping in the step: its own, or the one that tells it from that of another mapping model.
@@ -231,20 +220,13 @@ extension MigrationManager {
         }
         let names = includesSubentities ? layout.model.family(of: entity) : [entity]
         let numbers = names.compactMap { layout.number(of: $0) }.sorted().rowCondition("s.")
-        var scope = SourceScope(
-            layout: layout, from: "\(schema).\(table.name) AS s", source: .init(alias: "s", entity: entity),
-            schema: schema)
+        var scope = scope(from: table.name, of: entity, layout, schema)
         scope.require("s.Z_PK > :low AND s.Z_PK <= :high AND \(numbers)")
-        let resolver = StatementResolver(scope: scope, now: context.options.now, variable: nil)
-        var translator = SQLTranslator(
-            scope: ExpressionScope(model: layout.model, entity: entity), resolver: resolver)
-        let condition = try translator.condition(try Predicate.parse(predicate))
-        scope = translator.resolver.scope
-        scope.require("(\(condition))")
-        let statement = try prepare(
+        scope.require(try scope.condition(try Predicate.parse(predicate)))
+        let statement = try context.connection.prepare(
             "SELECT s.Z_PK, s.Z_ENT FROM \(scope.from)\(scope.where) ORDER BY s.Z_PK LIMIT :limit")
         try scope.parameters.bind(to: statement)
-        let high = try single("SELECT max(Z_PK) FROM \(schema).\(table.name)", []).integer ?? 0
+        let high = try context.single("SELECT max(Z_PK) FROM \(schema).\(table.name)", []).integer ?? 0
         try statement.bind(.integer(high), named: ":high")
         try statement.bind(.integer(limit ?? Self.page), named: ":limit")
         var low = Int64.min
@@ -259,27 +241,22 @@ extension MigrationManager {
         }
     }
 
+    /// A statement that begins with objects of an entity in either store.
+    private func scope(from table: String, of entity: String, _ layout: StoreLayout, _ schema: String) -> SourceScope {
+        SourceScope(
+            ExpressionScope(model: layout.model, entity: entity), from: "\(schema).\(table) AS s", of: layout,
+            in: schema, now: context.options.now)
+    }
+
     // MARK: Related objects
 
-    /// The SQL of the objects at the end of a relationship of the object of key `?1`: their keys and numbers.
-    func relatedObjectsSQL(
-        _ name: String, of entity: String, layout: StoreLayout, schema: String
-    ) throws(FerryError) -> String {
-        guard let table = layout.table(of: entity) else {
-            throw FerryError(.internalError, "There is no table for entity \(entity).")
-        }
-        var scope = SourceScope(
-            layout: layout, from: "\(schema).\(table.name) AS s", source: .init(alias: "s", entity: entity),
-            schema: schema)
-        let end = try scope.expand(name, from: .init(alias: "s", entity: entity))
+    /// The SQL of the objects at the end of a relationship of the source object of key `?1`: their keys and numbers.
+    func sourceObjectsSQL(_ name: String, of entity: String) throws(FerryError) -> String {
+        let table = try context.source.knownTable(of: entity, in: "source")
+        var scope = scope(from: table, of: entity, context.source, "source")
+        let end = try scope.expand(name, from: scope.source)
         let key = "\(end.object.alias).Z_PK"
         let order = [end.order, key].compactMap { $0 }.joined(separator: ", ")
         return "SELECT \(key), \(end.object.alias).Z_ENT FROM \(scope.from) WHERE s.Z_PK = ?1 ORDER BY \(order)"
-    }
-
-    func relatedObjects(
-        _ name: String, of entity: String, layout: StoreLayout, schema: String
-    ) throws -> Statement {
-        try prepare(relatedObjectsSQL(name, of: entity, layout: layout, schema: schema))
     }
 }

@@ -32,7 +32,8 @@ public final class MigrationManager {
     /// The type of policy that was asked to relate an object last and has no code of its own for that.
     @exclusivity(unchecked) var policyWithoutRelating: (any EntityMigrationPolicy.Type)?
 
-    private let mappings: [Int: PolicyEntityMapping]
+    /// The entity mappings of the step, in the order in which they run.
+    public let entityMappings: [PolicyEntityMapping]
     /// Objects with something to be written, in the order in which that began.
     @exclusivity(unchecked) private var pending: [DestinationObject] = []
     private var writers: [String: EntityWriter] = [:]
@@ -40,19 +41,17 @@ public final class MigrationManager {
     private var associations: [Int: PolicyAssociations] = [:]
     @exclusivity(unchecked) private var rowNumber = 0
     private var lastKeys: [String: Int64] = [:]
-    private var statements: [String: Statement] = [:]
     private var lookups: [String: PolicyLookup] = [:]
 
     /// What may be pending before it is written without being asked: what most source objects make, few enough to be
     /// looked through.
     private static let pendingLimit = 64
-    /// Statements that are kept: more than a policy of ordinary size has.
-    private static let statementLimit = 256
+    /// More than policies of ordinary size have.
+    private static let lookupLimit = 256
 
     init(_ context: StepContext) {
         self.context = context
-        mappings = Dictionary(
-            uniqueKeysWithValues: context.step.resolved.entityMappings.map { ($0.position, PolicyEntityMapping($0)) })
+        entityMappings = context.step.resolved.entityMappings.map { PolicyEntityMapping($0) }
     }
 
     // MARK: The step
@@ -61,15 +60,6 @@ public final class MigrationManager {
     public var sourceModelVersionIdentifiers: [String] { context.source.model.versionIdentifiers }
     /// The model version identifiers of the destination model.
     public var destinationModelVersionIdentifiers: [String] { context.destination.model.versionIdentifiers }
-    /// The entity mappings of the step, in the order in which they run.
-    public var entityMappings: [PolicyEntityMapping] { mappings.sorted { $0.key < $1.key }.map(\.value) }
-
-    func mapping(at position: Int) throws(FerryError) -> PolicyEntityMapping {
-        guard let mapping = mappings[position] else {
-            throw FerryError(.internalError, "The step has no entity mapping \(position).")
-        }
-        return mapping
-    }
 
     // MARK: Making objects
 
@@ -79,15 +69,13 @@ public final class MigrationManager {
     /// no other mapping claims that; all others get new keys.
     public func insert(_ entityName: String) throws -> DestinationObject {
         let writer = try writer(entityName)
-        let version: Value?
+        let object: DestinationObject
         if let current, current.writer === writer {
-            version = current.takeKey()
+            object = try current.insert(nil, by: self)
         } else {
             created[writer.entity, default: 0] += 1
-            version = nil
+            object = try insert(writer, row: nil, key: nil, version: .integer(1))
         }
-        let object = try insert(
-            writer, row: nil, key: version == nil ? nil : current?.key, version: version ?? .integer(1))
         if !object.writer.isMarked {
             object.writer.isMarked = true
             mark("\(entityName).*")
@@ -109,7 +97,7 @@ public final class MigrationManager {
                 remedy: "Pass the source object and the mapping that the policy was called with.",
                 place: .init(entityMapping: mapping.name))
         }
-        let object = try current.insertDefault(by: self)
+        let object = try current.insert(current.row, by: self)
         if mapping.isSubstituted { try substitute(in: object, mapping, source) }
         if current.row.hasPolicyColumns { try compute(current, for: object) }
         return object
@@ -146,9 +134,7 @@ public final class MigrationManager {
 
     private func newKey(in writer: EntityWriter) throws -> Int64 {
         if lastKeys[writer.root] == nil {
-            let highest = try single("SELECT max(Z_PK) FROM main.\(writer.table)", []).integer ?? 0
-            lastKeys[writer.root] = try KeyBase.checked(
-                max(highest, try KeyBase.lastKeptKey(inTableOf: writer.root, context)), of: writer.root)
+            lastKeys[writer.root] = try NewKeys(of: writer.root, in: context).last()
         }
         newKeys[writer.root, default: 0] += 1
         let key = (lastKeys[writer.root] ?? 0) + 1
@@ -163,15 +149,13 @@ public final class MigrationManager {
         switch substitute {
         case .constant(let value): return try value.stored(in: attribute)
         case .expression(let text):
-            let expressions = ExpressionSQL(context: context, mapping: mapping.resolved)
-            var scope = SourceScope(
-                layout: context.source, from: "source.\(try context.sourceTable(of: mapping.resolved)) AS s",
-                source: .init(alias: "s", entity: mapping.sourceEntityName))
+            let expressions = MappingSQL(mapping.resolved, in: context)
+            var scope = expressions.scope(from: "source.\(try context.sourceTable(of: mapping.resolved)) AS s")
             scope.require("s.Z_PK = :key")
             let rule = ResolvedAttribute(name: attribute.name, expression: try Expression.parse(text))
             let value = ColumnSource(rule, for: attribute, of: mapping.resolved, in: context.source)
             let sql = try value.map { try expressions.value(of: $0, in: &scope).sql } ?? "NULL"
-            let statement = try cached("SELECT \(sql) FROM \(scope.from)\(scope.where)")
+            let statement = try context.cached("SELECT \(sql) FROM \(scope.from)\(scope.where)")
             try scope.parameters.bind(to: statement)
             try statement.bind(.integer(source.primaryKey), named: ":key")
             defer { statement.reset() }
@@ -194,7 +178,7 @@ public final class MigrationManager {
     public func lookup(_ name: String) throws -> PolicyLookup {
         if let known = lookups[name] { return known }
         let lookup = try PolicyLookup(name, self)
-        if lookups.count >= Self.statementLimit { lookups.removeAll() }
+        if lookups.count >= Self.lookupLimit { lookups.removeAll() }
         lookups[name] = lookup
         return lookup
     }
@@ -202,9 +186,7 @@ public final class MigrationManager {
     // MARK: Objects at hand
 
     /// Lets go of objects that are kept for the next one, which refer back to this.
-    func end() {
-        for writer in writers.values { writer.forgetSpare() }
-    }
+    func end() { for writer in writers.values { writer.forgetSpare() } }
 
     func writer(_ entity: String) throws -> EntityWriter {
         if let recentWriter, recentWriter.entity == entity { return recentWriter }
@@ -296,7 +278,7 @@ public final class MigrationManager {
     }
 
     /// Remembers that a policy decides over an attribute.
-    func mark(_ attribute: EntityWriter.DestinationAttribute, of writer: EntityWriter) {
+    func mark(_ attribute: PlacedAttribute, of writer: EntityWriter) {
         guard writer.mark(attribute) else { return }
         mark("\(writer.entity).\(writer.attribute(attribute).name)")
     }
@@ -310,38 +292,10 @@ public final class MigrationManager {
     /// The value that the row at work has in a column of the source.
     func currentValue(of attribute: String, inRow number: Int) -> Value? {
         guard let current, current.number == number, let known = current.attributes[attribute] else { return nil }
-        return current.row.values.row.value(known.cell)
-    }
-
-    // MARK: Statements
-
-    /// A statement of one's own, for rows that are handed out one by one.
-    func prepare(_ sql: String) throws -> Statement { try context.connection.prepare(sql) }
-
-    /// A kept statement, for work that is over before anything else is done.
-    func cached(_ sql: String) throws -> Statement {
-        if let known = statements[sql] { return known }
-        if statements.count >= Self.statementLimit { statements.removeAll() }
-        let statement = try context.connection.prepare(sql)
-        statements[sql] = statement
-        return statement
-    }
-
-    func run(_ sql: String, _ values: [Value]) throws {
-        let statement = try cached(sql)
-        try statement.bind(values)
-        try statement.run()
-    }
-
-    /// The first column of the first row.
-    func single(_ sql: String, _ values: [Value]) throws -> Value {
-        let statement = try cached(sql)
-        try statement.bind(values)
-        defer { statement.reset() }
-        return try statement.step() ? statement.value(0) : .null
+        return current.row.values.row.value(known.place)
     }
 
     func contents(ofExternal bytes: [UInt8]) throws -> Value {
-        try single("SELECT \(ScalarFunction.fromExternalName)(?1)", [.blob(bytes)])
+        try context.single("SELECT \(ScalarFunction.fromExternalName)(?1)", [.blob(bytes)])
     }
 }

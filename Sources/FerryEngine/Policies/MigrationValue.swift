@@ -84,15 +84,6 @@ extension MigrationValue {
         }
     }
 
-    /// What a cell holds, as a value of its attribute's type.
-    init(_ row: PackedRow, _ cell: Int, of type: AttributeType) {
-        switch row.storageClass(cell) {
-        case .null: self = .null
-        case .text: self = .string(String(decoding: row.bytes(cell), as: UTF8.self))
-        case .integer, .real, .blob: self.init(row.value(cell), of: type)
-        }
-    }
-
     /// What a column holds, by its storage class alone.
     init(raw value: Value) {
         switch value {

@@ -24,17 +24,17 @@ final class PolicyAssociations {
     private let number: Int64
     private let table: String
     private let destinationTable: String
-    private let connection: Connection
-    private var statements: [String: Statement] = [:]
-    private var store: Statement?
+    private let context: StepContext
+    private let insertion: String
     /// Whether sources that were not read yet may have rows: other objects may be associated with them at any time.
     @exclusivity(unchecked) private var isAhead = true
 
     init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
         self.mapping = mapping
-        connection = context.connection
+        self.context = context
         number = try context.destinationNumber(of: mapping)
         table = ScratchDatabase.association(of: mapping)
+        insertion = "INSERT INTO \(table) (source, element, destination, entity) VALUES (?, ?, ?, ?)"
         destinationTable = "main.\(try context.destinationTable(of: mapping))"
         isImplied = Self.isImplied(mapping, in: context)
     }
@@ -61,7 +61,6 @@ final class PolicyAssociations {
     /// More than a policy makes of one object; beyond that they are stored as they come.
     private static let limit = 256
 
-    /// Associates an object with the source at work.
     func associate(_ made: Made, with current: CurrentSource) throws {
         current.associated += 1
         if current.made.count >= Self.limit { try storeNow(current) }
@@ -107,18 +106,11 @@ final class PolicyAssociations {
     }
 
     private func insert(_ source: Int64, _ element: Int64, _ made: Made?) throws {
-        let store =
-            try store ?? prepare("INSERT INTO \(table) (source, element, destination, entity) VALUES (?, ?, ?, ?)")
-        self.store = store
+        let store = try context.cached(insertion)
         try store.bind(source, at: 1)
         try store.bind(element, at: 2)
-        if let made {
-            try store.bind(made.key, at: 3)
-            try store.bind(made.entity, at: 4)
-        } else {
-            try store.bindNull(at: 3)
-            try store.bindNull(at: 4)
-        }
+        try store.bind(made.map { Value.integer($0.key) } ?? .null, at: 3)
+        try store.bind(made.map { Value.integer($0.entity) } ?? .null, at: 4)
         try store.run()
     }
 
@@ -128,7 +120,7 @@ final class PolicyAssociations {
     func add(_ made: Made, to source: Int64) throws {
         if isImplied, try isImplied(source) { try insert(source, 1, (source, number)) }
         isAhead = true
-        let add = try prepare(
+        let add = try context.cached(
             """
             INSERT INTO \(table) (source, element, destination, entity) SELECT ?1, last + 1, ?2, ?3 FROM (
                 SELECT ifnull(max(element), 0) AS last, total(destination = ?2 AND entity = ?3) AS known
@@ -143,30 +135,23 @@ final class PolicyAssociations {
 
     /// What a source object became, in order.
     func made(of source: Int64) throws -> [Made] {
-        let search = try prepare(
-            "SELECT destination, entity FROM \(table) WHERE source = ?1 AND element > 0 ORDER BY element")
-        try search.bind(source, at: 1)
         var made: [Made] = []
-        while try search.step() { made.append((search.integer(0), search.integer(1))) }
+        try context.forEachRow(
+            "SELECT destination, entity FROM \(table) WHERE source = ?1 AND element > 0 ORDER BY element", for: source
+        ) { made.append(($0.integer(0), $0.integer(1))) }
         if made.isEmpty, isImplied, try isImplied(source) { made.append((source, number)) }
         return made
     }
 
     /// The source objects that an object became of, in the order of their keys.
-    ///
-    /// - Parameters:
-    ///   - made: The object.
-    ///   - isSource: Whether a key is that of a source object of the mapping.
-    /// - Returns: Their keys.
-    /// - Throws: ``DatabaseError``, and what `isSource` throws.
-    func sources(of made: Made, isSource: (Int64) throws -> Bool) throws -> [Int64] {
-        let search = try prepare(
+    func sources(of made: Made) throws -> [Int64] {
+        let search = try context.cached(
             "SELECT source FROM \(table) WHERE destination = ?1 AND entity = ?2 ORDER BY source, element")
         try search.bind(made.key, at: 1)
         try search.bind(made.entity, at: 2)
         var sources: [Int64] = []
         while try search.step() { sources.append(search.integer(0)) }
-        if isImplied, made.entity == number, try isImplied(made.key), try isSource(made.key) {
+        if isImplied, made.entity == number, try isImplied(made.key), try context.isSource(made.key, of: mapping) {
             sources.insert(made.key, at: sources.firstIndex { $0 > made.key } ?? sources.endIndex)
         }
         return sources
@@ -176,6 +161,10 @@ final class PolicyAssociations {
     private func isImplied(_ source: Int64) throws -> Bool {
         try !find("SELECT 1 FROM \(table) WHERE source = ?1 LIMIT 1", source)
             && find("SELECT 1 FROM \(destinationTable) WHERE Z_PK = ?1 AND Z_ENT = \(number)", source)
+    }
+
+    private func find(_ sql: String, _ key: Int64) throws -> Bool {
+        try context.first(sql, for: key) { _ in true } ?? false
     }
 
     // MARK: All of them
@@ -210,7 +199,7 @@ final class PolicyAssociations {
         } else {
             text = "\(implied) \(limit)"
         }
-        let page = try prepare(text)
+        let page = try context.cached(text)
         try page.bind(source, at: 1)
         try page.bind(element, at: 2)
         try page.bind(high, at: 3)
@@ -222,30 +211,11 @@ final class PolicyAssociations {
 
     /// Whether each source object of which something was associated became one object with its own key.
     func areAllImplied() throws -> Bool {
-        let differing = try prepare(
+        try context.connection.integer(
             """
             SELECT 1 FROM \(table)
             WHERE element > 0 AND (source <> destination OR element <> 1 OR entity <> \(number)) LIMIT 1
-            """)
-        defer { differing.reset() }
-        return try !differing.step()
-    }
-
-    // MARK: Statements
-
-    private func find(_ sql: String, _ key: Int64) throws -> Bool {
-        let statement = try prepare(sql)
-        try statement.bind(key, at: 1)
-        defer { statement.reset() }
-        return try statement.step()
-    }
-
-    /// A statement that is kept: there are few of them.
-    private func prepare(_ sql: String) throws -> Statement {
-        if let known = statements[sql] { return known }
-        let statement = try connection.prepare(sql)
-        statements[sql] = statement
-        return statement
+            """) == nil
     }
 }
 
@@ -259,11 +229,10 @@ public final class PolicyLookup {
     private let record: Statement
 
     init(_ name: String, _ manager: MigrationManager) throws {
-        self.name = name
-        self.manager = manager
-        search = try manager.prepare(
-            "SELECT entity, destination FROM \(ScratchDatabase.policyLookup) WHERE name = ?1 AND key = ?2")
-        record = try manager.prepare("REPLACE INTO \(ScratchDatabase.policyLookup) VALUES (?1, ?2, ?3, ?4)")
+        (self.name, self.manager) = (name, manager)
+        let (connection, table) = (manager.context.connection, ScratchDatabase.policyLookup)
+        search = try connection.prepare("SELECT entity, destination FROM \(table) WHERE name = ?1 AND key = ?2")
+        record = try connection.prepare("REPLACE INTO \(table) VALUES (?1, ?2, ?3, ?4)")
     }
 
     /// The object under a key, or nil.
@@ -291,17 +260,17 @@ extension MigrationManager {
     /// Keeps a value under a key, in the place of the one that was there; nil takes it out.
     public func setUserInfo(_ value: (some Encodable)?, forKey key: String) throws {
         guard let value else {
-            return try run("DELETE FROM \(ScratchDatabase.userInfo) WHERE key = ?1", [.text(key)])
+            return try context.run("DELETE FROM \(ScratchDatabase.userInfo) WHERE key = ?1", [.text(key)])
         }
         // In an array, since not every decoder takes a bare number.
         let bytes = Array(try JSONEncoder().encode([value]))
-        try run("REPLACE INTO \(ScratchDatabase.userInfo) VALUES (?1, ?2)", [.text(key), .blob(bytes)])
+        try context.run("REPLACE INTO \(ScratchDatabase.userInfo) VALUES (?1, ?2)", [.text(key), .blob(bytes)])
     }
 
     /// The value under a key, or nil.
     public func userInfo<Info: Decodable>(_ type: Info.Type = Info.self, forKey key: String) throws -> Info? {
         guard
-            case .blob(let bytes) = try single(
+            case .blob(let bytes) = try context.single(
                 "SELECT value FROM \(ScratchDatabase.userInfo) WHERE key = ?1", [.text(key)])
         else { return nil }
         return try JSONDecoder().decode([Info].self, from: Data(bytes)).first

@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
@@ -25,7 +26,7 @@ final class PolicyRun {
                     "Entity mapping \(mapping.name) has the migration policy \(name), which is not registered.",
                     remedy: "Register it where the migration is started.", place: .init(entityMapping: mapping.name))
             }
-            calls[mapping.position] = PolicyCalls(policy, try manager.mapping(at: mapping.position), manager)
+            calls[mapping.position] = PolicyCalls(policy, manager.entityMappings[mapping.position], manager)
         }
         self.calls = calls
     }
@@ -53,28 +54,22 @@ final class PolicyRun {
         guard mapping.policy != nil else { return }
         try recordEvidence(of: mapping, isFirstPass: isFirstPass)
         for (entity, count) in manager.created.sorted(by: { $0.key < $1.key }) {
-            let unit = Self.createdUnit(entity, by: mapping)
-            var entry = try context.progress.entry(unit)
-            entry.created += count
-            entry.written += count
-            try context.progress.save(entry, for: unit)
+            try context.progress.change(Self.createdUnit(entity, by: mapping)) { entry in
+                entry.created += count
+                entry.written += count
+            }
         }
         manager.created.removeAll(keepingCapacity: true)
     }
 
     private func recordEvidence(of mapping: ResolvedEntityMapping, isFirstPass: Bool) throws {
         for mark in manager.marks {
-            var entry = ProgressTable.Entry()
-            entry.isDone = true
-            try context.progress.save(entry, for: Self.touched + mark)
+            try context.progress.save(ProgressTable.Entry(isDone: true), for: Self.touched + mark)
         }
         manager.marksAreRecorded()
         guard isFirstPass else { return }
         for (root, count) in manager.newKeys {
-            let unit = "\(Self.newKeys)\(mapping.position):\(root)"
-            var entry = try context.progress.entry(unit)
-            entry.created += count
-            try context.progress.save(entry, for: unit)
+            try context.progress.change("\(Self.newKeys)\(mapping.position):\(root)") { $0.created += count }
         }
         manager.newKeys.removeAll(keepingCapacity: true)
     }
@@ -134,7 +129,7 @@ final class PolicyRun {
         defer { manager.links = [] }
         let associations = try manager.associations(of: calls.mapping)
         var page: [PolicyAssociations.Row] = []
-        let ranges = try ChunkRanges(of: mapping, in: context)
+        let ranges = try ChunkRanges(of: [mapping], in: context)
         try context.walk(
             ranges, unit: "relate:\(mapping.position)", phase: .relationships, subject: mapping.name,
             writesScratch: true, report: &report
@@ -165,9 +160,8 @@ final class PolicyRun {
                 position = (last.source, last.element)
             }
             if !isByDefault {
-                var mark = ProgressTable.Entry()
-                mark.isDone = true
-                try context.progress.save(mark, for: "\(Self.related)\(mapping.position)")
+                try context.progress.save(
+                    ProgressTable.Entry(isDone: true), for: "\(Self.related)\(mapping.position)")
             }
             try recordCreated(by: mapping, isFirstPass: false)
         }
@@ -203,5 +197,101 @@ final class PolicyRun {
             try calls.call { try body(calls) }
             try recordCreated(by: mapping, isFirstPass: phase == .rows)
         }
+    }
+}
+
+/// Carries the rows of an entity mapping with a migration policy: the policy is called for each source object.
+final class PolicyExecutor: MappingExecutor {
+    private let calls: PolicyCalls
+    private let rows: RowStream
+    private let current: CurrentSource
+    private let associations: PolicyAssociations
+
+    init(_ calls: PolicyCalls, in context: StepContext) throws {
+        self.calls = calls
+        let plan = try RowPlan(MappingSQL(calls.mapping.resolved, in: context))
+        rows = try RowStream(plan, in: context)
+        current = try CurrentSource(calls, plan, on: context.connection)
+        associations = current.associations
+    }
+
+    var writesScratch: Bool { true }
+
+    var takesOpenRanges: Bool { rows.runsAhead }
+
+    func carry(_ range: KeyRange) throws -> ChunkOutcome {
+        calls.manager.beginUnit()
+        calls.manager.current = current
+        defer { calls.manager.current = nil }
+        try associations.beginChunk(after: range.low)
+        return try rows.reading(range, carryRows)
+    }
+
+    private func carryRows() throws -> ChunkOutcome {
+        let (manager, mapping, policy) = (calls.manager, calls.mapping, calls.policy)
+        var outcome = ChunkOutcome()
+        var source: SourceObject?
+        while let row = try rows.next() {
+            outcome.read += 1
+            guard row.isTaken else { continue }
+            current.begin(row, number: manager.nextRowNumber())
+            mapping.resetValues()
+            // The object of the row before serves again unless the policy has kept it.
+            if !isKnownUniquelyReferenced(&source) { source = SourceObject(current, manager) }
+            guard let source else { continue }
+            source.stand(for: current.key, row: current.number)
+            try calls.call {
+                try policy.createDestinationInstances(forSource: source, in: mapping, manager: manager)
+            }
+            try associations.finish(current)
+            if current.inserted > 0 {
+                outcome.written += current.inserted
+                outcome.created += current.inserted - 1
+            } else if current.associated > 0 {
+                outcome.merged += 1
+            }
+        }
+        return outcome
+    }
+}
+
+/// One policy at work in one entity mapping.
+final class PolicyCalls: PolicyFunctions {
+    let policy: any EntityMigrationPolicy
+    let mapping: PolicyEntityMapping
+    let manager: MigrationManager
+    private let functions: [String: PolicyFunction]
+
+    init(_ policy: any EntityMigrationPolicy, _ mapping: PolicyEntityMapping, _ manager: MigrationManager) {
+        self.policy = policy
+        self.mapping = mapping
+        self.manager = manager
+        functions = policy.functions
+    }
+
+    /// Runs a hook and writes what it set; an error says whose it is.
+    func call(_ hook: () throws -> Void) throws {
+        do {
+            try hook()
+            try manager.flush()
+        } catch let error as FerryError {
+            throw error.place.entityMapping == nil ? error.placed(in: mapping.resolved) : error
+        } catch {
+            // Its words could hold what must not be in a message.
+            throw FerryError(
+                .rowFailed,
+                "The migration policy \(mapping.resolved.policy ?? "") of entity mapping \(mapping.name) failed.",
+                remedy: "The cause is the policy's own error; correct it and run the same migration to go on.",
+                place: .init(entityMapping: mapping.name, entity: mapping.sourceEntityName), cause: error)
+        }
+    }
+
+    func call(_ name: String, _ arguments: [FunctionValue]) throws -> OwnedValue {
+        guard let function = functions[name] else {
+            throw FerryError(
+                .missingPolicy, "The migration policy \(mapping.resolved.policy ?? "") offers no function \(name).",
+                remedy: "Add it to the policy's functions.")
+        }
+        return OwnedValue(try function(arguments.map { MigrationValue($0) }).plain)
     }
 }

@@ -15,84 +15,56 @@ struct SettlingStatements {
     /// What policies did so far.
     let policies: PolicyEvidence
 
-    func statements() throws(FerryError) -> [RowStatements.SQL] {
+    func statements() throws(FerryError) -> [BoundSQL] {
         switch assignment.storage {
-        case .foreignKey(let table, let column, _, let orderColumn):
+        case .foreignKey(let table, let column, let entityColumn, let orderColumn):
             let mirroring = context.destination.mirroring(assignment.relationship, in: assignment.storage, of: "main.")
             var result = (assignment.isWrittenByBoth ? [] : mirroring?.statements ?? []).map {
-                RowStatements.SQL(text: $0, parameters: Parameters())
+                BoundSQL(text: $0, parameters: Parameters())
             }
             if !result.isEmpty {
-                let healing = OneSidedInverses(context: context, assignment: assignment, policies: policies)
-                let others = try healing.others()
-                result = healing.agreed() + result + (others.isEmpty ? [] : others + result)
+                let others = try others(table, column, entityColumn)
+                result = agreed(table, column, entityColumn) + result + (others.isEmpty ? [] : others + result)
             }
-            if let orderColumn, !context.step.resolved.hasPolicies, !isOrderCopied {
-                result.append(positions(table: table, column: orderColumn, among: column))
+            if let orderColumn, !context.step.resolved.hasPolicies,
+                !assignment.contributions.allSatisfy(\.copiesOrder)
+            {
+                result.append(OrderKeys.number(orderColumn, of: table, key: "Z_PK", group: column, then: "Z_PK"))
             }
-            return result + positionsThatTheSourceLacks
-        case .join, .inverseForeignKey: return positionsThatTheSourceLacks
+            return result + positionsThatTheSourceLacks()
+        case .join, .inverseForeignKey: return positionsThatTheSourceLacks()
         case .inverseless: return []
         }
     }
 
-    /// Beside policies all positions are settled together.
-    private var positionsThatTheSourceLacks: [RowStatements.SQL] {
-        guard !context.step.resolved.hasPolicies else { return [] }
-        return MissingPositions(context: context, assignment: assignment).statements()
-    }
-
-    private var isOrderCopied: Bool { assignment.contributions.allSatisfy(\.copiesOrder) }
-
-    /// Numbers the rows that share a value, in the order of their keys.
-    private func positions(table: String, column: String, among group: String) -> RowStatements.SQL {
-        OrderKeys.number(column, of: table, key: "Z_PK", group: group, by: "Z_PK")
-    }
-}
-
-/// Gives every object its position in an ordered relationship where the source lacks some.
-///
-/// An object without a position comes first, as Core Data shows it; groups that are complete keep theirs.
-struct MissingPositions {
-    let context: StepContext
-    let assignment: RelationshipAssignment
-
     /// One statement for each column of positions that is taken over with gaps.
-    func statements() -> [RowStatements.SQL] {
+    ///
+    /// An object without a position comes first, as Core Data shows it; groups that are complete keep theirs. Beside
+    /// policies all positions are settled together.
+    private func positionsThatTheSourceLacks() -> [BoundSQL] {
         let isDamaged = assignment.contributions.contains { contribution in
             guard contribution.copiesOrder, let origin = contribution.origin else { return false }
             return context.program.damage.has(.missingOrder, origin.relationship, of: contribution.mapping.source)
         }
-        guard isDamaged else { return [] }
+        guard isDamaged, !context.step.resolved.hasPolicies else { return [] }
         switch assignment.storage {
         case .foreignKey(let table, let column, _, let order?),
             .inverseForeignKey(let table, let column, _, let order?):
-            return [number(order, of: table, key: "Z_PK", group: column, then: "Z_PK")]
+            return [OrderKeys.number(order, of: table, key: "Z_PK", group: column, then: "Z_PK", isForGaps: true)]
         case .join(let table, let own, let other, let otherOrder, let ownOrder):
             let orders = [(otherOrder, own, other), (ownOrder, other, own)]
             return orders.compactMap { order, group, member in
-                order.map { number($0, of: table, key: "rowid", group: group, then: member) }
+                order.map {
+                    OrderKeys.number($0, of: table, key: "rowid", group: group, then: member, isForGaps: true)
+                }
             }
         case .foreignKey, .inverseForeignKey, .inverseless: return []
         }
     }
 
-    private func number(
-        _ column: String, of table: String, key: String, group: String, then last: String
-    ) -> RowStatements.SQL {
-        OrderKeys.number(column, of: table, key: key, group: group, by: "\(column), \(last)", isForGaps: true)
-    }
-}
-
-/// Heals one-to-one relationships whose two sides do not agree in the source.
-///
-/// Both sides hold a key, and one of them decides. Of several objects that claim one, the one with which both sides agree
-/// keeps it; and a key of the other side still counts where neither of its two objects is related otherwise.
-struct OneSidedInverses {
-    let context: StepContext
-    let assignment: RelationshipAssignment
-    /// What policies did so far.
-    let policies: PolicyEvidence
+    // MARK: One-to-one relationships whose two sides do not agree in the source
+    // Both sides hold a key, and one of them decides. Of several objects that claim one, the one with which both sides
+    // agree keeps it; and a key of the other side still counts where neither of its two objects is related otherwise.
 
     /// The other side of the relationship in the source, as far as an entity mapping takes it over as it is.
     private struct Side {
@@ -124,11 +96,10 @@ struct OneSidedInverses {
     }
 
     /// Objects that claim one on which two others agree let go; to be run before the other side is set.
-    func agreed() -> [RowStatements.SQL] {
-        guard case .foreignKey(let table, let column, let entityColumn, _) = assignment.storage else { return [] }
+    private func agreed(_ table: String, _ column: String, _ entityColumn: String?) -> [BoundSQL] {
         var done: Set<String> = []
         return sides.filter { done.insert("\($0.table).\($0.column)").inserted }.map { side in
-            RowStatements.SQL(
+            BoundSQL(
                 text: """
                     UPDATE main.\(table) SET \([column, entityColumn].emptied) WHERE \(column) IS NOT NULL AND EXISTS (
                         SELECT 1 FROM source.\(side.table) AS o
@@ -139,69 +110,53 @@ struct OneSidedInverses {
     }
 
     /// What only the other side says; the side that decides is set first.
-    func others() throws(FerryError) -> [RowStatements.SQL] {
-        guard case .foreignKey(let table, let column, let entityColumn, _) = assignment.storage else { return [] }
-        var statements: [RowStatements.SQL] = []
+    private func others(_ table: String, _ column: String, _ entityColumn: String?) throws(FerryError) -> [BoundSQL] {
+        var statements: [BoundSQL] = []
         for side in sides {
-            let number = try context.destinationNumber(of: side.mapping)
             for name in side.others {
                 let other = try context.mapping(named: name)
                 guard keepsPrimaryKeys(other) else { continue }
-                statements.append(
-                    take(
-                        from: (side.table, side.column, try context.sourceNumber(of: other)),
-                        into: (table, column, entityColumn), of: number,
-                        related: (try context.destinationTable(of: other), try context.destinationNumber(of: other))))
+                var parameters = Parameters()
+                let related = parameters.add(.integer(try context.destinationNumber(of: other)))
+                let entity = entityColumn.map { ", \($0) = \(related)" } ?? ""
+                let source = parameters.add(.integer(try context.sourceNumber(of: other)))
+                let number = parameters.add(.integer(try context.destinationNumber(of: side.mapping)))
+                let relatedTable = try context.destinationTable(of: other)
+                let text = """
+                    UPDATE main.\(table) SET \(column) = p.k\(entity) FROM (
+                        SELECT o.\(side.column) AS target, min(o.Z_PK) AS k FROM source.\(side.table) AS o
+                        JOIN main.\(relatedTable) AS r ON r.Z_PK = o.Z_PK AND r.Z_ENT = \(related)
+                        WHERE o.\(side.column) IS NOT NULL AND o.Z_ENT = \(source)
+                            AND o.Z_PK NOT IN (
+                                SELECT \(column) FROM main.\(table) WHERE \(column) IS NOT NULL)
+                        GROUP BY o.\(side.column)) AS p
+                    WHERE \(table).Z_PK = p.target AND \(table).\(column) IS NULL
+                        AND \(table).Z_ENT = \(number)
+                    """
+                statements.append(BoundSQL(text: text, parameters: parameters))
             }
         }
         return statements
-    }
-
-    private func take(
-        from source: (table: String, column: String, number: Int64),
-        into destination: (table: String, column: String, entityColumn: String?), of number: Int64,
-        related: (table: String, number: Int64)
-    ) -> RowStatements.SQL {
-        var parameters = Parameters()
-        let relatedNumber = parameters.add(.integer(related.number))
-        let entity = destination.entityColumn.map { ", \($0) = \(relatedNumber)" } ?? ""
-        let column = destination.column
-        return RowStatements.SQL(
-            text: """
-                UPDATE main.\(destination.table) SET \(column) = p.k\(entity) FROM (
-                    SELECT o.\(source.column) AS target, min(o.Z_PK) AS k FROM source.\(source.table) AS o
-                    JOIN main.\(related.table) AS r ON r.Z_PK = o.Z_PK AND r.Z_ENT = \(relatedNumber)
-                    WHERE o.\(source.column) IS NOT NULL AND o.Z_ENT = \(parameters.add(.integer(source.number)))
-                        AND o.Z_PK NOT IN (
-                            SELECT \(column) FROM main.\(destination.table) WHERE \(column) IS NOT NULL)
-                    GROUP BY o.\(source.column)) AS p
-                WHERE \(destination.table).Z_PK = p.target AND \(destination.table).\(column) IS NULL
-                    AND \(destination.table).Z_ENT = \(parameters.add(.integer(number)))
-                """, parameters: parameters)
     }
 }
 
 /// The statements that number the objects of ordered relationships.
 enum OrderKeys {
-    /// SQL of a position.
-    ///
-    /// - Parameters:
-    ///   - place: SQL of the place among the others, from 1.
-    ///   - parameters: Takes the numbers.
-    /// - Returns: The SQL.
+    /// SQL of a position, of that of the place among the others, from 1.
     static func sql(place: String, parameters: inout Parameters) -> String {
         OrderPosition.sql(place: place, step: parameters.add(.integer(OrderPosition.step)))
     }
 
-    /// Gives the rows of groups their positions; see ``OrderPosition``.
+    /// Gives the rows of groups their positions, or, where some lack one, in the order of those; see ``OrderPosition``.
     static func number(
-        _ column: String, of table: String, key: String, group: String, by order: String, isForGaps: Bool = false
-    ) -> RowStatements.SQL {
+        _ column: String, of table: String, key: String, group: String, then last: String, isForGaps: Bool = false
+    ) -> BoundSQL {
         var parameters = Parameters()
         let step = parameters.add(.integer(OrderPosition.step))
-        return RowStatements.SQL(
+        return BoundSQL(
             text: OrderPosition.numbering(
-                column, of: table, in: "main.", key: key, group: group, by: order, isForGaps: isForGaps, step: step),
+                column, of: table, in: "main.", key: key, group: group, by: isForGaps ? "\(column), \(last)" : last,
+                isForGaps: isForGaps, step: step),
             parameters: parameters)
     }
 
@@ -227,13 +182,8 @@ enum OrderKeys {
     ///
     /// Among objects of which one lacks its position in the source, or two have the same, all are numbered anew.
     ///
-    /// - Parameters:
-    ///   - noted: The column of the noted position.
-    ///   - shared: The column of ``isShared(_:among:)``.
-    ///   - group: The column of the object that the others belong to.
-    ///   - order: The column that orders objects without a position, and those with the same.
-    ///   - parameters: Takes the numbers.
-    /// - Returns: The SQL.
+    /// `shared` is the column of ``isShared(_:among:)``, `group` that of the object that the others belong to; `order`
+    /// is for objects without a position, and those with the same.
     static func settled(
         _ noted: String, shared: String, among group: String, ordered order: String, parameters: inout Parameters
     ) -> String {
@@ -249,16 +199,10 @@ enum OrderKeys {
     }
 
     /// Settles the positions in a one-to-many relationship.
-    ///
-    /// - Parameters:
-    ///   - column: The column of the positions.
-    ///   - table: The table of the objects that have them.
-    ///   - group: The foreign key.
-    /// - Returns: The statement.
-    static func settle(_ column: String, of table: String, among group: String) -> RowStatements.SQL {
+    static func settle(_ column: String, of table: String, among group: String) -> BoundSQL {
         var parameters = Parameters()
         let position = settled("noted", shared: "shared", among: "owner", ordered: "k", parameters: &parameters)
-        return RowStatements.SQL(
+        return BoundSQL(
             text: """
                 UPDATE main.\(table) AS t SET \(column) = p.place FROM (
                     SELECT k, noted, \(position) AS place FROM (

@@ -29,13 +29,12 @@ struct FailedRowSearch {
 
     /// What an entity mapping computes of the rows that it copies.
     init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws(FerryError) {
-        let statements = RowStatements(context: context, mapping: mapping)
+        let statements = MappingSQL(mapping, in: context)
         var scope = try statements.scope()
         var columns: [(property: String, sql: String)] = []
         for column in context.program.columns[mapping.position] {
             guard case .expression = column.source else { continue }
-            columns.append(
-                (column.attribute.name, try statements.expressions.value(of: column.source, in: &scope).sql))
+            columns.append((column.attribute.name, try statements.value(of: column.source, in: &scope).sql))
         }
         connection = context.connection
         entity = mapping.source
@@ -55,9 +54,7 @@ struct FailedRowSearch {
         self.largestValue = largestValue
     }
 
-    /// - Parameter range: The keys among which the failure was.
-    /// - Returns: Nil when nothing fails again.
-    /// - Throws: ``DatabaseError`` for anything but a failing function.
+    /// The first object among the keys on which a function of ours fails; nil when nothing fails again.
     func first(in range: KeyRange = .all) throws -> Row? {
         try connection.with(.length, largestValue) {
             let all = columns.map(\.sql)
@@ -108,6 +105,14 @@ struct FailedRowSearch {
 }
 
 extension FerryError {
+    /// The same with the entity mapping that it is about.
+    func placed(in mapping: ResolvedEntityMapping) -> FerryError {
+        var error = self
+        error.place.entityMapping = mapping.name
+        error.message = "Entity mapping \(mapping.name): \(message)"
+        return error
+    }
+
     /// The same with the object at which it happened; never says which value it has.
     func at(_ row: FailedRowSearch.Row?) -> FerryError {
         guard let row, code == .rowFailed, place.primaryKey == nil else { return self }

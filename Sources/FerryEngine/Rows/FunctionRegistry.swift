@@ -8,14 +8,13 @@ package enum FunctionRegistry {
     package static func register(on connection: Connection) throws(DatabaseError) {
         let memory = CallMemory()
         for function in ScalarFunction.all {
-            let call = Call(function, memory)
             try connection.register(
                 function.name, arguments: function.argumentCount, deterministic: function.isDeterministic
-            ) { arguments, result in try call.run(arguments, &result) }
+            ) { arguments, result in try memory.call(function, arguments, &result) }
         }
         for function in AggregateFunction.byOperator.values {
             let count: Int = function.isOfSorted ? 2 : 1
-            try connection.register(aggregate: function.name, arguments: count) { AggregateCall(function) }
+            try connection.register(aggregate: function.name, arguments: count) { AggregateCall(function, memory) }
         }
         try connection.register(
             table: JSONElements.name, columns: JSONElements.columns, argumentCount: JSONElements.argumentCount
@@ -28,7 +27,7 @@ package enum FunctionRegistry {
 /// It is reached by pointers: for each access to a variable of an object Swift asks at run time whether another one is
 /// going on, which took longer than the functions.
 private final class CallMemory {
-    let result: UnsafeMutablePointer<FerryExpression.FunctionResult>
+    private let result: UnsafeMutablePointer<FerryExpression.FunctionResult>
     let values: UnsafeMutablePointer<FunctionValue>
 
     /// The most arguments that SQLite gives to a function.
@@ -46,22 +45,11 @@ private final class CallMemory {
         result.deallocate()
         values.deallocate()
     }
-}
 
-/// One function, as SQL calls it.
-private final class Call {
-    private let function: ScalarFunction
-    private let memory: CallMemory
-    private let result: UnsafeMutablePointer<FerryExpression.FunctionResult>
-    private let values: UnsafeMutablePointer<FunctionValue>
-
-    init(_ function: ScalarFunction, _ memory: CallMemory) {
-        self.function = function
-        self.memory = memory
-        (result, values) = (memory.result, memory.values)
-    }
-
-    func run(_ arguments: borrowing FunctionArguments, _ sqlResult: inout FerrySQLite.FunctionResult) throws {
+    func call(
+        _ function: ScalarFunction, _ arguments: borrowing FunctionArguments,
+        _ sqlResult: inout FerrySQLite.FunctionResult
+    ) throws {
         arguments.read(into: values)
         try function.call(UnsafeBufferPointer(start: values, count: arguments.count), result: &result.pointee)
         if case .argument(let index) = result.pointee.value {
@@ -75,23 +63,18 @@ private final class Call {
 /// An aggregate function over the rows of one group.
 private final class AggregateCall: SQLAggregate {
     private let accumulator: any Accumulator
-    /// The value, and for a function of sorted ones how many there are.
-    private let values = UnsafeMutablePointer<FunctionValue>.allocate(capacity: 2)
+    private let memory: CallMemory
 
-    init(_ function: AggregateFunction) {
+    init(_ function: AggregateFunction, _ memory: CallMemory) {
         accumulator = function.make()
-        values.initialize(repeating: .null, count: 2)
-    }
-
-    deinit {
-        values.deinitialize(count: 2)
-        values.deallocate()
+        self.memory = memory
     }
 
     func step(_ arguments: borrowing FunctionArguments) throws {
-        arguments.read(into: values)
-        let count: Int64 = if case .integer(let number) = values[1] { number } else { 0 }
-        try accumulator.add(values[0], of: count)
+        arguments.read(into: memory.values)
+        // A function of sorted values is told how many there are.
+        let count: Int64 = if arguments.count > 1, case .integer(let number) = memory.values[1] { number } else { 0 }
+        try accumulator.add(memory.values[0], of: count)
     }
 
     func finish(_ result: inout FerrySQLite.FunctionResult) throws {
@@ -255,7 +238,6 @@ final class JSONElements: TableCursor {
 
     private static func word(_ count: Int) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: count >> ($0 * 8)) } }
 
-    /// What ``encode(_:)`` gave.
     private static func decode(_ bytes: UnsafeRawBufferPointer) -> [[[UInt8]]] {
         var place = 0
         func count() -> Int {

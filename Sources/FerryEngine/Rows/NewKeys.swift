@@ -5,42 +5,41 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Where the keys of new objects begin: above every key that is kept in the same table.
-enum KeyBase {
-    /// The highest key that any mapping keeps in the destination table of `mapping`, or that the sources of those
-    /// mappings have ever handed out; 0 when no mapping keeps keys there.
-    static func lastKeptKey(below mapping: ResolvedEntityMapping, in context: StepContext) throws -> Int64 {
-        try lastKeptKey(inTableOf: context.destination.model.root(of: mapping.destination), context)
+/// The keys of new objects in the table of an entity, above every key that is kept there.
+struct NewKeys {
+    private let context: StepContext
+    private let entity: String
+    private let table: String
+    /// Above which they begin.
+    private let first: Int64
+
+    init(of entity: String, in context: StepContext) throws {
+        (self.context, self.entity) = (context, entity)
+        table = try context.destination.knownTable(of: entity, in: "new")
+        first = try Self.lastKeptKey(inTableOf: entity, context)
     }
 
-    /// The same for the table of a root entity of the destination.
-    static func lastKeptKey(inTableOf root: String, _ context: StepContext) throws -> Int64 {
+    /// The key after which a chunk's new objects count on.
+    func last() throws -> Int64 {
+        let highest = try context.connection.integer("SELECT max(Z_PK) FROM main.\(table)")
+        return try Self.checked(max(first, highest ?? 0), of: entity)
+    }
+
+    /// The highest key that any mapping keeps in the destination table of an entity, or that is in use or was ever
+    /// handed out in the sources of those mappings; 0 when no mapping keeps keys there.
+    static func lastKeptKey(inTableOf entity: String, _ context: StepContext) throws -> Int64 {
         var last: Int64 = 0
-        for keeper in context.program.keepers(inTableOf: root) {
-            last = max(last, try highestKey(ofSourceOf: context.step.resolved.entityMappings[keeper], in: context))
+        for keeper in context.program.keepers(inTableOf: context.destination.model.root(of: entity)) {
+            let mapping = context.step.resolved.entityMappings[keeper]
+            let handedOut = try context.source.number(of: context.source.model.root(of: mapping.source)).flatMap {
+                try context.connection.integer(
+                    "SELECT Z_MAX FROM source.Z_PRIMARYKEY WHERE Z_ENT = ?", [.integer($0)])
+            }
+            let table = try context.sourceTable(of: mapping)
+            let inUse = try context.connection.integer("SELECT max(Z_PK) FROM source.\(table)")
+            last = max(last, handedOut ?? 0, inUse ?? 0)
         }
         return last
-    }
-
-    /// The key before that of the first object that a mapping makes, known before any of them is there.
-    ///
-    /// - Parameters:
-    ///   - mapping: A mapping that makes new keys, where all that come before in the same table are
-    ///     ``ResolvedEntityMapping/isOneToOne``: what they make is counted in the source.
-    ///   - context: The step.
-    /// - Returns: What ``NewKeys/last()`` says when its first chunk begins.
-    /// - Throws: ``FerryError``, ``DatabaseError``.
-    static func base(of mapping: ResolvedEntityMapping, in context: StepContext) throws -> Int64 {
-        var base = try lastKeptKey(below: mapping, in: context)
-        for maker in context.program.keys[mapping.position].earlierMakers {
-            let earlier = context.step.resolved.entityMappings[maker]
-            let count = try RowStatements(context: context, mapping: earlier).count(filtered: true)
-                .prepare(on: context.connection)
-            try count.bind(KeyRange.all)
-            if try count.step() { base = try checked(base, of: mapping.destination) + count.integer(0) }
-            count.reset()
-        }
-        return try checked(base, of: mapping.destination)
     }
 
     /// Half of all keys: below it no number of new objects reaches the end of the keys.
@@ -60,61 +59,21 @@ enum KeyBase {
         }
         return base
     }
-
-    /// The highest key in use or ever handed out in the source table of a mapping.
-    static func highestKey(ofSourceOf mapping: ResolvedEntityMapping, in context: StepContext) throws -> Int64 {
-        let sourceRoot = context.source.model.root(of: mapping.source)
-        let handedOut = try context.source.number(of: sourceRoot).flatMap { number in
-            try context.connection.integer(
-                "SELECT Z_MAX FROM source.Z_PRIMARYKEY WHERE Z_ENT = ?", [.integer(number)])
-        }
-        let inUse = try context.connection.integer("SELECT max(Z_PK) FROM source.\(context.sourceTable(of: mapping))")
-        return max(handedOut ?? 0, inUse ?? 0)
-    }
-}
-
-/// The keys that the objects of an entity mapping get, chunk after chunk.
-struct NewKeys {
-    private let context: StepContext
-    private let mapping: ResolvedEntityMapping
-    private let table: String
-    /// Above which they begin.
-    private let first: Int64
-
-    init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
-        (self.context, self.mapping) = (context, mapping)
-        table = try context.destinationTable(of: mapping)
-        first = try KeyBase.lastKeptKey(below: mapping, in: context)
-    }
-
-    /// The key after which a chunk's new objects count on; 0 where objects keep their keys.
-    func last() throws -> Int64 {
-        guard !mapping.keepsPrimaryKey else { return 0 }
-        let highest = try context.connection.integer("SELECT max(Z_PK) FROM main.\(table)")
-        return try KeyBase.checked(max(first, highest ?? 0), of: mapping.destination)
-    }
 }
 
 /// Gives new keys one after another to the source objects that a statement meets in the order of their keys.
 ///
 /// A function of SQL, which a statement calls with the key of a source object. It takes a fraction of what a window
-/// function takes, which keeps each row in a table of its own before it gives it back.
+/// function takes, which keeps each row in a table of its own before it gives it back. Unchecked, as one thread calls
+/// it and no access lasts while other code runs: Swift would ask that for each row, which takes longer than counting.
 final class KeyCounter {
-    private let state = State()
+    /// The key that was given out last.
+    @exclusivity(unchecked) private(set) var last: Int64 = 0
+    @exclusivity(unchecked) private var lastSource = ChunkRanges.beginning
 
-    private final class State {
-        /// The key that was given out last.
-        @exclusivity(unchecked) var last: Int64 = 0
-        @exclusivity(unchecked) var source = ChunkRanges.beginning
-    }
-
-    /// SQL of the next key for an object that a mapping makes.
+    /// SQL of the next key for an object that a mapping makes, asked for only where that carries the object.
     ///
-    /// - Parameters:
-    ///   - made: The mapping.
-    ///   - reader: The mapping whose rows have the key: the same one, or one that relates its objects to it.
-    ///   - object: The source object.
-    /// - Returns: A call, which is made only for source objects that the mapping carries.
+    /// The reader is the mapping whose rows have the key: the same one, or one that relates its objects to it.
     static func call(
         _ made: ResolvedEntityMapping, by reader: ResolvedEntityMapping, at object: SourceScope.Object
     ) -> String { "\(name(made, by: reader))(\(object.alias).Z_PK)" }
@@ -127,27 +86,22 @@ final class KeyCounter {
         _ made: ResolvedEntityMapping, by reader: ResolvedEntityMapping, on connection: Connection
     ) throws(DatabaseError) {
         try connection.register(Self.name(made, by: reader), arguments: 1, deterministic: false) {
-            [state] arguments, result in
+            [self] arguments, result in
             let source = arguments.integer(0)
             // Asked twice for an object, it says the same.
-            if source != state.source {
-                guard source > state.source else {
+            if source != lastSource {
+                guard source > lastSource else {
                     throw FerryError(.internalError, "The rows of a mapping do not come in the order of their keys.")
                 }
-                state.source = source
-                state.last += 1
+                lastSource = source
+                last += 1
             }
-            result.set(state.last)
+            result.set(last)
         }
     }
 
-    /// Begins a statement.
-    ///
-    /// - Parameter last: The key before the next one.
-    func begin(after last: Int64) { (state.last, state.source) = (last, ChunkRanges.beginning) }
-
-    /// The key that was given out last.
-    var last: Int64 { state.last }
+    /// Begins a statement with the key before the next one.
+    func begin(after key: Int64) { (last, lastSource) = (key, ChunkRanges.beginning) }
 }
 
 /// Counts the keys of objects that the rows of a mapping are related to, chunk after chunk.
@@ -164,17 +118,14 @@ struct CountedTargets {
     private let context: StepContext
     private var targets: [Target] = []
 
-    /// - Parameters:
-    ///   - mapping: The mapping whose rows are written.
-    ///   - context: The step; the functions that statements of the mapping call are made known to its connection.
-    /// - Throws: ``FerryError``, ``DatabaseError``.
+    /// Makes the functions known that statements of the mapping call.
     init(of mapping: ResolvedEntityMapping, in context: StepContext) throws {
         self.context = context
         for name in context.program.keys[mapping.position].counted {
             let made = try context.mapping(named: name)
             targets.append(
                 Target(
-                    unit: Self.unit(made, by: mapping), base: try KeyBase.base(of: made, in: context),
+                    unit: Self.unit(made, by: mapping), base: try Self.base(of: made, in: context),
                     counter: try KeyCounter(made, by: mapping, on: context.connection)))
         }
     }
@@ -188,13 +139,29 @@ struct CountedTargets {
         }
         let result = try body()
         for target in targets {
-            var entry = ProgressTable.Entry()
-            (entry.mark, entry.written) = (target.counter.last, target.counter.last - target.base)
-            // What is recorded up to here.
-            entry.isDone = true
+            let last = target.counter.last
+            // What is recorded up to here is done.
+            let entry = ProgressTable.Entry(mark: last, isDone: true, written: last - target.base)
             try context.progress.save(entry, for: target.unit)
         }
         return result
+    }
+
+    /// The key before that of the first object that a mapping makes, known before any of them is there.
+    ///
+    /// All mappings that come before in the same table and make new keys are ``ResolvedEntityMapping/isOneToOne``: what
+    /// they make is counted in the source. It is what ``NewKeys/last()`` says when the first chunk begins.
+    private static func base(of mapping: ResolvedEntityMapping, in context: StepContext) throws -> Int64 {
+        var base = try NewKeys.lastKeptKey(inTableOf: mapping.destination, context)
+        for maker in context.program.keys[mapping.position].earlierMakers {
+            let earlier = context.step.resolved.entityMappings[maker]
+            let count = try MappingSQL(earlier, in: context).count(filtered: true)
+                .prepare(on: context.connection)
+            try count.bind(KeyRange.all)
+            if try count.step() { base = try NewKeys.checked(base, of: mapping.destination) + count.integer(0) }
+            count.reset()
+        }
+        return try NewKeys.checked(base, of: mapping.destination)
     }
 
     /// How many were counted, and after which key.
@@ -212,7 +179,7 @@ struct CountedTargets {
                 let made = try context.mapping(named: name)
                 let counted = try context.progress.entry(unit(made, by: mapping))
                 let rows = try written(made)
-                var base = try KeyBase.lastKeptKey(below: made, in: context)
+                var base = try NewKeys.lastKeptKey(inTableOf: made.destination, context)
                 for other in context.program.keys[made.position].earlierMakers {
                     base += try written(context.step.resolved.entityMappings[other])
                 }

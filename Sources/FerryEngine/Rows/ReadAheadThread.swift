@@ -27,7 +27,7 @@ final class ReadAheadThread: @unchecked Sendable {
         init(cells: Int) { rows = PackedRows(cells: cells, capacity: ReadAheadThread.bufferBytes) }
     }
 
-    private enum Order { case read(low: Int64, high: Int64), end }
+    private enum Order { case read(KeyRange), end }
 
     /// Three, so that neither side waits where both are as quick: together a tenth of what the batches of a run may take.
     private static let slotCount = 3
@@ -67,12 +67,12 @@ final class ReadAheadThread: @unchecked Sendable {
     /// Orders the rows of a range; the ones ordered before were taken to their end.
     ///
     /// - Throws: ``FerryError`` when the system makes no thread.
-    func read(low: Int64, high: Int64) throws {
+    func read(_ range: KeyRange) throws {
         if !hasStarted {
             try WorkThread.start("ferry.rows") { [self] in run() }
             hasStarted = true
         }
-        order = .read(low: low, high: high)
+        order = .read(range)
         ordered.signal()
     }
 
@@ -98,9 +98,7 @@ final class ReadAheadThread: @unchecked Sendable {
         isAbandoned.withLock { $0 = false }
     }
 
-    /// Ends the thread and closes its connection.
-    ///
-    /// - Parameter isReading: Whether what was ordered has not come to its end.
+    /// Ends the thread and closes its connection; what was ordered may not have come to its end.
     func end(isReading: Bool) {
         guard hasStarted else { return }
         if isReading { abandon() }
@@ -114,8 +112,8 @@ final class ReadAheadThread: @unchecked Sendable {
     private func run() {
         while true {
             ordered.wait()
-            guard case .read(let low, let high) = order else { break }
-            let end = read(low, high)
+            guard case .read(let range) = order else { break }
+            let end = deliver(range)
             // A slot is always left for this: what was handed over is taken.
             handOver(ring.freeSlot(), end)
         }
@@ -123,11 +121,11 @@ final class ReadAheadThread: @unchecked Sendable {
         ended.signal()
     }
 
-    private func read(_ low: Int64, _ high: Int64) -> Delivery {
+    private func deliver(_ range: KeyRange) -> Delivery {
         guard let reader else { return .end }
         defer { reader.select.reset() }
         do {
-            try reader.start(low: low, high: high)
+            try reader.select.bind(range)
             try read(reader)
             return .end
         } catch let error as DatabaseError {

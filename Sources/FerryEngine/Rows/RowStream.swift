@@ -54,19 +54,28 @@ final class RowStream {
         aside.end(isReading: isReading)
     }
 
-    /// Begins with the rows of a range.
-    func begin(_ range: KeyRange) throws {
+    /// Runs what takes the rows of a range; of an open one it tells which range they came to.
+    func reading(_ range: KeyRange, _ body: () throws -> ChunkOutcome) throws -> ChunkOutcome {
+        // Also where the range is given up.
+        defer { reader?.select.reset() }
+        try begin(range)
+        var outcome = try body()
+        outcome.taken = try takenRange()
+        return outcome
+    }
+
+    private func begin(_ range: KeyRange) throws {
         (low, high) = (range.low, range.high)
         count = range.isOpen ? Int(range.rows) : nil
         left = count ?? .max
-        guard let aside else { return try reader?.start(low: low, high: high) ?? () }
+        guard let aside else { return try reader?.select.bind(range) ?? () }
         // The next range is on its way already.
         if isReading, !isBounded, position == low { return }
         try read(aside, isBounded: !runsAhead)
     }
 
     /// The range of the rows that an open one gave; nil when there was none.
-    func takenRange() throws -> KeyRange? {
+    private func takenRange() throws -> KeyRange? {
         guard let count, left < count else { return nil }
         return KeyRange(low: low, high: lastKey, rows: Int64(count - left), isLast: try !hasMore())
     }
@@ -77,14 +86,8 @@ final class RowStream {
         while unread.first == nil {
             giveBack(aside)
             guard isReading else { return false }
-            switch aside.take() {
-            case .rows(let rows): (batch, unread) = (rows, rows.rows)
-            case .end: isReading = false
-            case .failure:
-                // The range that it belongs to will meet it again.
-                isReading = false
-                return true
-            }
+            // The range that a failure belongs to will meet it again.
+            if take(from: aside) != nil { return true }
         }
         return true
     }
@@ -117,24 +120,27 @@ final class RowStream {
             position = high
             return false
         }
+        guard let failure = take(from: aside) else { return true }
+        guard isBounded else {
+            // It may have failed past the range; if not, it fails again.
+            try read(aside, after: max(position, low), isBounded: true)
+            return true
+        }
+        context.connection.takeOver(functionError: failure.functionError)
+        throw failure.error
+    }
+
+    /// Takes what comes next from the thread; gives why it failed.
+    private func take(from aside: ReadAheadThread) -> (error: any Error, functionError: (any Error)?)? {
         switch aside.take() {
         case .rows(let rows): (batch, unread) = (rows, rows.rows)
         case .end: isReading = false
-        case .failure(let error, let cause):
+        case .failure(let error, let functionError):
             isReading = false
-            guard isBounded else {
-                // It may have failed past the range; if not, it fails again.
-                try read(aside, after: max(position, low), isBounded: true)
-                return true
-            }
-            context.connection.takeOver(functionError: cause)
-            throw error
+            return (error, functionError)
         }
-        return true
+        return nil
     }
-
-    /// Ends a range, also one that was given up.
-    func end() { reader?.select.reset() }
 
     private func read(_ aside: ReadAheadThread, after key: Int64? = nil, isBounded: Bool) throws {
         giveBack(aside)
@@ -142,7 +148,7 @@ final class RowStream {
         self.isBounded = isBounded
         position = key ?? low
         isReading = true
-        try aside.read(low: position, high: isBounded ? high : .max)
+        try aside.read(KeyRange(low: position, high: isBounded ? high : .max, rows: 0, isLast: true))
     }
 
     private func giveBack(_ aside: ReadAheadThread) {
@@ -166,26 +172,14 @@ final class RowReader {
     let select: Statement
     private let row: StatementRow
     private let plan: RowPlan
-    private let low: Int?
-    private let high: Int?
 
     init(_ plan: RowPlan, on connection: Connection) throws {
         self.plan = plan
         select = try plan.sql.prepare(on: connection)
         row = StatementRow(select)
-        low = select.parameter(":low")
-        high = select.parameter(":high")
     }
 
-    /// Begins with the rows of a range.
-    func start(low: Int64, high: Int64) throws {
-        if let index = self.low { try select.bind(low, at: index) }
-        if let index = self.high { try select.bind(high, at: index) }
-    }
-
-    /// Packs the current row.
-    ///
-    /// - Returns: False when there is no room for it.
+    /// Packs the current row; false when there is no room for it.
     func pack(into rows: PackedRows) throws -> Bool {
         guard rows.begin() else { return false }
         guard try isTaken() else {

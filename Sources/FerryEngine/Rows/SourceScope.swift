@@ -2,12 +2,14 @@ internal import FerryBase
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
+internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// The FROM clause of a statement that reads source objects, and what its names stand for.
+/// A statement that reads objects while it is written: its FROM clause, its conditions, what it selects for Swift, and
+/// what its names stand for.
 ///
-/// It starts with the objects of an entity mapping and grows a join for each relationship that an expression follows.
+/// It starts with the objects of an entity and grows a join for each relationship that an expression follows.
 struct SourceScope {
     /// An object that the statement has at hand: an alias of a source table and the entity it is declared as.
     struct Object {
@@ -32,44 +34,39 @@ struct SourceScope {
 
     private let layout: StoreLayout
     private let schema: String
+    /// What the names of expressions mean.
+    var expressions: ExpressionScope
+    /// `now()` of the run.
+    private let now: Double
     private(set) var from: String
-    private(set) var conditions: [String] = []
+    private var conditions: [String] = []
     var parameters = Parameters()
+    /// The columns that are selected for Swift, by their places.
+    private(set) var selected: [String] = []
+    /// What `$source` and `SELF` stand for.
+    var source: Object
+    /// What other variables stand for.
     private var objects: [String: Object] = [:]
     private var joined: [String: Object] = [:]
     private var aliases = 0
-    /// The table-valued function that gives the elements of a JSON array, by the name of its iteration variable.
-    private(set) var jsonElements: [String: JSONElementTable] = [:]
+    /// The table-valued function that gives the elements of a JSON array, where the mapping iterates over one.
+    var jsonElements: JSONElementTable?
     /// What orders the elements of one source object, when the mapping iterates.
     var elementOrder: String?
     /// The key of an element that is an object.
     var elementKey: String?
 
-    /// - Parameters:
-    ///   - layout: The names that the source store really has.
-    ///   - table: The first table of the FROM clause, with its alias.
-    ///   - object: What `$source` and `SELF` stand for.
-    ///   - schema: The database that the names are of.
-    init(layout: StoreLayout, from table: String, source object: Object, schema: String = "source") {
-        self.layout = layout
-        self.schema = schema
+    /// Begins with a table that has the alias `s`; the layout has the names of the store that is attached as `schema`.
+    init(
+        _ expressions: ExpressionScope, from table: String, of layout: StoreLayout, in schema: String = "source",
+        now: Double
+    ) {
+        (self.expressions, self.layout, self.schema, self.now) = (expressions, layout, schema, now)
         from = table
-        objects["source"] = object
+        source = Object(alias: "s", entity: expressions.entity)
     }
 
-    /// What `$source` stands for.
-    var source: Object {
-        guard let object = objects["source"] else { preconditionFailure("a statement has a source object") }
-        return object
-    }
-
-    /// Lets `$source` stand for another object.
-    ///
-    /// - Returns: What it stood for.
-    mutating func rebindSource(to object: Object) -> Object? {
-        defer { objects["source"] = object }
-        return objects["source"]
-    }
+    private var variable: String { expressions.iteration?.variable ?? "" }
 
     /// What a subquery puts aside while it is written.
     private struct Outside {
@@ -85,35 +82,6 @@ struct SourceScope {
     /// The variable that stands for a member of a collection; no name that can be written.
     static func member(_ level: Int) -> String { "member \(level)" }
 
-    /// Begins a subquery over the members of a collection.
-    ///
-    /// For a union of objects `keys` is the SELECT of their keys.
-    mutating func open(_ collection: CollectionComputation, keys: String?, variable: String?) throws(FerryError) {
-        switch collection.start {
-        case .object(let path):
-            guard var object = object(startOf: path, variable: variable) else {
-                throw FerryError(.internalError, "The statement has no object for the start of a collection.")
-            }
-            object = try follow(path.hops.map(\.relationship.name), from: object)
-            putAside()
-            for hop in collection.hops {
-                let expansion = try expand(hop.relationship.name, from: object)
-                object = expansion.object
-                if hop.relationship.isToMany {
-                    outside[outside.count - 1].order += [expansion.order, "\(object.alias).Z_PK"].compactMap { $0 }
-                }
-            }
-            objects[Self.member(collection.level)] = object
-        case .entity(let entity):
-            let number = try layout.knownNumber(of: entity, in: "source")
-            try open(entity, at: collection.level, where: "Z_ENT = \(number)")
-        case .objects(let entity, _):
-            guard let keys else { throw FerryError(.internalError, "A union of objects has no keys.") }
-            try open(entity, at: collection.level, where: "Z_PK IN (\(keys))")
-        case .values: throw FerryError(.internalError, "A union of values has no table.")
-        }
-    }
-
     /// Begins with objects of an entity by a condition on their rows.
     private mutating func open(_ entity: String, at level: Int, where condition: String) throws(FerryError) {
         putAside()
@@ -128,22 +96,6 @@ struct SourceScope {
         (from, conditions) = ("", [])
     }
 
-    /// Ends the subquery that was begun last.
-    mutating func closeCollection() -> CollectionSQL {
-        guard let before = outside.popLast() else { preconditionFailure("a subquery ends that was not begun") }
-        defer { (from, conditions, joined) = (before.from, before.conditions, before.joined) }
-        return CollectionSQL(from: from, conditions: conditions, order: before.order)
-    }
-
-    /// What a path begins at.
-    func object(startOf path: ResolvedPath, variable: String?) -> Object? {
-        switch path.start {
-        case .source: objects["source"]
-        case .element: objects[variable ?? ""]
-        case .member(let level): objects[Self.member(level)]
-        }
-    }
-
     /// Adds a table to the FROM clause; the first of a subquery stands alone.
     private mutating func add(table: String, as alias: String, on condition: String, isOuter: Bool = false) {
         if from.isEmpty {
@@ -155,15 +107,14 @@ struct SourceScope {
     }
 
     mutating func bind(_ variable: String, to object: Object) { objects[variable] = object }
-    mutating func bindJSON(_ variable: String, to table: JSONElementTable) { jsonElements[variable] = table }
 
-    /// The column with what is at the end of a path of keys in a JSON element; nil when it has as many as it can give.
-    mutating func elementMember(_ keys: [String], of variable: String) -> String? {
-        guard var table = jsonElements[variable], let column = table.column(of: keys) else { return nil }
-        jsonElements[variable] = table
-        parameters.set(table.paths, .blob(JSONElements.encode(table.members)))
-        return column
+    /// The place of a column among those that are selected; equal columns share one.
+    mutating func select(_ sql: String) -> Int {
+        if let known = selected.firstIndex(of: sql) { return known }
+        selected.append(sql)
+        return selected.count - 1
     }
+
     mutating func require(_ condition: String) { conditions.append(condition) }
     mutating func join(_ sql: String) { from += " " + sql }
 
@@ -184,7 +135,7 @@ struct SourceScope {
     /// The object that an expression's base names, or nil when it is no object.
     func object(_ base: Expression) -> Object? {
         switch base {
-        case .evaluatedObject: objects["source"]
+        case .evaluatedObject, .variable("source"): source
         case .variable(let name): objects[name]
         default: nil
         }
@@ -222,12 +173,7 @@ struct SourceScope {
 
     /// Joins the objects at the end of any relationship, to-many included.
     ///
-    /// - Parameters:
-    ///   - name: The relationship.
-    ///   - object: Whose.
-    ///   - isSound: Whether every link of the source leads to an object of the relationship's entity.
-    /// - Returns: The related object with the SQL of its stored positions, where the relationship has any.
-    /// - Throws: ``FerryError`` where it is not stored.
+    /// `isSound`: every link of the source leads to an object of the relationship's entity.
     mutating func expand(_ name: String, from object: Object, isSound: Bool = false) throws(FerryError) -> Expansion {
         guard let relationship = layout.model.relationship(name, of: object.entity),
             let storage = layout.storage(of: name, in: object.entity)
@@ -271,14 +217,134 @@ struct SourceScope {
     }
 }
 
+// MARK: Expressions
+
+extension SourceScope: PathResolver {
+    /// Translates expressions to SQL of this statement.
+    mutating func translate<Result>(
+        _ body: (inout SQLTranslator<SourceScope>) throws(FerryError) -> Result
+    ) throws(FerryError) -> Result {
+        var translator = SQLTranslator(scope: expressions, resolver: self)
+        let result = try body(&translator)
+        self = translator.resolver
+        return result
+    }
+
+    /// A predicate that decides whether a row is taken.
+    mutating func condition(_ predicate: Predicate) throws(FerryError) -> String {
+        "(\(try translate { translator throws(FerryError) in try translator.condition(predicate) }))"
+    }
+
+    mutating func column(_ path: ResolvedPath) throws(FerryError) -> String {
+        if case .json = path.end {
+            if let column = try elementMember([]) { return column }
+            return "ferry_json_get(\(try elementText()))"
+        }
+        if let stored = try stored(path) { return stored.sql }
+        return try object(atEndOf: path).key
+    }
+
+    /// What a path begins at.
+    private func object(startOf path: ResolvedPath) throws(FerryError) -> Object {
+        let object =
+            switch path.start {
+            case .source: source
+            case .element: objects[variable]
+            case .member(let level): objects[Self.member(level)]
+            }
+        if let object { return object }
+        throw FerryError(.internalError, "The statement has no object for the start of a path.")
+    }
+
+    private mutating func object(atEndOf path: ResolvedPath) throws(FerryError) -> Object {
+        try follow(path.hops.map(\.relationship.name), from: object(startOf: path))
+    }
+
+    /// The attribute at the end of a path; nil for objects and elements of JSON.
+    private mutating func stored(_ path: ResolvedPath) throws(FerryError) -> StoredValue? {
+        guard case .attribute(_, let names) = path.end else { return nil }
+        return try attribute(names.joined(separator: "."), of: object(atEndOf: path))
+    }
+
+    /// The stored value that a computation passes on wherever that is a BLOB.
+    mutating func stored(_ computation: Computation) throws(FerryError) -> StoredValue? {
+        guard let passed = computation.passedValue, var value = try stored(passed.path) else { return nil }
+        value.mark = passed.mark
+        return value
+    }
+
+    mutating func open(_ collection: CollectionComputation, keys: String?) throws(FerryError) {
+        switch collection.start {
+        case .object(let path):
+            var object = try object(atEndOf: path)
+            putAside()
+            for hop in collection.hops {
+                let expansion = try expand(hop.relationship.name, from: object)
+                object = expansion.object
+                if hop.relationship.isToMany {
+                    outside[outside.count - 1].order += [expansion.order, "\(object.alias).Z_PK"].compactMap { $0 }
+                }
+            }
+            objects[Self.member(collection.level)] = object
+        case .entity(let entity):
+            let number = try layout.knownNumber(of: entity, in: "source")
+            try open(entity, at: collection.level, where: "Z_ENT = \(number)")
+        case .objects(let entity, _):
+            guard let keys else { throw FerryError(.internalError, "A union of objects has no keys.") }
+            try open(entity, at: collection.level, where: "Z_PK IN (\(keys))")
+        case .values: throw FerryError(.internalError, "A union of values has no table.")
+        }
+    }
+
+    mutating func closeCollection() -> CollectionSQL {
+        guard let before = outside.popLast() else { preconditionFailure("a subquery ends that was not begun") }
+        defer { (from, conditions, joined) = (before.from, before.conditions, before.joined) }
+        return CollectionSQL(from: from, conditions: conditions, order: before.order)
+    }
+
+    mutating func elementText() throws(FerryError) -> String {
+        guard let jsonElements else { throw FerryError(.internalError, "The statement has no JSON element.") }
+        return "\(jsonElements.alias).json"
+    }
+
+    mutating func elementMember(_ keys: [String]) throws(FerryError) -> String? {
+        guard let column = jsonElements?.column(of: keys), let jsonElements else { return nil }
+        parameters.set(jsonElements.paths, .blob(JSONElements.encode(jsonElements.members)))
+        return column
+    }
+
+    mutating func parameter(program: [UInt8]) -> String { parameters.add(.blob(program)) }
+
+    mutating func parameter(_ value: SQLParameter) -> String {
+        switch value {
+        case .now: parameters.add(.real(now))
+        case .constant(let constant): parameters.add(constant.stored.map { Value($0) } ?? .null)
+        }
+    }
+}
+
+extension SourceScope: PlaceResolver {
+    mutating func place(of path: ResolvedPath) throws(FerryError) -> Int { select(try column(path)) }
+
+    mutating func elementTextPlace() throws(FerryError) -> Int { select(try elementText()) }
+
+    /// A subquery, whose value is read like a column.
+    mutating func place(of collection: CollectionComputation) throws(FerryError) -> Int {
+        select(try translate { translator throws(FerryError) in try translator.sql(.collection(collection)) })
+    }
+
+    /// What evaluates a computation for a row of the statement.
+    mutating func evaluator(_ computation: Computation) throws(FerryError) -> RowEvaluator {
+        try RowEvaluator(computation, now: now, places: &self)
+    }
+}
+
 /// A place of ``JSONElements`` in a statement.
 struct JSONElementTable {
     let alias: String
     /// The parameter of the paths whose values are asked for.
     let paths: String
     private(set) var members: [[String]] = []
-
-    var text: String { "\(alias).json" }
 
     /// Without the affinity that a column has in comparisons: the value of a function has none.
     fileprivate mutating func column(of keys: [String]) -> String? {

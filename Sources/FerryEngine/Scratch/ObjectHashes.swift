@@ -39,18 +39,19 @@ package final class ObjectHashTable {
 
     private let bits: Int
     private let end: Int
+    /// By a pointer, so that no access is checked or can copy all of them; every place is held below `end`.
     private let slots: UnsafeMutablePointer<Slot>
     package private(set) var count = 0
     /// Seven eighths: beyond, walks get long.
     package let capacity: Int
 
-    /// - Parameter bytes: The size; as many slots as fit, a power of two of them.
+    /// As many slots as fit into some bytes, a power of two of them.
     package convenience init(bytes: Int) {
         let slots = max(1 << 8, bytes / MemoryLayout<Slot>.stride)
         self.init(bits: Int.bitWidth - 1 - slots.leadingZeroBitCount)
     }
 
-    /// - Parameter bits: The logarithm of the number of slots.
+    /// Takes the logarithm of the number of slots.
     package init(bits: Int) {
         self.bits = bits
         end = 1 << bits + Self.tail
@@ -85,9 +86,7 @@ package final class ObjectHashTable {
         return slots[place].key
     }
 
-    /// Remembers an object that is not remembered yet.
-    ///
-    /// - Returns: Whether there was room.
+    /// Remembers an object that is not remembered yet; false where there is no room.
     package func add(_ key: Int64, with hash: Hash) -> Bool {
         guard count < capacity else { return false }
         let place = place(of: hash)
@@ -100,9 +99,8 @@ package final class ObjectHashTable {
         return true
     }
 
-    /// Forgets objects, at least half of those that may be forgotten: first those that were not found lately.
-    ///
-    /// - Parameter last: Objects with keys above it stay.
+    /// Forgets objects with keys up to `last`, at least half of those that may be forgotten: first those that were not
+    /// found lately.
     package func makeRoom(keepingAbove last: Int64) {
         var used = 0
         for place in 0..<end where slots[place].second & Slot.isUsed != 0 && slots[place].key <= last { used += 1 }
@@ -133,12 +131,9 @@ package final class ObjectHashTable {
         count = 0
     }
 
-    /// Goes through the objects with keys above the given one, in the order of their hashes.
+    /// Goes through the objects with keys above the given one, in the order of their hashes; nil at the end.
     ///
-    /// - Parameters:
-    ///   - place: 0 at first; then as the last call left it.
-    ///   - last: Objects with keys up to this one are left out.
-    /// - Returns: Nil at the end.
+    /// The place is 0 at first, then as the last call left it.
     package func next(from place: inout Int, above last: Int64) -> (hash: Hash, key: Int64)? {
         while place < end {
             defer { place += 1 }
@@ -167,12 +162,8 @@ final class ObjectHashesOnDisk {
     /// All objects with keys up to it are in these tables; nil when none has been saved yet.
     private(set) var last: Int64?
 
-    /// - Parameters:
-    ///   - name: What the lookup is called.
-    ///   - rows: SQL that gives hashes and keys of what is to be saved, in the order of the hashes.
-    ///   - batch: How many objects are saved at a time.
-    ///   - connection: The connection.
-    /// - Throws: ``DatabaseError``.
+    /// `rows` is SQL that gives hashes and keys of what is to be saved, `batch` objects at a time, in the order of the
+    /// hashes.
     init(_ name: String, rows: String, batch: Int, on connection: Connection) throws(DatabaseError) {
         self.name = name
         self.connection = connection
@@ -219,10 +210,7 @@ final class ObjectHashesOnDisk {
         return try search.step() ? search.integer(0) : nil
     }
 
-    /// Saves what the lookup's rows are now.
-    ///
-    /// - Parameter last: The highest of their keys.
-    /// - Throws: ``DatabaseError``.
+    /// Saves what the lookup's rows are now; `last` is the highest of their keys.
     func save(through last: Int64) throws(DatabaseError) {
         try insert.run()
         counts[0] += connection.changes
@@ -237,7 +225,6 @@ final class ObjectHashesOnDisk {
         try record.run()
     }
 
-    /// Goes through all hashes.
     func forEach(_ body: (ObjectHashTable.Hash) -> Void) throws(DatabaseError) {
         for table in ScratchDatabase.lookupTables(of: name) {
             let all = try connection.prepare("SELECT first, second FROM \(table)")

@@ -1,6 +1,11 @@
 package import FerryBase
 package import FerrySQLite
 
+/// What the functions of a connection, which live as long as that, know of an object that may go before.
+///
+/// Unsafe is right, since the object's `deinit` empties it; a weak reference would be counted for each row.
+final class Owner<Object: AnyObject> { unowned(unsafe) var object: Object? }
+
 /// Finds the object of an entity that has certain values, among all that are in the new store so far.
 ///
 /// Values are told apart by a keyed hash of 126 bits. As long as all objects fit into a table of fixed size, a hash that
@@ -11,12 +16,14 @@ package final class ObjectLookup {
     /// 1 MiB: one bit in sixteen or fewer is set by half a million objects.
     private static let filterBits: UInt64 = 23
 
+    /// What makes the names of its functions unique on the connection.
+    let id: Int
     private let key: KeyedHash.Key
     private let affinities: [ColumnAffinity]
     private let known: ObjectHashTable
     private let saved: ObjectHashesOnDisk
     private let learn: Statement
-    private let owner = Owner()
+    let owner = Owner<ObjectLookup>()
     /// Made at once, so that the memory does not depend on how many objects come.
     private var filter = [UInt64](repeating: 0, count: 1 << (filterBits - 6))
     private var isComplete = false
@@ -29,37 +36,16 @@ package final class ObjectLookup {
     /// Of the values that were looked for last.
     private var hash = ObjectHashTable.Hash((0, 0))
 
-    /// Where a lookup takes its objects from.
-    package struct Source {
-        /// What tells it apart from others.
-        package var name: String
-        /// The table of the objects in the new store, as written in SQL.
-        package var table: String
-        /// The entity's number, `Z_ENT`.
-        package var number: Int64
-        package var columns: [(name: String, affinity: ColumnAffinity)]
-
-        package init(name: String, table: String, number: Int64, columns: [(name: String, affinity: ColumnAffinity)]) {
-            self.name = name
-            self.table = table
-            self.number = number
-            self.columns = columns
-        }
-    }
-
-    /// - Parameters:
-    ///   - source: Where objects come from.
-    ///   - key: The key of all lookups of this run.
-    ///   - id: What makes the names of its functions unique on the connection.
-    ///   - known: The table that holds what fits.
-    ///   - connection: With the tables that ``ScratchDatabase`` makes for the lookup.
-    /// - Throws: ``DatabaseError``.
+    /// The objects are those of a number, `Z_ENT`, in a table of the new store, which is written as in SQL.
+    ///
+    /// `id` makes the names of its functions unique on the connection, which has the tables that ``ScratchDatabase``
+    /// makes for the lookup; `key` is that of all lookups of the run.
     package init(
-        _ source: Source, key: KeyedHash.Key, id: Int, known: ObjectHashTable, on connection: Connection
+        _ name: String, of table: String, number: Int64, columns: [(name: String, affinity: ColumnAffinity)],
+        key: KeyedHash.Key, id: Int, known: ObjectHashTable, on connection: Connection
     ) throws(DatabaseError) {
-        self.key = key
-        self.known = known
-        affinities = source.columns.map(\.affinity)
+        (self.id, self.key, self.known) = (id, key, known)
+        affinities = columns.map(\.affinity)
         // The functions live as long as the connection; the memory behind them only as long as this lookup.
         let unsaved = "ferry_unsaved_\(id)"
         try connection.register(table: unsaved, columns: ["first", "second", "destination"], argumentCount: 0) {
@@ -67,32 +53,28 @@ package final class ObjectLookup {
             HashesToSave(owner)
         }
         let learned = "ferry_learn_\(id)"
-        try connection.register(learned, arguments: source.columns.count + 1, deterministic: false) {
+        try connection.register(learned, arguments: columns.count + 1, deterministic: false) {
             [owner] arguments, _ in
-            try owner.lookup?.learn(arguments)
+            try owner.object?.learn(arguments)
         }
         saved = try ObjectHashesOnDisk(
-            source.name, rows: "SELECT first, second, destination FROM \(unsaved)", batch: known.capacity / 2,
+            name, rows: "SELECT first, second, destination FROM \(unsaved)", batch: known.capacity / 2,
             on: connection)
         // No other index than the keys': an object is found by its lowest key.
         learn = try connection.prepare(
             """
-            SELECT count(\(learned)(Z_PK, \(source.columns.map(\.name).joined(separator: ", "))))
-            FROM \(source.table) NOT INDEXED WHERE Z_PK > :last AND Z_ENT = :number
+            SELECT count(\(learned)(Z_PK, \(columns.map(\.name).joined(separator: ", "))))
+            FROM \(table) NOT INDEXED WHERE Z_PK > :last AND Z_ENT = :number
             """)
-        try learn.bind(.integer(source.number), named: ":number")
-        owner.lookup = self
+        try learn.bind(.integer(number), named: ":number")
+        owner.object = self
     }
 
-    /// What the functions of a connection know of a lookup that may be gone.
-    private final class Owner { unowned(unsafe) var lookup: ObjectLookup? }
-
-    deinit { owner.lookup = nil }
+    deinit { owner.object = nil }
 
     /// Makes sure that all objects are known; to be called first in each unit.
     ///
-    /// - Parameter last: The highest key in the table. Lower than what was given out means that a unit was rolled back.
-    /// - Throws: ``DatabaseError``.
+    /// `last` is the highest key in the table. Lower than what was given out means that a unit was rolled back.
     package func begin(after last: Int64) throws {
         if try !isComplete || highest > last || !saved.isCurrent() { try forget() }
         guard !isComplete || highest < last else { return }
@@ -112,13 +94,8 @@ package final class ObjectLookup {
         if saved.last != nil { try saved.forEach { pass($0) } }
     }
 
-    /// The object that has these values, if there is one.
-    ///
-    /// - Parameters:
-    ///   - arguments: The values, in the order of the columns.
-    ///   - first: The place of the first value.
-    /// - Returns: Its key.
-    /// - Throws: ``DatabaseError``.
+    /// The key of the object that has the values from an argument on, in the order of the columns; nil where there is
+    /// none.
     package func find(_ arguments: borrowing FunctionArguments, from first: Int) throws -> Int64? {
         try find(hash(of: arguments, from: first))
     }
@@ -156,10 +133,7 @@ package final class ObjectLookup {
 
     /// Finds the objects of a batch, in the order in which its rows came; what none has is created.
     ///
-    /// - Parameters:
-    ///   - batch: The rows, with hashes of ``hash(of:from:)``.
-    ///   - create: Makes the object of a row, and calls ``add(_:)`` for it.
-    /// - Throws: ``DatabaseError``, and what `create` throws.
+    /// Its rows have hashes of ``hash(of:from:)``; `create` calls ``add(_:)`` for what it makes.
     package func find(_ batch: FoundBatch, _ create: (FoundBatch.Row) throws -> Int64) throws {
         try batch.search(where: { known.key(of: $0) == nil && isPassed($0) }, saved.key(of:))
         let before = clearings
@@ -215,16 +189,16 @@ package final class ObjectLookup {
 
     /// Gives what is not saved yet, in the order of the hashes.
     private final class HashesToSave: TableCursor {
-        private let owner: Owner
+        private let owner: Owner<ObjectLookup>
         private var place = 0
         private var object: (hash: ObjectHashTable.Hash, key: Int64)?
 
-        init(_ owner: Owner) { self.owner = owner }
+        init(_ owner: Owner<ObjectLookup>) { self.owner = owner }
 
         func start(_ arguments: borrowing FunctionArguments) { place = 0 }
 
         func next() -> Bool {
-            guard let lookup = owner.lookup else { return false }
+            guard let lookup = owner.object else { return false }
             object = lookup.known.next(from: &place, above: lookup.saved.last ?? .min)
             return object != nil
         }

@@ -1,7 +1,10 @@
 package import FerryBase
+internal import FerryExpression
 internal import FerryMapping
+internal import FerryModel
+package import FerryPlan
 package import FerrySQLite
-internal import FerryStore
+package import FerryStore
 
 /// The tables beside a run: associations and lookups.
 ///
@@ -139,5 +142,220 @@ package struct ScratchDatabase {
     static func lastUnit(on connection: Connection) throws(DatabaseError) -> Int64? {
         let exists = try connection.integer("SELECT 1 FROM scratch.sqlite_master WHERE name = 'last_unit'") != nil
         return exists ? try connection.integer("SELECT number FROM scratch.last_unit") : nil
+    }
+}
+
+/// The disk space that a copy step takes beside its new store, at most: scratch, what is sorted, and what verification
+/// looks up.
+///
+/// Follows from the rows that are known or estimated. Where only the rows themselves can tell how many objects are made,
+/// it takes as many as can be: find-or-create may find nothing.
+package struct ScratchNeed: Sendable {
+    /// What is known of the rows that a step reads.
+    package struct Rows: Sendable {
+        /// By entity, without those of subentities.
+        package var objects: [String: Int64]
+        /// By relationship: links of a many-to-many, under both of its names.
+        package var links: [PropertyKey: Int64]
+        /// By entity and attribute: elements in one value of JSON.
+        package var elements: [PropertyKey: Double]
+        /// The size of the whole store.
+        package var bytes: Int64
+
+        package init(
+            objects: [String: Int64], links: [PropertyKey: Int64], elements: [PropertyKey: Double], bytes: Int64
+        ) {
+            self.objects = objects
+            self.links = links
+            self.elements = elements
+            self.bytes = bytes
+        }
+    }
+
+    /// Bytes of a row of integers, at most: the record, its place in the page, and what a page that was split leaves
+    /// empty.
+    private enum Bytes {
+        static let association: Int64 = 40
+        static let policyAssociation: Int64 = 60
+        /// 16 bytes of hash and a key, and as much again while a table is emptied into the next one.
+        static let lookup: Int64 = 70
+        static let link: Int64 = 36
+        static let sortedLink: Int64 = 30
+        static let verifiedAssociation: Int64 = 40
+        /// Two words of hash, an object, and what tells mapping and kind.
+        static let verifiedValue: Int64 = 60
+        static let verifiedLink: Int64 = 20
+        static let policyLookup: Int64 = 60
+        static let indexEntry: Int64 = 24
+    }
+
+    /// Tables that are empty, and journals of the few pages that a unit changes.
+    private static let base: Int64 = 1 << 20
+    /// Less than that is sorted in memory, whatever the limit of it.
+    private static let unsorted: Int64 = 1 << 20
+
+    /// The files of a sorter, which writes its runs, then merges them.
+    private static func files(ofSorting bytes: Int64) -> Int64 { bytes < unsorted ? 0 : bytes * 2 }
+
+    /// The scratch database.
+    package private(set) var scratch: Int64 = 0
+    /// The largest of the temporary files that sorting needs.
+    package private(set) var sorted: Int64 = 0
+    /// What verification keeps while scratch is still there.
+    package private(set) var verification: Int64 = 0
+    /// The rows that the next step reads.
+    package private(set) var rowsAfter: Rows
+
+    /// All of it at its peak.
+    package var peak: Int64 { scratch + max(sorted, verification) }
+
+    /// What a copy step needs for some rows of the source.
+    package init(
+        _ step: StepPlan, _ program: StepProgram, source: StoreLayout, destination: StoreLayout, rows: Rows,
+        memory: MemoryBudget, verifies: Bool
+    ) {
+        let mappings = step.resolved.entityMappings
+        let made = mappings.map { Self.objects(madeBy: $0, source, rows) }
+        let total = max(1, rows.objects.values.reduce(0, +))
+        let width = rows.bytes / total
+        let finders = max(1, mappings.count { !$0.unique.isEmpty })
+        var objects: [String: Int64] = [:]
+        scratch = Self.base
+        for (mapping, count) in zip(mappings, made) {
+            objects[mapping.destination, default: 0] += count
+            if program.keys[mapping.position].association != .none {
+                scratch += count * (mapping.policy == nil ? Bytes.association : Bytes.policyAssociation)
+                if step.resolved.hasPolicies { scratch += count * Bytes.association }
+            }
+            // What is already there is known, too.
+            let known = count + (rows.objects[mapping.destination] ?? 0)
+            if !mapping.unique.isEmpty, known > MappingSQL.objectsInMemory(memory, finders: finders) {
+                scratch += known * Bytes.lookup
+            }
+            if mapping.policy != nil { scratch += count * (Bytes.policyLookup + width / 2) }
+            guard verifies else { continue }
+            if !mapping.keepsPrimaryKey { verification += count * Bytes.verifiedAssociation }
+            if !mapping.unique.isEmpty {
+                verification += known * Bytes.verifiedValue + Self.files(ofSorting: known * Bytes.verifiedValue)
+            }
+        }
+        var links: [PropertyKey: Int64] = [:]
+        for fill in program.joinTables {
+            let table = fill.table
+            let count = Self.links(in: table, program, mappings, made, source, rows)
+            (links[table.relationship], links[table.inverse]) = (count, count)
+            let isGathered = fill.order == .gathered
+            if isGathered { scratch += count * Bytes.link * (step.resolved.hasPolicies ? 2 : 1) }
+            guard fill.order != .asWalked else { continue }
+            // Each pair once, then the positions on either side, then the order of the key.
+            sorted = max(sorted, Self.files(ofSorting: count * Bytes.sortedLink) * (isGathered ? 3 : 1))
+        }
+        sorted = max(sorted, Self.files(ofSorting: Self.largestIndex(destination, objects, links, width)))
+        if verifies {
+            let pairs = Self.pairs(destination, objects, links)
+            verification += pairs.reduce(0, +) * Bytes.verifiedLink
+            verification += Self.files(ofSorting: (pairs.max() ?? 0) * Bytes.sortedLink)
+        }
+        rowsAfter = Rows(objects: objects, links: links, elements: [:], bytes: rows.bytes)
+    }
+
+    // MARK: Objects
+
+    /// The objects that a mapping makes, at most.
+    private static func objects(
+        madeBy mapping: ResolvedEntityMapping, _ source: StoreLayout, _ rows: Rows
+    ) -> Int64 {
+        let read = rows.objects[mapping.source] ?? 0
+        switch mapping.iteration?.elements {
+        case nil: return read
+        case .json(let text, _)?:
+            let name = text.sourceKeys ?? ""
+            let average = rows.elements[PropertyKey(mapping.source, name)] ?? Double(rows.bytes / 32 / max(1, read))
+            return Int64(Double(read) * average) + 1
+        case let elements? where elements.fetches:
+            // Every object that is fetched, for every object.
+            let (product, overflow) = read.multipliedReportingOverflow(by: rows.objects.values.reduce(0, +))
+            return overflow ? .max / 1_000_000 : product
+        case let path?:
+            guard let names = path.sourceKeys?.split(separator: ".").map(String.init), names.count == 1 else {
+                return rows.objects.values.reduce(read, +)
+            }
+            return related(names[0], of: mapping.source, source, rows)
+        }
+    }
+
+    /// The links of a relationship from objects of an entity, at most.
+    private static func related(
+        _ name: String, of entity: String, _ source: StoreLayout, _ rows: Rows
+    ) -> Int64 {
+        guard let relationship = source.model.relationship(name, of: entity) else { return 0 }
+        if !relationship.isToMany { return rows.objects[entity] ?? 0 }
+        if case .join(let table, _, _, _, _)? = source.storage(of: name, in: entity),
+            let join = source.joinTables.first(where: { $0.name == table })
+        {
+            return rows.links[join.relationship] ?? rows.objects.values.reduce(0, +)
+        }
+        return source.model.family(of: relationship.destinationEntity).reduce(0) { $0 + (rows.objects[$1] ?? 0) }
+    }
+
+    // MARK: Links
+
+    /// The rows of a join table with those that will turn out to be there twice.
+    private static func links(
+        in table: JoinTable, _ program: StepProgram, _ mappings: [ResolvedEntityMapping],
+        _ made: [Int64], _ source: StoreLayout, _ rows: Rows
+    ) -> Int64 {
+        var count: Int64 = 0
+        for contribution in program.relationships.filter({ $0.joinTable == table.name }).flatMap(\.contributions) {
+            let own = made[contribution.mapping.position]
+            let ends = mappings.indices.filter { contribution.rule.mappings.contains(mappings[$0].name) }.map {
+                made[$0]
+            }
+            if let name = contribution.rule.sourceRelationship {
+                let found = related(name, of: contribution.mapping.source, source, rows)
+                count += max(found, contribution.mapping.iteration == nil ? found : own)
+            } else {
+                // Of one source object, what several mappings or elements made of it.
+                count += max(own, ends.reduce(0, +))
+            }
+        }
+        return count
+    }
+
+    /// The links of each relationship, counted for one of its sides.
+    private static func pairs(
+        _ layout: StoreLayout, _ objects: [String: Int64], _ links: [PropertyKey: Int64]
+    ) -> [Int64] {
+        let keys = layout.relationshipStorage.compactMap { key, storage -> Int64? in
+            switch storage {
+            case .foreignKey, .inverseless:
+                layout.model.family(of: key.entity).reduce(0) { $0 + (objects[$1] ?? 0) }
+            case .join, .inverseForeignKey: nil
+            }
+        }
+        return keys + layout.joinTables.map { links[$0.relationship] ?? 0 }
+    }
+
+    // MARK: Indexes
+
+    /// The bytes of the largest index.
+    private static func largestIndex(
+        _ layout: StoreLayout, _ objects: [String: Int64], _ links: [PropertyKey: Int64], _ width: Int64
+    ) -> Int64 {
+        var rows: [String: Int64] = [:]
+        for (entity, count) in objects {
+            if let table = layout.table(of: entity)?.name { rows[table, default: 0] += count }
+        }
+        for table in layout.joinTables { rows[table.name] = links[table.relationship] ?? 0 }
+        return layout.indexes.map { index in
+            (rows[index.table] ?? 0) * (Bytes.indexEntry + (layout.holdsTexts(index) ? width : 0))
+        }.max() ?? 0
+    }
+}
+
+extension Expression {
+    /// Whether it asks for objects that no relationship leads to.
+    fileprivate var fetches: Bool {
+        if case .fetch = self { true } else { parts.contains(where: \.fetches) }
     }
 }

@@ -4,56 +4,6 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Carries all rows of a step: partition after partition, mapping after mapping, chunk after chunk.
-struct RowsPhase {
-    let context: StepContext
-    let policies: PolicyRun
-
-    func run(report: inout StepReport) throws {
-        try checkStatements()
-        let plans = context.step.partitions.flatMap(\.entityMappings)
-        for case .rows(let positions) in context.program.operations.map(\.work) {
-            let pass = SharedPass(
-                plans: positions.flatMap { position in plans.filter { $0.mapping.position == position } })
-            for plan in pass.plans { try policies.begin(plan.mapping) }
-            try carry(pass, report: &report)
-            for plan in pass.plans { try policies.endInstanceCreation(plan.mapping) }
-        }
-        try CountedTargets.check(context)
-    }
-
-    /// Prepares what all mappings read and write, so that no text fails once there are rows.
-    private func checkStatements() throws {
-        let hook = context.connection.onStatement
-        // What is prepared here is not what runs.
-        context.connection.onStatement = nil
-        defer { context.connection.onStatement = hook }
-        for plan in context.step.partitions.flatMap(\.entityMappings) where plan.mapping.policy == nil {
-            let statements = RowStatements(context: context, mapping: plan.mapping)
-            // They call functions that count keys, which each mapping makes known anew when its rows begin.
-            let counted = try context.program.keys[plan.mapping.position].counted.map { try context.mapping(named: $0) }
-            for made in counted + [plan.mapping] {
-                _ = try KeyCounter(made, by: plan.mapping, on: context.connection)
-            }
-            _ = try statements.rows().prepare(on: context.connection)
-            _ = try statements.count().prepare(on: context.connection)
-        }
-    }
-
-    private func carry(_ pass: SharedPass, report: inout StepReport) throws {
-        let mappings = pass.plans.map(\.mapping)
-        let units = mappings.map { StepOperation.unit(ofRowsOf: $0.position) }
-        if try context.progress.entry(units[0]).isDone { return }
-        let ranges = try ChunkRanges(of: mappings, in: context)
-        var work = try RowsWork(pass.plans, ranges, context: context, policies: policies)
-        let walk = ChunkWalk(
-            context: context, phase: .rows, subject: pass.name,
-            rowBytes: try context.options.chunkSize == .automatic ? pass.rowBytes(in: context) : 0,
-            byteLimit: pass.plans.count > 1 ? RunDatabase.reusedSourceBytes(context) : .max, total: pass.total)
-        try walk.run(&work, over: ranges, units: units, report: &report)
-    }
-}
-
 extension EntityMappingPlan {
     /// Whether what statements write of a range tells how many rows it has, and a range may be done in two parts.
     fileprivate var countsRows: Bool {
@@ -62,8 +12,9 @@ extension EntityMappingPlan {
     }
 }
 
-/// The rows of entity mappings that go through the same ranges.
-private struct RowsWork: ChunkWalk.Work {
+/// The rows of entity mappings that go through one table side by side, so that each of its pages is read once for all
+/// of them.
+struct RowsPass: ChunkWalk.Work {
     private let plans: [EntityMappingPlan]
     private let context: StepContext
     private let policies: PolicyRun
@@ -71,22 +22,57 @@ private struct RowsWork: ChunkWalk.Work {
     private var executors: [any MappingExecutor]
     private let targets: [CountedTargets]
     /// One for each mapping, once a value was too large for its chunk: what they prepared and know serves all such rows.
-    private var largeRows: [LargeRowExecutor] = []
+    private var largeRows: [LargeRows] = []
     private var hasPolicy: Bool { plans.contains { $0.mapping.policy != nil } }
 
-    init(_ plans: [EntityMappingPlan], _ ranges: ChunkRanges, context: StepContext, policies: PolicyRun) throws {
-        self.plans = plans
-        self.ranges = ranges
-        self.context = context
-        self.policies = policies
+    private init(_ plans: [EntityMappingPlan], _ context: StepContext, _ policies: PolicyRun) throws {
+        (self.plans, self.context, self.policies) = (plans, context, policies)
+        ranges = try ChunkRanges(of: plans.map(\.mapping), in: context)
         // Before the statements, which call its functions.
         targets = try plans.map { try CountedTargets(of: $0.mapping, in: context) }
         executors = try plans.map { plan in
             if let executor = try policies.executor(of: plan.mapping) { return executor }
             return switch plan.executor {
             case .set: try SetExecutor(plan.mapping, in: context, sharesRanges: plans.count > 1)
-            case .row: try RowExecutor(plan.mapping, in: context)
+            case .row: try StreamedRows(plan.mapping, in: context)
             }
+        }
+    }
+
+    /// Carries what is left of the rows of entity mappings, by position.
+    static func run(
+        _ positions: [Int], in context: StepContext, _ policies: PolicyRun, report: inout StepReport
+    ) throws {
+        let all = context.step.partitions.flatMap(\.entityMappings)
+        let plans = positions.flatMap { position in all.filter { $0.mapping.position == position } }
+        for plan in plans { try policies.begin(plan.mapping) }
+        let units = positions.map(StepOperation.unit(ofRowsOf:))
+        if try !context.progress.entry(units[0]).isDone {
+            var pass = try RowsPass(plans, context, policies)
+            let walk = ChunkWalk(
+                context: context, phase: .rows, subject: pass.name,
+                rowBytes: context.options.chunkSize == .automatic ? try pass.rowBytes() : 0,
+                byteLimit: plans.count > 1 ? RunDatabase.reusedSourceBytes(context) : .max, total: pass.total)
+            try walk.run(&pass, over: pass.ranges, units: units, report: &report)
+        }
+        for plan in plans { try policies.endInstanceCreation(plan.mapping) }
+    }
+
+    /// Prepares what all mappings read and write, so that no text fails once there are rows.
+    static func checkStatements(_ context: StepContext) throws {
+        let hook = context.connection.onStatement
+        // What is prepared here is not what runs.
+        context.connection.onStatement = nil
+        defer { context.connection.onStatement = hook }
+        for plan in context.step.partitions.flatMap(\.entityMappings) where plan.mapping.policy == nil {
+            let statements = MappingSQL(plan.mapping, in: context)
+            // They call functions that count keys, which each mapping makes known anew when its rows begin.
+            let counted = try context.program.keys[plan.mapping.position].counted.map { try context.mapping(named: $0) }
+            for made in counted + [plan.mapping] {
+                _ = try KeyCounter(made, by: plan.mapping, on: context.connection)
+            }
+            _ = try statements.rows().prepare(on: context.connection)
+            _ = try statements.count().prepare(on: context.connection)
         }
     }
 
@@ -129,9 +115,9 @@ private struct RowsWork: ChunkWalk.Work {
         if hasPolicy { return nil }
         // What reads ahead may stand anywhere; statements begin anew by themselves.
         for (index, plan) in plans.enumerated() where plan.executor == .row {
-            executors[index] = try RowExecutor(plan.mapping, in: context)
+            executors[index] = try StreamedRows(plan.mapping, in: context)
         }
-        if largeRows.isEmpty { largeRows = try plans.map { try LargeRowExecutor($0.mapping, in: context) } }
+        if largeRows.isEmpty { largeRows = try plans.map { try LargeRows($0.mapping, in: context) } }
         return carryAlone
     }
 
@@ -191,46 +177,36 @@ private struct RowsWork: ChunkWalk.Work {
     private func placed(
         _ error: FerryError, in mapping: ResolvedEntityMapping, _ range: KeyRange, cause: (any Error)?
     ) -> FerryError {
-        var error = error.at(failedRow(of: mapping, range))
-        error.place.entityMapping = mapping.name
-        error.place.entity = mapping.source
-        error.message = "Entity mapping \(mapping.name): \(error.message)"
-        error.cause = cause
-        return error
-    }
-
-    /// Nil where it cannot be told: what a policy does cannot be done again.
-    private func failedRow(of mapping: ResolvedEntityMapping, _ range: KeyRange) -> FailedRowSearch.Row? {
-        guard !hasPolicy else { return nil }
-        do {
-            return try FailedRowSearch(mapping, in: context).first(in: range)
-        } catch {
-            // The failure itself is the one to report.
-            return nil
+        var error = error
+        // What a policy does cannot be done again.
+        if !hasPolicy {
+            do {
+                error = error.at(try FailedRowSearch(mapping, in: context).first(in: range))
+            } catch {}  // The failure itself is the one to report.
         }
+        error.place.entity = mapping.source
+        error.cause = cause
+        return error.placed(in: mapping)
     }
-}
 
-/// Entity mappings that go through one table side by side, so that each of its pages is read once for all of them.
-struct SharedPass {
-    var plans: [EntityMappingPlan]
+    // MARK: What is known beforehand
 
     /// What the pass is called while it runs.
-    var name: String {
-        let first = plans.first?.mapping.name ?? ""
+    private var name: String {
+        let first = plans[0].mapping.name
         return plans.count > 1 ? "\(first) and \(plans.count - 1) more" : first
     }
 
     /// How many source objects there are; elements of an iteration are counted as they come.
-    var total: Int64? {
+    private var total: Int64? {
         plans.contains { $0.isEstimated || $0.mapping.iteration != nil } ? nil : plans.reduce(0) { $0 + $1.rows }
     }
 
     /// What the first rows hold in values of any size, on average.
     ///
     /// It tells rows of ordinary width, for which a chunk begins with many, from rows with pictures in them.
-    func rowBytes(in context: StepContext) throws -> Int {
-        guard let table = plans.first.flatMap({ context.source.table(of: $0.mapping.source) }) else { return 0 }
+    private func rowBytes() throws -> Int {
+        guard let table = context.source.table(of: plans[0].mapping.source) else { return 0 }
         let sizes = table.columns.filter { ["BLOB", "VARCHAR"].contains($0.type.uppercased()) }.map { column in
             // The length of a BLOB is known without reading it; that of a text is not.
             "CASE typeof(\(column.name)) WHEN 'blob' THEN length(\(column.name)) WHEN 'text' "
@@ -248,32 +224,4 @@ struct SharedPass {
             }
         }
     }
-}
-
-/// What carries the rows of one entity mapping, a range of source keys at a time.
-protocol MappingExecutor {
-    /// Whether a chunk writes to the scratch database.
-    var writesScratch: Bool { get }
-
-    /// Whether it may be given an open range, and tells where that ended.
-    var takesOpenRanges: Bool { get }
-
-    /// Carries the rows of one range, inside the caller's transaction.
-    func carry(_ range: KeyRange) throws -> ChunkOutcome
-}
-
-extension MappingExecutor {
-    var takesOpenRanges: Bool { false }
-}
-
-/// What a chunk did.
-struct ChunkOutcome {
-    var read: Int64 = 0
-    var written: Int64 = 0
-    var merged: Int64 = 0
-    /// Inserted by a policy beyond one for each object that was read.
-    var created: Int64 = 0
-    /// Of an open range: the one that it came to; nil when there was no row.
-    var taken: KeyRange?
-    var dropped: Int64 { read + created - written - merged }
 }

@@ -6,62 +6,42 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Carries a source object with values that are too large for their chunk, whichever executor carries the others.
-final class LargeRowExecutor {
-    private let loop: RowLoop
-    private let rows: LargeRows
+/// Source objects with values that are too large for their chunk, which are copied in pieces, whichever executor
+/// carries the others.
+struct LargeRows: BoundRows {
+    let loop: RowLoop
+    private let select: Statement
     /// How many objects and elements there are before the filter.
     private let count: Statement
-
-    init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
-        let sql = RowStatements(context: context, mapping: mapping)
-        rows = try LargeRows(sql)
-        count = try sql.count().prepare(on: context.connection)
-        loop = try RowLoop(sql, nil, use: .largeRows)
-    }
-
-    func carry(_ range: KeyRange) throws -> ChunkOutcome {
-        for statement in [rows.select, count] { try statement.bind(range) }
-        defer { for statement in [rows.select, count] { statement.reset() } }
-        return try rows.writer.refusing(range.high) {
-            let read = try count.step() ? count.integer(0) : 0
-            var outcome = try loop.carry(rows)
-            outcome.read = read
-            return outcome
-        }
-    }
-}
-
-/// The rows that a statement selects, whose large values are copied in pieces.
-private struct LargeRows: BoundRows {
-    let select: Statement
-    let writer: LargeRowWriter
+    private let writer: LargeRowWriter
     private let uniquePlaces: Range<Int>
 
     private static let keyPlace = 0
     private static let elementKeyPlace = 1
     private static let firstUniquePlace = 2
 
-    init(_ sql: RowStatements) throws {
-        let (context, mapping) = (sql.context, sql.mapping)
+    init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
+        let sql = MappingSQL(mapping, in: context)
         uniquePlaces = Self.firstUniquePlace..<Self.firstUniquePlace + mapping.unique.count
         var scope = try sql.scope()
         var selected = ["s.Z_PK", scope.elementKey ?? "NULL"]
-        selected += try sql.expressions.uniqueValues(in: &scope)
+        selected += try sql.uniqueValues(in: &scope)
         let cells = try Self.cells(sql, &scope)
         writer = try LargeRowWriter(
             context.destinationTable(of: mapping), key: "Z_PK", cells: cells, of: (mapping.source, mapping.name),
             in: context)
         selected += writer.selection
         let order = mapping.iteration == nil ? "" : " ORDER BY \(scope.order)"
-        select = try RowStatements.SQL(
+        count = try sql.count().prepare(on: context.connection)
+        select = try BoundSQL(
             text: "SELECT \(selected.joined(separator: ", ")) FROM \(scope.from)\(scope.where)\(order)",
             parameters: scope.parameters
         ).prepare(on: context.connection)
+        loop = try RowLoop(sql, nil)
     }
 
     /// The columns that the mapping sets, in the order in which the table has them.
-    private static func cells(_ sql: RowStatements, _ scope: inout SourceScope) throws -> [LargeCell] {
+    private static func cells(_ sql: MappingSQL, _ scope: inout SourceScope) throws -> [LargeCell] {
         let (context, mapping) = (sql.context, sql.mapping)
         let number = scope.parameters.add(.integer(try context.destinationNumber(of: mapping)))
         let version = mapping.keepsPrimaryKey ? "s.Z_OPT" : scope.parameters.add(.integer(1))
@@ -80,6 +60,17 @@ private struct LargeRows: BoundRows {
                     origin: value.stored.flatMap { .init($0, in: context.source) }))
         }
         return cells
+    }
+
+    func carry(_ range: KeyRange) throws -> ChunkOutcome {
+        for statement in [select, count] { try statement.bind(range) }
+        defer { for statement in [select, count] { statement.reset() } }
+        return try writer.refusing(range.high) {
+            let read = try count.step() ? count.integer(0) : 0
+            var outcome = try loop.carry(self)
+            outcome.read = read
+            return outcome
+        }
     }
 
     func next() throws -> Statement? { try select.step() ? select : nil }
@@ -122,14 +113,8 @@ struct LargeValueSearch {
     let connection: Connection
     let schema: String
 
-    /// The first object of an entity with a value of more bytes; nil when there is none.
-    ///
-    /// - Parameters:
-    ///   - entity: The entity, without those below it.
-    ///   - range: The keys that are looked at.
-    ///   - bytes: The size.
-    /// - Returns: The object's key.
-    /// - Throws: ``DatabaseError``.
+    /// The key of the first object of an entity, without those below it, with a value of more bytes; nil when there is
+    /// none.
     func firstKey(of entity: String, in range: KeyRange = .all, above bytes: Int) throws(DatabaseError) -> Int64? {
         guard let table = layout.table(of: entity), let number = layout.number(of: entity) else { return nil }
         // Only types are asked for, and still some libraries hold the row against the limit (`limitsWholeRows`).
@@ -155,10 +140,12 @@ struct LargeValueSearch {
         return nil
     }
 
-    /// The first object of any entity with a value of more bytes.
-    func first(above bytes: Int) throws(DatabaseError) -> (entity: String, key: Int64)? {
+    /// The refusal of the first object of any entity with a value of more bytes; nil when there is none.
+    func refusal(above bytes: Int, _ options: EngineOptions, cause: (any Error)?) throws(DatabaseError) -> FerryError? {
         for entity in layout.model.sortedEntityNames {
-            if let key = try firstKey(of: entity, above: bytes) { return (entity, key) }
+            guard let key = try firstKey(of: entity, above: bytes) else { continue }
+            return FerryError(
+                valueOf: entity, key: key, entityMapping: nil, memoryLimit: options.memoryLimit, cause: cause)
         }
         return nil
     }
@@ -181,13 +168,8 @@ final class LargeRowWriter {
     /// Long enough that the calls cost nothing beside the bytes.
     private static let pieceBytes = 1 << 18
 
-    /// - Parameters:
-    ///   - table: The new store's table, not quoted.
-    ///   - key: The name under which the number of a row is reached.
-    ///   - cells: What is written, in the order of the table's columns.
-    ///   - subject: What the rows are of, for messages.
-    ///   - context: The step.
-    /// - Throws: ``DatabaseError``.
+    /// `table` is not quoted, `key` the name under which the number of a row is reached; the cells come in the order of
+    /// the table's columns.
     init(
         _ table: String, key: String, cells: [LargeCell], of subject: (entity: String, mapping: String?),
         in context: StepContext
@@ -214,15 +196,10 @@ final class LargeRowWriter {
         case copied(size: Int, row: Int64)
     }
 
-    /// Writes one row from the current row of a statement.
+    /// Writes one row from the columns of ``selection``, which a statement's current row has from a place on.
     ///
-    /// - Parameters:
-    ///   - key: The new row's number.
-    ///   - row: Has what ``selection`` asks for, from a place on.
-    ///   - place: The first of these columns.
-    ///   - origin: The number of the row that it comes from, for messages.
-    /// - Throws: ``DatabaseError``; ``FerryError`` `.valueTooLarge` when the row would take more memory than there is:
-    ///   nothing is written then.
+    /// Throws ``FerryError`` `.valueTooLarge` when the row would take more memory than there is: nothing is written
+    /// then. The key of the row that it comes from is for messages.
     func write(_ key: Int64, from row: Statement, at place: Int, of origin: Int64) throws {
         let ways = ways(row, place)
         // What stands beside a text of the largest size is of the size that goes with any chunk.

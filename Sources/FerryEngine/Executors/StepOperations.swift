@@ -1,0 +1,267 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryModel
+internal import FerryPlan
+internal import FerrySQLite
+internal import FerryStore
+
+/// Runs the operations of a step's program, in their order.
+struct StepOperations {
+    private let context: StepContext
+    private let policies: PolicyRun
+    private let appObjects: AppObjectsPhase
+    /// What policies did, once they have done all of it.
+    private var evidence: PolicyEvidence?
+
+    init(_ context: StepContext, policies: PolicyRegistry) throws {
+        self.context = context
+        appObjects = try AppObjectsPhase(context: context)
+        self.policies = try PolicyRun(context, policies: policies)
+    }
+
+    mutating func run(report: inout StepReport) throws {
+        for phase in [Phase.rows, .relationships, .indexes] {
+            context.options.progress?(ProgressUpdate(phase: phase))
+            switch phase {
+            case .rows: try RowsPass.checkStatements(context)
+            case .relationships: try RunDatabase.shareCaches(RunDatabase.sortingCaches, context)
+            default: try RunDatabase.shareCaches(RunDatabase.indexCaches, context)
+            }
+            // What the rows took counts beside the caches and sorters of links and indexes.
+            if phase != .rows { releaseUnusedMemory() }
+            for operation in context.program.operations where operation.phase == phase {
+                try run(operation, in: phase, report: &report)
+            }
+            if phase == .rows { try CountedTargets.check(context) }
+        }
+        try appObjects.makeTriggers()
+    }
+
+    private mutating func run(_ operation: StepOperation, in phase: Phase, report: inout StepReport) throws {
+        let (unit, connection, relationships) = (operation.unit, context.connection, context.program.relationships)
+        switch operation.work {
+        case .rows(let positions): try RowsPass.run(positions, in: context, policies, report: &report)
+        case .copyLinks(let table, let origin):
+            try context.once(unit, phase: phase, subject: table.name) {
+                try copyLinks(table, from: origin)
+            }
+        case .linkAtOnce(let place): try linkAtOnce(relationships[place], unit)
+        case .link(let place, let contribution):
+            let assignment = relationships[place]
+            try link(assignment, assignment.contributions[contribution], unit, report: &report)
+        case .policies:
+            try policies.relate(report: &report)
+            try policies.validate()
+        case .settle(let place): try settle(relationships[place], unit)
+        case .positions(let key, let table, let column, let order):
+            try context.once(unit, phase: phase, subject: key.title) {
+                try OrderKeys.settle(order, of: table, among: column).prepare(on: connection).run()
+            }
+        case .fillGathered(let table):
+            try context.once(unit, phase: phase, subject: table.name) {
+                try rows(ofGathered: table).prepare(on: connection).run()
+            }
+        case .index(let index): try context.once(unit, phase: phase, subject: index.name) { try make(index) }
+        case .rTree(let rTree):
+            try context.once(unit, phase: phase, subject: rTree.name) { try connection.execute(rTree.sql) }
+            try context.walk(
+                "rTree:rows:\(rTree.name)", over: "main.\(rTree.table)", phase: phase, subject: rTree.name,
+                running: rTree.fill)
+        case .highestKeys:
+            try context.once(unit, phase: phase, subject: nil) { try recordHighestKeys() }
+            try RunDatabase.shareCaches(RunDatabase.sortingCaches, context)
+        case .appObjects: try appObjects.run(report: &report)
+        case .derived(let value):
+            // After the indexes, by which the counted objects are found.
+            try context.walk(
+                unit, over: "main.\(value.table)", phase: phase, subject: value.attribute.title, running: value.update)
+        case .trigger(let trigger):
+            // Triggers call functions that only Core Data has: a row written after them would fail.
+            try context.once(unit, phase: phase, subject: trigger.name) { try connection.execute(trigger.sql) }
+        }
+    }
+
+    // MARK: Relationships
+
+    /// Fills a join table by one statement, which sorts its rows once.
+    private func linkAtOnce(_ assignment: RelationshipAssignment, _ unit: String) throws {
+        for contribution in assignment.contributions {
+            let sql = LinkStatements(context: context, assignment: assignment, contribution: contribution)
+            try context.once(unit, phase: .relationships, subject: assignment.declared.title) {
+                guard let statement = try sql.links()?.prepare(on: context.connection) else { return }
+                try statement.bind(KeyRange.all)
+                try statement.run()
+            }
+        }
+    }
+
+    private func link(
+        _ assignment: RelationshipAssignment, _ contribution: RelationshipContribution, _ unit: String,
+        report: inout StepReport
+    ) throws {
+        let sql = LinkStatements(context: context, assignment: assignment, contribution: contribution)
+        guard try !context.progress.entry(unit).isDone, let statement = try sql.links()?.prepare(on: context.connection)
+        else { return }
+        try context.walk(
+            ChunkRanges(of: [contribution.mapping], in: context), unit: unit, phase: .relationships,
+            subject: assignment.declared.title,
+            writesScratch: context.program.joinTable(assignment.joinTable)?.order == .gathered, report: &report
+        ) { range, _ in
+            try statement.bind(range)
+            try statement.run()
+        }
+    }
+
+    private mutating func settle(_ assignment: RelationshipAssignment, _ unit: String) throws {
+        let evidence = try evidence ?? PolicyRun.evidence(in: context)
+        self.evidence = evidence
+        let statements = try SettlingStatements(context: context, assignment: assignment, policies: evidence)
+            .statements()
+        for (index, sql) in statements.enumerated() {
+            try context.once("\(unit):\(index)", phase: .relationships, subject: assignment.declared.title) {
+                try sql.prepare(on: context.connection).run()
+            }
+        }
+    }
+
+    // MARK: Join tables
+
+    /// Fills a join table from the one of the source that holds the same links, each column from the one in its place.
+    ///
+    /// Where both tables have the same columns, SQLite takes each row and each entry of their keys over without looking
+    /// into it, and all of them come in order. Else the rows are read in the order of the new primary key.
+    private func copyLinks(_ table: JoinTable, from origin: JoinTable) throws {
+        let connection = context.connection
+        guard try hasSameForm(as: origin) else {
+            return try connection.execute(
+                """
+                INSERT OR IGNORE INTO main.\(table.name) (\(table.columns.joined(separator: ", ")))
+                SELECT \(origin.columns.joined(separator: ", ")) FROM source.\(origin.name)
+                ORDER BY \(origin.firstColumn), \(origin.secondColumn)
+                """)
+        }
+        // Filled together with the table, the index needs no sorting.
+        if try hasSameIndex(table, origin) {
+            try connection.execute(table.index.sql)
+            try context.progress.save(ProgressTable.Entry(isDone: true), for: StepOperation.unit(of: table.index))
+        }
+        // The form in which SQLite copies whole rows: all columns, in no order, into an empty table.
+        try connection.execute("INSERT OR IGNORE INTO main.\(table.name) SELECT * FROM source.\(origin.name)")
+    }
+
+    /// Whether the source's table has the columns of its kind, no more and in the same order, and their primary key.
+    private func hasSameForm(as origin: JoinTable) throws(DatabaseError) -> Bool {
+        let columns = try context.connection.rows(
+            "SELECT name, pk FROM pragma_table_xinfo(?, 'source') ORDER BY cid", [.text(origin.name)])
+        let keys = [1, 2] + [Int64](repeating: 0, count: origin.columns.count - 2)
+        return columns.map(\.[0].text) == origin.columns && columns.map(\.[1].integer) == keys
+    }
+
+    /// Whether the source has the index of the new table.
+    private func hasSameIndex(_ table: JoinTable, _ origin: JoinTable) throws(DatabaseError) -> Bool {
+        guard context.destination.indexes.contains(table.index) else { return false }
+        return try context.connection.integer(
+            """
+            SELECT 1 FROM pragma_index_list(?1, 'source') AS i WHERE NOT i."unique" AND NOT i.partial
+                AND (SELECT group_concat(name || ' ' || "desc" || ' ' || coll) FROM (
+                    SELECT * FROM pragma_index_xinfo(i.name, 'source') WHERE key ORDER BY seqno)) = ?2
+            """,
+            [.text(origin.name), .text("\(origin.secondColumn) 0 BINARY,\(origin.firstColumn) 0 BINARY")]) != nil
+    }
+
+    /// Fills a join table from the links that were gathered in scratch, sorted once, each pair once, in the order of
+    /// the table's primary key; positions that were not copied follow from the order in which the links came.
+    private func rows(ofGathered table: JoinTable) -> BoundSQL {
+        var parameters = Parameters()
+        var columns = [(name: table.firstColumn, value: "first"), (name: table.secondColumn, value: "second")]
+        if let column = table.firstOrderColumn {
+            let value = position("firstOrder", in: table, of: table.firstColumn, among: "second", &parameters)
+            columns.append((column, value))
+        }
+        if let column = table.secondOrderColumn {
+            let value = position("secondOrder", in: table, of: table.secondColumn, among: "first", &parameters)
+            columns.append((column, value))
+        }
+        return BoundSQL(
+            text: """
+                INSERT INTO main.\(table.name) (\(columns.map(\.name).joined(separator: ", ")))
+                SELECT \(columns.map(\.value).joined(separator: ", ")) FROM (\(pairs(ofGathered: table)))
+                ORDER BY first, second
+                """, parameters: parameters)
+    }
+
+    /// Each pair as it came first.
+    private func pairs(ofGathered table: JoinTable) -> String {
+        let pairs = """
+            SELECT first, second, firstOrder, secondOrder, min(rowid) AS came
+            FROM \(ScratchDatabase.links(of: table)) GROUP BY first, second
+            """
+        guard context.step.resolved.hasPolicies else { return pairs }
+        return """
+            SELECT *, \(OrderKeys.isShared("firstOrder", among: "second")) AS firstOrderShared,
+                \(OrderKeys.isShared("secondOrder", among: "first")) AS secondOrderShared
+            FROM (\(pairs))
+            """
+    }
+
+    private func position(
+        _ stored: String, in table: JoinTable, of column: String, among group: String, _ parameters: inout Parameters
+    ) -> String {
+        if context.step.resolved.hasPolicies {
+            return OrderKeys.settled(
+                stored, shared: "\(stored)Shared", among: group, ordered: "came", parameters: &parameters)
+        }
+        let filling = context.program.relationships.filter { $0.joinTable == table.name }
+        let isCopied = filling.allSatisfy { assignment in
+            guard case .join(_, let own, _, _, _) = assignment.storage else { return false }
+            return assignment.contributions.allSatisfy { own == column ? $0.copied.own : $0.copied.related }
+        }
+        if isCopied { return stored }
+        return OrderKeys.sql(
+            place: "row_number() OVER (PARTITION BY \(group) ORDER BY came)", parameters: &parameters)
+    }
+
+    // MARK: Indexes
+
+    private func make(_ index: IndexDefinition) throws {
+        do {
+            try context.connection.execute(index.sql)
+        } catch {
+            guard error.isConstraint else { throw error }
+            throw FerryError.duplicates(
+                "The rows of \(index.table) break the uniqueness constraint of index \(index.name).", cause: error)
+        }
+    }
+
+    /// `Z_MAX` of a root entity: never below what its source handed out where keys are kept, nor below a key in use.
+    private func recordHighestKeys() throws {
+        for (root, table) in context.destination.tables.sorted(by: { $0.key < $1.key }) {
+            guard let number = context.destination.number(of: root) else { continue }
+            var highest = try context.connection.integer("SELECT max(Z_PK) FROM main.\(table.name)") ?? 0
+            highest = max(highest, try NewKeys.lastKeptKey(inTableOf: root, context))
+            try context.connection.run(
+                "UPDATE main.Z_PRIMARYKEY SET Z_MAX = ? WHERE Z_ENT = ?", [.integer(highest), .integer(number)])
+        }
+    }
+}
+
+extension StepOperation {
+    fileprivate var phase: Phase {
+        switch work {
+        case .rows: .rows
+        case .copyLinks, .linkAtOnce, .link, .policies, .settle, .positions, .fillGathered: .relationships
+        case .index, .rTree, .highestKeys, .appObjects, .derived, .trigger: .indexes
+        }
+    }
+}
+
+extension FerryError {
+    /// Rows with equal values, which a unique index cannot hold.
+    static func duplicates(_ message: String, cause: DatabaseError) -> FerryError {
+        FerryError(
+            .rowFailed, message,
+            remedy:
+                "Let a mapping file merge the duplicates of one entity with \"unique\", or drop them with \"where\".",
+            cause: cause)
+    }
+}

@@ -1,0 +1,218 @@
+internal import FerryBase
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+internal import FerryPlan
+internal import FerrySQLite
+internal import FerryStore
+
+/// The values of columns, and conditions on rows.
+extension MappingSQL {
+    /// The value of a column of the new store.
+    func value(of source: ColumnSource, in scope: inout SourceScope) throws(FerryError) -> ColumnValue {
+        switch source {
+        case .column(let name): return ColumnValue(StoredValue(object: scope.source, column: name))
+        case .constant(let value): return ColumnValue(scope.parameters.add(Value(value)))
+        case .expression(let expression):
+            return try placed { () throws(FerryError) in
+                let computation = try expression.computation(in: context.source.model)
+                var value = ColumnValue(
+                    try scope.translate { translator throws(FerryError) in try translator.sql(computation) })
+                value.stored = try scope.stored(computation)
+                return value
+            }
+        }
+    }
+
+    /// The value of a column of the new store, for Swift.
+    ///
+    /// What has to come from files is asked of SQL, whose function for that knows the folder.
+    func rowValue(of source: ColumnSource, in scope: inout SourceScope) throws(FerryError) -> RowValue {
+        switch source {
+        case .constant(let value): return .constant(Value(value))
+        case .column: break
+        case .expression(let expression):
+            let evaluator = try placed { () throws(FerryError) -> RowEvaluator? in
+                let computation = try expression.computation(in: context.source.model)
+                return computation.passedValue?.mark == .removed ? nil : try scope.evaluator(computation)
+            }
+            if let evaluator { return evaluator.place.map { .column($0) } ?? .evaluated(evaluator) }
+        }
+        return .column(scope.select(try value(of: source, in: &scope).sql))
+    }
+
+    /// The values by which the mapping finds an object, in the order of `unique`.
+    func uniqueValues(in scope: inout SourceScope) throws(FerryError) -> [String] {
+        var values: [String] = []
+        for name in mapping.unique {
+            let column = context.program.columns[mapping.position].first { $0.attribute.name == name }
+            values.append(
+                try column.map { column throws(FerryError) in try value(of: column.source, in: &scope).sql } ?? "NULL")
+        }
+        return values
+    }
+
+    /// The value of an expression in its own type.
+    func value(_ expression: Expression, in scope: inout SourceScope) throws(FerryError) -> String {
+        try placed { () throws(FerryError) in
+            try scope.translate { translator throws(FerryError) in try translator.value(expression).sql }
+        }
+    }
+
+    /// A predicate that decides whether a row is taken.
+    func condition(_ predicate: Predicate, in scope: inout SourceScope) throws(FerryError) -> String {
+        try placed { () throws(FerryError) in try scope.condition(predicate) }
+    }
+
+    /// The same for Swift.
+    func rowCondition(_ predicate: Predicate, in scope: inout SourceScope) throws(FerryError) -> RowEvaluator {
+        try placed { () throws(FerryError) in
+            try scope.evaluator(try ExpressionTranslation(scope: scope.expressions).condition(predicate))
+        }
+    }
+
+    /// Joins the objects that anything but a path yields, each once.
+    func join(_ expression: Expression, to scope: inout SourceScope) throws(FerryError) -> SourceScope.Object {
+        let alias = scope.newAlias("t")
+        var entity = ""
+        let condition = try placed { () throws(FerryError) in
+            try scope.translate { translator throws(FerryError) in
+                try translator.condition(that: expression) { name throws(FerryError) in
+                    entity = name
+                    return "\(alias).Z_PK"
+                }
+            }
+        }
+        scope.join("JOIN \(try scope.table(of: entity)) AS \(alias) ON \(condition)")
+        return SourceScope.Object(alias: alias, entity: entity)
+    }
+
+    /// Runs the body; its error says which entity mapping it is about.
+    private func placed<Result>(_ body: () throws(FerryError) -> Result) throws(FerryError) -> Result {
+        do {
+            return try body()
+        } catch {
+            throw error.placed(in: mapping)
+        }
+    }
+}
+
+/// Foreign keys that are written with their rows.
+extension MappingSQL {
+    /// The foreign key, its entity number and its position, as far as the table has columns for them.
+    func keys(
+        of assignment: RelationshipAssignment, _ contribution: RelationshipContribution,
+        in scope: inout SourceScope
+    ) throws(FerryError) -> [(column: String, value: ColumnValue)] {
+        guard case .foreignKey(_, let column, let entityColumn, let orderColumn) = assignment.storage else { return [] }
+        var columns: [(column: String, value: ColumnValue)] = []
+        if case .column(let copied) = contribution.key {
+            let key = StoredValue(object: scope.source, column: copied)
+            columns.append((column, ColumnValue(key)))
+            if let entityColumn, let only = contribution.rule.mappings.first {
+                let other = try context.mapping(named: only)
+                let number = scope.parameters.add(.integer(try context.destinationNumber(of: other)))
+                columns.append((entityColumn, ColumnValue("CASE WHEN \(key.sql) IS NOT NULL THEN \(number) END")))
+            }
+        } else {
+            let target = try self.target(of: contribution.rule.from, in: &scope)
+            var keys: [String] = []
+            var numbers: [String] = []
+            for name in contribution.rule.mappings {
+                let other = try context.mapping(named: name)
+                let (condition, key) =
+                    contribution.isCounted
+                    ? (try carried(other, target, in: &scope), KeyCounter.call(other, by: mapping, at: target))
+                    : try candidate(other, at: target, in: &scope)
+                let number = scope.parameters.add(.integer(try context.destinationNumber(of: other)))
+                keys.append("WHEN \(condition) THEN \(key)")
+                numbers.append("WHEN \(condition) THEN \(number)")
+            }
+            guard !keys.isEmpty else { return [] }
+            columns.append((column, ColumnValue("CASE \(keys.joined(separator: " ")) END")))
+            if let entityColumn {
+                columns.append((entityColumn, ColumnValue("CASE \(numbers.joined(separator: " ")) END")))
+            }
+        }
+        // The position among the inverse's objects, where it is passed on as it is.
+        if let orderColumn, contribution.copiesOrder,
+            case .foreignKey(_, _, _, let sourceOrder?)? = contribution.origin?.storage
+        {
+            let position =
+                context.step.resolved.hasPolicies
+                ? OrderKeys.noted("s.\(sourceOrder)", parameters: &scope.parameters) : "s.\(sourceOrder)"
+            let key = columns[0].value.sql
+            columns.append((orderColumn, ColumnValue("CASE WHEN \(key) IS NOT NULL THEN \(position) END")))
+        }
+        return columns
+    }
+
+    /// The object at the end of a to-one path.
+    private func target(of from: Expression, in scope: inout SourceScope) throws(FerryError) -> SourceScope.Object {
+        if let object = scope.object(from) { return object }
+        if case .keyPath(let base, let steps) = from, let object = scope.object(base) {
+            var names: [String] = []
+            for case .key(let name) in steps { names.append(name) }
+            return try scope.follow(names, from: object)
+        }
+        throw FerryError(
+            .badExpression,
+            "A relationship of entity mapping \(mapping.name) takes objects from something else than a path.",
+            remedy: "Start its \"from\" at $source or at the iteration's variable.",
+            place: .init(entityMapping: mapping.name))
+    }
+
+    /// When the object was carried by an entity mapping, and the key it got.
+    private func candidate(
+        _ other: ResolvedEntityMapping, at object: SourceScope.Object, in scope: inout SourceScope
+    ) throws(FerryError) -> (condition: String, key: String) {
+        if other.keepsPrimaryKey {
+            return (try carried(other, object, in: &scope), object.key)
+        }
+        let alias = scope.newAlias("a")
+        scope.join(
+            "LEFT JOIN \(ScratchDatabase.association(of: other)) AS \(alias) ON \(alias).source = \(object.key)")
+        return ("\(alias).destination IS NOT NULL", "\(alias).destination")
+    }
+
+    /// The condition under which a mapping carries an object as it is: its entity and its filter.
+    func carried(
+        _ other: ResolvedEntityMapping, _ object: SourceScope.Object, in scope: inout SourceScope
+    ) throws(FerryError) -> String {
+        if object.link != nil, other.filter == nil, context.source.model.family(of: object.entity) == [other.source] {
+            return "\(object.key) IS NOT NULL"
+        }
+        let number = scope.parameters.add(.integer(try context.sourceNumber(of: other)))
+        let isOfEntity = "\(object.alias).Z_ENT = \(number)"
+        guard let filter = other.filter else { return isOfEntity }
+        let own = (scope.source, scope.expressions)
+        scope.source = SourceScope.Object(alias: object.alias, entity: other.source)
+        scope.expressions = other.expressionScope(in: context.source.model)
+        defer { (scope.source, scope.expressions) = own }
+        return "(\(isOfEntity) AND \(try MappingSQL(other, in: context).condition(filter, in: &scope)))"
+    }
+}
+
+/// The value of a destination column in a statement, with what the statement's author knows of it.
+struct ColumnValue {
+    var sql: String
+    /// The stored value that it passes on, which may be of any size; nil where it is computed or a constant.
+    var stored: StoredValue?
+
+    /// A value that is computed.
+    init(_ sql: String) { self.sql = sql }
+
+    /// A value that is passed on as it is.
+    init(_ stored: StoredValue) { (sql, self.stored) = (stored.sql, stored) }
+}
+
+/// A value of the source that is passed on, so that it can be copied in pieces.
+struct StoredValue {
+    var object: SourceScope.Object
+    /// Not quoted.
+    var column: String
+    var mark = PassedValue.Mark.asStored
+
+    /// The value as it is stored.
+    var sql: String { "\(object.alias).\(column)" }
+}
