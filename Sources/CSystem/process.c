@@ -6,9 +6,6 @@
 #include <limits.h>
 #include <pthread.h>
 #include <spawn.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #ifdef __APPLE__
 #include <TargetConditionals.h>

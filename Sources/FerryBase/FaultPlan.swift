@@ -89,6 +89,14 @@ package enum DiskChange {
     case renames(String, to: String)
     /// The names in a folder are durable.
     case syncedFolder(String)
+
+    /// Whether something is no longer there afterwards, so that it is told before.
+    var takesAway: Bool {
+        switch self {
+        case .removes, .renames: true
+        default: false
+        }
+    }
 }
 
 /// Is told of every change, on the thread that makes it.
