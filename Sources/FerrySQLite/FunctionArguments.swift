@@ -54,17 +54,6 @@ package struct FunctionArguments: ~Copyable {
         return UnsafeRawBufferPointer(start: pointer, count: pointer == nil ? 0 : count)
     }
 
-    /// The argument, owned: for tests and rare paths.
-    package func owned(_ index: Int) -> Value {
-        switch storageClass(index) {
-        case .null: .null
-        case .integer: .integer(integer(index))
-        case .real: .real(real(index))
-        case .text: .text(text(index))
-        case .blob: .blob(blob(index))
-        }
-    }
-
     /// Puts all arguments, as they are, where the pointer leads; they are borrowed until the function returns.
     ///
     /// One call for all of them: it may take longer to come here than to read an argument.
@@ -120,16 +109,6 @@ package struct FunctionResult: ~Copyable {
             sqlite3_result_zeroblob(context, 0)
         } else {
             sqlite3_result_blob64(context, bytes.baseAddress, UInt64(bytes.count), ferry_sqlite3_transient())
-        }
-    }
-
-    package mutating func set(_ value: Value) {
-        switch value {
-        case .null: setNull()
-        case .integer(let integer): set(integer)
-        case .real(let real): set(real)
-        case .text(let text): set(text)
-        case .blob(let bytes): bytes.withUnsafeBytes { setBlob($0) }
         }
     }
 

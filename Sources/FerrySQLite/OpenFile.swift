@@ -59,20 +59,21 @@ struct OpenFile {
 
     /// Fills the bytes from a place in the file, which must have them.
     func read(_ bytes: inout [UInt8], at offset: Int64) throws(DatabaseError) {
-        let code = bytes.withUnsafeMutableBytes {
-            file.pointee.pMethods.pointee.xRead(file, $0.baseAddress, Int32($0.count), offset)
-        }
-        try check(code, "bytes at \(offset)")
+        try check(bytes.withUnsafeMutableBytes { read(into: $0, at: offset) }, "bytes at \(offset)")
     }
 
     /// Fills the buffer; what is past the end of the file is zero where `zeroFills`, else an error.
     func read(
         into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, zeroFills: Bool
     ) throws(DatabaseError) {
-        let code = file.pointee.pMethods.pointee.xRead(file, buffer.baseAddress, Int32(buffer.count), offset)
+        let code = read(into: buffer, at: offset)
         // On a short read SQLite's files set the rest to zero.
         if zeroFills, code == ExtendedCode.shortRead { return }
         try check(code, "bytes at \(offset)")
+    }
+
+    private func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int32 {
+        file.pointee.pMethods.pointee.xRead(file, buffer.baseAddress, Int32(buffer.count), offset)
     }
 
     private func check(_ code: Int32, _ what: String) throws(DatabaseError) {
@@ -140,25 +141,20 @@ extension Connection {
         guard let backup = sqlite3_backup_init(handle, "main", source.handle, "main") else {
             throw error(sqlite3_errcode(handle))
         }
-        var isFinished = false
-        defer { if !isFinished { sqlite3_backup_finish(backup) } }
-        var done: Int64 = 0
-        while true {
-            try look(
-                Overwriting(
-                    donePages: done, allPages: allPages, isBeforeCommit: allPages - done <= Int64(Self.pagesAtOnce)))
-            let code = sqlite3_backup_step(backup, Self.pagesAtOnce)
-            if code == SQLITE_DONE { break }
-            guard code == SQLITE_OK else {
-                // Finishing sets the connection's message.
-                sqlite3_backup_finish(backup)
-                isFinished = true
-                throw error(code)
+        var (done, code, end): (Int64, Int32, Int32) = (0, SQLITE_OK, SQLITE_OK)
+        do {
+            // Sets the connection's message, too.
+            defer { end = sqlite3_backup_finish(backup) }
+            while code == SQLITE_OK {
+                try look(
+                    Overwriting(
+                        donePages: done, allPages: allPages,
+                        isBeforeCommit: allPages - done <= Int64(Self.pagesAtOnce)))
+                code = sqlite3_backup_step(backup, Self.pagesAtOnce)
+                done = allPages - Int64(sqlite3_backup_remaining(backup))
             }
-            done = allPages - Int64(sqlite3_backup_remaining(backup))
         }
-        isFinished = true
-        let code = sqlite3_backup_finish(backup)
+        if code == SQLITE_DONE { code = end }
         guard code == SQLITE_OK else { throw error(code) }
     }
 

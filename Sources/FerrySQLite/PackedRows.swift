@@ -239,11 +239,7 @@ package struct CellBinding: Sendable {
 extension Statement {
     /// Binds cells of a row without copying their bytes: the row must stay until the statement was run.
     ///
-    /// - Parameters:
-    ///   - cells: The cells and their parameters.
-    ///   - row: The row.
-    ///   - skipped: A bit for each parameter below 64 that keeps what it is bound to.
-    /// - Throws: ``DatabaseError``.
+    /// `skipped` has a bit for each parameter below 64 that keeps what it is bound to.
     package func bind(
         _ cells: [CellBinding], of row: PackedRow, except skipped: UInt64 = 0
     ) throws(DatabaseError) {
@@ -251,20 +247,18 @@ extension Statement {
             // A shift beyond the width gives 0.
             if skipped != 0, skipped & (1 as UInt64) << UInt64(binding.parameter) != 0 { continue }
             let code = bind(borrowing: binding.cell, of: row, binding.parameter)
-            guard code == SQLITE_OK else { throw connection.error(code, sql: sql) }
+            try check(code)
         }
     }
 
     /// Binds one cell of a row without copying its bytes: the row must stay until the statement was run.
     package func bind(borrowing cell: Int, of row: PackedRow, at index: Int) throws(DatabaseError) {
-        let code = bind(borrowing: cell, of: row, Int32(index))
-        guard code == SQLITE_OK else { throw connection.error(code, sql: sql) }
+        try check(bind(borrowing: cell, of: row, Int32(index)))
     }
 
     /// Binds text by its UTF-8 without copying it: the bytes must stay until the statement was run.
     package func bind(borrowedText bytes: UnsafeRawBufferPointer, at index: Int) throws(DatabaseError) {
-        let code = bind(borrowing: bytes, asText: true, Int32(index))
-        guard code == SQLITE_OK else { throw connection.error(code, sql: sql) }
+        try check(bind(borrowing: bytes, asText: true, Int32(index)))
     }
 
     @inline(__always)
@@ -279,7 +273,7 @@ extension Statement {
     }
 
     @inline(__always)
-    private func bind(borrowing bytes: UnsafeRawBufferPointer, asText: Bool, _ parameter: Int32) -> Int32 {
+    func bind(borrowing bytes: UnsafeRawBufferPointer, asText: Bool, _ parameter: Int32) -> Int32 {
         // No destructor: SQLite neither copies nor frees.
         asText
             ? sqlite3_bind_text64(

@@ -55,9 +55,10 @@ package struct PageWalk {
             !reader.readsLog || pageCount <= WriteAheadLog.windowPages,
             let pages = try WalkedPages(reader, count: pageCount)
         else { return nil }
-        let interruption = Interruption(stop)
-        defer { interruption.end() }
-        var walk = TreeWalk(pages, interruption)
+        let isInterrupted = Locked(false)
+        let interrupter = stop.add { isInterrupted.withLock { $0 = true } }
+        defer { interrupter.end() }
+        var walk = TreeWalk(pages, isInterrupted)
         defer { walk.free() }
         let rows = try walk.run(trees)
         // Of tables without row ids SQLite also looks whether their keys are in order, which only it can compare.
@@ -91,11 +92,8 @@ extension Connection {
     /// Memory: one bit per page beside the cache. Anything that a stop asks to end throws an error that
     /// ``DatabaseError/isInterrupted``.
     ///
-    /// - Parameters:
-    ///   - schema: The name under which the database is attached.
-    ///   - limit: How many findings are enough.
-    ///   - walk: A walk over the pages as they are now, where there was one.
-    ///   - stop: Ends the walk.
+    /// `walk` is a walk over the pages as they are now, where there was one.
+    ///
     /// - Returns: What does not fit, in SQLite's words: tables' pages and cells, no values. Empty for a sound file.
     /// - Throws: ``DatabaseError``.
     package func damagedPages(
@@ -151,10 +149,10 @@ struct TreeRoots {
         let keyed = try Set(
             connection.rows("SELECT name FROM pragma_table_list WHERE schema = ? AND wr", [.text(schema)])
                 .compactMap { $0[0].text })
-        trees.append(Tree(root: 1, isTable: true, tally: nil, table: "sqlite_master"))
+        trees.append(Tree(root: 1, isTable: true, table: "sqlite_master"))
         for row in tables {
             guard let name = row[0].text, let root = row[2].integer, root <= UInt32.max else { return nil }
-            var tree = Tree(root: UInt32(root), isTable: row[1].integer == 1, tally: nil, table: name)
+            var tree = Tree(root: UInt32(root), isTable: row[1].integer == 1, table: name)
             tree.isKeyed = tree.isTable && keyed.contains(name)
             if tree.isKeyed { tree.isTable = false }
             if tree.isTable, let counted = wanted[name] {

@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import FerryBase
 
 /// The walk from page to page.
 struct TreeWalk {
@@ -6,7 +7,8 @@ struct TreeWalk {
     private static let levels = 20
 
     private var pages: WalkedPages
-    private let interruption: Interruption
+    /// Set where a request for a stop wants the walk to end, as it would end a statement.
+    private let isInterrupted: Locked<Bool>
     private let usable: UInt32
     private let hasMap: Bool
     /// One bit per page that has a place.
@@ -18,9 +20,9 @@ struct TreeWalk {
     private var walked = 0
     private var rows = RowsOfTable()
 
-    init(_ pages: WalkedPages, _ interruption: Interruption) {
+    init(_ pages: WalkedPages, _ isInterrupted: Locked<Bool>) {
         self.pages = pages
-        self.interruption = interruption
+        self.isInterrupted = isInterrupted
         usable = pages.usable
         hasMap = pages.largestRoot != 0
         words = Int(pages.count) / 64 + 1
@@ -68,8 +70,7 @@ struct TreeWalk {
         run: UInt32 = 1
     ) throws(DatabaseError) -> Bool {
         guard level < Self.levels, place(page) else { return false }
-        walked += 1
-        if walked & 1023 == 0 { try interruption.check() }
+        try countPage()
         if level == links.count { links.append(.allocate(capacity: Int(usable) / 6 + 1)) }
         let links = links[level]
         var found = ferry_page()
@@ -130,13 +131,21 @@ struct TreeWalk {
         var page = first
         for index in 0..<count {
             guard place(page), let next = try pages.firstNumber(of: page) else { return false }
-            walked += 1
-            if walked & 1023 == 0 { try interruption.check() }
+            try countPage()
             if index + 1 == count { return next == 0 }
             if hasMap, try !maps(next, .overflow, page) { return false }
             page = next
         }
         return false
+    }
+
+    private mutating func countPage() throws(DatabaseError) {
+        walked += 1
+        if walked & 1023 == 0 { try checkInterruption() }
+    }
+
+    private func checkInterruption() throws(DatabaseError) {
+        if isInterrupted.withLock({ $0 }) { throw DatabaseError(code: SQLITE_INTERRUPT, message: "interrupted") }
     }
 
     // MARK: Free pages
@@ -156,7 +165,7 @@ struct TreeWalk {
                 guard place(leaf) else { return false }
                 if hasMap, try !maps(leaf, .free, 0) { return false }
             }
-            try interruption.check()
+            try checkInterruption()
             trunk = next
         }
         return left == 0

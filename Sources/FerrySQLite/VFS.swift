@@ -98,7 +98,8 @@ package final class VFS: Sendable {
             }
             return code
         }
-        vfs.xAccess = { vfs, path, flags, result in VFSContext.pass(vfs) { $0.pointee.xAccess($0, path, flags, result) }
+        vfs.xAccess = { vfs, path, flags, result in
+            VFSContext.pass(vfs) { $0.pointee.xAccess($0, path, flags, result) }
         }
         vfs.xFullPathname = { vfs, path, count, result in
             VFSContext.pass(vfs) { $0.pointee.xFullPathname($0, path, count, result) }
@@ -173,26 +174,23 @@ struct VFSContext {
         _ outFlags: UnsafeMutablePointer<Int32>?
     ) -> Int32 {
         guard let faults else { return base.pointee.xOpen(base, path, file, flags, outFlags) }
-        if flags & SQLITE_OPEN_CREATE != 0, faults.strikes("create " + Self.text(path)) { return SQLITE_CANTOPEN }
-        let inner = FileRoom.inner(of: file)
-        inner.pointee.pMethods = nil
+        let name = Self.text(path)
+        if flags & SQLITE_OPEN_CREATE != 0, faults.strikes("create " + name) { return SQLITE_CANTOPEN }
         // What is deleted on closing has no name by then.
         let isNamed = flags & SQLITE_OPEN_DELETEONCLOSE == 0
         var exists: Int32 = 1
         if isNamed, flags & SQLITE_OPEN_CREATE != 0 {
             _ = base.pointee.xAccess(base, path, SQLITE_ACCESS_EXISTS, &exists)
         }
-        let code = base.pointee.xOpen(base, path, inner, flags, outFlags)
-        guard let methods = inner.pointee.pMethods else { return code }
-        var state = FaultFile.Identity(name: Self.text(path), isTemporary: !isNamed)
-        if exists == 0 {
-            faults.tell(.created(state.name))
+        return open(before: file, { base.pointee.xOpen(base, path, $0, flags, outFlags) }) { file, inner in
+            if exists == 0 { faults.tell(.created(name)) }
             let journals = SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL | SQLITE_OPEN_WAL
             // With its first sync SQLite makes the name of a new journal durable too.
-            state.syncsFolder = flags & journals != 0
+            let syncsFolder = exists == 0 && flags & journals != 0
+            FaultFile.install(
+                file, before: inner,
+                FaultFile.State(name, isTemporary: !isNamed, syncsFolder: syncsFolder, faults: faults))
         }
-        FaultFile.install(over: file, version: methods.pointee.iVersion, as: state, faults: faults)
-        return code
     }
 }
 

@@ -48,11 +48,11 @@ package struct StoreBuilder {
         for name in [
             "NSCoreDataDATriggerUpdatedAffectedObjectValue", "NSCoreDataDATriggerInsertUpdatedAffectedObjectValue",
         ] {
-            try connection.register(name, arguments: 5, deterministic: false, access: .schema) { _, result in
+            try connection.register(name, arguments: 5, deterministic: false, isForSchema: true) { _, result in
                 result.setNull()
             }
         }
-        try connection.register("NSCoreDataNow", arguments: 0, deterministic: false, access: .schema) { _, result in
+        try connection.register("NSCoreDataNow", arguments: 0, deterministic: false, isForSchema: true) { _, result in
             result.set(savingTime)
         }
     }
