@@ -45,11 +45,6 @@ public final class StopRequest: Sendable {
     /// A request that passes another one on, and stops by itself when a budget is spent.
     ///
     /// A budget never ends the first unit: a call that did none would leave the next one where it began itself.
-    ///
-    /// - Parameters:
-    ///   - other: A stop that is asked of it is asked of this one too.
-    ///   - budgetNanoseconds: How long the work may take; nil for as long as it takes.
-    ///   - budgetSpent: The reason for stopping then.
     package init(following other: StopRequest, budgetNanoseconds: UInt64?, budgetSpent: FerryError) {
         let token = other.state.withLock { $0.token() }
         followed = (other, token)
@@ -106,10 +101,8 @@ public final class StopRequest: Sendable {
 
     // MARK: Long pieces of work
 
-    /// Lets the body be called, from any thread and again and again, once the unit at work should be abandoned.
-    ///
-    /// - Parameter body: Ends a piece of work that cannot look for itself.
-    /// - Returns: What is to be ended when the work is done.
+    /// Lets the body, which ends a piece of work that cannot look for itself, be called from any thread and again and again
+    /// once the unit at work should be abandoned; what is returned is to be ended when the work is done.
     package func add(_ body: @escaping @Sendable () -> Void) -> Interrupter {
         let (token, isDue) = state.withLock { state in
             let token = state.token()

@@ -29,10 +29,7 @@ package struct XMLTokenizer {
     private var isEndDue = false
     private var isInCharacterData = false
 
-    /// - Parameters:
-    ///   - depthLimit: How deep elements may be nested.
-    ///   - failure: Words the error of a text that is no XML.
-    ///   - fill: Gives the next bytes; none at the end.
+    /// `failure` words the error of a text that is no XML; `fill` gives the next bytes, none at the end.
     package init(
         depthLimit: Int, failure: @escaping (_ reason: String, _ line: Int) -> FerryError,
         fill: @escaping () throws(FerryError) -> [UInt8]

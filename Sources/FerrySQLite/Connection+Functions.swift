@@ -8,14 +8,9 @@ extension Connection {
     ///
     /// What the body throws ends the statement with a ``DatabaseError``; ``takeFunctionError()`` then gives it back.
     ///
-    /// - Parameters:
-    ///   - name: Its name in SQL.
-    ///   - arguments: How many it takes; -1 for any number.
-    ///   - deterministic: Whether equal arguments always give an equal result.
-    ///   - isForSchema: Whether triggers, views and generated columns of the file may call it too, not only statements of
-    ///     ours; such a function must be harmless whatever it is given.
-    ///   - body: Reads the arguments and sets the result; it may run statements of its own on this connection.
-    /// - Throws: ``DatabaseError`` when SQLite refuses the name or the number of arguments.
+    /// It takes so many arguments, or with -1 any number. Triggers, views and generated columns of the file may call only
+    /// one that is for the schema, which must be harmless whatever it is given. The body may run statements of its own on
+    /// this connection.
     package func register(
         _ name: String, arguments: Int, deterministic: Bool, isForSchema: Bool = false,
         _ body: @escaping Function
@@ -35,13 +30,7 @@ extension Connection {
         guard code == SQLITE_OK else { throw error(code) }
     }
 
-    /// Makes an aggregate function known to this connection.
-    ///
-    /// - Parameters:
-    ///   - name: Its name in SQL.
-    ///   - arguments: How many it takes.
-    ///   - make: Begins with a group of rows.
-    /// - Throws: ``DatabaseError`` when SQLite refuses the name or the number of arguments.
+    /// Makes an aggregate function known to this connection; `make` begins with a group of rows.
     package func register(
         aggregate name: String, arguments: Int, _ make: @escaping () -> any SQLAggregate
     ) throws(DatabaseError) {

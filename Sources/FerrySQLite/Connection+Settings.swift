@@ -107,11 +107,9 @@ extension Connection {
         try value("PRAGMA \(Connection.quoted(schema)).\(name) = \(setting)")
     }
 
-    /// Writes the `-wal` back into the main file.
+    /// Writes the `-wal` back into the main file, by one of SQLite's modes (`PASSIVE`, `TRUNCATE`).
     ///
-    /// - Parameter mode: SQLite's word for what else is done: `PASSIVE`, `TRUNCATE`.
     /// - Returns: Whether all of it was written back.
-    /// - Throws: ``DatabaseError``.
     package func checkpoint(_ mode: String) throws(DatabaseError) -> Bool {
         let row = try rows("PRAGMA wal_checkpoint(\(mode))").first?.map { $0.integer ?? -1 } ?? []
         // Busy, frames in the -wal, frames written back.
@@ -121,13 +119,7 @@ extension Connection {
     /// Shares memory out among the page caches of the attached databases and the sorters of a statement.
     ///
     /// A sorter takes as much as the main database's cache, and no less than 250 pages; what no longer fits is sorted in
-    /// runs on disk.
-    ///
-    /// - Parameters:
-    ///   - bytes: For all of them together.
-    ///   - parts: How many parts each schema takes.
-    ///   - sorters: How many of a statement's sorters are counted, each with the parts of `main`.
-    /// - Throws: ``DatabaseError`` for a schema that is not attached.
+    /// runs on disk. So many of a statement's sorters are counted, each with the parts of `main`.
     package func shareCaches(
         _ bytes: Int, among parts: KeyValuePairs<String, Int>, sorters: Int = 1
     ) throws(DatabaseError) {

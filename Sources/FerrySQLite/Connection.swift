@@ -40,11 +40,6 @@ package final class Connection {
 
     /// Opens a database file.
     ///
-    /// - Parameters:
-    ///   - path: The database file.
-    ///   - mode: What may be done with it.
-    ///   - vfs: A registered VFS wrapper (``VFS``), or nil for SQLite's own.
-    ///   - trace: Receives every statement of this connection with its time.
     /// - Throws: ``DatabaseError``; opening reads nothing, so "not a database" comes with the first statement.
     ///   ``DatabaseError/isLibraryTooOld`` where the SQLite at hand lacks what Ferry uses.
     package init(path: String, mode: Mode, vfs: VFS? = nil, trace: TraceHook? = nil) throws(DatabaseError) {
@@ -83,10 +78,7 @@ package final class Connection {
     package static func uri(path: String, mode: Mode) throws(DatabaseError) -> String {
         var escaped = ""
         for scalar in path.unicodeScalars {
-            switch scalar {
-            case "%", "?", "#": escaped += "%" + String(scalar.value, radix: 16)
-            default: escaped.unicodeScalars.append(scalar)
-            }
+            escaped += ["%", "?", "#"].contains(scalar) ? "%" + String(scalar.value, radix: 16) : String(scalar)
         }
         let options =
             switch mode {

@@ -31,11 +31,6 @@ package struct FunctionArguments: ~Copyable {
     package func integer(_ index: Int) -> Int64 { sqlite3_value_int64(value(index)) }
     package func real(_ index: Int) -> Double { sqlite3_value_double(value(index)) }
 
-    /// The text of an argument, owned; invalid UTF-8 is repaired.
-    package func text(_ index: Int) -> String { withBytes(index) { String(decoding: $0, as: UTF8.self) } }
-
-    package func blob(_ index: Int) -> [UInt8] { withBytes(index) { Array($0) } }
-
     /// Lends the bytes of a text or BLOB argument; valid inside the closure only.
     package func withBytes<Result>(
         _ index: Int, _ body: (UnsafeRawBufferPointer) throws -> Result
@@ -44,9 +39,7 @@ package struct FunctionArguments: ~Copyable {
     }
 
     /// The bytes of a text or BLOB argument, borrowed until the function returns.
-    ///
-    /// Not generic, so that a call from another room costs nothing but itself.
-    package func bytes(_ index: Int) -> UnsafeRawBufferPointer {
+    private func bytes(_ index: Int) -> UnsafeRawBufferPointer {
         let value = value(index)
         // The pointer first: asking for the size first could convert the value twice.
         let pointer = sqlite3_value_blob(value)
@@ -87,11 +80,6 @@ package struct FunctionResult: ~Copyable {
 
     /// Sets a real; as everywhere in SQLite, NaN becomes NULL.
     package mutating func set(_ value: Double) { sqlite3_result_double(context, value) }
-
-    package mutating func set(_ value: String) {
-        var value = value
-        value.withUTF8 { setText(UnsafeRawBufferPointer($0)) }
-    }
 
     /// Sets text from its UTF-8 bytes.
     package mutating func setText(_ bytes: UnsafeRawBufferPointer) {

@@ -129,12 +129,10 @@ extension Connection {
     /// Writes the whole content of another database over this one's, in one transaction (`sqlite3_backup_init`).
     ///
     /// To every other connection this is an ordinary commit: the file stays the same one, and the schema's number
-    /// becomes one more than it was, so that statements are prepared anew. A failure, or a kill, leaves what was there.
+    /// becomes one more than it was, so that statements are prepared anew. A failure, or a kill, leaves what was there, as
+    /// does what `look`, called before each piece, throws.
     ///
-    /// - Parameters:
-    ///   - source: A connection in a transaction that has read, so that its database does not change meanwhile.
-    ///   - look: Called before each piece; what it throws ends the transaction without a change.
-    /// - Throws: ``DatabaseError``; whatever `look` throws.
+    /// The source must be in a transaction that has read, so that its database does not change meanwhile.
     package func overwrite(with source: Connection, _ look: (Overwriting) throws -> Void) throws {
         precondition(!isInTransaction, "SQLite begins the transaction itself")
         let allPages = try source.pragma("page_count")?.integer ?? 0

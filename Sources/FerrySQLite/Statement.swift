@@ -277,10 +277,7 @@ package struct RowOrder: Sendable {
     let keyCount: Int
     let isUnique: Bool
 
-    /// - Parameters:
-    ///   - columns: What orders each column.
-    ///   - keyCount: How many of them must not be the same in two rows, but for NULL.
-    ///   - isUnique: Whether that is asked for.
+    /// Where it is unique, the first `keyCount` columns must not be the same in two rows, but for NULL.
     package init(_ columns: [(collation: Collation, isDescending: Bool)], keyCount: Int, isUnique: Bool) {
         orders = columns.map { ferry_order(collation: $0.collation.rawValue, is_descending: $0.isDescending ? 1 : 0) }
         self.keyCount = keyCount

@@ -55,16 +55,10 @@ struct TreeWalk {
 
     // MARK: B-trees
 
-    /// - Parameters:
-    ///   - page: The page.
-    ///   - level: 0 for the root.
-    ///   - isTable: What the b-tree must be.
-    ///   - tally: Counts the records of a table.
-    ///   - low: The last key before; those of the page are above it, and the last of them is the next one's.
-    ///   - high: The highest key that there may be.
-    ///   - run: How many pages from it on are leaves that come next.
-    /// - Returns: Whether all is as it must be.
-    /// - Throws: ``DatabaseError``.
+    /// Whether all is as it must be on a page and below it, at a level that is 0 for the root.
+    ///
+    /// Its keys are above `low`, the last one before, which becomes the last of them, and up to `high`. So many pages as
+    /// `run` says, from it on, are leaves that come next.
     private mutating func walk(
         _ page: UInt32, level: Int, of isTable: Bool, _ tally: RowTally?, _ low: inout Int64?, high: Int64,
         run: UInt32 = 1
@@ -230,7 +224,6 @@ struct WalkedPages {
     private var filled: UInt32 = 0
     /// Pages that are read at once at most.
     let most: UInt32
-    private let word: UnsafeMutableRawBufferPointer
 
     /// Pages of notes, each in the place that its number gives it.
     private let notes: UnsafeMutableRawPointer
@@ -252,13 +245,12 @@ struct WalkedPages {
         self.pageSize = pageSize
         self.count = UInt32(count)
         usable = UInt32(pageSize - Int(bytes[20]))
-        firstFree = Self.number(start, at: 32)
-        freeCount = Self.number(start, at: 36)
+        firstFree = UInt32(bigEndian: start.loadUnaligned(fromByteOffset: 32, as: UInt32.self))
+        freeCount = UInt32(bigEndian: start.loadUnaligned(fromByteOffset: 36, as: UInt32.self))
         largestRoot = header.largestRootPage
         isIncremental = header.incrementalVacuum
         most = UInt32(max(1, Self.windowBytes / pageSize))
         window = .allocate(byteCount: Int(most) * pageSize, alignment: 4096)
-        word = .allocate(byteCount: 4, alignment: 4)
         noteSlots = max(1, Self.noteBytes / pageSize)
         notes = .allocate(byteCount: noteSlots * pageSize, alignment: 4096)
         noted = [UInt32](repeating: 0, count: noteSlots)
@@ -266,19 +258,14 @@ struct WalkedPages {
 
     func free() {
         window.deallocate()
-        word.deallocate()
         notes.deallocate()
     }
 
     // MARK: Pages
 
-    /// Reads a page.
+    /// The bytes of a page, until the next call; nil for one that the file does not have.
     ///
-    /// - Parameters:
-    ///   - page: The page.
-    ///   - run: How many pages from it on will be asked for next.
-    /// - Returns: Its bytes, until the next call; nil for one that the file does not have.
-    /// - Throws: ``DatabaseError``.
+    /// So many pages as `run` says, from it on, will be asked for next.
     mutating func bytes(of page: UInt32, run: UInt32 = 1) throws(DatabaseError) -> UnsafePointer<UInt8>? {
         guard page > 0, page <= count else { return nil }
         if page < first || page - first >= filled {
@@ -300,12 +287,11 @@ struct WalkedPages {
     mutating func firstNumber(of page: UInt32) throws(DatabaseError) -> UInt32? {
         guard page > 0, page <= count else { return nil }
         if page >= first, page - first < filled, let bytes = try bytes(of: page) { return ferry_four(bytes) }
-        try reader.read(into: word, at: Int64(page - 1) * Int64(pageSize))
-        return Self.number(word, at: 0)
-    }
-
-    private static func number(_ bytes: UnsafeMutableRawBufferPointer, at place: Int) -> UInt32 {
-        UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self))
+        var number: UInt32 = 0
+        try withUnsafeMutableBytes(of: &number) { bytes throws(DatabaseError) in
+            try reader.read(into: bytes, at: Int64(page - 1) * Int64(pageSize))
+        }
+        return UInt32(bigEndian: number)
     }
 
     // MARK: The notes of auto_vacuum

@@ -25,7 +25,7 @@ private final class Counting: TableCursor {
     func column(_ index: Int, _ result: inout FunctionResult) throws {
         switch index {
         case 0: result.set(current)
-        case 1: result.set("number \(current)")
+        case 1: Array("number \(current)".utf8).withUnsafeBytes { result.setText($0) }
         default: result.setNull()
         }
     }
@@ -54,7 +54,7 @@ struct FunctionTests {
             case .null: result.setNull()
             case .integer: result.set(arguments.integer(0))
             case .real: result.set(arguments.real(0))
-            case .text: result.set(arguments.text(0))
+            case .text: arguments.withBytes(0) { result.setText($0) }
             case .blob: arguments.withBytes(0) { result.setBlob($0) }
             }
         }
@@ -85,7 +85,7 @@ struct FunctionTests {
     @Test("What a function throws ends the statement and can be taken once")
     func errors() throws {
         try connection.register("refuse", arguments: 1, deterministic: false) { arguments, _ in
-            throw Refusal(reason: arguments.text(0))
+            throw Refusal(reason: arguments.withBytes(0) { String(decoding: $0, as: UTF8.self) })
         }
         #expect {
             try connection.value("SELECT refuse('secret')")
