@@ -227,14 +227,58 @@ int chash_sha256_accelerated(void) {
     return known == 2;
 }
 
-static void compress256(chash_sha256 *hash, const uint8_t *bytes, size_t blocks) {
+static void compress256(void *any, const uint8_t *bytes, size_t blocks) {
+    chash_sha256 *hash = any;
     if (!hash->portable && chash_sha256_accelerated())
         compress256_accelerated(hash->state, bytes, blocks);
     else
         compress256_portable(hash->state, bytes, blocks);
 }
 
-// MARK: SHA-256, stream
+// MARK: Streams
+
+typedef void (*compression)(void *hash, const uint8_t *bytes, size_t blocks);
+
+/// Takes bytes; those that fill no block of `size` bytes wait in `block`.
+static void take(
+    void *hash, compression compress, uint8_t *block, size_t size, uint64_t *length, const uint8_t *next, size_t count) {
+    if (count == 0) return;  // an empty buffer may have no address
+    size_t held = (size_t)(*length % size);
+    *length += count;
+    if (held > 0) {
+        size_t room = size - held;
+        if (count < room) {
+            memcpy(block + held, next, count);
+            return;
+        }
+        memcpy(block + held, next, room);
+        compress(hash, block, 1);
+        next += room;
+        count -= room;
+    }
+    if (count >= size) {
+        compress(hash, next, count / size);
+        next += count / size * size;
+        count %= size;
+    }
+    memcpy(block, next, count);
+}
+
+/// Takes the padding: a bit, zeros, and the number of bits, for which an eighth of a block is kept.
+static void pad(void *hash, compression compress, uint8_t *block, size_t size, uint64_t length) {
+    size_t held = (size_t)(length % size);
+    block[held++] = 0x80;
+    if (held > size - size / 8) {
+        memset(block + held, 0, size - held);
+        compress(hash, block, 1);
+        held = 0;
+    }
+    memset(block + held, 0, size - held);
+    // Of the number's upper half, where there is one, only the byte count's top three bits are in use.
+    if (size == 128) write64(block + 112, length >> 61);
+    write64(block + size - 8, length << 3);
+    compress(hash, block, 1);
+}
 
 void chash_sha256_init(chash_sha256 *hash) {
     static const uint32_t initial[8] = {
@@ -250,46 +294,18 @@ void chash_sha256_init_portable(chash_sha256 *hash) {
 }
 
 void chash_sha256_update(chash_sha256 *hash, const void *bytes, size_t count) {
-    if (count == 0) return;  // an empty buffer may have no address
-    const uint8_t *next = bytes;
-    size_t held = (size_t)(hash->length % 64);
-    hash->length += count;
-    if (held > 0) {
-        size_t room = 64 - held;
-        if (count < room) {
-            memcpy(hash->block + held, next, count);
-            return;
-        }
-        memcpy(hash->block + held, next, room);
-        compress256(hash, hash->block, 1);
-        next += room;
-        count -= room;
-    }
-    if (count >= 64) {
-        compress256(hash, next, count / 64);
-        next += count / 64 * 64;
-        count %= 64;
-    }
-    memcpy(hash->block, next, count);
+    take(hash, compress256, hash->block, sizeof hash->block, &hash->length, bytes, count);
 }
 
 void chash_sha256_final(chash_sha256 *hash, uint8_t *digest) {
-    size_t held = (size_t)(hash->length % 64);
-    hash->block[held++] = 0x80;
-    if (held > 56) {
-        memset(hash->block + held, 0, 64 - held);
-        compress256(hash, hash->block, 1);
-        held = 0;
-    }
-    memset(hash->block + held, 0, 56 - held);
-    write64(hash->block + 56, hash->length * 8);
-    compress256(hash, hash->block, 1);
+    pad(hash, compress256, hash->block, sizeof hash->block, hash->length);
     for (int i = 0; i < 8; i++) write32(digest + 4 * i, hash->state[i]);
 }
 
 // MARK: SHA-512
 
-static void compress512(uint64_t state[8], const uint8_t *bytes, size_t blocks) {
+static void compress512(void *hash, const uint8_t *bytes, size_t blocks) {
+    uint64_t *state = ((chash_sha512 *)hash)->state;
     while (blocks--) {
         uint64_t w[80];
         for (int i = 0; i < 16; i++) w[i] = read64(bytes + 8 * i);
@@ -324,41 +340,10 @@ void chash_sha512_init(chash_sha512 *hash) {
 }
 
 void chash_sha512_update(chash_sha512 *hash, const void *bytes, size_t count) {
-    if (count == 0) return;  // an empty buffer may have no address
-    const uint8_t *next = bytes;
-    size_t held = (size_t)(hash->length % 128);
-    hash->length += count;
-    if (held > 0) {
-        size_t room = 128 - held;
-        if (count < room) {
-            memcpy(hash->block + held, next, count);
-            return;
-        }
-        memcpy(hash->block + held, next, room);
-        compress512(hash->state, hash->block, 1);
-        next += room;
-        count -= room;
-    }
-    if (count >= 128) {
-        compress512(hash->state, next, count / 128);
-        next += count / 128 * 128;
-        count %= 128;
-    }
-    memcpy(hash->block, next, count);
+    take(hash, compress512, hash->block, sizeof hash->block, &hash->length, bytes, count);
 }
 
 void chash_sha512_final(chash_sha512 *hash, uint8_t *digest) {
-    size_t held = (size_t)(hash->length % 128);
-    hash->block[held++] = 0x80;
-    if (held > 112) {
-        memset(hash->block + held, 0, 128 - held);
-        compress512(hash->state, hash->block, 1);
-        held = 0;
-    }
-    memset(hash->block + held, 0, 112 - held);
-    // The length field has 128 bits; the upper ones come from the byte count's top three bits.
-    write64(hash->block + 112, hash->length >> 61);
-    write64(hash->block + 120, hash->length << 3);
-    compress512(hash->state, hash->block, 1);
+    pad(hash, compress512, hash->block, sizeof hash->block, hash->length);
     for (int i = 0; i < 8; i++) write64(digest + 8 * i, hash->state[i]);
 }

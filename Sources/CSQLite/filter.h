@@ -15,94 +15,36 @@ typedef struct {
 
 static inline sqlite3_file *ferry_inner(sqlite3_file *file) { return ((ferry_filter_file *)file)->inner; }
 
-static int ferry_pass_close(sqlite3_file *file) {
-    sqlite3_file *inner = ferry_inner(file);
-    return inner->pMethods->xClose(inner);
-}
+/// What passes a call on to the file behind.
+#define FERRY_PASS(name, method, parameters, arguments) \
+    static int ferry_pass_##name parameters { \
+        sqlite3_file *inner = ferry_inner(file); \
+        return inner->pMethods->method arguments; \
+    }
 
-static int ferry_pass_read(sqlite3_file *file, void *into, int count, sqlite3_int64 offset) {
-    sqlite3_file *inner = ferry_inner(file);
-    return inner->pMethods->xRead(inner, into, count, offset);
-}
-
-static int ferry_pass_write(sqlite3_file *file, const void *bytes, int count, sqlite3_int64 offset) {
-    sqlite3_file *inner = ferry_inner(file);
-    return inner->pMethods->xWrite(inner, bytes, count, offset);
-}
-
-static int ferry_pass_truncate(sqlite3_file *file, sqlite3_int64 size) {
-    sqlite3_file *inner = ferry_inner(file);
-    return inner->pMethods->xTruncate(inner, size);
-}
-
-static int ferry_pass_sync(sqlite3_file *file, int flags) {
-    sqlite3_file *inner = ferry_inner(file);
-    return inner->pMethods->xSync(inner, flags);
-}
-
-static int ferry_pass_size(sqlite3_file *file, sqlite3_int64 *size) {
-    sqlite3_file *inner = ferry_inner(file);
-    return inner->pMethods->xFileSize(inner, size);
-}
-
-static int ferry_pass_lock(sqlite3_file *file, int level) {
-    sqlite3_file *inner = ferry_inner(file);
-    return inner->pMethods->xLock(inner, level);
-}
-
-static int ferry_pass_unlock(sqlite3_file *file, int level) {
-    sqlite3_file *inner = ferry_inner(file);
-    return inner->pMethods->xUnlock(inner, level);
-}
-
-static int ferry_pass_check_lock(sqlite3_file *file, int *result) {
-    sqlite3_file *inner = ferry_inner(file);
-    return inner->pMethods->xCheckReservedLock(inner, result);
-}
-
-static int ferry_pass_control(sqlite3_file *file, int operation, void *argument) {
-    sqlite3_file *inner = ferry_inner(file);
-    return inner->pMethods->xFileControl(inner, operation, argument);
-}
-
-static int ferry_pass_sector_size(sqlite3_file *file) {
-    sqlite3_file *inner = ferry_inner(file);
-    return inner->pMethods->xSectorSize(inner);
-}
-
-static int ferry_pass_characteristics(sqlite3_file *file) {
-    sqlite3_file *inner = ferry_inner(file);
-    return inner->pMethods->xDeviceCharacteristics(inner);
-}
-
-static int ferry_pass_shm_map(sqlite3_file *file, int region, int size, int extend, void volatile **memory) {
-    sqlite3_file *inner = ferry_inner(file);
-    return inner->pMethods->xShmMap(inner, region, size, extend, memory);
-}
-
-static int ferry_pass_shm_lock(sqlite3_file *file, int offset, int count, int flags) {
-    sqlite3_file *inner = ferry_inner(file);
-    return inner->pMethods->xShmLock(inner, offset, count, flags);
-}
+FERRY_PASS(close, xClose, (sqlite3_file *file), (inner))
+FERRY_PASS(read, xRead, (sqlite3_file *file, void *into, int count, sqlite3_int64 at), (inner, into, count, at))
+FERRY_PASS(write, xWrite, (sqlite3_file *file, const void *bytes, int count, sqlite3_int64 at), (inner, bytes, count, at))
+FERRY_PASS(truncate, xTruncate, (sqlite3_file *file, sqlite3_int64 size), (inner, size))
+FERRY_PASS(sync, xSync, (sqlite3_file *file, int flags), (inner, flags))
+FERRY_PASS(size, xFileSize, (sqlite3_file *file, sqlite3_int64 *size), (inner, size))
+FERRY_PASS(lock, xLock, (sqlite3_file *file, int level), (inner, level))
+FERRY_PASS(unlock, xUnlock, (sqlite3_file *file, int level), (inner, level))
+FERRY_PASS(check_lock, xCheckReservedLock, (sqlite3_file *file, int *result), (inner, result))
+FERRY_PASS(control, xFileControl, (sqlite3_file *file, int operation, void *argument), (inner, operation, argument))
+FERRY_PASS(sector_size, xSectorSize, (sqlite3_file *file), (inner))
+FERRY_PASS(characteristics, xDeviceCharacteristics, (sqlite3_file *file), (inner))
+FERRY_PASS(
+    shm_map, xShmMap, (sqlite3_file *file, int region, int size, int extend, void volatile **memory),
+    (inner, region, size, extend, memory))
+FERRY_PASS(shm_lock, xShmLock, (sqlite3_file *file, int offset, int count, int flags), (inner, offset, count, flags))
+FERRY_PASS(shm_unmap, xShmUnmap, (sqlite3_file *file, int deletes), (inner, deletes))
+FERRY_PASS(fetch, xFetch, (sqlite3_file *file, sqlite3_int64 at, int count, void **memory), (inner, at, count, memory))
+FERRY_PASS(unfetch, xUnfetch, (sqlite3_file *file, sqlite3_int64 at, void *memory), (inner, at, memory))
 
 static void ferry_pass_shm_barrier(sqlite3_file *file) {
     sqlite3_file *inner = ferry_inner(file);
     inner->pMethods->xShmBarrier(inner);
-}
-
-static int ferry_pass_shm_unmap(sqlite3_file *file, int deletes) {
-    sqlite3_file *inner = ferry_inner(file);
-    return inner->pMethods->xShmUnmap(inner, deletes);
-}
-
-static int ferry_pass_fetch(sqlite3_file *file, sqlite3_int64 offset, int count, void **memory) {
-    sqlite3_file *inner = ferry_inner(file);
-    return inner->pMethods->xFetch(inner, offset, count, memory);
-}
-
-static int ferry_pass_unfetch(sqlite3_file *file, sqlite3_int64 offset, void *memory) {
-    sqlite3_file *inner = ferry_inner(file);
-    return inner->pMethods->xUnfetch(inner, offset, memory);
 }
 
 /// Puts itself before an open file. What SQLite finds missing in a file's methods stays so: it decides by that what the

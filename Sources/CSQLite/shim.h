@@ -32,9 +32,6 @@ static inline int ferry_sqlite3_name_main(sqlite3 *db, const char *name) {
 /// `SQLITE_TRANSIENT`: SQLite makes its own copy of the bound bytes.
 static inline sqlite3_destructor_type ferry_sqlite3_transient(void) { return SQLITE_TRANSIENT; }
 
-/// `SQLITE_STATIC`: the bound bytes outlive the step.
-static inline sqlite3_destructor_type ferry_sqlite3_static(void) { return SQLITE_STATIC; }
-
 /// Sets an option of a virtual table from its xConnect (`sqlite3_vtab_config`), one without a value.
 static inline int ferry_sqlite3_vtab_config(sqlite3 *db, int option) { return sqlite3_vtab_config(db, option); }
 

@@ -4,12 +4,10 @@
 #include "CSystem.h"
 
 #include <dirent.h>
-#include <string.h>
 
 #ifdef __linux__
 #include <sys/statvfs.h>
 #else
-#include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/param.h>
 #endif
@@ -69,11 +67,18 @@ int64_t ferry_changed(const struct stat *info) {
 
 void *ferry_open_folder(const char *path) { return opendir(path); }
 
-const char *ferry_next_name(void *folder, int *kind) {
-    errno = 0;
-    const struct dirent *entry = readdir(folder);
-    if (entry == NULL) return NULL;
-    *kind = entry->d_type == DT_UNKNOWN ? -1 : entry->d_type == DT_DIR;
+const char *ferry_next_name(void *folder, int *is_folder) {
+    const struct dirent *entry;
+    do {
+        errno = 0;
+        if ((entry = readdir(folder)) == NULL) return NULL;
+    } while (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0);
+    *is_folder = entry->d_type == DT_DIR;
+    if (entry->d_type == DT_UNKNOWN) {
+        struct stat info;
+        if (fstatat(dirfd(folder), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) return NULL;
+        *is_folder = S_ISDIR(info.st_mode);
+    }
     return entry->d_name;
 }
 

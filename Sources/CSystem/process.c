@@ -6,9 +6,6 @@
 #include <limits.h>
 #include <pthread.h>
 #include <spawn.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #ifdef __APPLE__
 #include <TargetConditionals.h>
@@ -18,6 +15,17 @@
 #include <sys/sysctl.h>
 #else
 extern char **environ;
+
+/// The start of a file, as text that ends with a NUL; -1 where there is none.
+static int read_text(const char *path, char *text, size_t size) {
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return -1;
+    ssize_t count = read(descriptor, text, size - 1);
+    close(descriptor);
+    if (count <= 0) return -1;
+    text[count] = 0;
+    return 0;
+}
 #endif
 
 uint64_t ferry_uptime(void) {
@@ -38,12 +46,7 @@ int ferry_session(char *text, size_t size) {
     text[count < size ? count : size - 1] = 0;
     return 0;
 #else
-    int descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return -1;
-    ssize_t count = read(descriptor, text, size - 1);
-    close(descriptor);
-    if (count <= 0) return -1;
-    text[count] = 0;
+    if (read_text("/proc/sys/kernel/random/boot_id", text, size) != 0) return -1;
     text[strcspn(text, "\n")] = 0;
     return 0;
 #endif
@@ -62,13 +65,8 @@ int64_t ferry_resident_bytes(void) {
         task_info(mach_task_self(), MACH_TASK_BASIC_INFO, (task_info_t)&information, &count);
     return result == KERN_SUCCESS ? (int64_t)information.resident_size : -1;
 #else
-    int descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return -1;
     char text[256];
-    ssize_t count = read(descriptor, text, sizeof text - 1);
-    close(descriptor);
-    if (count <= 0) return -1;
-    text[count] = 0;
+    if (read_text("/proc/self/statm", text, sizeof text) != 0) return -1;
     // The second number is resident pages.
     char *rest;
     (void)strtoll(text, &rest, 10);

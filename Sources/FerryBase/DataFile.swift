@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#else
-    internal import Darwin
-#endif
+internal import CSystem
 
 /// A file that is read at any place.
 package struct InputFile: ~Copyable {
@@ -18,7 +12,7 @@ package struct InputFile: ~Copyable {
         self.descriptor = descriptor
     }
 
-    deinit { _ = systemClose(descriptor) }
+    deinit { _ = close(descriptor) }
 
     package func size() throws(FerryError) -> Int64 {
         let descriptor = descriptor
@@ -60,22 +54,23 @@ extension FileLayer {
     ///
     /// - Throws: ``FerryError`` `.notARegularFile` for a pipe, a device or a folder, which could be without end.
     package func open(_ path: String) throws(FerryError) -> InputFile {
-        InputFile(path: path, files: self, descriptor: try openRegular(path, O_RDONLY, "open \(path)"))
+        InputFile(path: path, files: self, descriptor: try openRegular(path, O_RDONLY, "open \(path)").descriptor)
     }
 
     /// Opens what must be a regular file; never waits, as opening a pipe would.
     func openRegular(
         _ path: String, _ flags: Int32, _ operation: @autoclosure () -> String
-    ) throws(FerryError) -> Int32 {
-        let descriptor: Int32? = try perform(operation()) { () throws(SystemError) in
-            let descriptor = try uninterrupted { systemOpen(path, flags | O_CLOEXEC | O_NONBLOCK, 0) }
+    ) throws(FerryError) -> (descriptor: Int32, size: Int64) {
+        let opened: (Int32, Int64)? = try perform(operation()) { () throws(SystemError) in
+            let descriptor = try uninterrupted { ferry_open(path, flags | O_CLOEXEC | O_NONBLOCK, 0) }
             var isKept = false
-            defer { if !isKept { _ = systemClose(descriptor) } }
-            isKept = try FileAttributes(descriptor: descriptor).isRegularFile
-            return isKept ? descriptor : nil
+            defer { if !isKept { _ = close(descriptor) } }
+            let attributes = try FileAttributes(descriptor: descriptor)
+            isKept = attributes.isRegularFile
+            return isKept ? (descriptor, attributes.size) : nil
         }
-        guard let descriptor else { throw Self.notRegular(path) }
-        return descriptor
+        guard let opened else { throw Self.notRegular(path) }
+        return opened
     }
 
     static func notRegular(_ path: String) -> FerryError {
@@ -103,7 +98,7 @@ package struct OutputFile: ~Copyable {
         self.descriptor = descriptor
     }
 
-    deinit { if descriptor >= 0 { _ = systemClose(descriptor) } }
+    deinit { if descriptor >= 0 { _ = CSystem.close(descriptor) } }
 
     /// Appends the bytes.
     package mutating func write(_ bytes: UnsafeRawBufferPointer) throws(FerryError) {
@@ -130,10 +125,7 @@ package struct OutputFile: ~Copyable {
     /// Cuts the file off, or extends it by zero bytes; writing goes on there.
     package mutating func truncate(to size: Int64) throws(FerryError) {
         let descriptor = descriptor
-        try files.perform("truncate \(path)") { () throws(SystemError) in
-            _ = try uninterrupted { ftruncate(descriptor, off_t(size)) }
-            files.faults?.tell(.resized(path, size))
-        }
+        try files.call("truncate \(path)", telling: .resized(path, size)) { ftruncate(descriptor, off_t(size)) }
         offset = size
     }
 
@@ -153,7 +145,7 @@ package struct OutputFile: ~Copyable {
         descriptor = -1
         try files.perform("close \(path)") { () throws(SystemError) in
             // Not repeated after a signal: the descriptor is gone either way.
-            if systemClose(closing) != 0, SystemError.last.number != EINTR { throw .last }
+            if CSystem.close(closing) != 0, SystemError.last.number != EINTR { throw .last }
         }
     }
 }
@@ -165,7 +157,7 @@ extension FileLayer {
     package func create(_ path: String, mode: UInt32 = 0o644) throws(FerryError) -> OutputFile {
         let descriptor = try perform("create \(path)") { () throws(SystemError) in
             let descriptor = try uninterrupted {
-                systemOpen(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
+                ferry_open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
             }
             faults?.tell(.created(path))
             return descriptor
@@ -185,17 +177,7 @@ extension FileLayer {
 
     /// Opens an existing file to write on at its end.
     package func append(to path: String) throws(FerryError) -> OutputFile {
-        let descriptor = try openRegular(path, O_WRONLY, "open \(path) for writing")
-        do throws(SystemError) {
-            let size = try FileAttributes(descriptor: descriptor).size
-            return OutputFile(path: path, offset: size, files: self, descriptor: descriptor)
-        } catch {
-            _ = systemClose(descriptor)
-            throw FerryError("look at \(path)", error)
-        }
+        let (descriptor, size) = try openRegular(path, O_WRONLY, "open \(path) for writing")
+        return OutputFile(path: path, offset: size, files: self, descriptor: descriptor)
     }
 }
-
-// The C functions under names that methods do not hide.
-func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { open(path, flags, mode) }
-func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }

@@ -25,13 +25,7 @@ package final class FaultPlan: Sendable {
     /// Whether the volumes know links and copy-on-write; copies between two volumes are tested without.
     package let hasLinks: Bool
 
-    /// - Parameters:
-    ///   - trigger: The operation, counted from 1, that fails; nil only counts.
-    ///   - outcome: What happens there.
-    ///   - keepsNames: Whether the names of all operations are kept, for tests that aim at one of them.
-    ///   - witness: Is told what the operations that do not fail change.
-    ///   - freeBytes: What every volume says that it has free.
-    ///   - hasLinks: Whether the volumes know links and copy-on-write.
+    /// `trigger` is the operation, counted from 1, that fails; nil only counts.
     package init(
         trigger: Int? = nil, outcome: Outcome = .fail, keepsNames: Bool = false, witness: DiskWitness? = nil,
         freeBytes: Int64? = nil, hasLinks: Bool = true
@@ -89,6 +83,14 @@ package enum DiskChange {
     case renames(String, to: String)
     /// The names in a folder are durable.
     case syncedFolder(String)
+
+    /// Whether something is no longer there afterwards, so that it is told before.
+    var takesAway: Bool {
+        switch self {
+        case .removes, .renames: true
+        default: false
+        }
+    }
 }
 
 /// Is told of every change, on the thread that makes it.

@@ -1,13 +1,5 @@
 internal import CSystem
 
-#if canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#else
-    internal import Darwin
-#endif
-
 extension FileLayer {
     /// How a file came to have the content of another.
     package enum CopyMethod: String, Sendable {
@@ -52,13 +44,8 @@ extension FileLayer {
     /// is durable once its folder is synced. What a killed call leaves has a name of its own
     /// (``removeUnfinishedCopies(in:)``). With `allowsLink` a second name of the same file will do, for content that is
     /// never changed.
+    /// Unless `isReplacing`, nothing may be at the copy's path.
     ///
-    /// - Parameters:
-    ///   - path: The file.
-    ///   - destination: The new name.
-    ///   - allowsLink: Whether a hard link will do.
-    ///   - isReplacing: Whether the copy takes the place of what is at its path; else nothing may be there.
-    /// - Returns: How the copy was made.
     /// - Throws: ``FerryError`` `.notFound`, `.fileFailed`; what was at the path stays then.
     @discardableResult
     package func copy(
@@ -69,7 +56,7 @@ extension FileLayer {
         if let there = try attributesIfPresent(destination) {
             guard isReplacing else { throw FerryError("create \(destination)", .existing) }
             // Renaming one name of a file to another one of its names does nothing at all.
-            if there.device == source.device, there.inode == source.inode { return .hardLink }
+            if there.isSameFile(as: source) { return .hardLink }
         }
         let aside = destination + Self.unfinishedCopy
         try removeIfPresent(aside)
@@ -140,16 +127,14 @@ extension FileLayer {
     package func renameToFree(_ path: String, to destination: String) throws(FerryError) {
         // First, so that a disk that is watched is told of no rename that does not happen.
         if try exists(destination) { throw FerryError("rename \(path) to \(destination)", .existing) }
-        try perform("rename \(path) to \(destination), where nothing is") { () throws(SystemError) in
-            faults?.tell(.renames(path, to: destination))
-            _ = try uninterrupted { ferry_rename_to_free(path, destination) }
+        try call("rename \(path) to \(destination), where nothing is", telling: .renames(path, to: destination)) {
+            ferry_rename_to_free(path, destination)
         }
     }
 
     private func reflink(_ path: String, to destination: String, mode: UInt32) throws(FerryError) {
-        try perform("clone \(path) to \(destination)") { () throws(SystemError) in
-            _ = try uninterrupted { ferry_reflink(path, destination, mode_t(mode)) }
-            faults?.tell(.cloned(path, to: destination))
+        try call("clone \(path) to \(destination)", telling: .cloned(path, to: destination)) {
+            ferry_reflink(path, destination, mode_t(mode))
         }
     }
 }
@@ -173,7 +158,7 @@ extension FileLayer {
     /// Compares the content of a file with that of the one that it should equal, byte for byte.
     package func compare(_ path: String, with expected: String) throws(FerryError) -> Comparison {
         let (first, second) = (try attributes(path), try attributes(expected))
-        if first.device == second.device, first.inode == second.inode { return .same }
+        if first.isSameFile(as: second) { return .same }
         // Only regular files have an end.
         guard first.isRegularFile, second.isRegularFile, first.size <= second.size else { return .different }
         let own = try open(path)

@@ -1,13 +1,5 @@
 internal import CSystem
 
-#if canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#else
-    internal import Darwin
-#endif
-
 /// The one way to the file system: every file operation of Ferry goes through it.
 ///
 /// Each operation is counted, can be made to fail by a ``FaultPlan``, is repeated when a signal interrupts it, and
@@ -43,6 +35,29 @@ package struct FileLayer: Sendable {
         }
     }
 
+    /// Makes one system call that gives -1 where it fails, and tells what it changes.
+    func call(
+        _ operation: @autoclosure () -> String, telling change: @autoclosure () -> DiskChange? = nil,
+        _ call: () -> Int32
+    ) throws(FerryError) {
+        try perform(operation()) { () throws(SystemError) in
+            let change = faults == nil ? nil : change()
+            if let change, change.takesAway { faults?.tell(change) }
+            _ = try uninterrupted(call)
+            if let change, !change.takesAway { faults?.tell(change) }
+        }
+    }
+
+    /// What the body gives; nil where nothing is at its path.
+    func ifPresent<Result>(_ body: () throws(FerryError) -> Result) throws(FerryError) -> Result? {
+        do throws(FerryError) {
+            return try body()
+        } catch {
+            if error.code == .notFound { return nil }
+            throw error
+        }
+    }
+
     // MARK: Looking
 
     /// Whether something is at the path; a dangling symbolic link counts as nothing.
@@ -55,26 +70,16 @@ package struct FileLayer: Sendable {
 
     /// The attributes of what is at the path, or nil when nothing is.
     package func attributesIfPresent(_ path: String) throws(FerryError) -> FileAttributes? {
-        do throws(FerryError) {
-            return try attributes(path)
-        } catch {
-            if error.code == .notFound { return nil }
-            throw error
-        }
+        try ifPresent { () throws(FerryError) in try attributes(path) }
     }
 
     /// Whether a symbolic link is at the path, wherever it leads.
     package func isSymbolicLink(_ path: String) throws(FerryError) -> Bool {
-        try perform("look at \(path)") { () throws(SystemError) in
-            var info = stat()
-            do throws(SystemError) {
-                _ = try uninterrupted { lstat(path, &info) }
-            } catch {
-                if error.isNotFound { return false }
-                throw error
-            }
-            return ferry_is_link(info.st_mode) != 0
+        var info = stat()
+        let found: Void? = try ifPresent { () throws(FerryError) in
+            try call("look at \(path)") { lstat(path, &info) }
         }
+        return found != nil && ferry_is_link(info.st_mode) != 0
     }
 
     /// The absolute path without symbolic links; something must be there.
@@ -91,7 +96,7 @@ package struct FileLayer: Sendable {
     package func leadToOne(_ path: String, _ other: String) throws(FerryError) -> Bool {
         if path == other { return true }
         guard let one = try attributesIfPresent(path), let two = try attributesIfPresent(other) else { return false }
-        return one.device == two.device && one.inode == two.inode
+        return one.isSameFile(as: two)
     }
 
     /// Bytes that an unprivileged user can still write on the volume of a path.
@@ -125,10 +130,7 @@ package struct FileLayer: Sendable {
 
     /// Removes a file, a symbolic link, or nothing more than that.
     package func remove(_ path: String) throws(FerryError) {
-        try perform("remove \(path)") { () throws(SystemError) in
-            faults?.tell(.removes(path))
-            _ = try uninterrupted { unlink(path) }
-        }
+        try call("remove \(path)", telling: .removes(path)) { unlink(path) }
     }
 
     /// Removes a file.
@@ -136,28 +138,20 @@ package struct FileLayer: Sendable {
     /// - Returns: False when nothing was there.
     @discardableResult
     package func removeIfPresent(_ path: String) throws(FerryError) -> Bool {
-        do throws(FerryError) {
-            try remove(path)
-            return true
-        } catch {
-            if error.code == .notFound { return false }
-            throw error
-        }
+        try ifPresent { () throws(FerryError) in try remove(path) } != nil
     }
 
     /// Gives a file a new name, in place of whatever has that name.
     package func rename(_ path: String, to destination: String) throws(FerryError) {
-        try perform("rename \(path) to \(destination)") { () throws(SystemError) in
-            faults?.tell(.renames(path, to: destination))
-            _ = try uninterrupted { systemRename(path, destination) }
+        try call("rename \(path) to \(destination)", telling: .renames(path, to: destination)) {
+            CSystem.rename(path, destination)
         }
     }
 
     /// Gives a file a second name; nothing may have that name.
     package func link(_ path: String, to destination: String) throws(FerryError) {
-        try perform("link \(path) to \(destination)") { () throws(SystemError) in
-            _ = try uninterrupted { systemLink(path, destination) }
-            faults?.tell(.linked(path, to: destination))
+        try call("link \(path) to \(destination)", telling: .linked(path, to: destination)) {
+            CSystem.link(path, destination)
         }
     }
 
@@ -201,8 +195,8 @@ package struct FileLayer: Sendable {
     }
 
     private static func sync(path: String, flags: Int32) throws(SystemError) {
-        let descriptor = try uninterrupted { systemOpen(path, flags | O_CLOEXEC | O_NONBLOCK, 0) }
-        defer { _ = systemClose(descriptor) }
+        let descriptor = try uninterrupted { ferry_open(path, flags | O_CLOEXEC | O_NONBLOCK, 0) }
+        defer { _ = close(descriptor) }
         try Self.sync(descriptor: descriptor)
     }
 
@@ -210,7 +204,3 @@ package struct FileLayer: Sendable {
         _ = try uninterrupted { ferry_sync(descriptor) }
     }
 }
-
-// The C functions under names that methods do not hide.
-private func systemRename(_ path: String, _ destination: String) -> Int32 { rename(path, destination) }
-private func systemLink(_ path: String, _ destination: String) -> Int32 { link(path, destination) }

@@ -26,6 +26,9 @@ public final class StopRequest: Sendable {
             return budgetSpent
         }
 
+        /// Whether the work should end as soon as it can be gone on with.
+        var isDue: Bool { reason != nil || deadline.map { Clock.nanoseconds() >= $0 } ?? false }
+
         mutating func token() -> Int {
             nextToken += 1
             return nextToken
@@ -42,23 +45,14 @@ public final class StopRequest: Sendable {
     /// A request that passes another one on, and stops by itself when a budget is spent.
     ///
     /// A budget never ends the first unit: a call that did none would leave the next one where it began itself.
-    ///
-    /// - Parameters:
-    ///   - other: A stop that is asked of it is asked of this one too.
-    ///   - budgetNanoseconds: How long the work may take; nil for as long as it takes.
-    ///   - budgetSpent: The reason for stopping then.
     package init(following other: StopRequest, budgetNanoseconds: UInt64?, budgetSpent: FerryError) {
-        let relay = Relay()
-        followed = (
-            other,
-            other.state.withLock { state in
-                let token = state.token()
-                state.followers[token] = { relay.request?.request($0) }
-                return token
-            }
-        )
-        relay.request = self
-        if let reason = other.state.withLock({ $0.reason }) { request(reason) }
+        let token = other.state.withLock { $0.token() }
+        followed = (other, token)
+        let reason = other.state.withLock { state in
+            state.followers[token] = { [weak self] in self?.request($0) }
+            return state.reason
+        }
+        if let reason { request(reason) }
         guard let budgetNanoseconds else { return }
         state.withLock {
             let (deadline, isNever) = Clock.nanoseconds().addingReportingOverflow(budgetNanoseconds)
@@ -90,9 +84,7 @@ public final class StopRequest: Sendable {
 
     /// Whether the work should end as soon as it can be gone on with: asked for, or the budget is spent, even though no
     /// unit may be done yet.
-    package var isDue: Bool {
-        state.withLock { $0.reason != nil || $0.deadline.map { Clock.nanoseconds() >= $0 } ?? false }
-    }
+    package var isDue: Bool { state.withLock { $0.isDue } }
 
     /// - Throws: The reason, once the work must end.
     public func check() throws(FerryError) {
@@ -109,23 +101,25 @@ public final class StopRequest: Sendable {
 
     // MARK: Long pieces of work
 
-    /// Lets the body be called, from any thread and again and again, once the unit at work should be abandoned.
-    ///
-    /// - Parameter body: Ends a piece of work that cannot look for itself.
-    /// - Returns: What ``remove(interrupter:)`` takes.
-    package func add(_ body: @escaping @Sendable () -> Void) -> Int {
+    /// Lets the body, which ends a piece of work that cannot look for itself, be called from any thread and again and again
+    /// once the unit at work should be abandoned; what is returned is to be ended when the work is done.
+    package func add(_ body: @escaping @Sendable () -> Void) -> Interrupter {
         let (token, isDue) = state.withLock { state in
             let token = state.token()
             state.interrupters[token] = body
-            return (token, state.reason != nil || state.deadline.map { Clock.nanoseconds() >= $0 } ?? false)
+            return (token, state.isDue)
         }
         if isDue { interruptLater(milliseconds: Self.patienceMilliseconds) }
-        return token
+        return Interrupter(stop: self, token: token)
     }
 
-    /// After this the interrupter is not called any more, nor is it being called.
-    package func remove(interrupter token: Int) {
-        state.withLock { _ = $0.interrupters.removeValue(forKey: token) }
+    /// What may end a piece of work.
+    package struct Interrupter {
+        fileprivate let stop: StopRequest
+        fileprivate let token: Int
+
+        /// After this it is not called any more, nor is it being called.
+        package func end() { stop.state.withLock { _ = $0.interrupters.removeValue(forKey: token) } }
     }
 
     private func interruptLater(milliseconds: Int) {
@@ -139,15 +133,5 @@ public final class StopRequest: Sendable {
             return !state.interrupters.isEmpty
         }
         if isWorking { interruptLater(milliseconds: Self.repeatMilliseconds) }
-    }
-
-    /// What a followed request holds of its follower.
-    private final class Relay: Sendable {
-        private let target = Locked<Weak>(Weak())
-        private struct Weak { weak var request: StopRequest? }
-        var request: StopRequest? {
-            get { target.withLock { $0.request } }
-            set { target.withLock { $0.request = newValue } }
-        }
     }
 }

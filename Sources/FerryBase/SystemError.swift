@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#elseif canImport(Musl)
-    internal import Musl
-#else
-    internal import Darwin
-#endif
+internal import CSystem
 
 /// A failed system call: its `errno`.
 package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
@@ -12,16 +6,18 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
 
     package init(_ number: Int32) { self.number = number }
 
-    static var last: SystemError { SystemError(errno) }
+    static var last: SystemError { SystemError(ferry_errno()) }
     static let inputOutput = SystemError(EIO)
     static let existing = SystemError(EEXIST)
 
-    package var isNotFound: Bool { number == ENOENT || number == ENOTDIR }
+    var isNotFound: Bool { number == ENOENT || number == ENOTDIR }
     package var isExisting: Bool { number == EEXIST }
     package var isFull: Bool { number == ENOSPC || number == EDQUOT }
     /// A limit on the size of files, of the process or of the file system.
-    package var isBeyondLimit: Bool { number == EFBIG }
-    package var isDenied: Bool { number == EACCES || number == EPERM || number == EROFS }
+    var isBeyondLimit: Bool { number == EFBIG }
+    var isDenied: Bool { number == EACCES || number == EPERM || number == EROFS }
+    /// Whether the volume does not know what was asked for.
+    var isUnknownHere: Bool { number == ENOTSUP || number == EOPNOTSUPP }
 
     package var description: String { String(cString: strerror(number)) }
 }
@@ -29,27 +25,21 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
 extension FerryError {
     /// A failed file operation as the user meets it; the ``SystemError`` is its cause.
     init(_ operation: String, _ error: SystemError) {
-        if error.isNotFound {
-            self.init(
-                .notFound, "Could not \(operation): \(error).", remedy: "Check the path and \(action: .again).",
-                cause: error)
-        } else if error.isFull {
-            self.init(
-                .fileFailed, "Could not \(operation): \(error).",
-                remedy: "Make room on the volume and \(action: .again).", cause: error)
-        } else if error.isBeyondLimit {
-            self.init(
-                .fileFailed, "Could not \(operation): \(error).",
-                remedy: "Raise the limit on the size of files (ulimit -f) and \(action: .again).", cause: error)
-        } else if error.isDenied {
-            self.init(
-                .fileFailed, "Could not \(operation): \(error).",
-                remedy: "Check the permissions of the file and of its folder.", cause: error)
-        } else {
-            self.init(
-                .fileFailed, "Could not \(operation): \(error).",
-                remedy: "Check the volume and \(action: .again).", cause: error)
-        }
+        let remedy: Remedy =
+            if error.isNotFound {
+                "Check the path and \(action: .again)."
+            } else if error.isFull {
+                "Make room on the volume and \(action: .again)."
+            } else if error.isBeyondLimit {
+                "Raise the limit on the size of files (ulimit -f) and \(action: .again)."
+            } else if error.isDenied {
+                "Check the permissions of the file and of its folder."
+            } else {
+                "Check the volume and \(action: .again)."
+            }
+        self.init(
+            error.isNotFound ? .notFound : .fileFailed, "Could not \(operation): \(error).", remedy: remedy,
+            cause: error)
     }
 
     /// The system error that a failed file operation came from.

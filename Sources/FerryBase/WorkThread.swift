@@ -8,13 +8,10 @@ internal import Foundation
 /// expressions, SQL and archives are read as deep as on a main thread of 8 MiB.
 package enum WorkThread {
     /// What every limit of depth is made for, and a thread costs only as much of it as it uses.
-    package static let stackBytes = 8 << 20
+    private static let stackBytes = 8 << 20
 
-    /// Runs the body on a new thread that nothing waits for.
+    /// Runs the body on a new thread that nothing waits for; of its name, which is for debuggers, 15 bytes count.
     ///
-    /// - Parameters:
-    ///   - name: For debuggers; 15 bytes of it count.
-    ///   - body: The thread's work.
     /// - Throws: ``FerryError`` `.outOfMemory` when the system makes no thread; the body is not run then.
     package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(FerryError) {
         let work = Unmanaged.passRetained(Body(run: body))
@@ -104,15 +101,14 @@ package enum WorkThread {
 /// `filled`, a slot and `nextFilled` to the thread that uses from `filled` to `free`.
 package final class SlotRing<Slot: AnyObject>: @unchecked Sendable {
     private let slots: [Slot]
-    private let free: DispatchSemaphore
+    // Raised afterwards: a semaphore must not be freed below the value that it was created with.
+    private let free = DispatchSemaphore(value: 0)
     private let filled = DispatchSemaphore(value: 0)
     private var nextFree = 0
     private var nextFilled = 0
 
     package init(_ slots: [Slot]) {
         self.slots = slots
-        // Raised afterwards: a semaphore must not be freed below the value that it was created with.
-        free = DispatchSemaphore(value: 0)
         for _ in slots { free.signal() }
     }
 
@@ -134,12 +130,6 @@ package final class SlotRing<Slot: AnyObject>: @unchecked Sendable {
     package func keepFree() { free.signal() }
 
     /// Waits until all slots are free but those that the filling thread has, and runs the body before any is used again.
-    ///
-    /// - Parameters:
-    ///   - held: How many the filling thread has.
-    ///   - body: Is run meanwhile.
-    /// - Returns: What the body returns.
-    /// - Throws: What the body throws.
     package func whenAllAreFree<Result>(butFor held: Int, _ body: () throws -> Result) rethrows -> Result {
         for _ in held..<slots.count { free.wait() }
         defer { for _ in held..<slots.count { free.signal() } }

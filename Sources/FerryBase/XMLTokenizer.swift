@@ -29,10 +29,7 @@ package struct XMLTokenizer {
     private var isEndDue = false
     private var isInCharacterData = false
 
-    /// - Parameters:
-    ///   - depthLimit: How deep elements may be nested.
-    ///   - failure: Words the error of a text that is no XML.
-    ///   - fill: Gives the next bytes; none at the end.
+    /// `failure` words the error of a text that is no XML; `fill` gives the next bytes, none at the end.
     package init(
         depthLimit: Int, failure: @escaping (_ reason: String, _ line: Int) -> FerryError,
         fill: @escaping () throws(FerryError) -> [UInt8]
@@ -61,7 +58,7 @@ package struct XMLTokenizer {
                 }
                 continue
             }
-            try skip(1)
+            _ = try take()
             switch try peek() {
             case UInt8(ascii: "/"): return .end(try endTag())
             case UInt8(ascii: "?"): try instruction()
@@ -86,34 +83,28 @@ package struct XMLTokenizer {
         var attributes: [String: String] = [:]
         while true {
             let hasSpace = try skipSpace()
-            switch try peek() {
-            case UInt8(ascii: ">"):
-                try skip(1)
+            let byte = try peek()
+            if byte == UInt8(ascii: ">") || byte == UInt8(ascii: "/") {
+                isEndDue = byte == UInt8(ascii: "/")
+                try pass(isEndDue ? "/>" : ">")
                 open.append(name)
                 return .start(name, attributes)
-            case UInt8(ascii: "/"):
-                try skip(1)
-                try pass(">")
-                open.append(name)
-                isEndDue = true
-                return .start(name, attributes)
-            default:
-                guard hasSpace, attributes.count < Self.attributeLimit else {
-                    throw problem("a tag is no well-formed XML, or has too many attributes")
-                }
-                let key = try self.name()
-                try skipSpace()
-                try pass("=")
-                try skipSpace()
-                guard attributes.updateValue(try attributeValue(), forKey: key) == nil else {
-                    throw problem("an attribute stands twice")
-                }
+            }
+            guard hasSpace, attributes.count < Self.attributeLimit else {
+                throw problem("a tag is no well-formed XML, or has too many attributes")
+            }
+            let key = try self.name()
+            try skipSpace()
+            try pass("=")
+            try skipSpace()
+            guard attributes.updateValue(try attributeValue(), forKey: key) == nil else {
+                throw problem("an attribute stands twice")
             }
         }
     }
 
     private mutating func endTag() throws(FerryError) -> String {
-        try skip(1)
+        try pass("/")
         let name = try name()
         try skipSpace()
         try pass(">")
@@ -136,7 +127,7 @@ package struct XMLTokenizer {
         guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
             throw problem("the value of an attribute does not stand in quotes")
         }
-        try skip(1)
+        _ = try take()
         var bytes: [UInt8] = []
         while let byte = try take() {
             switch byte {
@@ -311,10 +302,6 @@ package struct XMLTokenizer {
             throw problem("it has a control character in it")
         }
         return byte
-    }
-
-    private mutating func skip(_ count: Int) throws(FerryError) {
-        for _ in 0..<count { _ = try take() }
     }
 
     private mutating func pass(_ text: StaticString) throws(FerryError) {

@@ -72,7 +72,7 @@ package struct StoreGenerator: Sendable {
                 let maker = JoinRowMaker(table, in: layout, ranges: ranges, options: options)
                 try maker.write(to: connection) { report.addLinks($0, of: table.relationship) }
             }
-            for index in layout.indexes { try StoreCreation.create(index, on: connection) }
+            for index in layout.indexes { try connection.execute(index.sql) }
             try StoreCreation.finish(layout, on: connection)
         }
         if options.usesWriteAheadLog { try connection.execute("PRAGMA journal_mode = WAL") }

@@ -9,15 +9,8 @@ package struct BlobHandle: ~Copyable {
     /// The value's size in bytes.
     package let count: Int
 
-    /// Opens the value of a column in a row.
+    /// Opens the value of a column in the row with a number; where it is to be written, no index may hold the column.
     ///
-    /// - Parameters:
-    ///   - column: The column's name, not quoted.
-    ///   - table: The table's name, not quoted; it must have row numbers.
-    ///   - row: The row's number.
-    ///   - schema: The database that the table is in.
-    ///   - writable: Whether it is to be written; no index may hold the column then.
-    ///   - connection: The connection, which stays open as long as this handle.
     /// - Throws: ``DatabaseError``, also when the value is neither text nor a BLOB.
     package init(
         _ column: String, of table: String, row: Int64, schema: String, writable: Bool = false,

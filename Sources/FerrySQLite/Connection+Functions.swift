@@ -4,33 +4,21 @@ extension Connection {
     /// The body of a scalar function of ours.
     package typealias Function = (borrowing FunctionArguments, inout FunctionResult) throws -> Void
 
-    /// Where a function may be called from.
-    package enum FunctionAccess: Sendable {
-        /// Statements of ours only: nothing in a file's schema can reach it.
-        case statements
-        /// Triggers, views and generated columns of the file too; such a function must be harmless whatever it is given.
-        case schema
-    }
-
     /// Makes a scalar function known to this connection.
     ///
     /// What the body throws ends the statement with a ``DatabaseError``; ``takeFunctionError()`` then gives it back.
     ///
-    /// - Parameters:
-    ///   - name: Its name in SQL.
-    ///   - arguments: How many it takes; -1 for any number.
-    ///   - deterministic: Whether equal arguments always give an equal result.
-    ///   - access: Where it may be called from.
-    ///   - body: Reads the arguments and sets the result; it may run statements of its own on this connection.
-    /// - Throws: ``DatabaseError`` when SQLite refuses the name or the number of arguments.
+    /// It takes so many arguments, or with -1 any number. Triggers, views and generated columns of the file may call only
+    /// one that is for the schema, which must be harmless whatever it is given. The body may run statements of its own on
+    /// this connection.
     package func register(
-        _ name: String, arguments: Int, deterministic: Bool, access: FunctionAccess = .statements,
+        _ name: String, arguments: Int, deterministic: Bool, isForSchema: Bool = false,
         _ body: @escaping Function
     ) throws(DatabaseError) {
         let function = Unmanaged.passRetained(RegisteredFunction(name: name, body: body, connection: self))
         var flags = SQLITE_UTF8
         if deterministic { flags |= SQLITE_DETERMINISTIC }
-        flags |= access == .statements ? SQLITE_DIRECTONLY : SQLITE_INNOCUOUS
+        flags |= isForSchema ? SQLITE_INNOCUOUS : SQLITE_DIRECTONLY
         // On failure SQLite has already called the destructor.
         let code = sqlite3_create_function_v2(
             handle, name, Int32(arguments), flags, function.toOpaque(),
@@ -42,13 +30,7 @@ extension Connection {
         guard code == SQLITE_OK else { throw error(code) }
     }
 
-    /// Makes an aggregate function known to this connection.
-    ///
-    /// - Parameters:
-    ///   - name: Its name in SQL.
-    ///   - arguments: How many it takes.
-    ///   - make: Begins with a group of rows.
-    /// - Throws: ``DatabaseError`` when SQLite refuses the name or the number of arguments.
+    /// Makes an aggregate function known to this connection; `make` begins with a group of rows.
     package func register(
         aggregate name: String, arguments: Int, _ make: @escaping () -> any SQLAggregate
     ) throws(DatabaseError) {
@@ -89,6 +71,15 @@ extension Connection {
         return functionError
     }
 
+    /// Ends the statement that calls a function of ours with what that threw.
+    fileprivate func fail(_ context: OpaquePointer?, in name: String, _ error: any Error) {
+        functionError = error
+        // The thrown error has the words; its text could hold what must not be in a message of SQLite.
+        sqlite3_result_error(context, "\(name) failed", -1)
+        // What stopped a statement of the function's own stops the calling one: full disk, interrupt, size.
+        if let error = error as? DatabaseError { sqlite3_result_error_code(context, error.code) }
+    }
+
     /// Takes over what a function threw on another connection that worked for this one.
     package func takeOver(functionError error: (any Error)?) { functionError = error }
 }
@@ -117,11 +108,7 @@ private final class RegisteredFunction {
         do {
             try body(arguments, &result)
         } catch {
-            connection.functionError = error
-            // The thrown error has the words; its text could hold what must not be in a message of SQLite.
-            sqlite3_result_error(context, "\(name) failed", -1)
-            // What stopped a statement of the function's own stops the calling one: full disk, interrupt, size.
-            if let error = error as? DatabaseError { sqlite3_result_error_code(context, error.code) }
+            connection.fail(context, in: name, error)
         }
     }
 }
@@ -138,16 +125,14 @@ private final class RegisteredAggregate {
         self.connection = connection
     }
 
-    /// SQLite's memory for one group: the aggregate, retained until the group ends.
-    private typealias Group = UnsafeMutablePointer<UnsafeMutableRawPointer?>
-
     func step(_ context: OpaquePointer?, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?) {
         let size = Int32(MemoryLayout<UnsafeMutableRawPointer?>.size)
         guard let memory = sqlite3_aggregate_context(context, size) else { return sqlite3_result_error_nomem(context) }
+        // The aggregate, retained until the group ends.
         let group = memory.assumingMemoryBound(to: UnsafeMutableRawPointer?.self)
         let aggregate: any SQLAggregate
         if let known = group.pointee {
-            aggregate = Self.box(known).aggregate
+            aggregate = Unmanaged<Box>.fromOpaque(known).takeUnretainedValue().aggregate
         } else {
             aggregate = make()
             group.pointee = Unmanaged.passRetained(Box(aggregate)).toOpaque()
@@ -155,7 +140,7 @@ private final class RegisteredAggregate {
         do {
             try aggregate.step(FunctionArguments(count, values))
         } catch {
-            fail(context, error)
+            connection.fail(context, in: name, error)
         }
     }
 
@@ -171,18 +156,8 @@ private final class RegisteredAggregate {
             // Of no rows there is a value too.
             try (aggregate ?? make()).finish(&result)
         } catch {
-            fail(context, error)
+            connection.fail(context, in: name, error)
         }
-    }
-
-    private func fail(_ context: OpaquePointer?, _ error: any Error) {
-        connection.functionError = error
-        sqlite3_result_error(context, "\(name) failed", -1)
-        if let error = error as? DatabaseError { sqlite3_result_error_code(context, error.code) }
-    }
-
-    private static func box(_ pointer: UnsafeMutableRawPointer) -> Box {
-        Unmanaged<Box>.fromOpaque(pointer).takeUnretainedValue()
     }
 
     private final class Box {

@@ -6,21 +6,12 @@ extension Connection {
     package enum Limit: Sendable {
         /// Bytes of a text, BLOB or row (`SQLITE_LIMIT_LENGTH`).
         case length
-        /// Databases attached at one time (`SQLITE_LIMIT_ATTACHED`).
-        case attached
-        /// Parameters of a statement (`SQLITE_LIMIT_VARIABLE_NUMBER`).
-        case parameters
-        /// Columns of a table or result (`SQLITE_LIMIT_COLUMN`).
-        case columns
         /// Arguments of a function (`SQLITE_LIMIT_FUNCTION_ARG`).
         case functionArguments
 
         fileprivate var code: Int32 {
             switch self {
             case .length: SQLITE_LIMIT_LENGTH
-            case .attached: SQLITE_LIMIT_ATTACHED
-            case .parameters: SQLITE_LIMIT_VARIABLE_NUMBER
-            case .columns: SQLITE_LIMIT_COLUMN
             case .functionArguments: SQLITE_LIMIT_FUNCTION_ARG
             }
         }
@@ -66,18 +57,11 @@ extension Connection {
         try execute("PRAGMA locking_mode = NORMAL")
     }
 
-    package func detach(_ schema: String) throws(DatabaseError) {
-        try execute("DETACH \(Connection.quoted(schema))")
-    }
-
     /// Runs a body while statements can name the main database otherwise, too.
     ///
-    /// - Parameters:
-    ///   - name: The other name.
-    ///   - virtualTables: Those that the body reads: a virtual table keeps the name of the database under which it is met
-    ///     first, so they are met before.
-    ///   - body: What runs.
-    /// - Returns: What the body returns.
+    /// A virtual table keeps the name of the database under which it is met first, so those that the body reads are met
+    /// before.
+    ///
     /// - Throws: ``DatabaseError``; whatever the body throws.
     package func withMain<Result>(
         named name: StaticString, meeting virtualTables: [String] = [], _ body: () throws -> Result
@@ -117,24 +101,15 @@ extension Connection {
     ///
     /// - Returns: What SQLite answered, for pragmas such as `journal_mode` that say what they really set.
     @discardableResult
-    package func setPragma(_ name: String, to setting: String, in schema: String = "main") throws(DatabaseError)
-        -> Value?
-    {
+    package func setPragma(
+        _ name: String, to setting: some CustomStringConvertible, in schema: String = "main"
+    ) throws(DatabaseError) -> Value? {
         try value("PRAGMA \(Connection.quoted(schema)).\(name) = \(setting)")
     }
 
-    @discardableResult
-    package func setPragma(_ name: String, to setting: Int64, in schema: String = "main") throws(DatabaseError)
-        -> Value?
-    {
-        try setPragma(name, to: String(setting), in: schema)
-    }
-
-    /// Writes the `-wal` back into the main file.
+    /// Writes the `-wal` back into the main file, by one of SQLite's modes (`PASSIVE`, `TRUNCATE`).
     ///
-    /// - Parameter mode: SQLite's word for what else is done: `PASSIVE`, `TRUNCATE`.
     /// - Returns: Whether all of it was written back.
-    /// - Throws: ``DatabaseError``.
     package func checkpoint(_ mode: String) throws(DatabaseError) -> Bool {
         let row = try rows("PRAGMA wal_checkpoint(\(mode))").first?.map { $0.integer ?? -1 } ?? []
         // Busy, frames in the -wal, frames written back.
@@ -144,13 +119,7 @@ extension Connection {
     /// Shares memory out among the page caches of the attached databases and the sorters of a statement.
     ///
     /// A sorter takes as much as the main database's cache, and no less than 250 pages; what no longer fits is sorted in
-    /// runs on disk.
-    ///
-    /// - Parameters:
-    ///   - bytes: For all of them together.
-    ///   - parts: How many parts each schema takes.
-    ///   - sorters: How many of a statement's sorters are counted, each with the parts of `main`.
-    /// - Throws: ``DatabaseError`` for a schema that is not attached.
+    /// runs on disk. So many of a statement's sorters are counted, each with the parts of `main`.
     package func shareCaches(
         _ bytes: Int, among parts: KeyValuePairs<String, Int>, sorters: Int = 1
     ) throws(DatabaseError) {
@@ -164,12 +133,9 @@ extension Connection {
 
     /// Runs a statement that sorts nothing with a larger page cache, and goes back to the one of before.
     ///
-    /// Under a rollback journal each filling of the cache with changed pages costs two syncs.
+    /// Under a rollback journal each filling of the cache with changed pages costs two syncs. The cache may have what all
+    /// caches may hold: no other one is asked meanwhile.
     ///
-    /// - Parameters:
-    ///   - bytes: What all caches may hold: no other one is asked meanwhile.
-    ///   - body: Runs the statement.
-    /// - Returns: What the body returns.
     /// - Throws: ``DatabaseError``; whatever the body throws.
     package func withCache<Result>(_ bytes: Int, _ body: () throws -> Result) throws -> Result {
         let before = try pragma("cache_size")?.integer ?? -2_000
@@ -181,9 +147,6 @@ extension Connection {
         try setPragma("cache_size", to: before)
         return result
     }
-
-    /// Rows changed since the connection was opened (`sqlite3_total_changes64`).
-    package var totalChanges: Int64 { sqlite3_total_changes64(handle) }
 
     /// Makes every sync reach the medium, where the system has a weaker one too (Darwin); elsewhere it changes nothing.
     package func syncFully() throws(DatabaseError) {
@@ -219,49 +182,20 @@ extension Connection {
     ///
     /// What is ended throws a ``DatabaseError`` that ``DatabaseError/isInterrupted``, and its transaction is rolled back.
     package func abandoning<Result>(on stop: StopRequest, _ body: () throws -> Result) rethrows -> Result {
-        let abandonment = Abandonment(of: self, on: stop)
-        defer { abandonment.end() }
+        let interrupter = interrupter(on: stop)
+        defer { interrupter.end() }
         return try body()
     }
 
     /// The same until this connection closes.
     package func abandonStatements(on stop: StopRequest) {
-        abandonment?.end()
-        abandonment = Abandonment(of: self, on: stop)
+        interrupter?.end()
+        interrupter = interrupter(on: stop)
     }
-}
 
-/// A connection whose statements a request for a stop ends.
-final class Abandonment {
-    private let stop: StopRequest
-    private let token: Int
-
-    init(of connection: Connection, on stop: StopRequest) {
-        self.stop = stop
+    private func interrupter(on stop: StopRequest) -> StopRequest.Interrupter {
         // SQLite lets any thread interrupt; the connection ends this before it closes the handle.
-        nonisolated(unsafe) let handle = connection.handle
-        token = stop.add { sqlite3_interrupt(handle) }
-    }
-
-    func end() { stop.remove(interrupter: token) }
-}
-
-/// Whether a request for a stop wants the walk to end, as it would end a statement.
-final class Interruption: Sendable {
-    private let stop: StopRequest
-    private let isRaised = Locked(false)
-    private let token: Int
-
-    init(_ stop: StopRequest) {
-        self.stop = stop
-        token = stop.add { [isRaised] in isRaised.withLock { $0 = true } }
-    }
-
-    func end() { stop.remove(interrupter: token) }
-
-    func check() throws(DatabaseError) {
-        if isRaised.withLock({ $0 }) {
-            throw DatabaseError(code: SQLITE_INTERRUPT, message: "interrupted")
-        }
+        nonisolated(unsafe) let handle = handle
+        return stop.add { sqlite3_interrupt(handle) }
     }
 }

@@ -25,14 +25,8 @@ package protocol TableCursor: AnyObject {
 extension Connection {
     /// Makes a table-valued function known to this connection: `SELECT … FROM name(argument, …)`.
     ///
-    /// Only statements of ours can use it; nothing in a file's schema can.
-    ///
-    /// - Parameters:
-    ///   - name: Its name in SQL.
-    ///   - columns: The names of its columns.
-    ///   - argumentCount: How many arguments it takes; each call must give all of them.
-    ///   - makeCursor: Makes one cursor per place in a statement where the function stands.
-    /// - Throws: ``DatabaseError`` when SQLite refuses.
+    /// Only statements of ours can use it; nothing in a file's schema can. Each call must give all arguments. One cursor is
+    /// made per place in a statement where the function stands.
     package func register(
         table name: String, columns: [String], argumentCount: Int, makeCursor: @escaping () -> any TableCursor
     ) throws(DatabaseError) {

@@ -34,17 +34,12 @@ package final class Connection {
     /// Whether the function that reads rows is known to it.
     var knowsReading = false
     /// Set while a request for a stop may end statements.
-    var abandonment: Abandonment?
+    var interrupter: StopRequest.Interrupter?
     /// Receives each statement when it is prepared, or run at once, and what is bound to its named parameters.
     package var onStatement: StatementHook?
 
     /// Opens a database file.
     ///
-    /// - Parameters:
-    ///   - path: The database file.
-    ///   - mode: What may be done with it.
-    ///   - vfs: A registered VFS wrapper (``VFS``), or nil for SQLite's own.
-    ///   - trace: Receives every statement of this connection with its time.
     /// - Throws: ``DatabaseError``; opening reads nothing, so "not a database" comes with the first statement.
     ///   ``DatabaseError/isLibraryTooOld`` where the SQLite at hand lacks what Ferry uses.
     package init(path: String, mode: Mode, vfs: VFS? = nil, trace: TraceHook? = nil) throws(DatabaseError) {
@@ -75,7 +70,7 @@ package final class Connection {
     }
 
     deinit {
-        abandonment?.end()
+        interrupter?.end()
         sqlite3_close_v2(handle)
     }
 
@@ -83,10 +78,7 @@ package final class Connection {
     package static func uri(path: String, mode: Mode) throws(DatabaseError) -> String {
         var escaped = ""
         for scalar in path.unicodeScalars {
-            switch scalar {
-            case "%", "?", "#": escaped += "%" + String(scalar.value, radix: 16)
-            default: escaped.unicodeScalars.append(scalar)
-            }
+            escaped += ["%", "?", "#"].contains(scalar) ? "%" + String(scalar.value, radix: 16) : String(scalar)
         }
         let options =
             switch mode {
@@ -113,33 +105,30 @@ package final class Connection {
         }
     }
 
-    /// Prepares one statement.
-    package func prepare(_ sql: String) throws(DatabaseError) -> Statement {
-        try Statement(sql, on: self)
+    /// Prepares one statement, with values for its first parameters.
+    package func prepare(_ sql: String, _ values: [Value] = []) throws(DatabaseError) -> Statement {
+        let statement = try Statement(sql, on: self)
+        try statement.bind(values)
+        return statement
     }
 
     /// Runs SQL text of one or more statements that return no rows of interest.
     package func execute(_ sql: String) throws(DatabaseError) {
         onStatement?(.statement(sql))
-        let start = trace == nil ? 0 : Clock.nanoseconds()
+        let start = isTraced ? Clock.nanoseconds() : 0
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
-        if let trace {
-            trace(TraceEvent(kind: .statement, text: sql, nanoseconds: Clock.nanoseconds(since: start)))
-        }
+        if isTraced { report(sql, nanoseconds: Clock.nanoseconds(since: start)) }
         guard code == SQLITE_OK else { throw error(code, sql: sql) }
     }
 
     /// Runs one statement with bound values to its end.
     package func run(_ sql: String, _ values: [Value] = []) throws(DatabaseError) {
-        let statement = try prepare(sql)
-        try statement.bind(values)
-        while try statement.step() {}
+        try prepare(sql, values).run()
     }
 
     /// The first column of the first row, or nil when there is no row.
     package func value(_ sql: String, _ values: [Value] = []) throws(DatabaseError) -> Value? {
-        let statement = try prepare(sql)
-        try statement.bind(values)
+        let statement = try prepare(sql, values)
         return try statement.step() ? statement.value(0) : nil
     }
 
@@ -149,8 +138,7 @@ package final class Connection {
 
     /// All rows, owned: only for tables whose size does not depend on the store's rows.
     package func rows(_ sql: String, _ values: [Value] = []) throws(DatabaseError) -> [[Value]] {
-        let statement = try prepare(sql)
-        try statement.bind(values)
+        let statement = try prepare(sql, values)
         var rows: [[Value]] = []
         while try statement.step() {
             rows.append((0..<statement.columnCount).map { statement.value($0) })
@@ -167,7 +155,7 @@ package final class Connection {
             return result
         } catch {
             // SQLite may have rolled back by itself (disk full, I/O error); the first error is the one to report.
-            if sqlite3_get_autocommit(handle) == 0 { _ = sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
+            if isInTransaction { _ = sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
             throw error
         }
     }

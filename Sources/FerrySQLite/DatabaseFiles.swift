@@ -2,95 +2,20 @@ internal import CSQLite
 package import FerryBase
 
 /// The files of a database: the main file and what SQLite puts beside it.
-///
-/// ``inspect(files:)`` opens and closes files by itself. POSIX drops a process's locks on a file with the first
-/// descriptor that it closes on it, so use it **only before** this process opens an SQLite connection on the database;
-/// afterwards a ``PageReader`` sees the same through the connection's own files.
-package struct DatabaseFiles: Sendable, Hashable {
-    package let path: String
-
-    package init(path: String) { self.path = path }
-
-    package var walPath: String { path + "-wal" }
-    package var sharedMemoryPath: String { path + "-shm" }
-    package var journalPath: String { path + "-journal" }
-
-    /// What the main file is, by its first bytes.
-    package enum Kind: Sendable, Hashable {
-        case missing
-        case folder
-        /// No bytes at all: to SQLite a database without tables.
-        case empty
-        case database(DatabaseHeader)
-        /// Something else, in words: an encrypted database, a compressed file, text.
-        case other(String)
-    }
-
-    /// What was found.
-    package struct State: Sendable, Hashable {
-        package var kind: Kind
-        package var main: FileAttributes?
-        /// Bytes of the side files; nil where there is none.
-        package var walBytes: Int64?
-        package var sharedMemoryBytes: Int64?
-        package var journalBytes: Int64?
-        /// Whether a `-journal` waits to be played back into the main file.
-        ///
-        /// While another process is writing, its live journal looks the same.
-        package var hasHotJournal: Bool
-
-        package var header: DatabaseHeader? { if case .database(let header) = kind { header } else { nil } }
-
-        /// Whether the `-wal` can hold committed content.
-        package var hasFilledLog: Bool { (walBytes ?? 0) > 0 }
-    }
-
-    /// Looks at the files; changes and locks nothing.
-    package func inspect(files: FileLayer) throws(FerryError) -> State {
-        let main = try files.attributesIfPresent(path)
-        return State(
-            kind: try kind(main, files), main: main,
-            walBytes: try files.attributesIfPresent(walPath)?.size,
-            sharedMemoryBytes: try files.attributesIfPresent(sharedMemoryPath)?.size,
-            journalBytes: try files.attributesIfPresent(journalPath)?.size,
-            hasHotJournal: try hasHotJournal(main, files))
-    }
-
-    /// - Throws: ``FerryError`` `.notFound` or `.notADatabase` when the main file is not an SQLite database.
-    package func requireDatabase(files: FileLayer) throws(FerryError) -> State {
-        let state = try inspect(files: files)
-        let what: String
-        switch state.kind {
-        case .database: return state
-        case .missing:
-            throw FerryError(
-                .notFound, "There is no file at \(path).", remedy: "Check the path of the store.")
-        case .folder: what = "a folder"
-        case .empty: what = "an empty file"
-        case .other(let words): what = words
-        }
-        throw FerryError(
-            .notADatabase, "\(path) is no SQLite database: it is \(what).", remedy: "Check the path of the store.")
-    }
-
-    private func kind(_ attributes: FileAttributes?, _ files: FileLayer) throws(FerryError) -> Kind {
-        guard let attributes else { return .missing }
-        if attributes.isDirectory { return .folder }
-        guard attributes.isRegularFile else { return .other("not a regular file") }
-        if attributes.size == 0 { return .empty }
-        let input = try files.open(path)
-        let start = try input.read(count: DatabaseHeader.byteCount, at: 0)
-        if let header = DatabaseHeader(start) { return .database(header) }
-        return .other(Self.guess(start))
-    }
-
-    /// SQLite's own rule: the journal has bytes, its first one is not zero, and the main file is not empty.
-    private func hasHotJournal(_ main: FileAttributes?, _ files: FileLayer) throws(FerryError) -> Bool {
-        guard let main, main.size > 0, let journal = try files.attributesIfPresent(journalPath), journal.size > 0 else {
-            return false
-        }
-        let input = try files.open(journalPath)
-        return try input.read(count: 1, at: 0).first != 0
+package enum DatabaseFiles {
+    /// Whether a `-journal` waits to be played back into the main file, by SQLite's own rule: the journal has bytes, its
+    /// first one is not zero, and the main file is not empty.
+    ///
+    /// While another process is writing, its live journal looks the same.
+    ///
+    /// The journal is opened and closed. POSIX drops a process's locks on a file with the first descriptor that it closes
+    /// on it, so use this **only before** this process opens an SQLite connection on the database.
+    package static func hasHotJournal(_ path: String, files: FileLayer) throws(FerryError) -> Bool {
+        let journal = path + "-journal"
+        guard try files.attributesIfPresent(path)?.size ?? 0 > 0,
+            try files.attributesIfPresent(journal)?.size ?? 0 > 0
+        else { return false }
+        return try files.open(journal).read(count: 1, at: 0).first != 0
     }
 
     /// What a file is that does not begin like a database, in words.
@@ -121,21 +46,14 @@ package struct DatabaseHeader: Sendable, Hashable {
     package static let byteCount = 100
 
     package var pageSize: Int
-    /// 1 for a rollback journal, 2 for a write-ahead log.
-    package var writeVersion: UInt8
-    package var readVersion: UInt8
+    package var usesWriteAheadLog: Bool
     package var changeCounter: UInt32
     /// Pages by the header; right only while ``changeCounter`` equals ``versionValidFor``.
     package var pageCount: UInt32
-    package var schemaCookie: UInt32
     /// Not zero with `auto_vacuum`.
     package var largestRootPage: UInt32
     package var incrementalVacuum: Bool
-    package var userVersion: UInt32
-    package var applicationID: UInt32
     package var versionValidFor: UInt32
-
-    package var usesWriteAheadLog: Bool { writeVersion == 2 }
 
     /// Reads the header; nil when the bytes are not those of an SQLite database.
     package init?(_ bytes: [UInt8]) {
@@ -144,20 +62,15 @@ package struct DatabaseHeader: Sendable, Hashable {
         pageSize = size == 1 ? 65536 : size
         guard pageSize >= 512, pageSize & (pageSize - 1) == 0 else { return nil }
         func number(_ offset: Int) -> UInt32 { bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) } }
-        writeVersion = bytes[18]
-        readVersion = bytes[19]
+        // 1 for a rollback journal.
+        usesWriteAheadLog = bytes[18] == 2
         changeCounter = number(24)
         pageCount = number(28)
-        schemaCookie = number(40)
         largestRootPage = number(52)
-        userVersion = number(60)
         incrementalVacuum = number(64) != 0
-        applicationID = number(68)
         versionValidFor = number(92)
     }
-}
 
-extension DatabaseHeader {
     /// Takes out of a file's first bytes what every commit counts on: the change counter, the schema's number, and the
     /// version of SQLite with the counter that it is valid for.
     ///
@@ -202,20 +115,6 @@ package struct DatabaseFingerprint: Sendable, Hashable, Codable {
         walBytes = 0
     }
 
-    init(
-        file: FileAttributes, header: String, walBytes: Int64, walHeader: String?, walLastFrame: String?,
-        walFrames: UInt32?
-    ) {
-        self.init(unread: file)
-        self.header = header
-        self.walBytes = walBytes
-        self.walHeader = walHeader
-        self.walLastFrame = walLastFrame
-        self.walFrames = walFrames
-    }
-}
-
-extension DatabaseFingerprint {
     private var headerBytes: [UInt8] {
         let digits = Array(header.utf8).map { $0 > 0x39 ? $0 - 0x57 : $0 - 0x30 }
         return stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }

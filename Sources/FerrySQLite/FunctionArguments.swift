@@ -31,11 +31,6 @@ package struct FunctionArguments: ~Copyable {
     package func integer(_ index: Int) -> Int64 { sqlite3_value_int64(value(index)) }
     package func real(_ index: Int) -> Double { sqlite3_value_double(value(index)) }
 
-    /// The text of an argument, owned; invalid UTF-8 is repaired.
-    package func text(_ index: Int) -> String { withBytes(index) { String(decoding: $0, as: UTF8.self) } }
-
-    package func blob(_ index: Int) -> [UInt8] { withBytes(index) { Array($0) } }
-
     /// Lends the bytes of a text or BLOB argument; valid inside the closure only.
     package func withBytes<Result>(
         _ index: Int, _ body: (UnsafeRawBufferPointer) throws -> Result
@@ -44,25 +39,12 @@ package struct FunctionArguments: ~Copyable {
     }
 
     /// The bytes of a text or BLOB argument, borrowed until the function returns.
-    ///
-    /// Not generic, so that a call from another room costs nothing but itself.
-    package func bytes(_ index: Int) -> UnsafeRawBufferPointer {
+    private func bytes(_ index: Int) -> UnsafeRawBufferPointer {
         let value = value(index)
         // The pointer first: asking for the size first could convert the value twice.
         let pointer = sqlite3_value_blob(value)
         let count = Int(sqlite3_value_bytes(value))
         return UnsafeRawBufferPointer(start: pointer, count: pointer == nil ? 0 : count)
-    }
-
-    /// The argument, owned: for tests and rare paths.
-    package func owned(_ index: Int) -> Value {
-        switch storageClass(index) {
-        case .null: .null
-        case .integer: .integer(integer(index))
-        case .real: .real(real(index))
-        case .text: .text(text(index))
-        case .blob: .blob(blob(index))
-        }
     }
 
     /// Puts all arguments, as they are, where the pointer leads; they are borrowed until the function returns.
@@ -99,11 +81,6 @@ package struct FunctionResult: ~Copyable {
     /// Sets a real; as everywhere in SQLite, NaN becomes NULL.
     package mutating func set(_ value: Double) { sqlite3_result_double(context, value) }
 
-    package mutating func set(_ value: String) {
-        var value = value
-        value.withUTF8 { setText(UnsafeRawBufferPointer($0)) }
-    }
-
     /// Sets text from its UTF-8 bytes.
     package mutating func setText(_ bytes: UnsafeRawBufferPointer) {
         // A null pointer would set NULL where an empty text is meant.
@@ -120,16 +97,6 @@ package struct FunctionResult: ~Copyable {
             sqlite3_result_zeroblob(context, 0)
         } else {
             sqlite3_result_blob64(context, bytes.baseAddress, UInt64(bytes.count), ferry_sqlite3_transient())
-        }
-    }
-
-    package mutating func set(_ value: Value) {
-        switch value {
-        case .null: setNull()
-        case .integer(let integer): set(integer)
-        case .real(let real): set(real)
-        case .text(let text): set(text)
-        case .blob(let bytes): bytes.withUnsafeBytes { setBlob($0) }
         }
     }
 

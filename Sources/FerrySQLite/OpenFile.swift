@@ -59,20 +59,21 @@ struct OpenFile {
 
     /// Fills the bytes from a place in the file, which must have them.
     func read(_ bytes: inout [UInt8], at offset: Int64) throws(DatabaseError) {
-        let code = bytes.withUnsafeMutableBytes {
-            file.pointee.pMethods.pointee.xRead(file, $0.baseAddress, Int32($0.count), offset)
-        }
-        try check(code, "bytes at \(offset)")
+        try check(bytes.withUnsafeMutableBytes { read(into: $0, at: offset) }, "bytes at \(offset)")
     }
 
     /// Fills the buffer; what is past the end of the file is zero where `zeroFills`, else an error.
     func read(
         into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, zeroFills: Bool
     ) throws(DatabaseError) {
-        let code = file.pointee.pMethods.pointee.xRead(file, buffer.baseAddress, Int32(buffer.count), offset)
+        let code = read(into: buffer, at: offset)
         // On a short read SQLite's files set the rest to zero.
         if zeroFills, code == ExtendedCode.shortRead { return }
         try check(code, "bytes at \(offset)")
+    }
+
+    private func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int32 {
+        file.pointee.pMethods.pointee.xRead(file, buffer.baseAddress, Int32(buffer.count), offset)
     }
 
     private func check(_ code: Int32, _ what: String) throws(DatabaseError) {
@@ -128,37 +129,30 @@ extension Connection {
     /// Writes the whole content of another database over this one's, in one transaction (`sqlite3_backup_init`).
     ///
     /// To every other connection this is an ordinary commit: the file stays the same one, and the schema's number
-    /// becomes one more than it was, so that statements are prepared anew. A failure, or a kill, leaves what was there.
+    /// becomes one more than it was, so that statements are prepared anew. A failure, or a kill, leaves what was there, as
+    /// does what `look`, called before each piece, throws.
     ///
-    /// - Parameters:
-    ///   - source: A connection in a transaction that has read, so that its database does not change meanwhile.
-    ///   - look: Called before each piece; what it throws ends the transaction without a change.
-    /// - Throws: ``DatabaseError``; whatever `look` throws.
+    /// The source must be in a transaction that has read, so that its database does not change meanwhile.
     package func overwrite(with source: Connection, _ look: (Overwriting) throws -> Void) throws {
         precondition(!isInTransaction, "SQLite begins the transaction itself")
         let allPages = try source.pragma("page_count")?.integer ?? 0
         guard let backup = sqlite3_backup_init(handle, "main", source.handle, "main") else {
             throw error(sqlite3_errcode(handle))
         }
-        var isFinished = false
-        defer { if !isFinished { sqlite3_backup_finish(backup) } }
-        var done: Int64 = 0
-        while true {
-            try look(
-                Overwriting(
-                    donePages: done, allPages: allPages, isBeforeCommit: allPages - done <= Int64(Self.pagesAtOnce)))
-            let code = sqlite3_backup_step(backup, Self.pagesAtOnce)
-            if code == SQLITE_DONE { break }
-            guard code == SQLITE_OK else {
-                // Finishing sets the connection's message.
-                sqlite3_backup_finish(backup)
-                isFinished = true
-                throw error(code)
+        var (done, code, end): (Int64, Int32, Int32) = (0, SQLITE_OK, SQLITE_OK)
+        do {
+            // Sets the connection's message, too.
+            defer { end = sqlite3_backup_finish(backup) }
+            while code == SQLITE_OK {
+                try look(
+                    Overwriting(
+                        donePages: done, allPages: allPages,
+                        isBeforeCommit: allPages - done <= Int64(Self.pagesAtOnce)))
+                code = sqlite3_backup_step(backup, Self.pagesAtOnce)
+                done = allPages - Int64(sqlite3_backup_remaining(backup))
             }
-            done = allPages - Int64(sqlite3_backup_remaining(backup))
         }
-        isFinished = true
-        let code = sqlite3_backup_finish(backup)
+        if code == SQLITE_DONE { code = end }
         guard code == SQLITE_OK else { throw error(code) }
     }
 

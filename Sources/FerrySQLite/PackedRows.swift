@@ -27,18 +27,8 @@ package final class PackedRows {
     private var extent: UnsafeMutablePointer<Extent> {
         UnsafeMutablePointer(memory.baseAddress!.assumingMemoryBound(to: Extent.self))
     }
-    private var end: Int {
-        get { extent.pointee.end }
-        set { extent.pointee.end = newValue }
-    }
-    private var next: Int {
-        get { extent.pointee.next }
-        set { extent.pointee.next = newValue }
-    }
 
-    /// - Parameters:
-    ///   - cells: How many values a row has.
-    ///   - capacity: Bytes that it holds; a larger row needs ``grow()``.
+    /// For rows of so many cells, which take so many bytes together; a larger row needs ``grow()``.
     package init(cells: Int, capacity: Int) {
         self.cells = cells
         self.capacity = Self.start + max((capacity + 7) & ~7, PackedRow.cellsOffset + cells * PackedRow.cellSize)
@@ -53,7 +43,7 @@ package final class PackedRows {
         return memory
     }
 
-    package var isEmpty: Bool { end == Self.start }
+    package var isEmpty: Bool { extent.pointee.end == Self.start }
 
     /// Forgets all rows, and gives back what a large one took.
     package func removeAll() {
@@ -77,19 +67,17 @@ package final class PackedRows {
     ///
     /// - Returns: False when there is no room for it.
     package func begin() -> Bool {
-        next = end + PackedRow.cellsOffset + cells * PackedRow.cellSize
-        return next <= memory.count
+        extent.pointee.next = extent.pointee.end + PackedRow.cellsOffset + cells * PackedRow.cellSize
+        return extent.pointee.next <= memory.count
     }
 
-    /// Ends the row at work.
-    ///
-    /// - Parameter isTaken: Whether its values are used; of a row that is only counted, the first cell is enough.
+    /// Ends the row at work; of one that is only counted, not taken, the first cell is enough.
     package func finish(isTaken: Bool) {
-        let size = (next - end + 7) & ~7
-        let start = memory.baseAddress! + end
+        let size = (extent.pointee.next - extent.pointee.end + 7) & ~7
+        let start = memory.baseAddress! + extent.pointee.end
         start.storeBytes(of: size, as: Int.self)
         start.storeBytes(of: isTaken ? 1 : 0, toByteOffset: MemoryLayout<Int>.size, as: Int.self)
-        end += size
+        extent.pointee.end += size
     }
 
     /// Packs columns of a statement's current row into the cells from the first one on.
@@ -118,8 +106,11 @@ package final class PackedRows {
 
     /// Leaves a cell without a value, which its reader has to find elsewhere.
     package func packMissing(into cell: Int) {
-        let start = memory.baseAddress! + end + PackedRow.cellsOffset + cell * PackedRow.cellSize
-        start.storeBytes(of: PackedRow.missing, as: UInt64.self)
+        place(of: cell).storeBytes(of: PackedRow.missing, as: UInt64.self)
+    }
+
+    private func place(of cell: Int) -> UnsafeMutableRawPointer {
+        memory.baseAddress! + extent.pointee.end + PackedRow.cellsOffset + cell * PackedRow.cellSize
     }
 
     package func pack(_ integer: Int64, into cell: Int) {
@@ -131,17 +122,18 @@ package final class PackedRows {
     /// Packs text or a BLOB; false when there is no room.
     package func pack(_ bytes: UnsafeRawBufferPointer, isText: Bool, into cell: Int) -> Bool {
         // Up to 7 bytes more make the row's size whole.
+        let next = extent.pointee.next
         guard bytes.count <= memory.count - next - 7 else { return false }
         if let start = bytes.baseAddress {
             memory.baseAddress!.advanced(by: next).copyMemory(from: start, byteCount: bytes.count)
         }
-        set(isText ? .text : .blob, UInt32(bytes.count), UInt64(next - end), in: cell)
-        next += bytes.count
+        set(isText ? .text : .blob, UInt32(bytes.count), UInt64(next - extent.pointee.end), in: cell)
+        extent.pointee.next = next + bytes.count
         return true
     }
 
     private func set(_ type: StorageClass, _ count: UInt32, _ bits: UInt64, in cell: Int) {
-        let start = memory.baseAddress! + end + PackedRow.cellsOffset + cell * PackedRow.cellSize
+        let start = place(of: cell)
         start.storeBytes(of: UInt64(bitPattern: Int64(type.rawValue)) | UInt64(count) << 32, as: UInt64.self)
         start.storeBytes(of: bits, toByteOffset: 8, as: UInt64.self)
     }
@@ -149,7 +141,7 @@ package final class PackedRows {
     /// The rows, from the first one on.
     package var rows: PackedRowSequence {
         let base = UnsafeRawPointer(memory.baseAddress!)
-        return PackedRowSequence(next: base + Self.start, end: base + end)
+        return PackedRowSequence(next: base + Self.start, end: base + extent.pointee.end)
     }
 }
 
@@ -227,9 +219,7 @@ package struct CellBinding: Sendable {
     var cell: Int
     var parameter: Int32
 
-    /// - Parameters:
-    ///   - cell: Counted from 0.
-    ///   - parameter: Counted from 1.
+    /// Cells are counted from 0, parameters from 1.
     package init(cell: Int, parameter: Int) {
         self.cell = cell
         self.parameter = Int32(parameter)
@@ -239,11 +229,7 @@ package struct CellBinding: Sendable {
 extension Statement {
     /// Binds cells of a row without copying their bytes: the row must stay until the statement was run.
     ///
-    /// - Parameters:
-    ///   - cells: The cells and their parameters.
-    ///   - row: The row.
-    ///   - skipped: A bit for each parameter below 64 that keeps what it is bound to.
-    /// - Throws: ``DatabaseError``.
+    /// `skipped` has a bit for each parameter below 64 that keeps what it is bound to.
     package func bind(
         _ cells: [CellBinding], of row: PackedRow, except skipped: UInt64 = 0
     ) throws(DatabaseError) {
@@ -251,20 +237,18 @@ extension Statement {
             // A shift beyond the width gives 0.
             if skipped != 0, skipped & (1 as UInt64) << UInt64(binding.parameter) != 0 { continue }
             let code = bind(borrowing: binding.cell, of: row, binding.parameter)
-            guard code == SQLITE_OK else { throw connection.error(code, sql: sql) }
+            try check(code)
         }
     }
 
     /// Binds one cell of a row without copying its bytes: the row must stay until the statement was run.
     package func bind(borrowing cell: Int, of row: PackedRow, at index: Int) throws(DatabaseError) {
-        let code = bind(borrowing: cell, of: row, Int32(index))
-        guard code == SQLITE_OK else { throw connection.error(code, sql: sql) }
+        try check(bind(borrowing: cell, of: row, Int32(index)))
     }
 
     /// Binds text by its UTF-8 without copying it: the bytes must stay until the statement was run.
     package func bind(borrowedText bytes: UnsafeRawBufferPointer, at index: Int) throws(DatabaseError) {
-        let code = bind(borrowing: bytes, asText: true, Int32(index))
-        guard code == SQLITE_OK else { throw connection.error(code, sql: sql) }
+        try check(bind(borrowing: bytes, asText: true, Int32(index)))
     }
 
     @inline(__always)
@@ -279,7 +263,7 @@ extension Statement {
     }
 
     @inline(__always)
-    private func bind(borrowing bytes: UnsafeRawBufferPointer, asText: Bool, _ parameter: Int32) -> Int32 {
+    func bind(borrowing bytes: UnsafeRawBufferPointer, asText: Bool, _ parameter: Int32) -> Int32 {
         // No destructor: SQLite neither copies nor frees.
         asText
             ? sqlite3_bind_text64(

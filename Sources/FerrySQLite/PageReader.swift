@@ -112,8 +112,12 @@ package final class PageReader {
         let attributes = try files.attributes(connection.path)
         var header = [UInt8](repeating: 0, count: Int(min(Int64(DatabaseHeader.byteCount), mainBytes)))
         if !header.isEmpty { try main.read(&header, at: 0) }
-        return DatabaseFingerprint(
-            file: attributes, header: header.hexadecimal, walBytes: logBytes, walHeader: log?.header.hexadecimal,
-            walLastFrame: log?.lastFrameHeader.hexadecimal, walFrames: log?.frameCount)
+        var fingerprint = DatabaseFingerprint(unread: attributes)
+        fingerprint.header = header.hexadecimal
+        fingerprint.walBytes = logBytes
+        fingerprint.walHeader = log?.header.hexadecimal
+        fingerprint.walLastFrame = log?.lastFrameHeader.hexadecimal
+        fingerprint.walFrames = log?.frameCount
+        return fingerprint
     }
 }

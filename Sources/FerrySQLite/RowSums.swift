@@ -32,46 +32,32 @@ package final class RowSums {
     /// On the heap, so that C code is lent it without a check of access for each row.
     private let reading: UnsafeMutablePointer<ferry_reading>
 
-    /// - Parameters:
-    ///   - sets: What is hashed and added up.
-    ///   - counted: The columns that are 1 in rows that meet a condition, else 0.
-    ///   - order: The order that the first columns must have.
-    ///   - targets: What the first column may hold; nil for anything.
-    ///   - key: Of the hashes.
+    /// The counted columns are 1 in rows that meet a condition, else 0.
+    ///
+    /// The order is that of the first columns; without targets the first column may hold anything.
     package init(
         _ sets: [Columns], counting counted: Range<Int> = 0..<0, order: RowOrder? = nil, targets: Targets? = nil,
         key: KeyedHash.Key
     ) {
         self.targets = targets
-        columns = .allocate(capacity: sets.reduce(0) { $0 + $1.columns.count })
-        sums = .allocate(capacity: sets.count)
-        self.counted = .allocate(capacity: counted.count)
-        self.counted.initialize(repeating: 0)
-        orders = .allocate(capacity: order?.orders.count ?? 0)
-        cells = .allocate(capacity: orders.count)
-        cells.initialize(repeating: ferry_cell())
-        var next = 0
-        for (place, set) in sets.enumerated() {
-            sums.initializeElement(
-                at: place,
-                to: ferry_sum(
-                    filter: set.filter ?? -1, columns: columns.baseAddress.map { $0 + next },
-                    column_count: set.columns.count, sum: 0, count: 0))
-            for column in set.columns {
-                columns.initializeElement(at: next, to: column)
-                next += 1
-            }
-        }
-        for (place, column) in (order?.orders ?? []).enumerated() { orders.initializeElement(at: place, to: column) }
+        columns = Self.buffer(of: sets.flatMap(\.columns))
+        self.counted = Self.buffer(of: counted.map { _ in 0 })
+        orders = Self.buffer(of: order?.orders ?? [])
+        cells = Self.buffer(of: orders.map { _ in ferry_cell() })
+        var next = UnsafePointer(columns.baseAddress)
+        sums = Self.buffer(
+            of: sets.map { set in
+                defer { next = next.map { $0 + set.columns.count } }
+                return ferry_sum(
+                    filter: set.filter ?? -1, columns: next, column_count: set.columns.count, sum: 0, count: 0)
+            })
         let sequence = ferry_sequence(
             cells: cells.baseAddress, orders: orders.baseAddress, count: orders.count, keys: order?.keyCount ?? 0,
             is_unique: order?.isUnique == true ? 1 : 0, is_first: 1, faults: 0)
         var used = Set(sets.flatMap { $0.columns + ($0.filter.map { [$0] } ?? []) }).union(counted)
         used.formUnion(0..<(targets == nil ? orders.count : max(1, orders.count)))
-        asked = .allocate(capacity: used.count)
-        _ = asked.initialize(from: used.sorted().map { Int32($0) })
-        values = .allocate(capacity: (used.max() ?? -1) + 1)
-        values.initialize(repeating: nil)
+        asked = Self.buffer(of: used.sorted().map { Int32($0) })
+        values = Self.buffer(of: [OpaquePointer?](repeating: nil, count: (used.max() ?? -1) + 1))
         reading = .allocate(capacity: 1)
         reading.initialize(
             to: ferry_reading(
@@ -81,6 +67,12 @@ package final class RowSums {
                 targets: Self.targets(targets),
                 columns: asked.baseAddress, column_count: asked.count, values: values.baseAddress, rows: 0, look: nil,
                 looker: nil, rows_between_looks: 1))
+    }
+
+    private static func buffer<Element>(of elements: [Element]) -> UnsafeMutableBufferPointer<Element> {
+        let buffer = UnsafeMutableBufferPointer<Element>.allocate(capacity: elements.count)
+        _ = buffer.initialize(from: elements)
+        return buffer
     }
 
     private static func targets(_ targets: Targets?) -> ferry_targets {
@@ -106,14 +98,10 @@ package final class RowSums {
         reading.deallocate()
     }
 
-    /// Adds the rows of a query, in the order in which SQLite meets them.
+    /// Adds the rows of a query, in the order in which SQLite meets them: its columns, and its `tail` from FROM on.
     ///
-    /// - Parameters:
-    ///   - columns: The query's columns, as SQL.
-    ///   - tail: What stands behind them, from FROM on.
-    ///   - connection: Where.
-    ///   - most: Rows between two looks.
-    ///   - look: Called now and then; what it throws ends the query.
+    /// What `look` throws, which is called after `most` rows at most, ends the query.
+    ///
     /// - Throws: ``DatabaseError``, also when there is no memory to keep a row in; what `look` throws.
     package func add(
         _ columns: [String], _ tail: String, on connection: Connection, lookingEvery most: Int,
@@ -179,15 +167,9 @@ package final class RowSums {
     }
 
     /// Steps through the rows of two statements, both at a row, as long as their first two columns hold the same integers,
-    /// and at most so many; adds those of the second one.
+    /// and at most so many; adds those of the second one, whose first two columns the sums hash.
     ///
-    /// - Parameters:
-    ///   - most: How many.
-    ///   - left: The first one.
-    ///   - right: The second one, whose rows are summed up by `sums`.
-    ///   - sums: Where, whose rows' first two columns are hashed; nil for nowhere.
     /// - Returns: Whether each of them is at a row; where both are, the two may be the same or not.
-    /// - Throws: ``DatabaseError``.
     package static func stepPairs(
         _ most: Int, of left: Statement, with right: Statement, adding sums: RowSums?
     ) throws(DatabaseError) -> (Bool, Bool) {

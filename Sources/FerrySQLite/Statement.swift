@@ -93,14 +93,9 @@ package final class Statement {
     package func bind(borrowed column: Int, of source: Statement, at index: Int) throws(DatabaseError) {
         let type = source.storageClass(column)
         guard type == .text || type == .blob else { return try bind(column: column, of: source, at: index) }
-        let start = sqlite3_column_blob(source.handle, Int32(column))
-        let count = UInt64(sqlite3_column_bytes(source.handle, Int32(column)))
-        guard let start, count > 0 else { return try bind(column: column, of: source, at: index) }
-        try check(
-            type == .text
-                ? sqlite3_bind_text64(
-                    handle, Int32(index), start, count, ferry_sqlite3_static(), UInt8(SQLITE_UTF8))
-                : sqlite3_bind_blob64(handle, Int32(index), start, count, ferry_sqlite3_static()))
+        let bytes = source.lentBytes(column)
+        guard !bytes.isEmpty else { return try bind(column: column, of: source, at: index) }
+        try check(bind(borrowing: bytes, asText: type == .text, Int32(index)))
     }
 
     /// Binds a BLOB of zeros, which takes no memory where only such BLOBs stand behind it in a row.
@@ -215,10 +210,15 @@ package final class Statement {
     /// Lends the bytes of a text or BLOB column.
     package func withBytes<Result>(_ column: Int, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result
     {
+        try body(lentBytes(column))
+    }
+
+    /// The bytes of a text or BLOB column of the row at hand, lent until the next call on this statement.
+    package func lentBytes(_ column: Int) -> UnsafeRawBufferPointer {
         // The pointer first: asking for the size first could convert the value twice.
         let pointer = sqlite3_column_blob(handle, Int32(column))
         let count = Int(sqlite3_column_bytes(handle, Int32(column)))
-        return try body(UnsafeRawBufferPointer(start: pointer, count: pointer == nil ? 0 : count))
+        return UnsafeRawBufferPointer(start: pointer, count: pointer == nil ? 0 : count)
     }
 
     package func value(_ column: Int) -> Value {
@@ -231,7 +231,7 @@ package final class Statement {
         }
     }
 
-    private func check(_ code: Int32) throws(DatabaseError) {
+    func check(_ code: Int32) throws(DatabaseError) {
         guard code == SQLITE_OK else { throw connection.error(code, sql: sql) }
     }
 }
@@ -262,14 +262,6 @@ extension Statement {
                 pairs.count / MemoryLayout<ColumnPair>.stride) != 0
         }
     }
-
-    /// The bytes of a text or BLOB column of the row at hand, lent until the next call on this statement.
-    package func lentBytes(_ column: Int) -> UnsafeRawBufferPointer {
-        // The pointer first: asking for the size first could convert the value twice.
-        let pointer = sqlite3_column_blob(handle, Int32(column))
-        return UnsafeRawBufferPointer(
-            start: pointer, count: pointer == nil ? 0 : Int(sqlite3_column_bytes(handle, Int32(column))))
-    }
 }
 
 /// The order of two runs of bytes: below 0 where the first one comes first (SQLite's BINARY).
@@ -285,10 +277,7 @@ package struct RowOrder: Sendable {
     let keyCount: Int
     let isUnique: Bool
 
-    /// - Parameters:
-    ///   - columns: What orders each column.
-    ///   - keyCount: How many of them must not be the same in two rows, but for NULL.
-    ///   - isUnique: Whether that is asked for.
+    /// Where it is unique, the first `keyCount` columns must not be the same in two rows, but for NULL.
     package init(_ columns: [(collation: Collation, isDescending: Bool)], keyCount: Int, isUnique: Bool) {
         orders = columns.map { ferry_order(collation: $0.collation.rawValue, is_descending: $0.isDescending ? 1 : 0) }
         self.keyCount = keyCount

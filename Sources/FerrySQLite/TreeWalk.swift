@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import FerryBase
 
 /// The walk from page to page.
 struct TreeWalk {
@@ -6,7 +7,8 @@ struct TreeWalk {
     private static let levels = 20
 
     private var pages: WalkedPages
-    private let interruption: Interruption
+    /// Set where a request for a stop wants the walk to end, as it would end a statement.
+    private let isInterrupted: Locked<Bool>
     private let usable: UInt32
     private let hasMap: Bool
     /// One bit per page that has a place.
@@ -18,9 +20,9 @@ struct TreeWalk {
     private var walked = 0
     private var rows = RowsOfTable()
 
-    init(_ pages: WalkedPages, _ interruption: Interruption) {
+    init(_ pages: WalkedPages, _ isInterrupted: Locked<Bool>) {
         self.pages = pages
-        self.interruption = interruption
+        self.isInterrupted = isInterrupted
         usable = pages.usable
         hasMap = pages.largestRoot != 0
         words = Int(pages.count) / 64 + 1
@@ -53,23 +55,16 @@ struct TreeWalk {
 
     // MARK: B-trees
 
-    /// - Parameters:
-    ///   - page: The page.
-    ///   - level: 0 for the root.
-    ///   - isTable: What the b-tree must be.
-    ///   - tally: Counts the records of a table.
-    ///   - low: The last key before; those of the page are above it, and the last of them is the next one's.
-    ///   - high: The highest key that there may be.
-    ///   - run: How many pages from it on are leaves that come next.
-    /// - Returns: Whether all is as it must be.
-    /// - Throws: ``DatabaseError``.
+    /// Whether all is as it must be on a page and below it, at a level that is 0 for the root.
+    ///
+    /// Its keys are above `low`, the last one before, which becomes the last of them, and up to `high`. So many pages as
+    /// `run` says, from it on, are leaves that come next.
     private mutating func walk(
         _ page: UInt32, level: Int, of isTable: Bool, _ tally: RowTally?, _ low: inout Int64?, high: Int64,
         run: UInt32 = 1
     ) throws(DatabaseError) -> Bool {
         guard level < Self.levels, place(page) else { return false }
-        walked += 1
-        if walked & 1023 == 0 { try interruption.check() }
+        try countPage()
         if level == links.count { links.append(.allocate(capacity: Int(usable) / 6 + 1)) }
         let links = links[level]
         var found = ferry_page()
@@ -130,13 +125,21 @@ struct TreeWalk {
         var page = first
         for index in 0..<count {
             guard place(page), let next = try pages.firstNumber(of: page) else { return false }
-            walked += 1
-            if walked & 1023 == 0 { try interruption.check() }
+            try countPage()
             if index + 1 == count { return next == 0 }
             if hasMap, try !maps(next, .overflow, page) { return false }
             page = next
         }
         return false
+    }
+
+    private mutating func countPage() throws(DatabaseError) {
+        walked += 1
+        if walked & 1023 == 0 { try checkInterruption() }
+    }
+
+    private func checkInterruption() throws(DatabaseError) {
+        if isInterrupted.withLock({ $0 }) { throw DatabaseError(code: SQLITE_INTERRUPT, message: "interrupted") }
     }
 
     // MARK: Free pages
@@ -156,7 +159,7 @@ struct TreeWalk {
                 guard place(leaf) else { return false }
                 if hasMap, try !maps(leaf, .free, 0) { return false }
             }
-            try interruption.check()
+            try checkInterruption()
             trunk = next
         }
         return left == 0
@@ -221,7 +224,6 @@ struct WalkedPages {
     private var filled: UInt32 = 0
     /// Pages that are read at once at most.
     let most: UInt32
-    private let word: UnsafeMutableRawBufferPointer
 
     /// Pages of notes, each in the place that its number gives it.
     private let notes: UnsafeMutableRawPointer
@@ -243,13 +245,12 @@ struct WalkedPages {
         self.pageSize = pageSize
         self.count = UInt32(count)
         usable = UInt32(pageSize - Int(bytes[20]))
-        firstFree = Self.number(start, at: 32)
-        freeCount = Self.number(start, at: 36)
+        firstFree = UInt32(bigEndian: start.loadUnaligned(fromByteOffset: 32, as: UInt32.self))
+        freeCount = UInt32(bigEndian: start.loadUnaligned(fromByteOffset: 36, as: UInt32.self))
         largestRoot = header.largestRootPage
         isIncremental = header.incrementalVacuum
         most = UInt32(max(1, Self.windowBytes / pageSize))
         window = .allocate(byteCount: Int(most) * pageSize, alignment: 4096)
-        word = .allocate(byteCount: 4, alignment: 4)
         noteSlots = max(1, Self.noteBytes / pageSize)
         notes = .allocate(byteCount: noteSlots * pageSize, alignment: 4096)
         noted = [UInt32](repeating: 0, count: noteSlots)
@@ -257,19 +258,14 @@ struct WalkedPages {
 
     func free() {
         window.deallocate()
-        word.deallocate()
         notes.deallocate()
     }
 
     // MARK: Pages
 
-    /// Reads a page.
+    /// The bytes of a page, until the next call; nil for one that the file does not have.
     ///
-    /// - Parameters:
-    ///   - page: The page.
-    ///   - run: How many pages from it on will be asked for next.
-    /// - Returns: Its bytes, until the next call; nil for one that the file does not have.
-    /// - Throws: ``DatabaseError``.
+    /// So many pages as `run` says, from it on, will be asked for next.
     mutating func bytes(of page: UInt32, run: UInt32 = 1) throws(DatabaseError) -> UnsafePointer<UInt8>? {
         guard page > 0, page <= count else { return nil }
         if page < first || page - first >= filled {
@@ -291,12 +287,11 @@ struct WalkedPages {
     mutating func firstNumber(of page: UInt32) throws(DatabaseError) -> UInt32? {
         guard page > 0, page <= count else { return nil }
         if page >= first, page - first < filled, let bytes = try bytes(of: page) { return ferry_four(bytes) }
-        try reader.read(into: word, at: Int64(page - 1) * Int64(pageSize))
-        return Self.number(word, at: 0)
-    }
-
-    private static func number(_ bytes: UnsafeMutableRawBufferPointer, at place: Int) -> UInt32 {
-        UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self))
+        var number: UInt32 = 0
+        try withUnsafeMutableBytes(of: &number) { bytes throws(DatabaseError) in
+            try reader.read(into: bytes, at: Int64(page - 1) * Int64(pageSize))
+        }
+        return UInt32(bigEndian: number)
     }
 
     // MARK: The notes of auto_vacuum

@@ -23,11 +23,10 @@ package final class VFS: Sendable {
 
     /// Registers a new VFS.
     ///
-    /// - Parameters:
-    ///   - temporaryFolder: Where sorters, temporary tables and statement journals spill; nil leaves it to SQLite.
-    ///   - use: What the connections do most.
-    ///   - faults: Counts opening-to-create, writing, syncing, truncating and deleting, and makes them fail; nothing is read
-    ///     ahead then.
+    /// In the folder for temporary files sorters, temporary tables and statement journals spill; nil leaves it to SQLite.
+    /// Faults count opening-to-create, writing, syncing, truncating and deleting, and make them fail; nothing is read ahead
+    /// then.
+    ///
     /// - Throws: ``DatabaseError`` when SQLite refuses, or when the folder's path is too long for it.
     package init(
         temporaryFolder: String?, for use: Use = .writing, faults: FaultPlan? = nil
@@ -48,7 +47,7 @@ package final class VFS: Sendable {
         // Contexts alive at one time have different addresses, so the name is unique.
         name = "ferry-" + String(UInt(bitPattern: context), radix: 16)
         vfs.initialize(to: Self.methods(of: base.pointee, context: context))
-        vfs.pointee.zName = UnsafePointer(Self.duplicate(name))
+        vfs.pointee.zName = UnsafePointer(strdup(name))
         let code = sqlite3_vfs_register(vfs, 0)
         guard code == SQLITE_OK else {
             free()
@@ -62,17 +61,10 @@ package final class VFS: Sendable {
     }
 
     private func free() {
-        vfs.pointee.zName.deallocate()
+        CSQLite.free(UnsafeMutableRawPointer(mutating: vfs.pointee.zName))
         vfs.deallocate()
         context.deinitialize(count: 1)
         context.deallocate()
-    }
-
-    private static func duplicate(_ text: String) -> UnsafeMutablePointer<CChar> {
-        let bytes = text.utf8CString
-        let copy = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
-        for (offset, byte) in bytes.enumerated() { copy[offset] = byte }
-        return copy
     }
 
     private static func methods(
@@ -98,7 +90,8 @@ package final class VFS: Sendable {
             }
             return code
         }
-        vfs.xAccess = { vfs, path, flags, result in VFSContext.pass(vfs) { $0.pointee.xAccess($0, path, flags, result) }
+        vfs.xAccess = { vfs, path, flags, result in
+            VFSContext.pass(vfs) { $0.pointee.xAccess($0, path, flags, result) }
         }
         vfs.xFullPathname = { vfs, path, count, result in
             VFSContext.pass(vfs) { $0.pointee.xFullPathname($0, path, count, result) }
@@ -173,26 +166,23 @@ struct VFSContext {
         _ outFlags: UnsafeMutablePointer<Int32>?
     ) -> Int32 {
         guard let faults else { return base.pointee.xOpen(base, path, file, flags, outFlags) }
-        if flags & SQLITE_OPEN_CREATE != 0, faults.strikes("create " + Self.text(path)) { return SQLITE_CANTOPEN }
-        let inner = FileRoom.inner(of: file)
-        inner.pointee.pMethods = nil
+        let name = Self.text(path)
+        if flags & SQLITE_OPEN_CREATE != 0, faults.strikes("create " + name) { return SQLITE_CANTOPEN }
         // What is deleted on closing has no name by then.
         let isNamed = flags & SQLITE_OPEN_DELETEONCLOSE == 0
         var exists: Int32 = 1
         if isNamed, flags & SQLITE_OPEN_CREATE != 0 {
             _ = base.pointee.xAccess(base, path, SQLITE_ACCESS_EXISTS, &exists)
         }
-        let code = base.pointee.xOpen(base, path, inner, flags, outFlags)
-        guard let methods = inner.pointee.pMethods else { return code }
-        var state = FaultFile.Identity(name: Self.text(path), isTemporary: !isNamed)
-        if exists == 0 {
-            faults.tell(.created(state.name))
+        return open(before: file, { base.pointee.xOpen(base, path, $0, flags, outFlags) }) { file, inner in
+            if exists == 0 { faults.tell(.created(name)) }
             let journals = SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL | SQLITE_OPEN_WAL
             // With its first sync SQLite makes the name of a new journal durable too.
-            state.syncsFolder = flags & journals != 0
+            let syncsFolder = exists == 0 && flags & journals != 0
+            FaultFile.install(
+                file, before: inner,
+                FaultFile.State(name, isTemporary: !isNamed, syncsFolder: syncsFolder, faults: faults))
         }
-        FaultFile.install(over: file, version: methods.pointee.iVersion, as: state, faults: faults)
-        return code
     }
 }
 
@@ -227,10 +217,7 @@ private enum TemporaryName {
     ) -> UnsafePointer<CChar> {
         var random = [CChar](repeating: 0, count: randomBytes)
         _ = vfs.pointee.xRandomness(vfs, Int32(randomBytes), &random)
-        let digits = Array("0123456789abcdef".utf8)
-        var name = folder + prefix
-        for byte in random.map(UInt8.init(bitPattern:)) { name += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
-        name += [0, 0]
+        let name = folder + prefix + Array(random.map(UInt8.init(bitPattern:)).hexadecimal.utf8) + [0, 0]
         start.copyMemory(from: name, byteCount: name.count)
         return UnsafePointer(start.assumingMemoryBound(to: CChar.self))
     }

@@ -37,12 +37,10 @@ struct WriteAheadLog {
         guard size > Int64(Self.headerSize + Self.frameHeaderSize) else { return nil }
         var header = [UInt8](repeating: 0, count: Self.headerSize)
         try file.read(&header, at: 0)
-        guard let start = Start(header) else { return nil }
-        pageSize = start.pageSize
+        guard var scan = Scan(header) else { return nil }
+        pageSize = scan.pageSize
         self.header = header
-
-        var scan = Scan(start: start)
-        var frame = [UInt8](repeating: 0, count: Self.frameHeaderSize + start.pageSize)
+        var frame = [UInt8](repeating: 0, count: Self.frameHeaderSize + pageSize)
         var offset = Int64(Self.headerSize)
         while offset + Int64(frame.count) <= size {
             try file.read(&frame, at: offset)
@@ -95,13 +93,19 @@ struct WriteAheadLog {
         window = wanted
     }
 
-    /// The log's header, checked.
-    private struct Start {
-        var pageSize: Int
-        var salts: [UInt8]
-        var bigEndianChecksums: Bool
-        var checksum: Checksum
+    /// The pass over all frames.
+    private struct Scan {
+        let pageSize: Int
+        private let salts: [UInt8]
+        private let bigEndianChecksums: Bool
+        private var checksum = Checksum()
+        private var frames: UInt32 = 0
+        private(set) var committedFrames: UInt32 = 0
+        private(set) var committedPages: UInt32 = 0
+        private(set) var lastFrameHeader: [UInt8] = []
+        private(set) var touched: [UInt64] = []
 
+        /// Begins with the log's header; nil where it is none.
         init?(_ header: [UInt8]) {
             let magic = header.bigEndian(at: 0)
             let size = header.bigEndian(at: 8)
@@ -111,27 +115,10 @@ struct WriteAheadLog {
             pageSize = Int(size)
             salts = Array(header[16..<24])
             bigEndianChecksums = magic & 1 == 1
-            checksum = Checksum()
             header.withUnsafeBytes { checksum.add($0[..<24], bigEndian: magic & 1 == 1) }
             guard checksum.first == header.bigEndian(at: 24), checksum.second == header.bigEndian(at: 28) else {
                 return nil
             }
-        }
-    }
-
-    /// The pass over all frames.
-    private struct Scan {
-        let start: Start
-        var checksum: Checksum
-        var frames: UInt32 = 0
-        var committedFrames: UInt32 = 0
-        var committedPages: UInt32 = 0
-        var lastFrameHeader: [UInt8] = []
-        var touched: [UInt64] = []
-
-        init(start: Start) {
-            self.start = start
-            checksum = start.checksum
         }
 
         /// Takes the next frame.
@@ -139,10 +126,10 @@ struct WriteAheadLog {
         /// - Returns: False when it is not valid: the log ends before it.
         mutating func take(_ frame: [UInt8]) -> Bool {
             let page = frame.bigEndian(at: 0)
-            guard page != 0, frame[8..<16].elementsEqual(start.salts) else { return false }
+            guard page != 0, frame[8..<16].elementsEqual(salts) else { return false }
             frame.withUnsafeBytes {
-                checksum.add($0[..<8], bigEndian: start.bigEndianChecksums)
-                checksum.add($0[WriteAheadLog.frameHeaderSize...], bigEndian: start.bigEndianChecksums)
+                checksum.add($0[..<8], bigEndian: bigEndianChecksums)
+                checksum.add($0[WriteAheadLog.frameHeaderSize...], bigEndian: bigEndianChecksums)
             }
             guard checksum.first == frame.bigEndian(at: 16), checksum.second == frame.bigEndian(at: 20) else {
                 return false

@@ -9,46 +9,31 @@ package enum StoreCreation {
     /// Sets what must stand before the first table: page size and incremental vacuum, as Core Data does.
     ///
     /// - Precondition: The database is empty and no transaction is open.
-    package static func prepare(_ connection: Connection, schema: String = "main") throws(DatabaseError) {
+    package static func prepare(_ connection: Connection) throws(DatabaseError) {
         precondition(!connection.isInTransaction, "The page size cannot change inside a transaction.")
-        let name = Connection.quoted(schema)
-        try connection.execute("PRAGMA \(name).page_size = 4096; PRAGMA \(name).auto_vacuum = 2")
+        try connection.execute("PRAGMA \"main\".page_size = 4096; PRAGMA \"main\".auto_vacuum = 2")
     }
 
-    /// Creates entity tables, join tables and Core Data's own tables.
-    ///
-    /// - Parameters:
-    ///   - layout: The new store's layout.
-    ///   - connection: The connection.
-    ///   - schema: The name under which the store is attached.
-    ///   - hasModelCache: Whether to make `Z_MODELCACHE`, which stays empty here.
-    /// - Throws: ``DatabaseError``.
+    /// Creates entity tables, join tables and Core Data's own tables; `Z_MODELCACHE` stays empty here.
     package static func createTables(
-        of layout: StoreLayout, on connection: Connection, schema: String = "main", hasModelCache: Bool
+        of layout: StoreLayout, on connection: Connection, hasModelCache: Bool
     ) throws(DatabaseError) {
         for table in layout.tablesInOrder {
-            try create(table.sql, named: table.name, on: connection, schema: schema)
+            try connection.execute(table.sql)
             for join in layout.joinTables where layout.model.root(of: join.relationship.entity) == table.root {
-                try create(join.sql, named: join.name, on: connection, schema: schema)
+                try connection.execute(join.sql)
             }
         }
         for (name, columns) in systemTables where name != "Z_MODELCACHE" || hasModelCache {
-            try create("CREATE TABLE \(name) (\(columns))", named: name, on: connection, schema: schema)
+            try connection.execute("CREATE TABLE \(name) (\(columns))")
         }
     }
 
-    /// Fills `Z_PRIMARYKEY`.
-    ///
-    /// - Parameters:
-    ///   - layout: The new store's layout.
-    ///   - maximumKeys: Root entity name to the highest key ever handed out; 0 where it is missing.
-    ///   - connection: The connection.
-    ///   - schema: The name under which the store is attached.
-    /// - Throws: ``DatabaseError``.
+    /// Fills `Z_PRIMARYKEY`; `maximumKeys` has the highest key ever handed out by root entity, 0 where it is missing.
     package static func writeEntityNumbers(
-        of layout: StoreLayout, maximumKeys: [String: Int64], on connection: Connection, schema: String = "main"
+        of layout: StoreLayout, maximumKeys: [String: Int64], on connection: Connection
     ) throws(DatabaseError) {
-        let table = SQLName.quoted(schema, "Z_PRIMARYKEY")
+        let table = SQLName.quoted("main", "Z_PRIMARYKEY")
         let insert = try connection.prepare(
             "INSERT OR REPLACE INTO \(table) (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, ?, ?)")
         for (entity, number) in layout.entityNumbers.sorted(by: { $0.value < $1.value }) {
@@ -58,13 +43,6 @@ package enum StoreCreation {
             try insert.bind([.integer(number), .text(entity), .integer(parent ?? 0), .integer(maximum)])
             try insert.run()
         }
-    }
-
-    /// Creates one index of a layout.
-    package static func create(
-        _ index: IndexDefinition, on connection: Connection, schema: String = "main"
-    ) throws(DatabaseError) {
-        try create(index.sql, named: index.name, on: connection, schema: schema)
     }
 
     /// Makes what comes after all rows and indexes: R-Trees, the columns of derived attributes, and the triggers that
@@ -85,17 +63,6 @@ package enum StoreCreation {
         try statement.bind(.integer(.min), named: ":low")
         try statement.bind(.integer(.max), named: ":high")
         try statement.run()
-    }
-
-    /// Runs a CREATE statement with the schema before the name; SQLite keeps the text without it.
-    private static func create(
-        _ sql: String, named name: String, on connection: Connection, schema: String
-    ) throws(DatabaseError) {
-        guard schema != "main" else { return try connection.execute(sql) }
-        guard let place = sql.firstRange(of: name)?.lowerBound else {
-            preconditionFailure("A CREATE statement holds the name of what it creates.")
-        }
-        try connection.execute(sql[..<place] + Connection.quoted(schema) + "." + sql[place...])
     }
 
     /// The statement that makes one of Core Data's own tables; nil for another name.

@@ -10,7 +10,7 @@ struct ErrorCodeTests {
     }
 
     /// What the source declares, with the doc comment before each.
-    private static func declared(in file: String = "FerryError+Code.swift") throws -> [Declared] {
+    private static func declared(in file: String = "FerryError.swift") throws -> [Declared] {
         let path = Fixtures.packageRoot + "/Sources/FerryBase/" + file
         let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map {
             $0.trimmingCharacters(in: .whitespaces)
@@ -38,7 +38,7 @@ struct ErrorCodeTests {
 
     @Test("No other file declares codes of its own")
     func declaresOnce() throws {
-        for file in try SourceText.files(below: "Sources") where !file.hasSuffix("FerryError+Code.swift") {
+        for file in try SourceText.files(below: "Sources") where !file.hasSuffix("FerryError.swift") {
             let source = try String(contentsOfFile: file, encoding: .utf8)
             #expect(!source.contains("extension FerryError.Code"), "\(file)")
             #expect(!source.contains("FerryError.Code("), "\(file)")
@@ -55,7 +55,7 @@ struct ErrorCodeTests {
 
     @Test("Every code of a warning is declared under its own name, is among all of them, and has a line on the page")
     func documentsWarnings() throws {
-        let declared = try Self.declared(in: "FerryWarning+Code.swift")
+        let declared = try Self.declared(in: "FerryWarning.swift")
         #expect(declared.map(\.name) == FerryWarning.Code.all.map(\.rawValue) && declared.count > 20)
         #expect(declared.allSatisfy { $0.name == $0.text && !$0.comment.isEmpty })
         #expect(try Self.rows(ofPart: 1) == declared.map { "| `\($0.name)` | \($0.comment) |" })

@@ -96,7 +96,7 @@ struct Case: CustomTestStringConvertible {
         try StoreCreation.prepare(connection)
         try StoreCreation.createTables(of: layout, on: connection, hasModelCache: false)
         try StoreCreation.writeEntityNumbers(of: layout, maximumKeys: [:], on: connection)
-        for index in layout.indexes { try StoreCreation.create(index, on: connection) }
+        for index in layout.indexes { try connection.execute(index.sql) }
         try StoreMetadata.new(for: version, uuid: "6F0E4A5C-0B0E-4C35-9B51-6C9A0B8C3E11").write(to: connection)
         try connection.execute(try String(contentsOfFile: "\(self.path)/source.sql", encoding: .utf8))
     }

@@ -25,7 +25,7 @@ struct RemedyWordsTests {
     @Test("Every setting that the sources declare is among all of them")
     func listsSettings() throws {
         let source = try String(
-            contentsOfFile: Fixtures.packageRoot + "/Sources/FerryBase/Setting.swift", encoding: .utf8)
+            contentsOfFile: Fixtures.packageRoot + "/Sources/FerryBase/Remedy.swift", encoding: .utf8)
         let declared = source.matches(of: /static let ([a-zA-Z]+) = Self\("([a-zA-Z]+)"\)/)
         #expect(declared.count == Setting.Name.all.count && !declared.isEmpty)
         for one in declared {

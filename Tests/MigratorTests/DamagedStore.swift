@@ -124,7 +124,7 @@ struct DamagedStore {
             try StoreCreation.writeEntityNumbers(
                 of: layout, maximumKeys: ["Book": 3, "Cover": 3, "Person": 2, "Tag": 2], on: connection)
             try StoreMetadata.new(for: version, uuid: "6C1D3E0A-0000-4000-8000-000000000004").write(to: connection)
-            for index in layout.indexes { try StoreCreation.create(index, on: connection) }
+            for index in layout.indexes { try connection.execute(index.sql) }
             try connection.execute(
                 """
                 INSERT INTO ZPERSON (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (1, 3, 1, 'p'), (2, 4, 1, 'q');

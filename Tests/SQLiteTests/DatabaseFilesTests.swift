@@ -19,12 +19,12 @@ struct DatabaseFilesTests {
 
     @Test("A database's header is read")
     func header() throws {
-        let state = try DatabaseFiles(path: try make()).requireDatabase(files: files)
-        let header = try #require(state.header)
-        #expect(header.pageSize == 1024 && header.userVersion == 5 && !header.usesWriteAheadLog)
-        #expect(Int64(header.pageCount) * 1024 == state.main?.size)
+        let path = try make()
+        let content = try files.read(path)
+        let header = try #require(DatabaseHeader(content))
+        #expect(header.pageSize == 1024 && !header.usesWriteAheadLog && Int(header.pageCount) * 1024 == content.count)
         #expect(header.changeCounter == header.versionValidFor)
-        #expect(state.walBytes == nil && state.journalBytes == nil && !state.hasHotJournal && !state.hasFilledLog)
+        #expect(try !DatabaseFiles.hasHotJournal(path, files: files))
     }
 
     static let foreign: [(bytes: [UInt8], words: String)] = [
@@ -39,42 +39,36 @@ struct DatabaseFilesTests {
 
     @Test("What is no database is named as what it is", arguments: foreign)
     func others(bytes: [UInt8], words: String) throws {
-        let path = folder.file("x.sqlite")
-        try files.replace(path, with: bytes)
-        #expect { try DatabaseFiles(path: path).requireDatabase(files: files) } throws: { error in
-            guard let error = error as? FerryError else { return false }
-            return error.code == .notADatabase && error.message.contains(words) && error.message.contains(path)
-        }
+        let start = Array(bytes.prefix(DatabaseHeader.byteCount))
+        #expect(DatabaseHeader(start) == nil && DatabaseFiles.guess(start).contains(words))
     }
 
-    @Test("Nothing, an empty file and a folder are told apart")
+    @Test("Where there is no database, or an empty one, there is no journal of it")
     func absent() throws {
-        #expect(try DatabaseFiles(path: folder.file("none")).inspect(files: files).kind == .missing)
-        #expect {
-            try DatabaseFiles(path: folder.file("none")).requireDatabase(files: files)
-        } throws: { ($0 as? FerryError)?.code == .notFound }
-        #expect(try DatabaseFiles(path: folder.path).inspect(files: files).kind == .folder)
-        try files.replace(folder.file("empty"), with: [])
-        #expect(try DatabaseFiles(path: folder.file("empty")).inspect(files: files).kind == .empty)
+        for (name, bytes) in [("none", nil), ("empty", [UInt8]())] {
+            let path = folder.file(name)
+            if let bytes { try files.replace(path, with: bytes) }
+            try files.replace(path + "-journal", with: [1, 2, 3])
+            #expect(try !DatabaseFiles.hasHotJournal(path, files: files))
+        }
     }
 
     @Test("A journal is hot only while its first byte is not zero, as SQLite has it")
     func journals() throws {
         let path = try make()
-        let database = DatabaseFiles(path: path)
-        try files.replace(database.journalPath, with: [])
-        #expect(try !database.inspect(files: files).hasHotJournal)
-        try files.replace(database.journalPath, with: [UInt8](repeating: 0, count: 512))
-        #expect(try !database.inspect(files: files).hasHotJournal)
+        try files.replace(path + "-journal", with: [])
+        #expect(try !DatabaseFiles.hasHotJournal(path, files: files))
+        try files.replace(path + "-journal", with: [UInt8](repeating: 0, count: 512))
+        #expect(try !DatabaseFiles.hasHotJournal(path, files: files))
 
         // A real one: a copy taken in the middle of a transaction that has already written pages.
         let live = try Connection(path: try make("live.sqlite"), mode: .readWrite)
         try live.execute(
             "PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN; INSERT INTO t VALUES (zeroblob(100000))")
-        let copy = DatabaseFiles(path: folder.file("copy.sqlite"))
-        try files.copy(folder.file("live.sqlite-journal"), to: copy.journalPath)
-        try files.copy(path, to: copy.path)
-        #expect(try copy.inspect(files: files).hasHotJournal)
+        let copy = folder.file("copy.sqlite")
+        try files.copy(folder.file("live.sqlite-journal"), to: copy + "-journal")
+        try files.copy(path, to: copy)
+        #expect(try DatabaseFiles.hasHotJournal(copy, files: files))
         try live.execute("ROLLBACK")
     }
 }

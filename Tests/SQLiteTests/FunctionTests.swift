@@ -25,7 +25,7 @@ private final class Counting: TableCursor {
     func column(_ index: Int, _ result: inout FunctionResult) throws {
         switch index {
         case 0: result.set(current)
-        case 1: result.set("number \(current)")
+        case 1: Array("number \(current)".utf8).withUnsafeBytes { result.setText($0) }
         default: result.setNull()
         }
     }
@@ -50,7 +50,13 @@ struct FunctionTests {
         }
         try connection.register("rebuilt", arguments: -1, deterministic: true) { arguments, result in
             #expect(arguments.count == 1)
-            result.set(arguments.owned(0))
+            switch arguments.storageClass(0) {
+            case .null: result.setNull()
+            case .integer: result.set(arguments.integer(0))
+            case .real: result.set(arguments.real(0))
+            case .text: arguments.withBytes(0) { result.setText($0) }
+            case .blob: arguments.withBytes(0) { result.setBlob($0) }
+            }
         }
         for function in ["same", "rebuilt"] {
             let statement = try connection.prepare("SELECT \(function)(?1), typeof(\(function)(?1)) = typeof(?1)")
@@ -79,7 +85,7 @@ struct FunctionTests {
     @Test("What a function throws ends the statement and can be taken once")
     func errors() throws {
         try connection.register("refuse", arguments: 1, deterministic: false) { arguments, _ in
-            throw Refusal(reason: arguments.text(0))
+            throw Refusal(reason: arguments.withBytes(0) { String(decoding: $0, as: UTF8.self) })
         }
         #expect {
             try connection.value("SELECT refuse('secret')")
@@ -94,8 +100,8 @@ struct FunctionTests {
 
     @Test("Nothing in a schema can call a function that is meant for statements")
     func access() throws {
-        for (name, access) in [("direct", Connection.FunctionAccess.statements), ("open", .schema)] {
-            try connection.register(name, arguments: 0, deterministic: true, access: access) { _, result in
+        for (name, isOpen) in [("direct", false), ("open", true)] {
+            try connection.register(name, arguments: 0, deterministic: true, isForSchema: isOpen) { _, result in
                 result.set(7 as Int64)
             }
             try connection.execute("CREATE VIEW v_\(name) AS SELECT \(name)() AS x")
@@ -160,7 +166,7 @@ struct FunctionTests {
         try connection.attach(path: path, as: "o\"ther", mode: .readOnly)
         #expect(try connection.integer("SELECT x FROM \"o\"\"ther\".t") == 1)
         #expect(throws: DatabaseError.self) { try connection.execute("DELETE FROM \"o\"\"ther\".t") }
-        try connection.detach("o\"ther")
+        try connection.execute("DETACH \(Connection.quoted("o\"ther"))")
         // The same with two slashes in front, which a URI would read as a host.
         #expect(try Connection(path: "/" + path, mode: .immutable).integer("SELECT x FROM t") == 1)
     }

@@ -29,22 +29,19 @@ struct StoreCreationTests {
             ])
     }
 
-    @Test("Through another schema the same store comes out, with the same SQL in its schema")
+    @Test("The same store comes out again, and reads back under another name, too")
     func attached() throws {
         let plain = try StoreBuilder(LayoutRulesTests.shelves)
         let folder = try TemporaryFolder()
-        let connection = try Connection(path: folder.file("scratch.sqlite"), mode: .create)
         let path = folder.file("it's.sqlite")
+        let new = try Connection(path: path, mode: .create)
+        try StoreCreation.prepare(new)
+        try StoreCreation.createTables(of: plain.layout, on: new, hasModelCache: true)
+        try StoreCreation.writeEntityNumbers(of: plain.layout, maximumKeys: [:], on: new)
+        try StoreMetadata.read(from: plain.connection).write(to: new)
+        for index in plain.layout.indexes { try new.execute(index.sql) }
+        let connection = try Connection(path: folder.file("scratch.sqlite"), mode: .create)
         try connection.attach(path: path, as: "destination")
-        try StoreCreation.prepare(connection, schema: "destination")
-        try StoreCreation.createTables(
-            of: plain.layout, on: connection, schema: "destination", hasModelCache: true)
-        try StoreCreation.writeEntityNumbers(
-            of: plain.layout, maximumKeys: [:], on: connection, schema: "destination")
-        try StoreMetadata.read(from: plain.connection).write(to: connection, schema: "destination")
-        for index in plain.layout.indexes {
-            try StoreCreation.create(index, on: connection, schema: "destination")
-        }
         #expect(try connection.integer("PRAGMA destination.page_size") == 4096)
         #expect(try connection.integer("PRAGMA destination.auto_vacuum") == 2)
         let actual = try StoreLayout.actual(for: LayoutRulesTests.shelves, on: connection, schema: "destination")

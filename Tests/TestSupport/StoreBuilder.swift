@@ -34,7 +34,7 @@ package struct StoreBuilder {
             try StoreCreation.createTables(of: layout, on: connection, hasModelCache: hasModelCache)
             try StoreCreation.writeEntityNumbers(of: layout, maximumKeys: maximumKeys, on: connection)
             try StoreMetadata.new(for: version, uuid: "11111111-2222-4333-8444-555555555555").write(to: connection)
-            for index in layout.indexes { try StoreCreation.create(index, on: connection) }
+            for index in layout.indexes { try connection.execute(index.sql) }
             for rTree in layout.rTrees { try connection.execute(rTree.sql) }
             for trigger in layout.allTriggers { try connection.execute(trigger.sql) }
         }
@@ -48,11 +48,11 @@ package struct StoreBuilder {
         for name in [
             "NSCoreDataDATriggerUpdatedAffectedObjectValue", "NSCoreDataDATriggerInsertUpdatedAffectedObjectValue",
         ] {
-            try connection.register(name, arguments: 5, deterministic: false, access: .schema) { _, result in
+            try connection.register(name, arguments: 5, deterministic: false, isForSchema: true) { _, result in
                 result.setNull()
             }
         }
-        try connection.register("NSCoreDataNow", arguments: 0, deterministic: false, access: .schema) { _, result in
+        try connection.register("NSCoreDataNow", arguments: 0, deterministic: false, isForSchema: true) { _, result in
             result.set(savingTime)
         }
     }

@@ -41,7 +41,7 @@ struct Library {
         try StoreCreation.createTables(of: layout, on: connection, hasModelCache: false)
         try StoreCreation.writeEntityNumbers(of: layout, maximumKeys: maximumKeys, on: connection)
         try connection.execute(rows)
-        for index in layout.indexes { try StoreCreation.create(index, on: connection) }
+        for index in layout.indexes { try connection.execute(index.sql) }
         try metadata.write(to: connection)
         try connection.execute("CREATE TABLE ferry_progress (unit INTEGER)")
     }

@@ -70,7 +70,10 @@ final class DatabaseReader: FuzzReader {
     func read(_ input: [UInt8]) throws {
         try write(input, to: path)
         for side in ["-wal", "-shm", "-journal"] { try files.removeIfPresent(path + side) }
-        _ = try DatabaseFiles(path: path).requireDatabase(files: files)
+        let start = Array(input.prefix(DatabaseHeader.byteCount))
+        guard DatabaseHeader(start) != nil else {
+            throw FerryError(.notADatabase, "It is \(DatabaseFiles.guess(start)).")
+        }
         let connection = try Connection(path: path, mode: .readOnly)
         _ = try StoreMetadata.read(from: connection)
         let model = try ModelCache.model(in: connection) ?? SmallStore.model

@@ -1,4 +1,5 @@
-// System calls that Swift's C library modules leave out, or that differ between glibc, musl and Darwin.
+// System calls that Swift's C library modules leave out, or that differ between glibc, musl and Darwin; and the C library
+// itself, whose module has another name on each system: what imports this one has it too.
 #ifndef FERRY_CSYSTEM_H
 #define FERRY_CSYSTEM_H
 
@@ -7,10 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef __linux__
@@ -21,6 +26,11 @@
 /// `ferry_reflink` of Darwin.
 int ferry_clone(const char *source, const char *destination, mode_t mode);
 #endif
+
+/// `open` and `errno`, which Swift has only in the modules of each system: the one takes any number of arguments, the other
+/// is a macro.
+static inline int ferry_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
+static inline int ferry_errno(void) { return errno; }
 
 /// The names of a file's extended attributes, each ended by a NUL; -1 and `errno` on failure.
 static inline ssize_t ferry_listxattr(const char *path, char *names, size_t size) {
@@ -127,10 +137,10 @@ static inline int ferry_rename_to_free(const char *source, const char *destinati
 /// An open folder; NULL and `errno` on failure.
 void *ferry_open_folder(const char *path);
 
-/// The next name in a folder; NULL at its end, or on failure with `errno` other than 0.
+/// The next name in a folder, without "." and ".."; NULL at its end, or on failure with `errno` other than 0.
 ///
-/// `kind` becomes 1 for a folder, 0 for anything else, -1 where the file system does not tell.
-const char *ferry_next_name(void *folder, int *kind);
+/// `is_folder` becomes 1 for a folder, 0 for anything else.
+const char *ferry_next_name(void *folder, int *is_folder);
 
 void ferry_close_folder(void *folder);
 
@@ -153,7 +163,6 @@ void ferry_release_unused_memory(void);
 /// Starts a thread that nothing waits for, with a stack of its own size; 0 or an error's number.
 ///
 /// Darwin gives a thread 512 KiB otherwise, musl 128 KiB. Of its name the first 15 bytes count.
-/// Of its name the first 15 bytes count.
 int ferry_start_thread(const char *name, size_t stack, void (*body)(void *), void *context);
 
 /// Bytes that the calling thread's stack has left; SIZE_MAX where the system does not tell.

@@ -42,7 +42,7 @@ struct JournalRecovery {
     }
 
     /// Asked before any connection of this process has the store open.
-    private func isHot() throws -> Bool { try DatabaseFiles(path: store.main).inspect(files: files).hasHotJournal }
+    private func isHot() throws -> Bool { try DatabaseFiles.hasHotJournal(store.main, files: files) }
 
     /// The journal of a program at work looks the same, but that program holds a lock.
     private func isBeingWritten() throws -> Bool {

@@ -81,7 +81,7 @@ struct InspectRendering {
             "cloudKitTables": objects?.cloudKitTables ?? [],
             "leftovers": JSON.object([
                 "tables": objects?.leftoverTables ?? [],
-                "columns": contents.deadColumns.map { "\($0.table).\($0.column)" },
+                "columns": contents.deadColumns.map(\.name),
             ]),
         ])
         return members
@@ -137,7 +137,7 @@ struct InspectRendering {
             ("Unknown    ", contents.objects?.unknownObjects ?? []),
             (
                 "Leftovers  ",
-                (contents.objects?.leftoverTables ?? []) + contents.deadColumns.map { "\($0.table).\($0.column)" }
+                (contents.objects?.leftoverTables ?? []) + contents.deadColumns.map(\.name)
             ),
         ]
         for (label, names) in lists where !names.isEmpty { lines.append(label + names.joined(separator: ", ")) }

@@ -52,7 +52,7 @@ struct StoreContents {
     private(set) var joinTables: [JoinRows] = []
     private(set) var features: [String] = []
     private(set) var objects: StoreObjects?
-    private(set) var deadColumns: [StoreInspection.DeadColumn] = []
+    private(set) var deadColumns: [Leftover] = []
     private(set) var problems: [Problem] = []
 
     /// - Parameters:
@@ -142,7 +142,7 @@ struct StoreContents {
     }
 
     private mutating func count(_ connection: Connection) throws {
-        entities = try StoredEntities(connection, counting: isFull ? .exact : .estimated).entities.map {
+        entities = try StoredEntity.all(on: connection, counting: isFull ? .exact : .estimated).map {
             EntityRows(name: $0.name, number: $0.number, table: $0.table, rows: $0.rows, isEstimated: $0.isEstimated)
         }
     }

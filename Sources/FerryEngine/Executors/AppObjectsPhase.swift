@@ -200,7 +200,7 @@ struct AppObjectsPhase {
             (from: try context.sourceNumber(of: $0), to: try context.destinationNumber(of: $0))
         }
         for table in mirroring.tables {
-            try carry(table.carried, by: MirroringTables.copy(table, numbers: numbers))
+            try carry(table, by: MirroringTables.copy(table, numbers: numbers))
         }
         try make(mirroring.indexes)
     }

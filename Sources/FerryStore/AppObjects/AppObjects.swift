@@ -37,20 +37,14 @@ package struct AppObjects: Sendable {
     private let inPlace: Bool
     /// Upper-case names that were asked to be dropped.
     private let unwanted: Set<String>
-    /// The app's computed columns in tables of Core Data, as `TABLE.column`.
-    private var generatedColumns: [String] = []
+    /// The app's computed columns in tables of Core Data, and those of them that are dropped.
+    private var generatedColumns: [GeneratedColumn] = []
+    private var droppedColumns: [GeneratedColumn] = []
 
-    /// Looks through a store.
+    /// Looks through a store; its catalog is given where it has been read already.
     ///
-    /// - Parameters:
-    ///   - source: The store's actual layout.
-    ///   - destination: The layout of the new store.
-    ///   - connection: An open connection.
-    ///   - schema: The name under which the store is attached.
-    ///   - dropping: Names of objects that are to be left out, in any case of their letters.
-    ///   - inPlace: Whether tables stay where they are, so that only views and triggers are made anew.
-    ///   - known: What the store has, where it has been read already.
-    /// - Throws: ``DatabaseError``.
+    /// Objects whose names are among `dropping`, in any case of their letters, are to be left out. In place, tables stay where
+    /// they are, so that only views and triggers are made anew.
     package init(
         of source: StoreLayout, into destination: StoreLayout, on connection: Connection, schema: String = "main",
         dropping: Set<String> = [], inPlace: Bool = false, catalog known: StoreCatalog? = nil
@@ -72,9 +66,8 @@ package struct AppObjects: Sendable {
         for other in catalog.others where sorted.unknownObjects.contains(other.name) && other.type != "virtual table" {
             let object = Object(type: other.type, name: other.name, sql: other.sql)
             // A trigger goes with its table.
-            if let table = catalog.triggers.first(where: { $0.name == other.name })?.table, isDropped(table) {
-                continue
-            }
+            let table = catalog.triggers.first { $0.name == other.name }?.table
+            if let table, isDropped(table) { continue }
             guard isCarried(object) else { continue }
             if other.type == "trigger" { triggers.append(object) } else { objects.append(object) }
         }
@@ -88,7 +81,7 @@ package struct AppObjects: Sendable {
     private mutating func refuseMissing(among objects: StoreObjects) {
         let found = Set(dropped.map { $0.name.uppercased() })
         for name in unwanted.subtracting(found).sorted() {
-            let known = (objects.unknownObjects + generatedColumns).sorted().joined(separator: ", ")
+            let known = (objects.unknownObjects + generatedColumns.map(\.title)).sorted().joined(separator: ", ")
             refusals.append(
                 FerryError(
                     .unknownObject,
@@ -147,17 +140,16 @@ package struct AppObjects: Sendable {
     /// none.
     private mutating func judgeGeneratedColumns(on connection: Connection, schema: String) throws(DatabaseError) {
         let tables = Set((source.tablesInOrder.map(\.name) + source.joinTables.map(\.name)).map { $0.uppercased() })
-        for column in try GeneratedColumn.all(on: connection, schema: schema)
-        where tables.contains(column.table.uppercased()) {
-            generatedColumns.append(column.title)
-            let object = Object(type: GeneratedColumn.type, name: column.title, sql: "")
-            if isUnwanted(object) { continue }
-            refuse(object, "the table would not be as Core Data makes it")
+        generatedColumns = try GeneratedColumn.all(on: connection, schema: schema)
+            .filter { tables.contains($0.table.uppercased()) }
+        for column in generatedColumns {
+            let object = Object(type: "generated column", name: column.title, sql: "")
+            if isUnwanted(object) {
+                droppedColumns.append(column)
+            } else {
+                refuse(object, "the table would not be as Core Data makes it")
+            }
         }
-    }
-
-    private var droppedColumns: [GeneratedColumn] {
-        dropped.filter { $0.type == GeneratedColumn.type }.compactMap { GeneratedColumn($0.name) }
     }
 
     // MARK: Tables
@@ -277,9 +269,7 @@ package struct AppTable: Sendable, Hashable {
     package var name: String
     /// The statement that makes it; nil where another table's does (shadow tables of a virtual table).
     package var sql: String?
-    /// Columns that can be written, quoted.
-    package var columns: [String]
-    /// The same columns, not quoted.
+    /// Columns that can be written, not quoted.
     package var columnNames: [String]
     /// The name under which the row's number is reached; nil for tables that have none.
     package var rowID: String?
@@ -290,31 +280,29 @@ package struct AppTable: Sendable, Hashable {
         // Generated columns (2 and 3) cannot be written, hidden ones of virtual tables (1) need not be.
         let rows = try connection.rows(
             "SELECT name FROM pragma_table_xinfo(?1, ?2) WHERE hidden = 0 ORDER BY cid", [.text(name), .text(schema)])
-        let names = rows.compactMap(\.[0].text)
-        columns = names.map(Connection.quoted)
-        columnNames = names
+        columnNames = rows.compactMap(\.[0].text)
         let hasRowID =
             try connection.integer(
                 "SELECT wr FROM pragma_table_list(?1) WHERE schema = ?2", [.text(name), .text(schema)]) == 0
-        let used = Set(names.map { $0.lowercased() })
+        let used = Set(columnNames.map { $0.lowercased() })
         rowID = hasRowID ? ["rowid", "_rowid_", "oid"].first { !used.contains($0) } : nil
     }
 
     /// The table's name as it is written in SQL.
     package var quotedName: String { Connection.quoted(name) }
 
-    /// Copies the rows from one attached store to another; with `:low` and `:high` where the rows have numbers.
+    /// Columns that can be written, as they are written in SQL.
+    package var columns: [String] { columnNames.map(Connection.quoted) }
+
+    /// Whether its rows name entities by number, as those of CloudKit's mirroring do.
+    package var namesEntities: Bool { columnNames.contains { $0.uppercased() == MirroringTables.numberColumn } }
+
+    /// Copies the rows from the old store to the new one; with `:low` and `:high` where the rows have numbers.
     ///
-    /// - Parameters:
-    ///   - source: The name under which the old store is attached.
-    ///   - destination: The name under which the new one is.
-    ///   - value: The SQL of a column's value, given the column as it is written in SQL.
-    /// - Returns: The statement.
-    package func copy(
-        from source: String = "source", to destination: String = "main", value: (String) -> String = { $0 }
-    ) -> String {
-        let target = SQLName.quoted(destination, name)
-        let origin = SQLName.quoted(source, name)
+    /// `value` makes the SQL of a column's value from the column as it is written in SQL.
+    package func copy(value: (String) -> String = { $0 }) -> String {
+        let target = SQLName.quoted("main", name)
+        let origin = SQLName.quoted("source", name)
         let all = columns.joined(separator: ", ")
         let values = columns.map(value).joined(separator: ", ")
         guard let rowID else { return "INSERT INTO \(target) (\(all)) SELECT \(values) FROM \(origin)" }
@@ -327,8 +315,6 @@ package struct AppTable: Sendable, Hashable {
 
 extension AppObjects {
     /// Drops from a store what was asked to be dropped.
-    ///
-    /// - Throws: ``DatabaseError``.
     package func drop(on connection: Connection) throws(DatabaseError) {
         // A table takes its indexes and triggers with it, so these go first.
         let order = ["trigger", "index", "view", "table", "virtual table"]
@@ -371,5 +357,32 @@ extension AppObjects {
         let listed = try connection.rows(
             "SELECT name FROM pragma_table_list WHERE schema = ?1 AND type = 'shadow'", [.text(schema)])
         return listed.compactMap(\.[0].text).filter { $0.hasPrefix(name + "_") }
+    }
+}
+
+/// A column whose values SQLite computes (`GENERATED ALWAYS AS`), whether it stores them or not.
+///
+/// Core Data makes none; `pragma_table_info` does not list them.
+private struct GeneratedColumn {
+    let table: String
+    let name: String
+
+    /// The words by which it is told and asked for.
+    var title: String { "\(table).\(name)" }
+
+    /// Those of all ordinary tables, in the order of their making.
+    static func all(on connection: Connection, schema: String) throws(DatabaseError) -> [GeneratedColumn] {
+        // The columns of a table are asked for where its statement may compute one: nearly all cannot.
+        let rows = try connection.rows(
+            """
+            SELECT t.name, c.name
+            FROM \(Connection.quoted(schema)).sqlite_master AS t, pragma_table_xinfo(t.name, ?1) AS c
+            WHERE t.type = 'table' AND t.sql LIKE '%AS%(%' AND t.sql NOT LIKE 'CREATE VIRTUAL%' AND c.hidden IN (2, 3)
+            ORDER BY t.rowid, c.cid
+            """, [.text(schema)])
+        return rows.compactMap { row in
+            guard let table = row[0].text, let name = row[1].text else { return nil }
+            return GeneratedColumn(table: table, name: name)
+        }
     }
 }

@@ -51,12 +51,9 @@ package struct HistoryTables: Sendable {
     ///
     /// What a version on the way would have lost is lost, too.
     ///
-    /// - Parameters:
-    ///   - names: What the entity is called in each version, from the source's on.
-    ///   - models: The versions.
-    ///   - source: The source's layout.
-    ///   - destination: The layout of the new store.
-    /// - Returns: Nil where it has no number in one of them.
+    /// `names` is what the entity is called in each of the versions, from the source's on.
+    ///
+    /// - Returns: Nil where it has no number in one of the layouts.
     package static func translation(
         of names: [String], in models: [ManagedObjectModel], _ source: StoreLayout, _ destination: StoreLayout
     ) -> Translation? {
@@ -99,9 +96,7 @@ package struct HistoryTables: Sendable {
     }
 
     /// Copies the changes between `:low` and `:high` whose entities have a translation.
-    package func copy(
-        _ translations: [Translation], from source: String = "source", to destination: String = "main"
-    ) -> String {
+    package func copy(_ translations: [Translation]) -> String {
         let names = changes.columns
         let values = names.map { column -> String in
             switch column {
@@ -117,8 +112,8 @@ package struct HistoryTables: Sendable {
         }
         let numbers = translations.map { String($0.from) }.joined(separator: ", ")
         return """
-            INSERT INTO \(destination).\(changes.quotedName) (\(names.joined(separator: ", ")))
-            SELECT \(values.joined(separator: ", ")) FROM \(source).\(changes.quotedName) AS c
+            INSERT INTO main.\(changes.quotedName) (\(names.joined(separator: ", ")))
+            SELECT \(values.joined(separator: ", ")) FROM source.\(changes.quotedName) AS c
             WHERE c.rowid > :low AND c.rowid <= :high AND c.ZENTITY IN (\(numbers))
             """
     }
@@ -134,61 +129,49 @@ package struct HistoryTables: Sendable {
 /// The tables name objects by the number of their entity and their key; everything else in them is about records on the
 /// server and means the same in every version.
 package struct MirroringTables: Sendable {
-    package struct Table: Sendable {
-        package var carried: AppTable
-        /// Whether its rows name entities by number (`ZENTITYID`).
-        package var isNumbered: Bool
-    }
-
-    package private(set) var tables: [Table] = []
+    package private(set) var tables: [AppTable] = []
     package private(set) var indexes: [IndexDefinition] = []
 
-    private static let numberColumn = "ZENTITYID"
-    /// Where the objects of a many-to-many are remembered by the names of their relationship.
-    package static let relationshipTable = "ANSCKMIRROREDRELATIONSHIP"
+    /// Names the entity of an object by its number.
+    static let numberColumn = "ZENTITYID"
 
     init?(
         _ names: [String], _ catalog: StoreCatalog, on connection: Connection, schema: String
     ) throws(DatabaseError) {
         guard !names.isEmpty else { return nil }
         for name in names {
-            let table = catalog.table(name)
-            tables.append(
-                Table(
-                    carried: try AppTable(name, sql: table?.sql, on: connection, schema: schema),
-                    isNumbered: table?.column(Self.numberColumn) != nil))
+            tables.append(try AppTable(name, sql: catalog.table(name)?.sql, on: connection, schema: schema))
         }
         indexes = catalog.indexes.filter { names.contains($0.table) }
     }
 
+    /// Whether the objects of a many-to-many are remembered by the names of their relationship.
     package var mirrorsRelationships: Bool {
-        tables.contains { $0.carried.name.uppercased() == Self.relationshipTable }
+        tables.contains { $0.name.uppercased() == "ANSCKMIRROREDRELATIONSHIP" }
     }
 
     /// Rows whose entity number is not among those of the store's entities.
-    ///
-    /// - Throws: ``DatabaseError``.
     package func rowsOfUnknownEntities(
         to layout: StoreLayout, on connection: Connection, schema: String = "main"
     ) throws(DatabaseError) -> (table: String, rows: Int64)? {
         let known = layout.entityNumbers.values.sorted().sqlList
-        for table in tables where table.isNumbered {
+        for table in tables where table.namesEntities {
             let rows =
                 try connection.integer(
-                    "SELECT count(*) FROM \(SQLName.quoted(schema, table.carried.name)) "
+                    "SELECT count(*) FROM \(SQLName.quoted(schema, table.name)) "
                         + "WHERE \(Self.numberColumn) IS NOT NULL AND \(Self.numberColumn) NOT IN (\(known))") ?? 0
-            if rows > 0 { return (table.carried.name, rows) }
+            if rows > 0 { return (table.name, rows) }
         }
         return nil
     }
 
     /// Copies a table's rows from one attached store to another, their entities under the new numbers; with `:low` and
     /// `:high` where the rows have numbers.
-    package static func copy(_ table: Table, numbers: [(from: Int64, to: Int64)]) -> String {
-        guard table.isNumbered, !numbers.isEmpty else { return table.carried.copy() }
+    package static func copy(_ table: AppTable, numbers: [(from: Int64, to: Int64)]) -> String {
+        guard table.namesEntities, !numbers.isEmpty else { return table.copy() }
         let cases = numbers.map { "WHEN \($0.from) THEN \($0.to)" }.joined(separator: " ")
         let number = "CASE \(numberColumn) \(cases) END"
-        return table.carried.copy { $0.uppercased() == "\"\(numberColumn)\"" ? number : $0 }
+        return table.copy { $0.uppercased() == "\"\(numberColumn)\"" ? number : $0 }
     }
 }
 

@@ -22,7 +22,7 @@ package struct Leftover: Sendable, Hashable {
     /// The column, the index or the old name; nil for a table.
     package var part: String?
 
-    package init(_ kind: Kind, table: String, part: String? = nil) {
+    init(_ kind: Kind, table: String, part: String? = nil) {
         self.kind = kind
         self.table = table
         self.part = part
@@ -38,8 +38,6 @@ package struct Leftover: Sendable, Hashable {
     }
 
     /// Everything that a store has left of earlier versions; reads its schema and no rows.
-    ///
-    /// - Throws: ``DatabaseError``.
     package static func all(in source: StoreLayout, on connection: Connection) throws(DatabaseError) -> [Leftover] {
         let objects = StoreObjects(try StoreCatalog(connection), layout: source)
         return try all(in: source, objects, on: connection, schema: "main")
@@ -49,11 +47,7 @@ package struct Leftover: Sendable, Hashable {
         in source: StoreLayout, _ objects: StoreObjects, on connection: Connection, schema: String
     ) throws(DatabaseError) -> [Leftover] {
         var found = objects.leftoverTables.map { Leftover(.table, table: $0) }
-        for table in source.tablesInOrder {
-            let known = source.knownColumns(of: table)
-            found += table.columns.filter { !known.contains($0.name) }
-                .map { Leftover(.column, table: table.name, part: $0.name) }
-        }
+        found += columns(of: source)
         let expected =
             source.computedIndexNames
             ?? Set(LayoutBuilder(source.model, numbers: source.entityNumbers).layout.indexes.map(\.name))
@@ -69,9 +63,16 @@ package struct Leftover: Sendable, Hashable {
         return found
     }
 
+    /// The columns that no property has.
+    static func columns(of layout: StoreLayout) -> [Leftover] {
+        layout.tablesInOrder.flatMap { table in
+            let known = layout.knownColumns(of: table)
+            return table.columns.filter { !known.contains($0.name) }
+                .map { Leftover(.column, table: table.name, part: $0.name) }
+        }
+    }
+
     /// How many rows a table has, or how many values a column; nil for what holds none.
-    ///
-    /// - Throws: ``DatabaseError``.
     package func count(on connection: Connection) throws(DatabaseError) -> Int64? {
         let quoted = Connection.quoted(table)
         switch kind {

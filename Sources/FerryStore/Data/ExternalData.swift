@@ -73,24 +73,21 @@ package enum ExternalData {
     ///
     /// - Throws: ``DatabaseError``, or what the body throws.
     package static func forEachReference(
-        of key: PropertyKey, in layout: StoreLayout, on connection: Connection, schema: String = "main",
-        _ body: (String) throws -> Void
+        of key: PropertyKey, in layout: StoreLayout, on connection: Connection, _ body: (String) throws -> Void
     ) throws {
         guard let table = layout.table(of: key.entity), let column = layout.attributeColumns[key] else { return }
         let name = Connection.quoted(column.name)
         // The length lets SQLite pass over other values without reading them.
         let rows = try connection.prepare(
-            "SELECT \(name) FROM \(SQLName.quoted(schema, table.name)) WHERE length(\(name)) = 38")
+            "SELECT \(name) FROM \(SQLName.quoted("main", table.name)) WHERE length(\(name)) = 38")
         while try rows.step() {
             if let file = rows.withBytes(0, fileName) { try body(file) }
         }
     }
 
     /// The columns of a layout whose values may be external, in name order.
-    package static func attributes(of layout: StoreLayout) -> [(key: PropertyKey, column: Column)] {
-        layout.attributeColumns
-            .filter { layout.attribute($0.key)?.allowsExternalStorage == true }
+    package static func attributes(of layout: StoreLayout) -> [(key: PropertyKey, value: Column)] {
+        layout.attributeColumns.filter { layout.attribute($0.key)?.allowsExternalStorage == true }
             .sorted { $0.key < $1.key }
-            .map { (key: $0.key, column: $0.value) }
     }
 }

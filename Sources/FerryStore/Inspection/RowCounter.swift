@@ -1,9 +1,10 @@
+package import FerryBase
+internal import FerryModel
 package import FerrySQLite
 
 /// Counts rows, exactly or from a bounded number of probes.
 struct RowCounter {
     let connection: Connection
-    let schema: String
     let isExact: Bool
     /// Has counted the rows of some tables.
     var walk: PageWalk?
@@ -13,18 +14,12 @@ struct RowCounter {
     /// Rows looked at to estimate how the entities of a hierarchy share their table, and in one of a single entity.
     private static let probes = (ofSeveral: 1_000, ofOne: 32)
 
-    /// Rows by entity number.
-    ///
-    /// - Parameters:
-    ///   - table: The table.
-    ///   - expected: The numbers that its rows should have, as far as they are known.
-    /// - Returns: What was counted, or estimated.
-    /// - Throws: ``DatabaseError``.
+    /// Rows by entity number; `expected` are the numbers that they should have, as far as they are known.
     func count(
         _ table: EntityTable, expected: [Int64] = []
     ) throws(DatabaseError) -> (rows: [Int64: Int64], isEstimated: Bool) {
         if let tally = walk?.tallies[table.name] { return (tally.rows, false) }
-        let name = SQLName.quoted(schema, table.name)
+        let name = SQLName.quoted("main", table.name)
         let range = try range(of: name)
         if isExact || range.last - range.first < RowCounter.smallRange {
             if expected.count == 1, let rows = try count(name, number: expected[0]) {
@@ -54,7 +49,7 @@ struct RowCounter {
 
     func count(join table: JoinTable) throws(DatabaseError) -> (rows: Int64, isEstimated: Bool) {
         if let rows = walk?.rows[table.name] { return (rows, false) }
-        let name = SQLName.quoted(schema, table.name)
+        let name = SQLName.quoted("main", table.name)
         let range = try range(of: name)
         if isExact || range.last - range.first < RowCounter.smallRange {
             return (try connection.integer("SELECT count(*) FROM \(name)") ?? 0, false)
@@ -75,7 +70,7 @@ struct RowCounter {
     /// More rows than the file can hold: keys far apart must not pass for rows.
     private func mostRows() throws(DatabaseError) -> Int64 {
         // A row takes 6 bytes at least.
-        max(1, try connection.contentBytes(in: schema) / 6)
+        max(1, try connection.contentBytes() / 6)
     }
 
     private func shares(
@@ -101,10 +96,7 @@ package struct EmptyValues {
     private let number: Int64
     private let connection: Connection
 
-    /// - Parameters:
-    ///   - table: The table's name, not quoted.
-    ///   - number: The entity's `Z_ENT`.
-    ///   - connection: With the store as `main`.
+    /// The table's name is not quoted, and the store `main`.
     package init(in table: String, of number: Int64, on connection: Connection) {
         (self.table, self.number, self.connection) = (table, number, connection)
     }
@@ -125,13 +117,8 @@ package struct EmptyValues {
             [.integer(number)]) ?? 0
     }
 
-    /// The numbers of rows without a value in each column, counted in one scan.
-    ///
-    /// - Parameters:
-    ///   - columns: The columns.
-    ///   - together: Of these the rows are counted in which any is empty.
-    /// - Returns: A number for each column, and one more.
-    /// - Throws: ``DatabaseError``.
+    /// The numbers of rows without a value in each column, counted in one scan; and behind them that of the rows in which
+    /// any of `together` is empty.
     package func rows(without columns: [String], together: [String]) throws(DatabaseError) -> [Int64] {
         let conditions = columns.map { Self.condition([$0]) } + [together.isEmpty ? "0" : Self.condition(together)]
         let sums = conditions.map { Self.sum(where: $0) }
@@ -139,5 +126,31 @@ package struct EmptyValues {
             "SELECT \(sums.joined(separator: ", ")) FROM \(Connection.quoted(table)) WHERE Z_ENT = ?",
             [.integer(number)])
         return (found.first ?? []).map { $0.integer ?? 0 }
+    }
+}
+
+extension PageWalk {
+    /// Walks over the pages of a store, counts the rows of each entity and the values that they lack, and notes the keys of
+    /// its relationships; nil where only SQLite can check the pages.
+    ///
+    /// The connection must be in a transaction such as ``PageReader`` requires.
+    package init?(
+        of layout: StoreLayout, on connection: Connection, stop: StopRequest = StopRequest()
+    ) throws(DatabaseError) {
+        let keys = layout.keyColumns
+        try self.init(
+            connection,
+            counting: layout.tablesInOrder.map { table in
+                Counted(table: table.name, column: "Z_ENT", keys: Array(keys[table.name] ?? []))
+            }
+                + layout.joinTables.map {
+                    Counted(table: $0.name, column: nil, keys: [$0.firstColumn, $0.secondColumn])
+                },
+            stop: stop)
+    }
+
+    /// Rows of exactly one entity in which an attribute is empty; nil where that was not counted.
+    package func emptyRows(_ column: String, of entity: Int64, in table: String) -> Int64? {
+        tallies[table]?.empty(column, of: entity)
     }
 }

@@ -30,35 +30,25 @@ package struct StoreDamage: Sendable, Hashable, Codable {
 
     /// Looks for damage in every row of a store; takes one scan of each table and a look-up per key.
     ///
-    /// - Parameters:
-    ///   - layout: The store's actual layout.
-    ///   - connection: An open connection.
-    ///   - schema: The name under which the store is attached.
-    ///   - missingValues: Whether mandatory attributes are looked at; not where another check does.
-    ///   - soundTables: Tables whose rows are known to be all of entities that belong there.
-    ///   - walk: A walk over the pages of the store as they are now, where there was one.
+    /// Mandatory attributes are not looked at where another check does that, nor entity numbers in sound tables, whose rows
+    /// are known to be all of entities that belong there.
+    ///
     /// - Returns: What was found, by kind, entity and property; kinds without a row are left out.
-    /// - Throws: ``DatabaseError``.
     package static func scan(
-        _ layout: StoreLayout, on connection: Connection, schema: String = "main", missingValues: Bool = true,
-        soundTables: Set<String> = [], walk: PageWalk? = nil
+        _ layout: StoreLayout, on connection: Connection, missingValues: Bool = true, soundTables: Set<String> = [],
+        walk: PageWalk? = nil
     ) throws(DatabaseError) -> [StoreDamage] {
-        var scan = DamageScan(layout: layout, connection: connection, schema: schema)
-        scan.looksForMissingValues = missingValues
-        scan.soundTables = soundTables
-        scan.walk = walk
-        try scan.run()
+        var scan = DamageScan(layout: layout, connection: connection, schema: "main", walk: walk)
+        try scan.findBrokenLinks()
+        for table in layout.tablesInOrder where try scan.hasRows(table.name) {
+            let isSound = soundTables.contains(table.name)
+            try scan.findDamagedRows(of: table, missingValues: missingValues, areKindsSound: isSound)
+            try scan.findLowMaximumKey(of: table)
+        }
         return scan.found
     }
 
     /// Looks only at relationships: what must be known before keys are copied as they are.
-    ///
-    /// - Parameters:
-    ///   - layout: The store's actual layout.
-    ///   - connection: An open connection.
-    ///   - schema: The name under which the store is attached.
-    /// - Returns: What was found, by entity and property.
-    /// - Throws: ``DatabaseError``.
     package static func brokenLinks(
         in layout: StoreLayout, on connection: Connection, schema: String = "main"
     ) throws(DatabaseError) -> [StoreDamage] {
@@ -67,14 +57,8 @@ package struct StoreDamage: Sendable, Hashable, Codable {
         return scan.found
     }
 
-    /// Looks for values that name a file which the store does not have.
+    /// Looks for values that name a file which the store does not have: one finding per attribute, by entity and property.
     ///
-    /// - Parameters:
-    ///   - layout: The store's actual layout.
-    ///   - store: The path of the store's main file, beside which the files are.
-    ///   - connection: An open connection to it.
-    ///   - files: The file layer.
-    /// - Returns: One per attribute, by entity and property; attributes without such a value are left out.
     /// - Throws: ``DatabaseError``, ``FerryError``.
     package static func missingFiles(
         in layout: StoreLayout, of store: String, on connection: Connection, files: FileLayer
@@ -106,29 +90,13 @@ package enum DamagedRows: String, Sendable, Hashable, CaseIterable {
 }
 
 /// The statements that look for damage: one pass over each table that has rows, and one over each of its keys.
-struct DamageScan {
+private struct DamageScan {
     let layout: StoreLayout
     let connection: Connection
     let schema: String
-    var looksForMissingValues = true
-    var soundTables: Set<String> = []
     /// Has seen which keys there are, where the store's pages were walked over.
     var walk: PageWalk?
-    private(set) var found: [StoreDamage] = []
-
-    init(layout: StoreLayout, connection: Connection, schema: String) {
-        self.layout = layout
-        self.connection = connection
-        self.schema = schema
-    }
-
-    mutating func run() throws(DatabaseError) {
-        try findBrokenLinks()
-        for table in layout.tablesInOrder where try hasRows(table.name) {
-            try findDamagedRows(of: table)
-            try findLowMaximumKey(of: table)
-        }
-    }
+    var found: [StoreDamage] = []
 
     // MARK: Relationships
 
@@ -218,7 +186,7 @@ struct DamageScan {
     /// last: what leads there needs no look-up.
     private func wholeRange(of entity: String, in table: String) -> ClosedRange<Int64>? {
         guard let range = walk?.wholeRanges[table], let tally = walk?.tallies[table] else { return nil }
-        let family = Set(layout.model.family(of: entity).compactMap { layout.entityNumbers[$0] })
+        let family = Set(layout.numbers(ofFamily: entity))
         return family.isSuperset(of: tally.rows.keys) ? range : nil
     }
 
@@ -247,13 +215,15 @@ struct DamageScan {
     // MARK: Rows
 
     /// Entity numbers and mandatory attributes of a table in one scan.
-    private mutating func findDamagedRows(of table: EntityTable) throws(DatabaseError) {
+    mutating func findDamagedRows(
+        of table: EntityTable, missingValues: Bool, areKindsSound: Bool
+    ) throws(DatabaseError) {
         var counts: [(PropertyKey, String)] = []
-        if !soundTables.contains(table.name) {
+        if !areKindsSound {
             counts.append((PropertyKey(table.root, ""), "a.Z_ENT IS NULL OR NOT \(isKind("a", of: table.root))"))
         }
         for (key, column) in layout.attributeColumns.sorted(by: { $0.key < $1.key })
-        where looksForMissingValues && layout.model.root(of: key.entity) == table.root {
+        where missingValues && layout.model.root(of: key.entity) == table.root {
             guard let attribute = layout.model.attribute(key.property, of: key.entity), !attribute.isOptional,
                 !attribute.isDerived
             else { continue }
@@ -268,14 +238,12 @@ struct DamageScan {
         }
     }
 
-    private mutating func findLowMaximumKey(of table: EntityTable) throws(DatabaseError) {
+    mutating func findLowMaximumKey(of table: EntityTable) throws(DatabaseError) {
         guard let number = layout.entityNumbers[table.root] else { return }
         let highest = try connection.integer("SELECT max(Z_PK) FROM \(quoted(table.name))") ?? 0
         let stored = try connection.integer(
             "SELECT Z_MAX FROM \(quoted("Z_PRIMARYKEY")) WHERE Z_ENT = ?", [.integer(number)])
-        if (stored ?? 0) < highest {
-            found.append(StoreDamage(kind: .lowMaximumKey, entity: table.root, property: nil, rows: 1))
-        }
+        if (stored ?? 0) < highest { append(.lowMaximumKey, PropertyKey(table.root, ""), rows: 1) }
     }
 
     // MARK: SQL
@@ -296,7 +264,7 @@ struct DamageScan {
         found.append(StoreDamage(kind: kind, entity: key.entity, property: property, rows: rows))
     }
 
-    private func hasRows(_ table: String) throws(DatabaseError) -> Bool {
+    func hasRows(_ table: String) throws(DatabaseError) -> Bool {
         try connection.integer("SELECT 1 FROM \(quoted(table)) LIMIT 1") != nil
     }
 
@@ -304,7 +272,7 @@ struct DamageScan {
 
     /// Whether a row is of an entity or of one below it.
     private func isKind(_ alias: String, of entity: String) -> String {
-        let numbers = layout.model.family(of: entity).compactMap { layout.entityNumbers[$0] }.sorted()
+        let numbers = layout.numbers(ofFamily: entity)
         // Numbers of a family stand together where Core Data gave them, and a range is quicker than a list.
         if let first = numbers.first, let last = numbers.last,
             last.subtractingReportingOverflow(first) == (Int64(numbers.count - 1), false)

@@ -19,12 +19,6 @@ package struct StoreInspection: Sendable {
         package var isEstimated: Bool
     }
 
-    /// A column of no property of the model: left by an earlier version, or the app's own.
-    package struct DeadColumn: Sendable, Hashable {
-        package var table: String
-        package var column: String
-    }
-
     package struct JoinRows: Sendable, Hashable {
         package var table: String
         package var rows: Int64
@@ -37,26 +31,19 @@ package struct StoreInspection: Sendable {
     package private(set) var soundTables: Set<String> = []
     package private(set) var joinTables: [JoinRows] = []
     package private(set) var objects: StoreObjects
-    package private(set) var deadColumns: [DeadColumn] = []
+    /// Columns of no property of the model: left by an earlier version, or the app's own.
+    package private(set) var deadColumns: [Leftover] = []
     /// The words of the `features` key of `inspect --json`.
     package private(set) var features: [String] = []
 
-    /// Looks through a store.
-    ///
-    /// - Parameters:
-    ///   - layout: The store's actual layout.
-    ///   - connection: An open connection.
-    ///   - schema: The name under which the store is attached.
-    ///   - counting: How rows are counted.
-    ///   - walk: A walk over the pages of the store as they are now: what it has counted is not counted again.
-    /// - Throws: ``DatabaseError``.
+    /// Looks through a store of an actual layout; what a walk over its pages as they are now has counted is not counted
+    /// again.
     package init(
-        of layout: StoreLayout, on connection: Connection, schema: String = "main", counting: Counting = .exact,
-        walk: PageWalk? = nil
+        of layout: StoreLayout, on connection: Connection, counting: Counting = .exact, walk: PageWalk? = nil
     ) throws(DatabaseError) {
-        let catalog = try StoreCatalog(connection, schema: schema)
+        let catalog = try StoreCatalog(connection)
         objects = StoreObjects(catalog, layout: layout)
-        let counter = RowCounter(connection: connection, schema: schema, isExact: counting == .exact, walk: walk)
+        let counter = RowCounter(connection: connection, isExact: counting == .exact, walk: walk)
         for table in layout.tablesInOrder {
             let family = layout.entities(inTableOf: table.root)
             let expected = family.compactMap { layout.entityNumbers[$0] }
@@ -74,15 +61,9 @@ package struct StoreInspection: Sendable {
             let count = try counter.count(join: table)
             joinTables.append(JoinRows(table: table.name, rows: count.rows, isEstimated: count.isEstimated))
         }
-        for table in layout.tablesInOrder {
-            let known = layout.knownColumns(of: table)
-            deadColumns += table.columns.filter { !known.contains($0.name) }
-                .map { DeadColumn(table: table.name, column: $0.name) }
-        }
+        deadColumns = Leftover.columns(of: layout)
         features = StoreInspection.features(of: layout, objects, catalog)
-        if try connection.value("PRAGMA \(Connection.quoted(schema)).journal_mode")?.text == "wal" {
-            features.append("wal")
-        }
+        if try connection.pragma("journal_mode")?.text == "wal" { features.append("wal") }
     }
 
     private static func features(
@@ -132,12 +113,8 @@ package struct StoreObjects: Sendable {
     /// Tables, views and triggers that are not Core Data's.
     package private(set) var unknownObjects: [String] = []
 
-    /// - Parameters:
-    ///   - catalog: The store's schema.
-    ///   - layout: The store's actual layout.
     package init(_ catalog: StoreCatalog, layout: StoreLayout) {
-        rTrees = catalog.others.filter { $0.type == "virtual table" && RTree.isCoreDatas($0.name, sql: $0.sql) }.map(
-            \.name)
+        rTrees = catalog.rTrees.map(\.name)
         let known = Set((layout.tables.values.map(\.name) + layout.joinTables.map(\.name)).map { $0.uppercased() })
         for table in catalog.tables where !known.contains(table.name.uppercased()) { sort(table) }
         for other in catalog.others { sort(type: other.type, name: other.name, sql: other.sql) }
@@ -158,18 +135,16 @@ package struct StoreObjects: Sendable {
     private mutating func sort(type: String, name: String, sql: String) {
         switch type {
         case "virtual table" where rTrees.contains(name): break
-        case "trigger" where ["Z_DA_", "ZT_"].contains { name.hasPrefix($0) } || isOfRTree(name):
+        case "trigger"
+        where ["Z_DA_", "ZT_"].contains { name.hasPrefix($0) }
+            || rTrees.contains { RTree.triggerNames(of: $0).contains(name) }:
             derivedTriggers.append(name)
         default: unknownObjects.append(name)
         }
     }
 
-    private func isOfRTree(_ trigger: String) -> Bool {
-        rTrees.contains { name in ["_INSERT", "_UPDATE", "_DELETE"].contains { trigger == name + $0 } }
-    }
-
     private func isEntityTable(_ table: StoreCatalog.Table) -> Bool {
-        table.name.uppercased().hasPrefix("Z") && ["Z_PK", "Z_ENT", "Z_OPT"].allSatisfy { table.column($0) != nil }
+        table.name.uppercased().hasPrefix("Z") && EntityTable.systemColumns.allSatisfy { table.column($0) != nil }
     }
 
     private func isJoinTable(_ table: StoreCatalog.Table) -> Bool {
@@ -177,33 +152,25 @@ package struct StoreObjects: Sendable {
     }
 }
 
-/// The entities of a store whose model is not at hand: what its own list of entities says, and tables named as usual.
-package struct StoredEntities: Sendable {
-    package struct Entity: Sendable, Hashable {
-        package var name: String
-        package var number: Int64
-        /// Nil where the usual name leads to no table.
-        package var table: String?
-        package var rows: Int64?
-        package var isEstimated: Bool
-    }
+/// An entity of a store whose model is not at hand.
+package struct StoredEntity: Sendable, Hashable {
+    package var name: String
+    package var number: Int64
+    /// Nil where the usual name leads to no table.
+    package var table: String?
+    package var rows: Int64?
+    package var isEstimated = false
 
-    /// In the order of their numbers.
-    package private(set) var entities: [Entity] = []
-
-    /// - Parameters:
-    ///   - connection: An open connection.
-    ///   - schema: The name under which the store is attached.
-    ///   - counting: How rows are counted.
-    /// - Throws: ``DatabaseError``.
-    package init(
-        _ connection: Connection, schema: String = "main", counting: StoreInspection.Counting = .exact
-    ) throws(DatabaseError) {
-        let catalog = try StoreCatalog(connection, schema: schema)
-        let counter = RowCounter(connection: connection, schema: schema, isExact: counting == .exact)
+    /// What a store's own list of entities says, and tables named as usual, in the order of the entities' numbers.
+    package static func all(
+        on connection: Connection, counting: StoreInspection.Counting = .exact
+    ) throws(DatabaseError) -> [StoredEntity] {
+        var entities: [StoredEntity] = []
+        let catalog = try StoreCatalog(connection)
+        let counter = RowCounter(connection: connection, isExact: counting == .exact)
         var parents: [Int64: Int64] = [:]
         var names: [Int64: String] = [:]
-        let listed = SQLName.quoted(schema, "Z_PRIMARYKEY")
+        let listed = SQLName.quoted("main", "Z_PRIMARYKEY")
         for row in try connection.rows("SELECT Z_NAME, Z_ENT, Z_SUPER FROM \(listed) ORDER BY Z_ENT") {
             guard let name = row[0].text, let number = row[1].integer else { continue }
             names[number] = name
@@ -214,7 +181,7 @@ package struct StoredEntities: Sendable {
             var root = number
             // Numbers grow from parent to child, so that a damaged list has no endless lineage.
             while let parent = parents[root], parent < root { root = parent }
-            var entity = Entity(name: name, number: number, isEstimated: false)
+            var entity = StoredEntity(name: name, number: number)
             if let table = names[root].flatMap({ catalog.table("Z" + $0.uppercased()) }), table.column("Z_ENT") != nil {
                 entity.table = table.name
                 if counts[table.name] == nil {
@@ -225,6 +192,7 @@ package struct StoredEntities: Sendable {
             }
             entities.append(entity)
         }
+        return entities
     }
 }
 
@@ -236,16 +204,15 @@ package struct TableSizes: Sendable {
     /// Measures every table; reads each page of the file.
     ///
     /// - Returns: Nil where the linked SQLite has no `dbstat`.
-    /// - Throws: ``DatabaseError``.
-    package init?(_ connection: Connection, schema: String = "main") throws(DatabaseError) {
+    package init?(_ connection: Connection) throws(DatabaseError) {
         guard try connection.integer("SELECT 1 FROM pragma_module_list WHERE name = 'dbstat'") != nil else {
             return nil
         }
         let rows = try connection.rows(
             """
             SELECT ifnull(m.tbl_name, s.name), sum(s.pgsize) FROM dbstat(?1, 1) AS s
-            LEFT JOIN \(SQLName.quoted(schema, "sqlite_master")) AS m ON m.name = s.name GROUP BY 1
-            """, [.text(schema)])
+            LEFT JOIN \(SQLName.quoted("main", "sqlite_master")) AS m ON m.name = s.name GROUP BY 1
+            """, [.text("main")])
         for row in rows { tables[(row[0].text ?? "").uppercased()] = row[1].integer ?? 0 }
     }
 

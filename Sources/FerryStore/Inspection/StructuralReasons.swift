@@ -14,23 +14,16 @@ package struct StructuralReasons: Sendable {
     package private(set) var reasons: [Reason] = []
     private let nearest: ManagedObjectModel
 
-    /// Compares entities with the model that the store was written with, or else with the store's tables.
-    ///
-    /// - Parameters:
-    ///   - entities: The names of the entities whose hashes differ.
-    ///   - nearest: The model version to compare with.
-    ///   - own: The store's own model, from its cache, if it has one.
-    ///   - connection: An open connection to the store.
-    ///   - schema: The name under which it is attached.
-    /// - Throws: ``DatabaseError``.
+    /// Compares the entities whose hashes differ, in the nearest model version, with the store's own model from its cache, or
+    /// else with the store's tables.
     package init(
         of entities: [String], comparedWith nearest: ManagedObjectModel, own: ManagedObjectModel?,
-        on connection: Connection, schema: String = "main"
+        on connection: Connection
     ) throws(DatabaseError) {
         self.nearest = nearest
         let stored = Set(
-            try connection.rows("SELECT Z_NAME FROM \(SQLName.quoted(schema, "Z_PRIMARYKEY"))").compactMap(\.[0].text))
-        let catalog = try StoreCatalog(connection, schema: schema)
+            try connection.rows("SELECT Z_NAME FROM \(SQLName.quoted("main", "Z_PRIMARYKEY"))").compactMap(\.[0].text))
+        let catalog = try StoreCatalog(connection)
         let expected = LayoutBuilder(nearest).layout
         let difference = own.map { ModelDifference(from: $0, to: nearest) }
         for entity in entities {
@@ -105,7 +98,7 @@ package struct StructuralReasons: Sendable {
             }
         }
         guard root == entity, let planned = expected.tables[root] else { return }
-        let known = Set(planned.columns.map { $0.name.uppercased() } + ["Z_PK", "Z_ENT", "Z_OPT"])
+        let known = Set(planned.columns.map { $0.name.uppercased() } + EntityTable.systemColumns)
         for column in table.columns where !known.contains(column.name.uppercased()) {
             add(entity, nil, "The store's column \(column.name) is of no property of the model.")
         }

@@ -1,6 +1,13 @@
 internal import FerryBase
 internal import FerryModel
 
+/// Why something cannot be laid out, as a part of a sentence.
+struct LayoutObstacle: Error {
+    var reason: String
+
+    init(_ reason: String) { self.reason = reason }
+}
+
 /// The values and the triggers of a layout's derived attributes.
 ///
 /// Real stores show the triggers of a count of a one-to-many relationship; `docs/store-format.md` says what is known of
@@ -14,33 +21,27 @@ struct DerivedAttributes {
     private let layout: StoreLayout
     private var model: ManagedObjectModel { layout.model }
 
-    /// - Parameters:
-    ///   - layout: Tables, columns, numbers and relationships, computed or read from a store.
-    ///   - attributes: Derived attributes by the entities that declare them, in the order of their numbers.
+    /// Attributes of a layout, computed or read from a store, by the entities that declare them, in the order of their
+    /// numbers.
     init(of layout: StoreLayout, attributes: [(entity: String, attribute: Attribute)]) {
         self.layout = layout
         for (entity, attribute) in attributes { add(attribute, of: entity) }
     }
 
-    private struct Refusal: Error {
-        var reason: String
-
-        static func because(_ reason: String) -> Refusal { Refusal(reason: reason) }
-    }
-
     private mutating func add(_ attribute: Attribute, of entity: String) {
         let key = PropertyKey(entity, attribute.name)
         guard let table = layout.table(of: entity)?.name, let column = layout.attributeColumns[key] else { return }
+        let numbers = layout.numbers(ofFamily: entity)
         let names = DerivedTriggers(
             attribute: key, table: table, column: column.name,
             // A subentity shares its table with objects that do not have the attribute.
-            entityNumbers: model.entities[entity]?.superentity == nil ? nil : numbers(of: entity))
-        do throws(Refusal) {
+            entityNumbers: model.entities[entity]?.superentity == nil ? nil : numbers)
+        do throws(LayoutObstacle) {
             guard let derivation = attribute.derivation else {
-                throw Refusal.because("its derivation is in no form that Core Data documents")
+                throw LayoutObstacle("its derivation is in no form that Core Data documents")
             }
             var value = DerivedValue(
-                attribute: key, table: table, column: column.name, entityNumbers: numbers(of: entity),
+                attribute: key, table: table, column: column.name, entityNumbers: numbers,
                 derivation: derivation, expression: "", reads: [])
             switch derivation {
             case .now:
@@ -48,7 +49,7 @@ struct DerivedAttributes {
                 return
             case .function(let function, _):
                 // The trigger would have to call it, and a name that Core Data does not register fails every save.
-                throw Refusal.because("how SQLite calls Core Data's function \(function) is not publicly known")
+                throw LayoutObstacle("how SQLite calls Core Data's function \(function) is not publicly known")
             case .value(let path): triggers += try addValue(at: path, of: entity, column, names, to: &value)
             case .count(let relationship): triggers += try addCount(of: relationship, entity, names, to: &value)
             case .sum(let relationship, let summed):
@@ -60,19 +61,15 @@ struct DerivedAttributes {
         }
     }
 
-    private func numbers(of entity: String) -> [Int64] {
-        layout.numbers(ofFamily: entity)
-    }
-
     // MARK: One value
 
     private func addValue(
         at path: [String], of entity: String, _ column: Column, _ names: DerivedTriggers, to value: inout DerivedValue
-    ) throws(Refusal) -> [TriggerDefinition] {
+    ) throws(LayoutObstacle) -> [TriggerDefinition] {
         // An attribute of the object itself, or a leaf of its composite.
         if let own = layout.column(of: path.joined(separator: "."), in: entity) {
             try checkType(of: own, fits: column)
-            guard own != column else { throw Refusal.because("it is derived from itself") }
+            guard own != column else { throw LayoutObstacle("it is derived from itself") }
             value.expression = "t.\(own.name)"
             value.reads = [.init(table: value.table, column: own.name)]
             return names.copied(from: own.name)
@@ -80,9 +77,9 @@ struct DerivedAttributes {
         guard case .foreignKey(_, let key, _, _)? = layout.storage(of: path[0], in: entity),
             let destination = model.relationship(path[0], of: entity)?.destinationEntity,
             let target = layout.table(of: destination)?.name
-        else { throw Refusal.because("its derivation names no stored property") }
+        else { throw LayoutObstacle("its derivation names no stored property") }
         guard let found = layout.column(of: path.dropFirst().joined(separator: "."), in: destination) else {
-            throw Refusal.because(
+            throw LayoutObstacle(
                 path.count > 2
                     ? "how Core Data follows a path over several relationships is not known"
                     : "its derivation names no stored property")
@@ -94,9 +91,9 @@ struct DerivedAttributes {
     }
 
     /// A column of another type would store the value otherwise.
-    private func checkType(of source: Column, fits column: Column) throws(Refusal) {
+    private func checkType(of source: Column, fits column: Column) throws(LayoutObstacle) {
         guard source.type == column.type else {
-            throw Refusal.because("it has another type than what it is derived from")
+            throw LayoutObstacle("it has another type than what it is derived from")
         }
     }
 
@@ -104,7 +101,7 @@ struct DerivedAttributes {
 
     private func addCount(
         of relationship: String, _ entity: String, _ names: DerivedTriggers, to value: inout DerivedValue
-    ) throws(Refusal) -> [TriggerDefinition] {
+    ) throws(LayoutObstacle) -> [TriggerDefinition] {
         let many = try self.many(relationship, of: entity)
         value.expression = "(SELECT count(*) FROM \(many.table) AS c WHERE c.\(many.key) = t.Z_PK)"
         value.reads = [.init(table: many.table, column: many.key)]
@@ -118,12 +115,12 @@ struct DerivedAttributes {
     private func addSum(
         of summed: String, over relationship: String, _ entity: String, _ names: DerivedTriggers,
         to value: inout DerivedValue
-    ) throws(Refusal) -> [TriggerDefinition] {
+    ) throws(LayoutObstacle) -> [TriggerDefinition] {
         let many = try self.many(relationship, of: entity)
         guard let attribute = model.attribute(summed, of: many.destination), attribute.type.isNumeric,
             let column = layout.column(of: summed, in: many.destination)?.name,
             let objects = layout.table(of: many.destination)?.name
-        else { throw Refusal.because("it sums what is no stored number") }
+        else { throw LayoutObstacle("it sums what is no stored number") }
         guard let other = many.other else {
             let start = "(SELECT IFNULL(SUM(\(column)), 0) FROM \(many.table) WHERE \(many.key) = "
             value.expression =
@@ -154,9 +151,9 @@ struct DerivedAttributes {
         var destination: String
     }
 
-    private func many(_ name: String, of entity: String) throws(Refusal) -> Many {
+    private func many(_ name: String, of entity: String) throws(LayoutObstacle) -> Many {
         guard let relationship = model.relationship(name, of: entity), relationship.isToMany else {
-            throw Refusal.because("its derivation names no to-many relationship")
+            throw LayoutObstacle("its derivation names no to-many relationship")
         }
         let destination = relationship.destinationEntity
         switch layout.storage(of: name, in: entity) {
@@ -164,10 +161,10 @@ struct DerivedAttributes {
             return Many(table: table, key: column, destination: destination)
         case .join(let table, let own, let other, _, _):
             guard model.inverse(of: relationship) != relationship else {
-                throw Refusal.because("links of a relationship that is its own inverse are stored in either direction")
+                throw LayoutObstacle("links of a relationship that is its own inverse are stored in either direction")
             }
             return Many(table: table, key: own, other: other, destination: destination)
-        case .foreignKey, nil: throw Refusal.because("its derivation names no stored relationship")
+        case .foreignKey, nil: throw LayoutObstacle("its derivation names no stored relationship")
         }
     }
 }

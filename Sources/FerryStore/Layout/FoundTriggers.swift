@@ -6,38 +6,29 @@ internal import FerryModel
 /// Their text is not understood, only searched: every table, column and entity number that it can name must be in the
 /// new layout what it is in the store.
 struct TriggersAsFound {
-    struct Obstacle: Error {
-        var reason: String
-
-        init(_ reason: String) { self.reason = reason }
-    }
-
     private let key: PropertyKey
     private let source: StoreLayout
     private let destination: StoreLayout
 
-    /// - Parameters:
-    ///   - key: The entity that declares the attribute, and the attribute.
-    ///   - source: The layout that a store has.
-    ///   - destination: The layout that the triggers are to stand in.
+    /// The layout that a store has, and the one that the triggers are to stand in.
     init(_ key: PropertyKey, from source: StoreLayout, into destination: StoreLayout) {
         self.key = key
         self.source = source
         self.destination = destination
     }
 
-    /// - Returns: The triggers, as they stand in the store.
-    func triggers() throws(Obstacle) -> [TriggerDefinition] {
+    /// The triggers, as they stand in the store.
+    func triggers() throws(LayoutObstacle) -> [TriggerDefinition] {
         if let reason = source.model.changeOfDerivation(
             entity: key.entity, attribute: key.property, in: destination.model)
         {
-            throw Obstacle(reason)
+            throw LayoutObstacle(reason)
         }
         let found = source.triggers.filter { Self.owner(of: $0, in: source.model) == key }
-        guard !found.isEmpty else { throw Obstacle("the store has no triggers for it that could be taken over") }
+        guard !found.isEmpty else { throw LayoutObstacle("the store has no triggers for it that could be taken over") }
         guard source.table(of: key.entity)?.name == destination.table(of: key.entity)?.name,
             source.attributeColumns[key] == destination.attributeColumns[key]
-        else { throw Obstacle("its table or column gets another name") }
+        else { throw LayoutObstacle("its table or column gets another name") }
         for trigger in found { try check(trigger) }
         return found
     }
@@ -55,7 +46,7 @@ struct TriggersAsFound {
         return owner?.key
     }
 
-    private func check(_ trigger: TriggerDefinition) throws(Obstacle) {
+    private func check(_ trigger: TriggerDefinition) throws(LayoutObstacle) {
         // A text in quotes may hold names, too.
         let words = Set(SQLNames.names(in: trigger.sql).flatMap { [$0] + SQLNames.names(in: $0) })
         let (old, new) = (LayoutNames(of: source), LayoutNames(of: destination))
@@ -63,30 +54,29 @@ struct TriggersAsFound {
         // The attribute itself and everything on the way to its value is under the names in the text.
         for table in tables.sorted() {
             guard new.owners[table] == old.owners[table] else {
-                throw Obstacle("its trigger \(trigger.name) names the table \(table), which is another one then")
+                throw LayoutObstacle("its trigger \(trigger.name) names the table \(table), which is another one then")
             }
             for (column, owner) in (old.columns[table] ?? [:]).sorted(by: { $0.key < $1.key })
             where words.contains(column) {
                 guard !owner.isEmpty, new.columns[table]?[column] == owner else {
-                    throw Obstacle("its trigger \(trigger.name) names the column \(table).\(column), which changes")
+                    throw LayoutObstacle(
+                        "its trigger \(trigger.name) names the column \(table).\(column), which changes")
                 }
             }
         }
-        let known = tables.reduce(
-            into: Set(tables + LayoutNames.system + [trigger.name.uppercased(), key.property.uppercased()])
-        ) {
-            $0.formUnion((old.columns[$1] ?? [:]).keys)
-        }
+        var known = Set(tables + EntityTable.systemColumns + [trigger.name.uppercased(), key.property.uppercased()])
+        for table in tables { known.formUnion((old.columns[table] ?? [:]).keys) }
         if let unknown = words.subtracting(known).filter({ $0.hasPrefix("Z") }).min() {
-            throw Obstacle("its trigger \(trigger.name) names \(unknown), which the model does not explain")
+            throw LayoutObstacle("its trigger \(trigger.name) names \(unknown), which the model does not explain")
         }
-        try checkNumbers(in: trigger, words.subtracting(known), tables: tables.compactMap { old.roots[$0] })
+        let roots = source.tables.values.filter { tables.contains($0.name.uppercased()) }.map(\.root)
+        try checkNumbers(in: trigger, words.subtracting(known), tables: roots)
     }
 
     /// A number in the text may be that of an entity, so all that it can be must stay; a text without any names none.
     private func checkNumbers(
         in trigger: TriggerDefinition, _ words: Set<String>, tables: [String]
-    ) throws(Obstacle) {
+    ) throws(LayoutObstacle) {
         let isNumbered = words.contains { word in
             // A text in quotes, or a number; digits within a name are none.
             let isText = word.contains { !$0.isLetter && !$0.isNumber && $0 != "_" }
@@ -96,36 +86,30 @@ struct TriggersAsFound {
         let families = tables.map { Set(source.model.family(of: $0)) }
         let named = source.entityNumbers.filter { words.contains(String($0.value)) }.map(\.key)
         for root in tables where Set(source.model.family(of: root)) != Set(destination.model.family(of: root)) {
-            throw Obstacle(
+            throw LayoutObstacle(
                 "its trigger \(trigger.name) names entities by number, and others share the table of \(root)")
         }
         for entity in families.reduce(Set(named), { $0.union($1) }).sorted()
         where source.number(of: entity) != destination.number(of: entity) {
-            throw Obstacle("its trigger \(trigger.name) names entities by number, and that of \(entity) changes")
+            throw LayoutObstacle("its trigger \(trigger.name) names entities by number, and that of \(entity) changes")
         }
     }
 }
 
 /// What each table and each column of a layout is there for, by their names in upper case.
 private struct LayoutNames {
-    static let system = ["Z_PK", "Z_ENT", "Z_OPT"]
-
     var owners: [String: String] = [:]
     /// Table to column to property and type; the property is empty where no property has the column.
     var columns: [String: [String: String]] = [:]
-    /// Table to root entity.
-    var roots: [String: String] = [:]
 
     init(of layout: StoreLayout) {
         for table in layout.tables.values {
             let name = table.name.uppercased()
             owners[name] = table.root
-            roots[name] = table.root
             for column in table.columns { columns[name, default: [:]][column.name.uppercased()] = "" }
         }
         for join in layout.joinTables {
-            owners[join.name.uppercased()] =
-                "\(join.relationship.title) \(join.inverse.title)"
+            owners[join.name.uppercased()] = "\(join.relationship.title) \(join.inverse.title)"
             for (role, column) in [
                 ("first", join.firstColumn), ("second", join.secondColumn), ("first order", join.firstOrderColumn),
                 ("second order", join.secondOrderColumn),
@@ -182,7 +166,7 @@ extension LayoutBuilder {
             }
         case .of(let source):
             for key in foundOnly.map(\.key) {
-                do throws(TriggersAsFound.Obstacle) {
+                do throws(LayoutObstacle) {
                     layout.triggers += try TriggersAsFound(key, from: source, into: layout).triggers()
                 } catch {
                     refuse(key, obstacle: error.reason)

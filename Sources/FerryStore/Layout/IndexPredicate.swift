@@ -2,10 +2,7 @@
 ///
 /// Only what stores show: comparisons of a property with a whole number, a Boolean or nil, joined by AND and OR.
 enum IndexPredicate {
-    /// - Parameters:
-    ///   - predicate: The predicate's text.
-    ///   - column: The column of a property, or nil when it has none.
-    /// - Returns: Nil for everything else, whose spelling is not known.
+    /// Nil for everything else, whose spelling is not known; `column` gives the column of a property.
     static func sql(_ predicate: String, column: (String) -> String?) -> String? {
         guard let tokens = tokens(of: predicate) else { return nil }
         // Every level of parentheses recurses; no real predicate comes near this.

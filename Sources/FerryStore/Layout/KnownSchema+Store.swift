@@ -8,16 +8,13 @@ extension KnownSchema {
     /// What the model does not know is left out: columns, tables and indexes of earlier versions whose columns are gone,
     /// and whatever the app made.
     ///
-    /// - Parameters:
-    ///   - model: The store's model.
-    ///   - connection: The store.
     /// - Throws: `damagedSource`; ``DatabaseError``.
     package init(of model: ManagedObjectModel, on connection: Connection) throws {
         let catalog = try StoreCatalog(connection)
         let layout = try StoreLayout.actual(for: model, on: connection, catalog: catalog)
         let uniqueLists = try Self.uniqueLists(on: connection)
         var known = layout.tables.values.reduce(into: [String: Set<String>]()) { known, table in
-            known[table.name] = layout.knownColumns(of: table).union(["Z_PK", "Z_ENT", "Z_OPT"])
+            known[table.name] = layout.knownColumns(of: table).union(EntityTable.systemColumns)
         }
         for join in layout.joinTables { known[join.name] = Set(join.columns) }
         var dead: [String: Set<String>] = [:]
@@ -36,8 +33,8 @@ extension KnownSchema {
             guard AppObjects.isCoreDatas(index), let gone = dead[index.table] else { return false }
             return gone.isDisjoint(with: SQLNames.names(in: index.sql))
         }
-        let rTrees = catalog.others.filter { $0.type == "virtual table" && RTree.isCoreDatas($0.name, sql: $0.sql) }
-        let ofRTrees = Set(rTrees.flatMap { tree in ["_INSERT", "_UPDATE", "_DELETE"].map { tree.name + $0 } })
+        let rTrees = catalog.rTrees
+        let ofRTrees = Set(rTrees.flatMap { RTree.triggerNames(of: $0.name) })
         let triggers = catalog.triggers.filter { $0.name.hasPrefix("Z_DA_") || ofRTrees.contains($0.name) }
         self.init(
             entityNumbers: layout.entityNumbers, tables: tables,
@@ -63,25 +60,6 @@ extension KnownSchema {
             if let place = lists[table]?.indices.last { lists[table]?[place].append(rows.text(2)) }
         }
         return lists
-    }
-}
-
-extension StoreCatalog {
-    /// The schema as if it had been read from the store.
-    init(_ known: KnownSchema) {
-        self.init(
-            tables: known.tables.map { table in
-                Table(
-                    name: table.name, columns: table.columns.map { Column(name: $0.name, type: $0.type) },
-                    keyColumns: table.keyColumns, sql: "")
-            },
-            indexes: known.objects.filter { $0.type == "index" }.map {
-                IndexDefinition(name: $0.name, table: $0.table, sql: $0.sql)
-            },
-            triggers: known.objects.filter { $0.type == "trigger" }.map {
-                TriggerDefinition(name: $0.name, table: $0.table, sql: $0.sql)
-            },
-            others: known.objects.filter { $0.type == "virtual table" }.map { ($0.type, $0.name, $0.sql) })
     }
 }
 
@@ -132,11 +110,9 @@ extension StoreLayout {
         }
     }
 
-    /// How an open join table stands in this layout, which is that of an existing store.
+    /// How an open join table of another model stands in this layout, which is that of an existing store, where the entity
+    /// that declares the relationship may have another name.
     ///
-    /// - Parameters:
-    ///   - open: The join table of another model.
-    ///   - entity: What the entity that declares the relationship is called here.
     /// - Returns: Nil when there is no such table here, or its names do not tell.
     package func knownJoin(_ open: OpenJoin, in entity: String) -> KnownJoin? {
         let sides = [open.table.relationship.property, open.table.inverse.property]

@@ -4,35 +4,18 @@ internal import FerryModel
 extension LayoutBuilder {
     /// All indexes, table by table, in the order in which Core Data makes them.
     mutating func addIndexes() {
-        let keys = foreignKeyColumns()
+        let keys = layout.keyColumns
         for root in order.numbered where model.root(of: root) == root {
             guard let table = layout.tables[root] else { continue }
             let family = family(of: root)
-            addForeignKeyIndexes(on: table, keys[table.name] ?? [])
+            for column in table.columns where keys[table.name]?.contains(column.name) == true {
+                add("\(table.name)_\(column.name)_INDEX", on: table.name, [column.name])
+            }
             if family.count > 1 { add("\(table.name)_Z_ENT_INDEX", on: table.name, ["Z_ENT"]) }
             layout.indexes += joinIndexes[root] ?? []
             var made: Set<String> = []
             for entity in family { addFetchIndexes(of: entity, on: table, made: &made) }
             for entity in family { addUniquenessIndexes(of: entity, on: table) }
-        }
-    }
-
-    /// By table: the columns that hold keys.
-    private func foreignKeyColumns() -> [String: Set<String>] {
-        var columns: [String: Set<String>] = [:]
-        for storage in layout.relationshipStorage.values {
-            switch storage {
-            case .foreignKey(let table, let column, _, _), .inverseless(let table, let column):
-                columns[table, default: []].insert(column)
-            default: break
-            }
-        }
-        return columns
-    }
-
-    private mutating func addForeignKeyIndexes(on table: EntityTable, _ columns: Set<String>) {
-        for column in table.columns where columns.contains(column.name) {
-            add("\(table.name)_\(column.name)_INDEX", on: table.name, [column.name])
         }
     }
 

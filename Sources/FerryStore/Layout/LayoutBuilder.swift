@@ -25,9 +25,7 @@ struct LayoutBuilder {
     /// Index definitions of join tables by the naming entity's root.
     var joinIndexes: [String: [IndexDefinition]] = [:]
 
-    /// - Parameters:
-    ///   - model: The model.
-    ///   - numbers: Entity name to `Z_ENT`; nil for the numbers of a new store.
+    /// `numbers` leads from entity names to `Z_ENT`; nil for the numbers of a new store.
     init(_ model: ManagedObjectModel, numbers: [String: Int64]? = nil) {
         self.model = model
         order = EntityOrder(model)
@@ -51,12 +49,7 @@ struct LayoutBuilder {
         addDerivedAttributes()
     }
 
-    /// - Parameters:
-    ///   - entity: The entity.
-    ///   - property: Its property, if it is about one.
-    ///   - reason: What is not known, or not right.
-    ///   - remedy: What to do about it.
-    ///   - isSettledByStore: Whether a store of the version tells what no rule does.
+    /// Notes what is not known, or not right, unless a store of the version tells it.
     mutating func refuse(
         _ entity: String, _ property: String?, _ reason: String, remedy: Remedy, isSettledByStore: Bool = false
     ) {

@@ -56,7 +56,7 @@ struct LayoutFinder {
         var rTree = rTree
         (rTree.name, rTree.sql, rTree.table) = (made.name, made.sql, table)
         rTree.columns = rTree.columns.map { found[$0] ?? $0 }
-        let names = Set(["_INSERT", "_UPDATE", "_DELETE"].map { made.name + $0 })
+        let names = Set(RTree.triggerNames(of: made.name))
         rTree.triggers = catalog.triggers.filter { names.contains($0.name) }
         return rTree
     }
@@ -65,10 +65,10 @@ struct LayoutFinder {
         guard let found = catalog.table(table.name) else {
             throw missing("The store has no table \(table.name) for the entity \(root).", PropertyKey(root, ""))
         }
-        for system in ["Z_PK", "Z_ENT", "Z_OPT"] where found.column(system) == nil {
+        for system in EntityTable.systemColumns where found.column(system) == nil {
             throw missing("The table \(found.name) has no column \(system).", PropertyKey(root, ""))
         }
-        let columns = found.columns.filter { !["Z_PK", "Z_ENT", "Z_OPT"].contains($0.name.uppercased()) }
+        let columns = found.columns.filter { !EntityTable.systemColumns.contains($0.name.uppercased()) }
         layout.tables[root] = EntityTable(root: root, name: found.name, columns: columns)
     }
 
@@ -146,9 +146,7 @@ struct LayoutFinder {
         for table in expected.joinTables {
             guard let found = JoinTableFinder(table, in: expected, catalog: catalog).find() else {
                 let key = table.relationship
-                throw missing(
-                    "The store has no join table for \(key.title) (\(table.name) in a new store).", key
-                )
+                throw missing("The store has no join table for \(key.title) (\(table.name) in a new store).", key)
             }
             layout.joinTables.append(found)
             layout.setJoinStorage(of: found)

@@ -18,13 +18,7 @@ package struct RTree: Sendable, Hashable {
     package var sql: String
     package var triggers: [TriggerDefinition]
 
-    /// - Parameters:
-    ///   - entity: The entity that declares it.
-    ///   - name: The name of the virtual table.
-    ///   - key: How the first column is declared.
-    ///   - table: The table of the entity.
-    ///   - columns: The columns that are indexed.
-    ///   - entityNumbers: The numbers of the entities that have it; nil when all of the table have.
+    /// `key` says how the first column is declared.
     init(
         _ entity: String, name: String, key: String, table: String, columns: [String], entityNumbers: [Int64]?
     ) {
@@ -71,6 +65,8 @@ package struct RTree: Sendable, Hashable {
 
     /// The tables in which SQLite keeps the index.
     package var shadowTables: [String] { Self.shadowTables(of: name) }
+
+    static func triggerNames(of name: String) -> [String] { ["_INSERT", "_UPDATE", "_DELETE"].map { name + $0 } }
 
     static func shadowTables(of name: String) -> [String] { ["_node", "_parent", "_rowid"].map { name + $0 } }
 
@@ -133,10 +129,9 @@ extension LayoutBuilder {
                 remedy: "Correct it in the model or take it out for the migration.")
             return
         }
-        let family = model.family(of: entity).compactMap { numbers[$0] }.sorted()
         layout.rTrees.append(
             RTree(
                 entity, name: name, key: key, table: table, columns: columns,
-                entityNumbers: model.root(of: entity) == entity ? nil : family))
+                entityNumbers: model.root(of: entity) == entity ? nil : layout.numbers(ofFamily: entity)))
     }
 }

@@ -1,3 +1,4 @@
+internal import FerryModel
 package import FerrySQLite
 
 /// The tables, columns and indexes that a store really has, as `sqlite_master` tells them.
@@ -26,23 +27,24 @@ package struct StoreCatalog: Sendable {
     package private(set) var others: [(type: String, name: String, sql: String)] = []
     private var positions: [String: Int] = [:]
 
-    init(
-        tables: [Table], indexes: [IndexDefinition], triggers: [TriggerDefinition],
-        others: [(type: String, name: String, sql: String)]
-    ) {
-        self.tables = tables
-        self.indexes = indexes
-        self.triggers = triggers
-        self.others = others
+    /// The schema as if it had been read from the store.
+    init(_ known: KnownSchema) {
+        tables = known.tables.map { table in
+            Table(
+                name: table.name, columns: table.columns.map { Column(name: $0.name, type: $0.type) },
+                keyColumns: table.keyColumns, sql: "")
+        }
+        for object in known.objects {
+            switch object.type {
+            case "index": indexes.append(IndexDefinition(name: object.name, table: object.table, sql: object.sql))
+            case "trigger": triggers.append(TriggerDefinition(name: object.name, table: object.table, sql: object.sql))
+            default: others.append((object.type, object.name, object.sql))
+            }
+        }
         setPositions()
     }
 
     /// Reads the schema of a store.
-    ///
-    /// - Parameters:
-    ///   - connection: An open connection.
-    ///   - schema: The name under which the store is attached.
-    /// - Throws: ``DatabaseError``.
     package init(_ connection: Connection, schema: String = "main") throws(DatabaseError) {
         let master = Connection.quoted(schema) + ".sqlite_master"
         for row in try connection.rows("SELECT type, name, tbl_name, sql FROM \(master) ORDER BY rowid") {
@@ -64,6 +66,11 @@ package struct StoreCatalog: Sendable {
 
     private mutating func setPositions() {
         for position in tables.indices { positions[tables[position].name.uppercased()] = position }
+    }
+
+    /// The R-Trees that Core Data has made.
+    var rTrees: [(type: String, name: String, sql: String)] {
+        others.filter { $0.type == "virtual table" && RTree.isCoreDatas($0.name, sql: $0.sql) }
     }
 
     /// A table by its name, without regard to case.

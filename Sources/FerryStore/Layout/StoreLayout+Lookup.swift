@@ -11,6 +11,17 @@ extension StoreLayout {
     /// Every trigger that Core Data makes, in that order: those of R-Trees, then those of derived attributes.
     package var allTriggers: [TriggerDefinition] { rTrees.flatMap(\.triggers) + triggers }
 
+    /// By table: the columns that hold keys of to-one relationships, and of to-many ones without inverse.
+    var keyColumns: [String: Set<String>] {
+        relationshipStorage.values.reduce(into: [:]) { columns, storage in
+            switch storage {
+            case .foreignKey(let table, let column, _, _), .inverseless(let table, let column):
+                columns[table, default: []].insert(column)
+            case .join, .inverseForeignKey: break
+            }
+        }
+    }
+
     /// The entities whose rows a table holds, in the order of their numbers.
     package func entities(inTableOf root: String) -> [String] {
         model.family(of: root).sorted { (entityNumbers[$0] ?? 0) < (entityNumbers[$1] ?? 0) }
@@ -25,21 +36,15 @@ extension StoreLayout {
     package func attribute(_ key: PropertyKey) -> Attribute? { model.attribute(key.property, of: key.entity) }
 
     /// The columns that hold attributes of an entity's rows, inherited ones included, by declaring entity and name.
-    package func attributeColumns(of entity: String) -> [(key: PropertyKey, column: Column)] {
+    package func attributeColumns(of entity: String) -> [(key: PropertyKey, value: Column)] {
         let lineage = Set(model.lineageNames(of: entity))
-        return attributeColumns.filter { lineage.contains($0.key.entity) }
-            .sorted { $0.key < $1.key }
-            .map { (key: $0.key, column: $0.value) }
+        return attributeColumns.filter { lineage.contains($0.key.entity) }.sorted { $0.key < $1.key }
     }
 
     /// The stored relationships of an entity's rows, inherited ones included, by declaring entity and name.
-    package func relationshipStorage(
-        of entity: String
-    ) -> [(key: PropertyKey, storage: RelationshipStorage)] {
+    package func relationshipStorage(of entity: String) -> [(key: PropertyKey, value: RelationshipStorage)] {
         let lineage = Set(model.lineageNames(of: entity))
-        return relationshipStorage.filter { lineage.contains($0.key.entity) }
-            .sorted { $0.key < $1.key }
-            .map { (key: $0.key, storage: $0.value) }
+        return relationshipStorage.filter { lineage.contains($0.key.entity) }.sorted { $0.key < $1.key }
     }
 
     /// The columns of a table that properties of the model have, or of one of its entities; others are dead.
@@ -68,23 +73,17 @@ extension StoreLayout {
     /// of earlier versions behind. What the model does not know is left out of the maps but stays among
     /// ``EntityTable/columns``; ``indexes`` are those that the store has.
     ///
-    /// - Parameters:
-    ///   - model: The model that the store was written with.
-    ///   - connection: An open connection.
-    ///   - schema: The name under which the store is attached.
-    ///   - known: What the store has, where it has been read already.
-    ///   - computed: The layout of a new store of the model, where it is at hand.
-    /// - Returns: The layout.
+    /// The catalog, and the layout of a new store of the model, are given where they are at hand.
+    ///
     /// - Throws: `damagedSource` naming the table and the property that cannot be found; ``DatabaseError``.
     package static func actual(
         for model: ManagedObjectModel, on connection: Connection, schema: String = "main",
         catalog known: StoreCatalog? = nil, like computed: StoreLayout? = nil
     ) throws -> StoreLayout {
         let catalog = try known ?? StoreCatalog(connection, schema: schema)
-        let numbers = try EntityNumberReader(model, on: connection, schema: schema).numbers()
+        let numbers = try storedNumbers(of: model, on: connection, schema: schema)
         // Most stores have the numbers that a new one gets.
-        let fits = computed.map { $0.entityNumbers == numbers && $0.model == model } == true
-        let expected = fits ? computed : nil
+        let expected = computed.flatMap { $0.entityNumbers == numbers && $0.model == model ? $0 : nil }
         var finder = LayoutFinder(
             expected: expected ?? LayoutBuilder(model, numbers: numbers).layout, catalog: catalog)
         return try finder.find()
@@ -95,10 +94,8 @@ extension StoreLayout {
     /// The layout that Core Data gives a new store of a model: names, columns, numbers, indexes; where a store of it is
     /// known (``ManagedObjectModel/knownSchema``), that of this store.
     ///
-    /// - Parameters:
-    ///   - model: The model, whole: all its entities get tables, whatever its configurations say.
-    ///   - found: What is known of triggers that only Core Data can write.
-    /// - Returns: The layout.
+    /// All entities of the model get tables, whatever its configurations say.
+    ///
     /// - Throws: `unsupported` for the first thing, in entity order, that the known rules do not cover; `damagedSource`
     ///   where the known store is not of the model.
     package static func canonical(

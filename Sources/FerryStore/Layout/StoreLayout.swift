@@ -80,6 +80,8 @@ package struct EntityTable: Sendable, Hashable {
     package var name: String
     /// All columns after `Z_PK`, `Z_ENT`, `Z_OPT`, in order.
     package var columns: [Column]
+    /// What stands before them, in every table of an entity.
+    static let systemColumns = ["Z_PK", "Z_ENT", "Z_OPT"]
     /// The columns of each UNIQUE clause; only systems before iOS 11 wrote them.
     package var uniqueLists: [[String]] = []
 

@@ -70,35 +70,34 @@ package struct StoreMetadata: Sendable, Hashable {
 
     /// Reads a store's metadata.
     ///
-    /// - Parameters:
-    ///   - connection: An open connection; it need not have been used yet.
-    ///   - schema: The name under which the store is attached.
-    /// - Returns: The metadata.
     /// - Throws: `notADatabase`, `notACoreDataStore`, `damagedSource`; ``DatabaseError``.
     package static func read(from connection: Connection, schema: String = "main") throws -> StoreMetadata {
+        let path = connection.path
         let found: [Value]?
         do {
             found = try row(of: connection, schema: schema)
         } catch {
-            throw readable(error, connection.path)
+            guard error.isNotADatabase else { throw error }
+            throw FerryError(
+                .notADatabase, "\(path) is no SQLite database.",
+                remedy: "Name a store; an encrypted one must be decrypted first.", cause: error)
         }
-        guard let row = found, let uuid = row[1].text, case .blob(let bytes) = row[2] else {
-            throw notACoreDataStore(connection.path)
-        }
-        guard let properties = try tree(bytes, of: connection.path).dictionary,
-            properties[Key.hashes]?.dictionary != nil
-        else { throw notACoreDataStore(connection.path) }
-        return StoreMetadata(version: row[0].integer ?? 1, uuid: uuid, properties: properties)
-    }
-
-    private static func tree(_ bytes: [UInt8], of path: String) throws(FerryError) -> PropertyTree {
+        var tree: PropertyTree?
         do {
-            return try PropertyTree(binary: bytes)
+            if case .blob(let bytes)? = found?[2] { tree = try PropertyTree(binary: bytes) }
         } catch {
             throw FerryError(
                 .damagedSource, "The metadata of \(path) are damaged.", remedy: "Restore the store from a backup.",
                 cause: error)
         }
+        guard let row = found, let uuid = row[1].text, let properties = tree?.dictionary,
+            properties[Key.hashes]?.dictionary != nil
+        else {
+            throw FerryError(
+                .notACoreDataStore, "\(path) is a database, but no Core Data store: it has no metadata of one.",
+                remedy: "Name the store's main file, with its -wal beside it if it has one.")
+        }
+        return StoreMetadata(version: row[0].integer ?? 1, uuid: uuid, properties: properties)
     }
 
     private static func row(of connection: Connection, schema: String) throws(DatabaseError) -> [Value]? {
@@ -109,24 +108,9 @@ package struct StoreMetadata: Sendable, Hashable {
         return try connection.rows("SELECT Z_VERSION, Z_UUID, Z_PLIST FROM \(table) ORDER BY Z_VERSION LIMIT 1").first
     }
 
-    private static func readable(_ error: DatabaseError, _ path: String) -> any Error {
-        guard error.isNotADatabase else { return error }
-        return FerryError(
-            .notADatabase, "\(path) is no SQLite database.",
-            remedy: "Name a store; an encrypted one must be decrypted first.", cause: error)
-    }
-
-    private static func notACoreDataStore(_ path: String) -> FerryError {
-        FerryError(
-            .notACoreDataStore, "\(path) is a database, but no Core Data store: it has no metadata of one.",
-            remedy: "Name the store's main file, with its -wal beside it if it has one.")
-    }
-
     /// Writes the metadata over the store's own.
-    ///
-    /// - Throws: ``DatabaseError``.
-    package func write(to connection: Connection, schema: String = "main") throws(DatabaseError) {
-        let table = SQLName.quoted(schema, "Z_METADATA")
+    package func write(to connection: Connection) throws(DatabaseError) {
+        let table = SQLName.quoted("main", "Z_METADATA")
         try connection.run(
             "INSERT OR REPLACE INTO \(table) (Z_VERSION, Z_UUID, Z_PLIST) VALUES (?, ?, ?)",
             [.integer(version), .text(uuid), .blob(encodedProperties)])

@@ -24,7 +24,7 @@ struct AppObjectsCheck: Check {
             if left != nil { context.report(AppObjectsCheck.self, entity: nil, example: object.name) }
         }
         if let mirroring = appObjects.mirroring {
-            for table in mirroring.tables { try compare(table, in: context) }
+            for table in mirroring.tables { try compareRecords(in: table, context) }
         }
         guard let history = appObjects.history else { return }
         for table in history.plain { try compare(table, in: context) }
@@ -84,12 +84,12 @@ struct AppObjectsCheck: Check {
     }
 
     /// Every record is there as it was, about the same object: of an entity of the same name, with the same key.
-    private func compare(_ table: MirroringTables.Table, in context: VerificationContext) throws {
-        guard table.isNumbered else { return try compare(table.carried, in: context) }
-        if let sql = table.carried.sql { try compareDefinition(of: table.carried.name, sql, in: context) }
-        try context.announce(table.carried.name)
-        let name = table.carried.quotedName
-        let others = table.carried.columns.filter { $0.uppercased() != "\"ZENTITYID\"" }
+    private func compareRecords(in table: AppTable, _ context: VerificationContext) throws {
+        guard table.namesEntities else { return try compare(table, in: context) }
+        if let sql = table.sql { try compareDefinition(of: table.name, sql, in: context) }
+        try context.announce(table.name)
+        let name = table.quotedName
+        let others = table.columns.filter { $0.uppercased() != "\"ZENTITYID\"" }
         let differs = others.map { "n.\($0) IS NOT o.\($0)" } + ["nz.Z_NAME IS NOT oz.Z_NAME"]
         for (old, new) in [("source", "destination"), ("destination", "source")] {
             let wrong =
@@ -100,7 +100,7 @@ struct AppObjectsCheck: Check {
                     LEFT JOIN \(new).Z_PRIMARYKEY AS nz ON nz.Z_ENT = n.ZENTITYID
                     WHERE n.rowid IS NULL OR \(differs.joined(separator: " OR "))
                     """) ?? 0
-            context.report(AppObjectsCheck.self, entity: nil, count: wrong, example: table.carried.name)
+            context.report(AppObjectsCheck.self, entity: nil, count: wrong, example: table.name)
         }
         context.report.checked += try context.connection.integer("SELECT count(*) FROM source.\(name)") ?? 0
     }

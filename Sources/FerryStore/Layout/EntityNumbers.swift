@@ -2,32 +2,26 @@ internal import FerryBase
 internal import FerryModel
 internal import FerrySQLite
 
-/// Finds the number that a store gives each entity of its model.
-///
-/// After an in-place migration that renamed an entity, `Z_PRIMARYKEY` can still hold the old name. So an entity is
-/// looked for by its name, then by its renaming identifier, then at the place where a new store would have it.
-struct EntityNumberReader {
-    private let model: ManagedObjectModel
-    /// Name to number, as the store has it.
-    private var rows: [String: Int64]
-
-    init(_ model: ManagedObjectModel, on connection: Connection, schema: String) throws {
-        self.model = model
-        rows = [:]
+extension StoreLayout {
+    /// Finds the number that a store gives each entity of its model.
+    ///
+    /// After an in-place migration that renamed an entity, `Z_PRIMARYKEY` can still hold the old name. So an entity is
+    /// looked for by its name, then by its renaming identifier, then at the place where a new store would have it.
+    static func storedNumbers(
+        of model: ManagedObjectModel, on connection: Connection, schema: String
+    ) throws -> [String: Int64] {
+        // Name to number, as far as no entity has it yet.
+        var free: [String: Int64] = [:]
         let table = SQLName.quoted(schema, "Z_PRIMARYKEY")
         for row in try connection.rows("SELECT Z_ENT, Z_NAME FROM \(table) ORDER BY Z_ENT") {
             guard let number = row[0].integer, let name = row[1].text else { continue }
-            guard rows.updateValue(number, forKey: name) == nil else {
+            guard free.updateValue(number, forKey: name) == nil else {
                 throw FerryError(
                     .damagedSource, "Z_PRIMARYKEY names the entity \(name) twice.",
                     remedy: "Restore the store from a backup.")
             }
         }
-    }
-
-    func numbers() throws(FerryError) -> [String: Int64] {
         var numbers: [String: Int64] = [:]
-        var free = rows
         let entities = EntityOrder(model).numbered
         for entity in entities {
             if let number = free.removeValue(forKey: entity) { numbers[entity] = number }
@@ -108,9 +102,8 @@ extension Sequence<Int64> {
 
     /// The condition that a row is of one of the entities with these numbers.
     ///
-    /// - Parameter prefix: What stands before the column: an alias with its dot, or a plus sign that keeps SQLite from the
-    ///   index of entity numbers, so that rows come in the order of their keys.
-    /// - Returns: The condition.
+    /// Before the column may stand an alias with its dot, or a plus sign that keeps SQLite from the index of entity numbers,
+    /// so that rows come in the order of their keys.
     package func rowCondition(_ prefix: String = "") -> String { "\(prefix)Z_ENT IN (\(sqlList))" }
 }
 
