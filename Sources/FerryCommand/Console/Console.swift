@@ -92,24 +92,16 @@ package struct Console: Sendable {
     }
 
     /// The result: an object for machines, or a text that another program reads and that is not broken into lines.
-    func result(_ members: [(String, JSON)], verbatim text: String) {
-        if isJSON {
-            result(members, text: [])
-        } else if !isQuiet {
-            output(text + "\n")
-        }
+    func result(_ report: JSON, verbatim text: String) {
+        if isJSON { output(report.asResult) } else if !isQuiet { output(text + "\n") }
     }
 
     /// The result: an object for machines, or its text for people, made for lines of a width.
-    func result(_ members: [(String, JSON)], text: (_ width: Int) -> [String]) {
-        if isJSON {
-            output(JSON.object(JSON.members(["ferry": 1]) + members).pretty + "\n")
-        } else {
-            for line in text(width) { say(line) }
-        }
+    func result(_ report: JSON, text: (_ width: Int) -> [String]) {
+        if isJSON { output(report.asResult) } else { for line in text(width) { say(line) } }
     }
 
-    func result(_ members: [(String, JSON)], text: @autoclosure () -> [String]) { result(members) { _ in text() } }
+    func result(_ report: JSON, text: @autoclosure () -> [String] = []) { result(report) { _ in text() } }
 
     /// An object that another run of this program printed, handed on as it is.
     func handOn(_ lines: [String]) {
@@ -134,14 +126,8 @@ package struct Console: Sendable {
         diagnosticsColors ? emphasis.painted(text) : text
     }
 
-    /// Tells why a command could not do its work, with what is known of the result all the same.
-    func fail(_ error: FerryError, _ members: [(String, JSON)] = []) {
-        if isJSON {
-            result(members + JSON.members(["error": error.json]), text: [])
-        } else {
-            note(error)
-        }
-    }
+    /// Tells why a command could not do its work.
+    func fail(_ error: FerryError) { if isJSON { result(["error": error.json]) } else { note(error) } }
 
     /// An error on standard error; what failed stands out, what to do next does not.
     func note(_ error: FerryError) {
@@ -151,9 +137,14 @@ package struct Console: Sendable {
     }
 }
 
+extension JSON {
+    /// As every object of a command is written, with the number of this form in front.
+    var asResult: String { (["ferry": 1] + self).pretty + "\n" }
+}
+
 extension FerryError {
     var json: JSON {
-        .object(["code": code.name, "message": message, "remedy": wordedRemedy])
+        ["code": code.name, "message": message, "remedy": wordedRemedy]
     }
 
     /// `ferry: what failed`, with what to do next on lines of their own.

@@ -47,7 +47,7 @@ struct RunCurve {
 
     var speed: Markup {
         chart("Throughput", up: "rows a second", intervals.map { ($0["rows"].number ?? 0) / seconds }) {
-            Quantity.grouped(Quantity.whole($0))
+            Quantity.whole($0).grouped
         }
     }
 
@@ -119,49 +119,41 @@ struct LineChart {
             Self.bottom - (Self.bottom - Self.top) * min(1, max(0, y / scale.end))
         }
         var parts: [Markup] = [
-            .element("title", [], title), .element("desc", [], "\(up), over \(across)."),
-            Self.label(title, Self.left - 60, 14, "start", style: "font-weight:600"),
-            Self.label(up, Self.left - 60, Self.unitLine, "start", isSoft: true),
+            .element("title", [:], title), .element("desc", [:], "\(up), over \(across)."),
+            Drawing.text(title, Self.left - 60, 14, anchor: "start", style: "font-weight:600"),
+            Drawing.text(up, Self.left - 60, Self.unitLine, anchor: "start", isSoft: true),
         ]
         for y in scale.ticks {
-            parts.append(Self.line(Self.left, rise(y), Self.right, rise(y), "grid"))
-            parts.append(Self.label(words(y), Self.left - 6, rise(y) + 4, "end"))
+            parts.append(Drawing.line(Self.left, rise(y), Self.right, rise(y), "grid"))
+            parts.append(Drawing.text(words(y), Self.left - 6, rise(y) + 4, anchor: "end"))
         }
         for tick in ticks {
-            parts.append(Self.line(place(tick.x), Self.bottom, place(tick.x), Self.bottom + 4, "axis"))
-            parts.append(Self.label(tick.text, place(tick.x), Self.bottom + 17, "middle"))
+            parts.append(Drawing.line(place(tick.x), Self.bottom, place(tick.x), Self.bottom + 4, "axis"))
+            parts.append(Drawing.text(tick.text, place(tick.x), Self.bottom + 17, anchor: "middle"))
         }
-        parts.append(Self.label(across, (Self.left + Self.right) / 2, Self.bottom + 36, "middle", isSoft: true))
+        parts.append(
+            Drawing.text(across, (Self.left + Self.right) / 2, Self.bottom + 36, anchor: "middle", isSoft: true))
         for mark in marks {
-            parts.append(Self.line(place(mark.x), Self.top, place(mark.x), Self.bottom, "mark"))
-            parts.append(Self.label(mark.sign, place(mark.x), Self.top - 3, "middle", isSoft: true))
+            parts.append(Drawing.line(place(mark.x), Self.top, place(mark.x), Self.bottom, "mark"))
+            parts.append(Drawing.text(mark.sign, place(mark.x), Self.top - 3, anchor: "middle", isSoft: true))
         }
         for run in runs {
-            let dots = run.map { "\(short(place($0.x))),\(short(rise($0.y)))" }
-            if let first = run.first, let last = run.last, !showsDots {
-                let ends =
-                    "\(short(place(last.x))),\(short(Self.bottom)) \(short(place(first.x))),\(short(Self.bottom))"
-                parts.append(
-                    .element("polygon", [("class", "area"), ("points", dots.joined(separator: " ") + " " + ends)]))
+            let dots = run.map { (place($0.x), rise($0.y)) }
+            if let first = dots.first, let last = dots.last, !showsDots {
+                parts.append(Drawing.polygon(dots + [(last.0, Self.bottom), (first.0, Self.bottom)], "area"))
             }
-            parts.append(.element("polyline", [("class", "curve"), ("points", dots.joined(separator: " "))]))
-            for point in run where showsDots || run.count == 1 {
-                parts.append(
-                    .element(
-                        "circle",
-                        [("class", "dot"), ("cx", short(place(point.x))), ("cy", short(rise(point.y))), ("r", "3.5")]))
+            parts.append(Drawing.polyline(dots, "curve"))
+            for (x, y) in dots where showsDots || run.count == 1 {
+                parts.append(.element("circle", ["class": "dot", "cx": x, "cy": y, "r": "3.5"]))
             }
         }
-        parts.append(Self.line(Self.left, Self.bottom, Self.right, Self.bottom, "axis"))
+        parts.append(Drawing.line(Self.left, Self.bottom, Self.right, Self.bottom, "axis"))
         if let limit {
-            parts.append(Self.line(Self.left, rise(limit.value), Self.right, rise(limit.value), "limit"))
+            parts.append(Drawing.line(Self.left, rise(limit.value), Self.right, rise(limit.value), "limit"))
             // Beside the unit, where neither a sign above the chart nor a curve comes.
-            parts.append(Self.label(limit.name, Self.right, Self.unitLine, "end"))
+            parts.append(Drawing.text(limit.name, Self.right, Self.unitLine, anchor: "end"))
         }
-        return .element(
-            "svg",
-            [("viewBox", "0 0 \(short(Self.width)) \(short(Self.height))"), ("role", "img"), ("aria-label", title)],
-            parts)
+        return Drawing.figure(title, width: Self.width, height: Self.height, parts)
     }
 
     /// The points without gaps between them.
@@ -175,24 +167,6 @@ struct LineChart {
             }
         }
         return runs.filter { !$0.isEmpty }
-    }
-
-    private func short(_ number: Double) -> String { Quantity.decimal(number, places: 1) }
-
-    private static func line(_ x1: Double, _ y1: Double, _ x2: Double, _ y2: Double, _ style: String) -> Markup {
-        let numbers = [x1, y1, x2, y2].map { Quantity.decimal($0, places: 1) }
-        return .element(
-            "line",
-            [("class", style), ("x1", numbers[0]), ("y1", numbers[1]), ("x2", numbers[2]), ("y2", numbers[3])])
-    }
-
-    private static func label(
-        _ text: String, _ x: Double, _ y: Double, _ anchor: String, isSoft: Bool = false, style: String? = nil
-    ) -> Markup {
-        .element(
-            "text",
-            [("x", Quantity.decimal(x, places: 1)), ("y", Quantity.decimal(y, places: 1)), ("text-anchor", anchor)]
-                + (isSoft ? [("class", "soft")] : []) + (style.map { [("style", $0)] } ?? []), text)
     }
 }
 

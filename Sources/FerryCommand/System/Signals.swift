@@ -16,7 +16,8 @@ struct InterruptWatch {
     private static let signals = [SIGINT, SIGTERM]
 
     /// Watches for the rest of the process's life.
-    static func start(_ stop: StopRequest, on console: Console) {
+    static func start(on console: Console) -> StopRequest {
+        let stop = StopRequest()
         var set = sigset_t()
         sigemptyset(&set)
         for signal in signals { sigaddset(&set, signal) }
@@ -27,6 +28,7 @@ struct InterruptWatch {
             // Without the thread Ctrl-C must keep its ordinary meaning: a run survives that too.
             pthread_sigmask(SIG_UNBLOCK, &set, nil)
         }
+        return stop
     }
 
     private static func wait(for signals: sigset_t, _ stop: StopRequest, _ console: Console) {
