@@ -35,22 +35,16 @@ struct CommandCall {
         let words = words.first == "--json" ? Array(words.dropFirst()) + ["--json"] : words
         guard let first = words.first, words != ["--json"] else { return nil }
         let name = spellings[first] ?? first
-        if let command = commands.first(where: { $0.syntax.name == name }) {
-            self.command = command
-            self.words = Array(words.dropFirst())
+        let second = words.dropFirst().first ?? ""
+        for (typed, count) in [(name, 1), ("\(name) \(second)", 2)] {
+            guard let command = commands.first(where: { $0.syntax.name == typed }) else { continue }
+            (self.command, self.words) = (command, Array(words.dropFirst(count)))
             return
         }
         let group = commands.filter { $0.syntax.name.hasPrefix(name + " ") }
         guard group.isEmpty else {
-            let second = words.dropFirst().first ?? ""
-            if let command = group.first(where: { $0.syntax.name == "\(name) \(second)" }) {
-                self.command = command
-                self.words = Array(words.dropFirst(2))
-                return
-            }
             if second == "--help" || second == "-h" {
-                command = HelpCommand.self
-                self.words = [name] + words.dropFirst(2)
+                (command, self.words) = (HelpCommand.self, [name] + words.dropFirst(2))
                 return
             }
             let known = group.map { $0.syntax.name }.joined(separator: ", ")

@@ -104,11 +104,7 @@ struct Demo {
         for line in try DemoFacts.after.lines(folder.store, width: console.width) { console.say(line) }
 
         heading("And back again")
-        if console.isJSON {
-            try silently(["rollback", folder.store])
-        } else {
-            try command(["rollback", folder.store])
-        }
+        try command(["rollback", folder.store])
         let isSame = try folder.digest(of: folder.store) == before
         console.say(
             "The store is the one from the beginning, each page, but for the counters in its header: "
@@ -204,22 +200,18 @@ struct Demo {
         ["migrate", folder.store] + sources + ["--chunk-size", String(max(20, library.books / 50))]
     }
 
+    /// Runs a command in this process; where JSON was asked for, it tells nothing of its own.
     private func command(_ words: [String]) throws {
+        let silent = Console(
+            isJSON: false, isTerminal: false, output: Console.Stream { _ in },
+            diagnostics: Console.Stream { console.note($0) })
         show("$ ", words)
-        let code = FerryCommand.run(words, on: console)
-        if code != .success { throw stopped(words, code) }
-    }
-
-    private func silently(_ words: [String]) throws {
-        let silent = Console(isJSON: false, isTerminal: false, output: { _ in }, diagnostics: { console.note($0) })
-        let code = FerryCommand.run(words, on: silent)
-        if code != .success { throw stopped(words, code) }
-    }
-
-    private func stopped(_ words: [String], _ code: ExitCode) -> FerryError {
-        FerryError(
-            .internalError, "ferry \(words[0]) ended with exit code \(code.rawValue).",
-            remedy: "The folder \(folder.path) is left as it is.")
+        let code = FerryCommand.run(words, on: console.isJSON ? silent : console)
+        guard code == .success else {
+            throw FerryError(
+                .internalError, "ferry \(words[0]) ended with exit code \(code.rawValue).",
+                remedy: "The folder \(folder.path) is left as it is.")
+        }
     }
 
     /// A command that can be pasted.

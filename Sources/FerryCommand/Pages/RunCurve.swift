@@ -39,29 +39,24 @@ struct RunCurve {
     private static let signs = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
     func memory(limit: Int64?) -> Markup {
-        chart(
-            "Memory", up: "resident memory, bytes", intervals.map { $0["memoryBytes"].number },
-            limit: limit.map { (Double($0), "limit \(Quantity.sizeText($0))") }, steps: ChartScale.binary
-        ) { Quantity.sizeText(Quantity.whole($0)) }
+        let bytes = intervals.map { $0["memoryBytes"].number }
+        return chart("Memory", up: "resident memory, bytes", bytes, in: .bytes, limit: limit.map { Double($0) })
     }
 
     var speed: Markup {
-        chart("Throughput", up: "rows a second", intervals.map { ($0["rows"].number ?? 0) / seconds }) {
-            Quantity.whole($0).grouped
-        }
+        chart("Throughput", up: "rows a second", intervals.map { ($0["rows"].number ?? 0) / seconds }, in: .rows)
     }
 
     private func chart(
-        _ title: String, up: String, _ values: [Double?], limit: (value: Double, name: String)? = nil,
-        steps: ChartScale.Steps = ChartScale.decimal, words: @escaping (Double) -> String
+        _ title: String, up: String, _ values: [Double?], in unit: LineChart.Unit, limit: Double? = nil
     ) -> Markup {
         let scale = ChartScale(highest: total, most: 4)
         return LineChart(
-            title: title, across: "time since the start, \(unit.name)", up: up,
+            title: title, across: "time since the start, \(span.name)", up: up, unit: unit,
             points: values.enumerated().map { (place($0.offset), $0.element) },
             ticks: scale.ticks.filter { $0 <= total }.map {
                 ($0 / total, Quantity.decimal($0, places: total < 1 ? 2 : total < 10 ? 1 : 0))
-            }, limit: limit, marks: spread, steps: steps, words: words
+            }, limit: limit, marks: spread
         ).markup
     }
 
@@ -81,39 +76,48 @@ struct RunCurve {
 
     private func place(_ index: Int) -> Double { Double(index) / Double(max(1, intervals.count - 1)) }
 
-    private var unit: (name: String, seconds: Double) {
+    private var span: (name: String, seconds: Double) {
         let all = seconds * Double(intervals.count - 1)
         return all < 300 ? ("seconds", 1) : all < 18_000 ? ("minutes", 60) : ("hours", 3_600)
     }
 
     /// In the axis's unit.
-    private var total: Double { seconds * Double(intervals.count - 1) / unit.seconds }
+    private var total: Double { seconds * Double(intervals.count - 1) / span.seconds }
 }
 
 /// One measure over another one: a line with both axes, from zero up, and the limit where there is one.
 struct LineChart {
+    /// What goes up.
+    struct Unit: Sendable {
+        var steps: ChartScale.Steps
+        var words: @Sendable (Double) -> String
+
+        static let rows = Unit(steps: ChartScale.decimal) { Quantity.whole($0).grouped }
+        static let seconds = Unit(steps: ChartScale.decimal) { Quantity.durationText(seconds: $0) }
+        static let bytes = Unit(steps: ChartScale.binary) { Quantity.sizeText(Quantity.whole($0)) }
+    }
+
     var title: String
     /// What goes from left to right, and what goes up, with their units.
     var across: String
     var up: String
+    var unit: Unit
     /// Places from 0 to 1 and values; a value that is not known leaves a gap.
     var points: [(x: Double, y: Double?)]
     /// Places from 0 to 1 and words below the axis.
     var ticks: [(x: Double, text: String)]
-    var limit: (value: Double, name: String)?
+    var limit: Double?
     /// Places from 0 to 1 where something begins, with a short sign.
     var marks: [(x: Double, sign: String)] = []
     /// Whether each point is a measurement of its own, to be seen as one.
     var showsDots = false
-    var steps = ChartScale.decimal
-    var words: (Double) -> String
 
     private static let (width, height, left, right, top, bottom) = (400.0, 240.0, 68.0, 388.0, 44.0, 192.0)
 
     private static let unitLine = 30.0
 
     var markup: Markup {
-        let scale = ChartScale(highest: max(points.compactMap(\.y).max() ?? 0, limit?.value ?? 0), steps: steps)
+        let scale = ChartScale(highest: max(points.compactMap(\.y).max() ?? 0, limit ?? 0), steps: unit.steps)
         func place(_ x: Double) -> Double { Self.left + (Self.right - Self.left) * min(1, max(0, x)) }
         func rise(_ y: Double) -> Double {
             Self.bottom - (Self.bottom - Self.top) * min(1, max(0, y / scale.end))
@@ -125,7 +129,7 @@ struct LineChart {
         ]
         for y in scale.ticks {
             parts.append(Drawing.line(Self.left, rise(y), Self.right, rise(y), "grid"))
-            parts.append(Drawing.text(words(y), Self.left - 6, rise(y) + 4, anchor: "end"))
+            parts.append(Drawing.text(unit.words(y), Self.left - 6, rise(y) + 4, anchor: "end"))
         }
         for tick in ticks {
             parts.append(Drawing.line(place(tick.x), Self.bottom, place(tick.x), Self.bottom + 4, "axis"))
@@ -149,9 +153,9 @@ struct LineChart {
         }
         parts.append(Drawing.line(Self.left, Self.bottom, Self.right, Self.bottom, "axis"))
         if let limit {
-            parts.append(Drawing.line(Self.left, rise(limit.value), Self.right, rise(limit.value), "limit"))
+            parts.append(Drawing.line(Self.left, rise(limit), Self.right, rise(limit), "limit"))
             // Beside the unit, where neither a sign above the chart nor a curve comes.
-            parts.append(Drawing.text(limit.name, Self.right, Self.unitLine, anchor: "end"))
+            parts.append(Drawing.text("limit \(unit.words(limit))", Self.right, Self.unitLine, anchor: "end"))
         }
         return Drawing.figure(title, width: Self.width, height: Self.height, parts)
     }
@@ -173,7 +177,7 @@ struct LineChart {
 /// Round numbers on an axis from zero up.
 struct ChartScale {
     /// What the steps between two numbers may be, within a power of the base.
-    struct Steps {
+    struct Steps: Sendable {
         var base: Double
         var within: [Double]
     }

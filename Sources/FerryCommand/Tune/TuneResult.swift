@@ -99,26 +99,17 @@ extension ReportPage {
             best: recommended.flatMap { best in runs.firstIndex { $0["chunkRows"].whole == best } })
         page.heading("Over the chunk sizes")
         page.charts([
-            chart("Rows a second", up: "rows a second", runs.map { $0["rowsPerSecond"].number }) {
-                Quantity.whole($0).grouped
-            },
-            chart(
-                "Longest chunk", up: "time", runs.map { $0["longestChunkSeconds"].number },
-                limit: report["chunkSeconds"].number.map { ($0, "limit \(Quantity.durationText(seconds: $0))") }
-            ) { Quantity.durationText(seconds: $0) },
-            chart(
-                "Peak memory", up: "bytes", runs.map { $0["peakResidentBytes"].number },
-                limit: report["memoryLimit"].whole.map { (Double($0), "limit \(Quantity.sizeText($0))") },
-                steps: ChartScale.binary
-            ) { Quantity.sizeText(Quantity.whole($0)) },
+            chart("Rows a second", up: "rows a second", "rowsPerSecond", in: .rows),
+            chart("Longest chunk", up: "time", "longestChunkSeconds", in: .seconds, limit: report["chunkSeconds"]),
+            chart("Peak memory", up: "bytes", "peakResidentBytes", in: .bytes, limit: report["memoryLimit"]),
         ])
     }
 
     /// One measure over the sizes, which stand at even distances.
     private func chart(
-        _ title: String, up: String, _ values: [Double?], limit: (value: Double, name: String)? = nil,
-        steps: ChartScale.Steps = ChartScale.decimal, words: @escaping (Double) -> String
+        _ title: String, up: String, _ key: String, in unit: LineChart.Unit, limit: JSON = .null
     ) -> Markup {
+        let values = report["runs"].elements.map { $0[key].number }
         let sizes = report["runs"].elements.map { $0["chunkRows"].countText() }
         func place(_ index: Int) -> Double {
             sizes.count > 1 ? 0.06 + 0.88 * Double(index) / Double(sizes.count - 1) : 0.5
@@ -126,10 +117,10 @@ extension ReportPage {
         // Every size has its point, but only so many words stand beside each other.
         let every = (sizes.count + 6) / 7
         return LineChart(
-            title: title, across: "rows in one chunk", up: up,
+            title: title, across: "rows in one chunk", up: up, unit: unit,
             points: values.enumerated().map { (place($0.offset), $0.element) },
             ticks: sizes.enumerated().filter { $0.offset % every == 0 }.map { (place($0.offset), $0.element) },
-            limit: limit, showsDots: true, steps: steps, words: words
+            limit: limit.number, showsDots: true
         ).markup
     }
 }
