@@ -64,7 +64,7 @@ public enum FerryCommand {
     ) -> ExitCode {
         do {
             guard let call = try CommandCall(words, among: commands) else {
-                for line in HelpText.overview(commands) { console.note(line) }
+                for line in HelpText.overview(table) { console.note(line) }
                 throw FerryError(.usage, "A command is missing.", remedy: "Start with: ferry help")
             }
             return try call.run(on: console, policies: policies)

@@ -55,11 +55,9 @@ struct ExternalFileMaker {
 /// UUIDs of version 4 from random numbers of our own.
 enum UUIDText {
     static func bytes(_ random: inout SeededRandom) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: 16)
         let words = (random.next(), random.next())
-        for position in 0..<8 {
-            bytes[position] = UInt8(truncatingIfNeeded: words.0 >> UInt64(8 * position))
-            bytes[position + 8] = UInt8(truncatingIfNeeded: words.1 >> UInt64(8 * position))
+        var bytes = (0..<16).map { position in
+            UInt8(truncatingIfNeeded: (position < 8 ? words.0 : words.1) >> UInt64(position % 8 * 8))
         }
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80

@@ -13,10 +13,7 @@ struct ForeignKeyMaker {
     }
 
     private enum Shape {
-        /// Any object; many may share it.
-        case any
-        /// Neighbours share one object, in order; the first `kept` of them are never left out, those from `limit` on are.
-        case shared(Shares, kept: Int64, limit: Int64)
+        case dealt(Dealing)
         /// The row's key, divided, counts the objects around: pairs of such relationships differ from row to row.
         case counted(divisor: Int64)
         /// One-to-one with the object of the same index, or of the index ± 1 around a circle.
@@ -32,7 +29,7 @@ struct ForeignKeyMaker {
     private let destination: KeyRanges.Family
     private let shape: Shape
     private let isMandatory: Bool
-    /// Of a hundred.
+    /// Of a hundred one-to-one pairs.
     private let empty: Int64
     private let seed: UInt64
     private let stream: UInt64
@@ -69,19 +66,14 @@ struct ForeignKeyMaker {
             shape = key == inverseKey ? .neighbours : .partner(shift: isCircle ? (isLeading ? 1 : -1) : 0)
             return
         }
-        isLeading = true
-        stream = key.stream
-        let limits = inverse.map(RelationshipLimits.init) ?? .none
+        (isLeading, stream, empty) = (true, key.stream, 0)
         if let divisor {
-            empty = 0
             shape = .counted(divisor: divisor)
         } else {
-            empty = relationship.isOptional ? options.emptyPercent : 0
-            let isShared = orderColumn != nil || !limits.isFree
-            shape =
-                isShared
-                ? .shared(
-                    Shares(of: source.count, among: destination.count), kept: limits.least, limit: limits.most) : .any
+            shape = .dealt(
+                Dealing(
+                    of: source.count, to: destination.count, limits: inverse.map(RelationshipLimits.init) ?? .none,
+                    isOrdered: orderColumn != nil, empty: relationship.isOptional ? options.emptyPercent : 0))
         }
     }
 
@@ -91,14 +83,8 @@ struct ForeignKeyMaker {
         let index = source.index(key)
         guard index >= 0, index < source.count else { return nil }
         switch shape {
-        case .any:
-            guard empty == 0 || random.below(100) >= empty else { return nil }
-            return target(at: random.below(destination.count), position: 0)
-        case .shared(let shares, let kept, let limit):
-            let place = shares.place(of: index)
-            guard place.position < kept || empty == 0 || random.below(100) >= empty, place.position < limit else {
-                return nil
-            }
+        case .dealt(let dealing):
+            guard let place = dealing.place(of: index, &random) else { return nil }
             return target(at: place.owner, position: place.position)
         case .counted(let divisor):
             let count = (key - 1) / divisor
@@ -132,6 +118,32 @@ struct ForeignKeyMaker {
     }
 }
 
+/// Which object each of many leads to.
+private struct Dealing {
+    private let owners: Int64
+    /// Nil for any object, which many may share; else neighbours share one, in order.
+    private let shares: Shares?
+    private let limits: RelationshipLimits
+    /// Of a hundred, how many are left out beyond those that an owner must have.
+    private let empty: Int64
+
+    init(of objects: Int64, to owners: Int64, limits: RelationshipLimits, isOrdered: Bool, empty: Int64) {
+        self.owners = owners
+        self.limits = limits
+        self.empty = empty
+        shares = isOrdered || !limits.isFree ? Shares(of: objects, among: owners) : nil
+    }
+
+    /// The owner, and the object's place among the owner's; nil where it leads nowhere.
+    func place(of index: Int64, _ random: inout SeededRandom) -> (owner: Int64, position: Int64)? {
+        let place = shares?.place(of: index)
+        let isKept = place.map { $0.position < limits.least } ?? false
+        guard isKept || empty == 0 || random.below(100) >= empty else { return nil }
+        guard let place else { return (random.below(owners), 0) }
+        return place.position < limits.most ? place : nil
+    }
+}
+
 /// Keys of ordered relationships, as Core Data gives them to a new one.
 enum OrderKey {
     static func at(_ position: Int64) -> Int64 { 2_048 + 1_024 * position }
@@ -155,10 +167,7 @@ struct InverselessMaker {
     let column: String
     private let owners: KeyRanges.Family
     private let objects: KeyRanges.Family
-    private let limits: RelationshipLimits
-    private let shares: Shares
-    /// Of a hundred.
-    private let empty: Int64
+    private let dealing: Dealing
 
     init?(
         _ key: PropertyKey, _ storage: RelationshipStorage, endingIn entity: String, layout: StoreLayout,
@@ -172,20 +181,13 @@ struct InverselessMaker {
         self.column = column
         self.owners = owners
         self.objects = objects
-        limits = RelationshipLimits(relationship)
-        shares = Shares(of: objects.count, among: owners.count)
-        empty = options.emptyPercent
+        dealing = Dealing(
+            of: objects.count, to: owners.count, limits: RelationshipLimits(relationship), isOrdered: false,
+            empty: options.emptyPercent)
     }
 
     func value(of key: Int64, _ random: inout SeededRandom) -> Value {
-        guard owners.count > 0 else { return .null }
-        guard !limits.isFree else {
-            guard random.below(100) >= empty else { return .null }
-            return .integer(owners.key(random.below(owners.count)))
-        }
-        let place = shares.place(of: objects.index(key))
-        guard place.owner < owners.count, place.position < limits.most,
-            place.position < limits.least || random.below(100) >= empty
+        guard owners.count > 0, let place = dealing.place(of: objects.index(key), &random), place.owner < owners.count
         else { return .null }
         return .integer(owners.key(place.owner))
     }

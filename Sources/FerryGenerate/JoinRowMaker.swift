@@ -51,27 +51,21 @@ struct JoinRowMaker {
         return product.overflow ? .max : product.partialValue
     }
 
-    /// Writes all rows; `written` is called now and then with the rows written since its last call.
-    func write(to connection: Connection, written: (Int64) throws -> Void) throws {
+    /// Writes all rows; `written` is called with how many were.
+    func write(to connection: Connection, written: (Int64) -> Void) throws {
         guard source.count > 0, destination.count > 0 else { return }
         var columns = [table.firstColumn, table.secondColumn]
         columns += [table.secondOrderColumn, table.firstOrderColumn].compactMap { $0 }
         let insert = try connection.prepare(
             "INSERT INTO \(table.name) (\(columns.joined(separator: ", "))) "
                 + "VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))")
-        var pending: Int64 = 0
         for index in 0..<source.count {
             switch shape {
-            case .ring(let reach): pending += try relate(index, around: reach, insert)
-            case .spread(let links): pending += try relate(index, links, insert)
-            case .even(let shares): pending += try relate(index, shares.objects(of: index), insert)
-            }
-            if pending >= 10_000 {
-                try written(pending)
-                pending = 0
+            case .ring(let reach): written(try relate(index, around: reach, insert))
+            case .spread(let links): written(try relate(index, links, insert))
+            case .even(let shares): written(try relate(index, shares.objects(of: index), insert))
             }
         }
-        try written(pending)
     }
 
     /// Both directions come up, each with its own object.

@@ -1,7 +1,7 @@
 package import FerryBase
 package import FerryModel
 internal import FerrySQLite
-internal import FerryStore
+package import FerryStore
 
 /// Fills a new store of a model with seeded, plausible data, in flat memory.
 ///
@@ -24,12 +24,8 @@ package struct StoreGenerator: Sendable {
         counts = try RowCounts(layout, options: options)
     }
 
-    /// Makes the store and its external files.
+    /// Makes the store and its external files where nothing is yet.
     ///
-    /// - Parameters:
-    ///   - path: Where; nothing may be there yet.
-    ///   - files: The file layer.
-    ///   - progress: Is told rows as they are written.
     /// - Throws: `outputExists`; ``FerryError`` and ``DatabaseError`` of the layers below, after the unfinished files
     ///   were removed.
     package func generate(at path: String, files: FileLayer, progress: ProgressHook? = nil) throws {
@@ -56,7 +52,8 @@ package struct StoreGenerator: Sendable {
         let ranges = KeyRanges(layout, rows: counts)
         var external = try ExternalFileMaker(
             forStore: path, values: externalValues(ranges), options: options, files: files)
-        var report = Report(total: ranges.maximumKeys.values.reduce(0, +), hook: progress)
+        var report = Report(hook: progress)
+        let total = ranges.maximumKeys.values.reduce(0, +)
         try connection.transaction {
             try StoreCreation.createTables(of: layout, on: connection, hasModelCache: true)
             try StoreCreation.writeEntityNumbers(of: layout, maximumKeys: ranges.maximumKeys, on: connection)
@@ -65,12 +62,16 @@ package struct StoreGenerator: Sendable {
             for table in layout.tablesInOrder {
                 for entity in layout.entities(inTableOf: table.root) {
                     let maker = try RowMaker(entity, table: table, in: layout, ranges: ranges, options: options)
-                    try maker.write(to: connection, files: &external) { report.add($0, of: entity) }
+                    report.begin(entity, total: total)
+                    try maker.write(to: connection, files: &external) { report.add($0) }
+                    report.tell()
                 }
             }
             for table in layout.joinTables {
                 let maker = JoinRowMaker(table, in: layout, ranges: ranges, options: options)
-                try maker.write(to: connection) { report.addLinks($0, of: table.relationship) }
+                report.begin("links of \(table.relationship.title)", total: nil)
+                try maker.write(to: connection) { report.add($0) }
+                report.tell()
             }
             for index in layout.indexes { try connection.execute(index.sql) }
             try StoreCreation.finish(layout, on: connection)
@@ -88,27 +89,73 @@ package struct StoreGenerator: Sendable {
         ExternalData.attributes(of: layout).reduce(0) { $0 + (ranges.families[$1.key.entity]?.count ?? 0) }
     }
 
+    /// Tells rows as they are written, ten thousand at a time.
     private struct Report {
-        /// Rows of entity tables; how many links there will be is not known beforehand.
-        let total: Int64
         let hook: ProgressHook?
+        private var subject = ""
+        private var total: Int64?
         private var done: Int64 = 0
-        private var links: (relationship: PropertyKey?, done: Int64) = (nil, 0)
+        private var untold: Int64 = 0
 
-        init(total: Int64, hook: ProgressHook?) {
-            self.total = total
-            self.hook = hook
+        init(hook: ProgressHook?) { self.hook = hook }
+
+        /// Of entities the rows are counted together; how many links there will be is not known beforehand.
+        mutating func begin(_ subject: String, total: Int64?) {
+            (self.subject, self.total) = (subject, total)
+            if total == nil { done = 0 }
         }
 
-        mutating func add(_ rows: Int64, of subject: String) {
+        mutating func add(_ rows: Int64) {
             done += rows
+            untold += rows
+            if untold >= 10_000 { tell() }
+        }
+
+        mutating func tell() {
+            guard untold > 0 else { return }
+            untold = 0
             hook?(ProgressUpdate(phase: .rows, subject: subject, done: done, total: total))
         }
+    }
+}
 
-        mutating func addLinks(_ rows: Int64, of relationship: PropertyKey) {
-            if links.relationship != relationship { links = (relationship, 0) }
-            links.done += rows
-            hook?(ProgressUpdate(phase: .rows, subject: "links of \(relationship.title)", done: links.done))
-        }
+/// What a generated store holds.
+package struct GenerationOptions: Sendable {
+    /// Rows of an entity that ``rowsOfEntity`` does not name; abstract entities have none.
+    package var rows: Int64
+    package var rowsOfEntity: [String: Int64]
+    /// The same seed gives the same store.
+    package var seed: UInt64
+    /// How many of a hundred optional values and relationships are left empty.
+    package var emptyPercent: Int64
+    /// How many external values of the whole store become files; the others stand in their rows.
+    package var externalFiles: Int
+    /// The sizes of external files.
+    package var externalFileBytes: ClosedRange<Int>
+    /// Declaring entity and attribute to how its values are made; the others are plausible.
+    package var values: [PropertyKey: ValueMaker]
+    /// Declaring entity and many-to-many relationship, of the side that names the table, to related objects per object.
+    package var links: [PropertyKey: ClosedRange<Int64>]
+    /// Whether the store is left in WAL mode, as Core Data's default is.
+    package var usesWriteAheadLog: Bool
+    /// The store's UUID; nil for one made from the seed.
+    package var uuid: String?
+
+    package init(
+        rows: Int64 = 1_000, rowsOfEntity: [String: Int64] = [:], seed: UInt64 = 1, emptyPercent: Int64 = 10,
+        externalFiles: Int = 8, externalFileBytes: ClosedRange<Int> = 100_000...5_000_000,
+        values: [PropertyKey: ValueMaker] = [:], links: [PropertyKey: ClosedRange<Int64>] = [:],
+        usesWriteAheadLog: Bool = true, uuid: String? = nil
+    ) {
+        self.rows = rows
+        self.rowsOfEntity = rowsOfEntity
+        self.seed = seed
+        self.emptyPercent = emptyPercent
+        self.externalFiles = externalFiles
+        self.externalFileBytes = externalFileBytes
+        self.values = values
+        self.links = links
+        self.usesWriteAheadLog = usesWriteAheadLog
+        self.uuid = uuid
     }
 }

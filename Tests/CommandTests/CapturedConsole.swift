@@ -14,9 +14,9 @@ struct Captured {
     ) -> Captured {
         let texts = Texts()
         let console = Console(
-            isJSON: isJSON, isTerminal: false, output: { text in texts.output.withLock { $0 += text } },
-            diagnostics: { text in texts.diagnostics.withLock { $0 += text } }, outputWidth: { width },
-            diagnosticsWidth: { width })
+            isJSON: isJSON, isTerminal: false,
+            output: Console.Stream(width: { width }) { text in texts.output.withLock { $0 += text } },
+            diagnostics: Console.Stream(width: { width }) { text in texts.diagnostics.withLock { $0 += text } })
         let code = FerryCommand.run(words, on: console, policies: policies)
         return Captured(
             exitCode: code, output: texts.output.withLock { $0 }, diagnostics: texts.diagnostics.withLock { $0 })

@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryCommand
 internal import Testing
 
@@ -33,7 +34,7 @@ struct QuantityTests {
         "Counts are written in groups of three",
         arguments: [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567"), (-1_000, "-1,000")]
             as [(Int64, String)])
-    func writesCounts(_ number: Int64, _ text: String) { #expect(Quantity.grouped(number) == text) }
+    func writesCounts(_ number: Int64, _ text: String) { #expect(number.grouped == text) }
 
     @Test(
         "Sizes are written in the largest binary unit that fits",

@@ -15,11 +15,9 @@ package struct Arguments {
     /// That file.
     private(set) var configPath: String?
 
-    /// - Parameters:
-    ///   - words: What follows the command's name.
-    ///   - syntax: The command.
-    ///   - readsConfig: Whether `ferry.json` is looked for.
-    /// - Throws: `usage` for what the syntax does not know; what reading `ferry.json` throws.
+    /// Reads what follows the command's name.
+    ///
+    /// - Throws: `usage` for what the syntax does not know; what reading `ferry.json` throws, if that is looked for.
     package init(_ words: [String], for syntax: Syntax, readsConfig: Bool = false) throws(FerryError) {
         self.syntax = syntax
         var rest = words[...]
@@ -136,11 +134,6 @@ package struct Arguments {
         return values[name] ?? []
     }
 
-    /// The operand at a place that the syntax makes sure of.
-    func operand(_ index: Int) -> String { operands[index] }
-
-    func optionalOperand(_ index: Int) -> String? { index < operands.count ? operands[index] : nil }
-
     /// The words again, without some of the options.
     func words(without names: Set<String>) -> [String] {
         var words: [String] = []
@@ -168,10 +161,9 @@ package struct Arguments {
         precondition(
             syntax.options.first { $0.name == name }?.choices == choices.map(\.rawValue),
             "\(name) is read with other words than the syntax names")
-        guard let text = value(name) else { return nil }
-        if let choice = choices.first(where: { $0.rawValue == text }) { return choice }
-        let known = choices.map(\.rawValue).joined(separator: ", ")
-        throw wrong("\(name) cannot be \"\(text)\".", "It is one of: \(known).")
+        return try value(name, "one of: \(choices.map(\.rawValue).joined(separator: ", "))") { text in
+            choices.first { $0.rawValue == text }
+        }
     }
 
     /// The value of an option that must be a whole number.
@@ -184,20 +176,21 @@ package struct Arguments {
     }
 
     /// The value of an option that must be a size.
-    func bytes(_ name: String) throws(FerryError) -> Int? {
-        try value(name, "a size, such as 32MiB") { text in
-            Quantity.bytes(text).flatMap(Int.init(exactly:)).flatMap { $0 > 0 ? $0 : nil }
+    func bytes(_ name: String, _ wanted: String, in range: ClosedRange<Int64>) throws(FerryError) -> Int? {
+        try value(name, wanted) { text in
+            Quantity.bytes(text).flatMap { range.contains($0) ? Int(exactly: $0) : nil }
         }
     }
 
-    /// The value of an option that must be a duration, in nanoseconds.
-    func nanoseconds(_ name: String) throws(FerryError) -> Int64? {
-        try value(name, "a duration, such as 500ms or 15s") { text in
-            Quantity.nanoseconds(text).flatMap { $0 > 0 ? $0 : nil }
+    /// The value of an option that must be a time of so many nanoseconds at least.
+    func time(_ name: String, _ wanted: String, from least: Int64 = 1) throws(FerryError) -> Duration? {
+        try value(name, wanted) { text in
+            Quantity.nanoseconds(text).flatMap { $0 >= least ? .nanoseconds($0) : nil }
         }
     }
 
-    private func value<Value>(
+    /// The value of an option as it is read; what cannot be read is refused with what is wanted.
+    func value<Value>(
         _ name: String, _ wanted: String, _ read: (String) -> Value?
     ) throws(FerryError) -> Value? {
         guard let text = value(name) else { return nil }

@@ -43,8 +43,10 @@ package enum Quantity {
 
     // MARK: Writing
 
-    /// `1,234,567`.
-    package static func grouped(_ number: Int64) -> String { number.grouped }
+    /// A number of rows, marked where it is an estimate.
+    static func rowsText(_ rows: Int64?, isEstimated: Bool) -> String {
+        rows.map { (isEstimated ? "~" : "") + $0.grouped } ?? "?"
+    }
 
     package static func sizeText(_ bytes: Int64) -> String {
         for (unit, name) in [(Int64(1) << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] where bytes >= unit {

@@ -59,41 +59,32 @@ package struct Syntax: Sendable {
         /// How help names the value.
         var placeholder: String
         var summary: String
-        var isRequired: Bool
+        var isRequired = false
         /// The only words that the value can be; empty where that is open.
-        var choices: [String]
+        var choices: [String] = []
 
-        private init(
-            _ name: String, _ kind: Kind, _ placeholder: String, _ summary: String, isRequired: Bool = false,
-            among choices: [String] = []
-        ) {
-            self.name = name
-            self.kind = kind
-            self.placeholder = placeholder
-            self.summary = summary
-            self.isRequired = isRequired
-            self.choices = choices
+        package static func flag(_ name: String, _ summary: String) -> Option {
+            Option(name: name, kind: .flag, placeholder: "", summary: summary)
         }
 
-        package static func flag(_ name: String, _ summary: String) -> Option { Option(name, .flag, "", summary) }
-
-        package static func value(_ name: String, _ placeholder: String, _ summary: String, isRequired: Bool = false)
-            -> Option
-        {
-            Option(name, .value, placeholder, summary, isRequired: isRequired)
+        package static func value(
+            _ name: String, _ placeholder: String, _ summary: String, isRequired: Bool = false
+        ) -> Option {
+            Option(name: name, kind: .value, placeholder: placeholder, summary: summary, isRequired: isRequired)
         }
 
         /// An option whose value is one of a few words.
         static func choice<Choice: RawRepresentable>(
             _ name: String, _ placeholder: String, of choices: [Choice], _ summary: String
         ) -> Option where Choice.RawValue == String {
-            Option(name, .value, placeholder, summary, among: choices.map(\.rawValue))
+            Option(
+                name: name, kind: .value, placeholder: placeholder, summary: summary, choices: choices.map(\.rawValue))
         }
 
         package static func repeated(
             _ name: String, _ placeholder: String, _ summary: String, isRequired: Bool = false
         ) -> Option {
-            Option(name, .repeated, placeholder, summary, isRequired: isRequired)
+            Option(name: name, kind: .repeated, placeholder: placeholder, summary: summary, isRequired: isRequired)
         }
 
         static let json = flag("--json", "One JSON object on standard output instead of text.")

@@ -5,10 +5,10 @@ internal import FerryBase
 protocol Command {
     static var syntax: Syntax { get }
 
-    /// Reads the command's words; touches nothing.
-    init(from arguments: Arguments) throws(FerryError)
+    init(arguments: Arguments)
 
-    /// Does the work; whatever it throws becomes a message and an exit code in one place.
+    /// Reads the command's words before it touches anything, then does the work; whatever it throws becomes a message
+    /// and an exit code in one place.
     func run(on console: Console) throws -> ExitCode
 }
 
@@ -35,22 +35,16 @@ struct CommandCall {
         let words = words.first == "--json" ? Array(words.dropFirst()) + ["--json"] : words
         guard let first = words.first, words != ["--json"] else { return nil }
         let name = spellings[first] ?? first
-        if let command = commands.first(where: { $0.syntax.name == name }) {
-            self.command = command
-            self.words = Array(words.dropFirst())
+        let second = words.dropFirst().first ?? ""
+        for (typed, count) in [(name, 1), ("\(name) \(second)", 2)] {
+            guard let command = commands.first(where: { $0.syntax.name == typed }) else { continue }
+            (self.command, self.words) = (command, Array(words.dropFirst(count)))
             return
         }
         let group = commands.filter { $0.syntax.name.hasPrefix(name + " ") }
         guard group.isEmpty else {
-            let second = words.dropFirst().first ?? ""
-            if let command = group.first(where: { $0.syntax.name == "\(name) \(second)" }) {
-                self.command = command
-                self.words = Array(words.dropFirst(2))
-                return
-            }
             if second == "--help" || second == "-h" {
-                command = HelpCommand.self
-                self.words = [name] + words.dropFirst(2)
+                (command, self.words) = (HelpCommand.self, [name] + words.dropFirst(2))
                 return
             }
             let known = group.map { $0.syntax.name }.joined(separator: ", ")
@@ -68,14 +62,13 @@ struct CommandCall {
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
         let arguments = try Arguments(words, for: command.syntax, readsConfig: true)
         guard !arguments.has("--help") else {
-            let syntax = command.syntax
-            console.result(JSON.members(["help": HelpText.text([syntax])])) { HelpText.lines([syntax], width: $0) }
+            HelpText.show([command.syntax], on: console)
             return .success
         }
         // The console has it already, so that a command line that cannot be read is told in colours, too.
         _ = try arguments.choice(ColorChoice.option.name, among: ColorChoice.allCases)
         let console = arguments.has("--quiet") ? console.quiet : console
-        let instance = try command.init(from: arguments)
+        let instance = command.init(arguments: arguments)
         if let migrating = instance as? any PolicyCommand { return try migrating.run(on: console, policies: policies) }
         return try instance.run(on: console)
     }

@@ -18,28 +18,24 @@ struct ConfigInitCommand: Command {
 
     private static let modelSuffixes = [".xcdatamodeld", ".momd", ".xcdatamodel", ".mom"]
 
-    private let models: [String]
-    private let mappings: [String]
-    private let target: String?
-    private let output: String
-
-    init(from arguments: Arguments) throws(FerryError) {
-        models = arguments.values("--models")
-        mappings = arguments.values("--mappings")
-        target = arguments.value("--to")
-        output = arguments.value("--output") ?? ConfigFile.fileName
-    }
+    let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
         let files = FileLayer()
+        let output = arguments.value("--output") ?? ConfigFile.fileName
+        var (models, mappings) = (arguments.values("--models"), arguments.values("--mappings"))
         guard try !files.exists(output) else {
             throw FerryError(
                 .outputExists, "There is a file at \(output) already.",
                 remedy: "Change that one, or name another with --output.")
         }
-        let here = try files.list(".").map(\.name).sorted()
-        let models = models.isEmpty ? Self.first(of: Self.modelSuffixes, in: here) : models
-        let mappings = mappings.isEmpty ? try Self.mappings(files) : mappings
+        if models.isEmpty {
+            // The files of the first suffix of which there are any: a bundle holds the versions that may lie beside it.
+            let here = try files.list(".").map(\.name).sorted()
+            let found = Self.modelSuffixes.map { suffix in here.filter { $0.hasSuffix(suffix) } }
+            models = found.first { !$0.isEmpty } ?? []
+        }
+        if mappings.isEmpty { mappings = try Self.mappings(files) }
         guard !models.isEmpty else {
             throw FerryError(
                 .notFound, "There is no model in the current folder.", remedy: "Name one: --models PATH.")
@@ -48,24 +44,15 @@ struct ConfigInitCommand: Command {
         for path in models + mappings where try !files.exists(path) {
             throw FerryError(.notFound, "There is nothing at \(path).", remedy: "Check the path.")
         }
-        var members: [(String, JSON)] = JSON.members([
+        var content: JSON = [
             "ferry": ConfigFile.form, "models": try models.map { try Self.path($0, from: folder) },
             "mappings": try mappings.map { try Self.path($0, from: folder) },
-        ])
-        if let target { members.append(("to", .string(target))) }
-        members.append(("limits", .object(["memory": "32MiB"])))
-        try files.replace(output, with: Array((JSON.object(members).pretty + "\n").utf8))
-        console.result(JSON.members(["config": output, "content": JSON.object(members)]), text: ["Wrote \(output)."])
+        ]
+        if let target = arguments.value("--to") { content += ["to": target] }
+        content += ["limits": ["memory": "32MiB"] as JSON]
+        try files.replace(output, with: Array((content.pretty + "\n").utf8))
+        console.result(["config": output, "content": content], text: ["Wrote \(output)."])
         return .success
-    }
-
-    /// The files of the first suffix of which there are any: a bundle holds the versions that may lie beside it.
-    private static func first(of suffixes: [String], in names: [String]) -> [String] {
-        for suffix in suffixes {
-            let found = names.filter { $0.hasSuffix(suffix) }
-            if !found.isEmpty { return found }
-        }
-        return []
     }
 
     /// The mapping models of the current folder, and the folders in it that hold some.

@@ -18,17 +18,16 @@ struct DiffCommand: Command {
         ],
         example: "ferry diff App.xcdatamodeld:App App.xcdatamodeld:\"App 2\"")
 
-    private let words: [String]
-
-    init(from arguments: Arguments) throws(FerryError) { words = arguments.operands }
+    let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
+        let words = arguments.operands
         let (source, destination) = (try VersionWord(words[0]).version(), try VersionWord(words[1]).version())
         let (from, to) = Self.names(source, destination)
         let inferred = InferredMapping.infer(source: source, destination: destination)
-        console.result(
-            JSON.members(["from": from, "to": to, "changes": inferred.changes.map(json)])
-        ) { text(inferred, from, to, hasEqualHashes: source.hashes == destination.hashes, width: $0) }
+        console.result(["from": from, "to": to, "changes": JSON.list(inferred.changes, json)]) {
+            text(inferred, from, to, hasEqualHashes: source.hashes == destination.hashes, width: $0)
+        }
         return .success
     }
 
@@ -42,10 +41,10 @@ struct DiffCommand: Command {
     }
 
     private func json(_ change: InferredMapping.Change) -> JSON {
-        .object([
+        [
             "entity": change.entity, "property": change.property, "kind": change.kind.rawValue,
             "inferable": change.isInferable, "reason": change.reason,
-        ])
+        ]
     }
 
     private func text(
@@ -53,14 +52,10 @@ struct DiffCommand: Command {
     ) -> [String] {
         var lines = ["\(from) → \(to)"]
         if !inferred.changes.isEmpty {
-            var table = TextTable(
-                ["Entity", "Property", "Change", "Inferable", "Reason"], [.left, .left, .left, .left, .left])
-            for change in inferred.changes {
-                table.add([
-                    change.entity, change.property ?? "", change.kind.rawValue, change.isInferable ? "yes" : "no",
-                    change.reason ?? "",
-                ])
+            let rows = inferred.changes.map {
+                [$0.entity, $0.property ?? "", $0.kind.rawValue, $0.isInferable ? "yes" : "no", $0.reason ?? ""]
             }
+            let table = TextTable(["Entity", "Property", "Change", "Inferable", "Reason"].map(TableColumn.text), rows)
             lines += [""] + table.lines(width: width) + [""]
         }
         if inferred.mappingModel == nil {

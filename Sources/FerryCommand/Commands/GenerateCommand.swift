@@ -27,45 +27,21 @@ struct GenerateCommand: Command {
     private static let usualRows: Int64 = 1_000
     private static let counts: ClosedRange<Int64> = 0...1_000_000_000_000
 
-    private let model: VersionWord
-    private let versionName: String?
-    private let rows: Int64
-    private let rowsOfEntity: [String: Int64]
-    private let seed: UInt64
-    private let output: String
-    private let like: String?
-    private let joinTables: [String]
-    private let progress: ProgressForm
-
-    init(from arguments: Arguments) throws(FerryError) {
-        model = try VersionWord(arguments.operand(0))
-        versionName = arguments.value("--version")
-        rows = try arguments.count("--rows", in: GenerateCommand.counts) ?? GenerateCommand.usualRows
-        seed = UInt64(try arguments.count("--seed", in: 0...Int64.max) ?? 1)
-        output = arguments.value("--output") ?? ""
-        like = arguments.value("--like")
-        joinTables = arguments.values("--join-table")
-        progress = try arguments.choice("--progress", among: ProgressForm.allCases) ?? .auto
-        var rowsOfEntity: [String: Int64] = [:]
-        for text in arguments.values("--rows-of") {
-            let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
-            guard parts.count == 2, let count = Quantity.count(parts[1]), GenerateCommand.counts.contains(count) else {
-                throw arguments.wrong("--rows-of cannot be \"\(text)\".", "It is an entity and a number: Book=1000.")
-            }
-            rowsOfEntity[parts[0]] = count
-        }
-        self.rowsOfEntity = rowsOfEntity
-    }
+    let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
-        let named = try model.version(named: versionName)
-        let (version, warnings) = try TargetNames(like: like, joinTables: joinTables).settled(named, files: FileLayer())
-        for warning in warnings { console.warn(warning) }
-        try checkEntities(of: version.model)
-        let renderer = progress.renderer(on: console)
-        defer { renderer.finish() }
+        let options = try options()
+        let progress = try ProgressForm(arguments)
         let files = FileLayer()
-        let options = GenerationOptions(rows: rows, rowsOfEntity: rowsOfEntity, seed: seed)
+        let named = try VersionWord(arguments.operands[0]).version(named: arguments.value("--version"))
+        let (version, warnings) = try TargetNames(
+            like: arguments.value("--like"), joinTables: arguments.values("--join-table")
+        ).settled(named, files: files)
+        for warning in warnings { console.warn(warning) }
+        try check(options.rowsOfEntity.keys.sorted(), in: version.model)
+        let renderer = ProgressRenderer(progress, on: console)
+        defer { renderer.finish() }
+        let output = arguments.value("--output") ?? ""
         let generator = try StoreGenerator(version, options: options)
         let start = Clock.nanoseconds()
         do {
@@ -76,30 +52,39 @@ struct GenerateCommand: Command {
         let seconds = Clock.seconds(since: start)
         renderer.finish()
         let bytes = try files.attributes(output).size
+        let rows = generator.rows.sorted { codeUnitOrder($0.key, $1.key) }
         let total = generator.rows.values.reduce(0, +)
         console.result(
-            JSON.members([
-                "store": output, "rows": total, "seed": Int64(seed), "bytes": bytes, "version": version.name,
-                "entities": JSON.array(
-                    generator.rows.sorted { codeUnitOrder($0.key, $1.key) }
-                        .map { .object(["name": $0.key, "rows": $0.value]) }),
+            [
+                "store": output, "rows": total, "seed": Int64(options.seed), "bytes": bytes, "version": version.name,
+                "entities": JSON.list(rows) { ["name": $0.key, "rows": $0.value] },
                 "wallSeconds": seconds, "peakResidentBytes": PeakMemory.bytes(files: files),
-            ]),
+            ],
             text: [
                 "Wrote \(output): \(total.counting("row")) of version \(version.name), "
                     + "\(Quantity.sizeText(bytes))."
-            ] + raised(generator.rows))
+            ]
+                + rows.filter { $0.value > options.rowsOfEntity[$0.key] ?? options.rows }
+                .map { "  \($0.key): \($0.value.counting("row")), which mandatory relationships need." })
         return .success
     }
 
-    /// Which entities got more rows than were asked for.
-    private func raised(_ counts: [String: Int64]) -> [String] {
-        counts.sorted { codeUnitOrder($0.key, $1.key) }.filter { $0.value > rowsOfEntity[$0.key] ?? rows }
-            .map { "  \($0.key): \($0.value.counting("row")), which mandatory relationships need." }
+    private func options() throws(FerryError) -> GenerationOptions {
+        var options = GenerationOptions(
+            rows: try arguments.count("--rows", in: Self.counts) ?? Self.usualRows,
+            seed: UInt64(try arguments.count("--seed", in: 0...Int64.max) ?? 1))
+        for text in arguments.values("--rows-of") {
+            let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+            guard parts.count == 2, let count = Quantity.count(parts[1]), Self.counts.contains(count) else {
+                throw arguments.wrong("--rows-of cannot be \"\(text)\".", "It is an entity and a number: Book=1000.")
+            }
+            options.rowsOfEntity[parts[0]] = count
+        }
+        return options
     }
 
-    private func checkEntities(of model: ManagedObjectModel) throws(FerryError) {
-        for name in rowsOfEntity.keys.sorted() where model.entities[name] == nil {
+    private func check(_ names: [String], in model: ManagedObjectModel) throws(FerryError) {
+        for name in names where model.entities[name] == nil {
             let nearest = NearNames.near(to: name, among: model.sortedEntityNames).first
             throw FerryError(
                 .usage, "--rows-of names \(name), which is no entity of the model.",

@@ -9,41 +9,39 @@ struct HashesCommand: Command {
             + "checksum. Two versions with equal hashes are one to Core Data.\n"
             + "Of a .momd the hashes are those of its VersionInfo.plist, which the app goes by; where Ferry computes "
             + "another one from the compiled model, the entity is marked.",
-        operands: [.init("MODEL", .several, "An .xcdatamodeld, .xcdatamodel, .momd or .mom, or a folder of them.")],
+        operands: [MigrationInput.modelFiles],
         example: "ferry hashes App.xcdatamodeld")
 
-    private let paths: [String]
-
-    init(from arguments: Arguments) throws(FerryError) { paths = arguments.operands }
+    let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
-        let catalog = try ModelCatalog(paths: paths)
+        let catalog = try ModelCatalog(paths: arguments.operands)
         let versions = catalog.versions
-        console.result(
-            JSON.members(["versions": versions.map { json($0, named: catalog.displayName(of: $0)) }])
-        ) { width in versions.flatMap { text($0, named: catalog.displayName(of: $0), width: width) } }
+        console.result(["versions": JSON.list(versions) { json($0, named: catalog.displayName(of: $0)) }]) { width in
+            versions.flatMap { text($0, named: catalog.displayName(of: $0), width: width) }
+        }
         for version in catalog.unreadable { console.note("ferry: warning: \(version.error.message)") }
         return .success
     }
 
     private func json(_ version: ModelVersion, named name: String) -> JSON {
-        let hashes = version.hashes.keys.sorted(by: codeUnitOrder).map { entity in
-            (entity, JSON.string(version.hashes[entity].map(VersionHash.base64)))
-        }
-        return .object([
+        let hashes = version.hashes.sorted { codeUnitOrder($0.key, $1.key) }
+            .map { ($0.key, JSON.string(VersionHash.base64($0.value))) }
+        return [
             "name": name, "bundle": version.bundle, "path": version.path, "current": version.isCurrent,
             "entities": JSON.object(hashes), "digest": VersionHash.digest(version.hashes),
             "checksum": VersionHash.checksum(version.hashes), "differsFromModel": differing(version),
-        ])
+        ]
     }
 
     private func text(_ version: ModelVersion, named name: String, width: Int) -> [String] {
-        var table = TextTable(["Entity", "Version hash", ""], [.left, .left, .left])
         let differing = Set(differing(version))
-        for entity in Set(version.model.entities.keys).union(version.hashes.keys).sorted(by: codeUnitOrder) {
+        let entities = Set(version.model.entities.keys).union(version.hashes.keys).sorted(by: codeUnitOrder)
+        let rows = entities.map { entity in
             let mark = differing.contains(entity) ? "differs from what the compiled model gives" : ""
-            table.add([entity, version.hashes[entity].map(VersionHash.base64) ?? "–", mark])
+            return [entity, version.hashes[entity].map(VersionHash.base64) ?? "–", mark]
         }
+        let table = TextTable([.text("Entity"), .text("Version hash"), .text("")], rows)
         return ["\(name)\(version.isCurrent ? " (current)" : "")  \(version.path)"] + table.lines(width: width)
             + [
                 "  digest    \(VersionHash.digest(version.hashes))",

@@ -9,27 +9,17 @@ struct HelpCommand: Command {
         ],
         example: "ferry help snapshot create")
 
-    private let name: String
-
-    init(from arguments: Arguments) throws(FerryError) { name = arguments.operands.joined(separator: " ") }
+    let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
-        let commands = FerryCommand.commands
+        let (table, name) = (FerryCommand.table, arguments.operands.joined(separator: " "))
         if name.isEmpty {
-            console.result(JSON.members(["commands": FerryCommand.table.map(\.json)])) {
-                HelpText.overview(commands, width: $0)
-            }
+            console.result(["commands": table.map(\.json)]) { HelpText.overview(table, width: $0) }
             return .success
         }
-        let chosen = commands.filter { $0.syntax.name == name || $0.syntax.name.hasPrefix(name + " ") }
-        guard !chosen.isEmpty else {
-            let nearest = NearNames.near(to: name, among: commands.map { $0.syntax.name }).first
-            throw FerryError(
-                .usage, "Unknown command \(name).",
-                remedy: nearest.map { "Did you mean \($0)?" } ?? "The commands are listed by: ferry help")
-        }
-        let syntaxes = chosen.map { $0.syntax }
-        console.result(JSON.members(["help": HelpText.text(syntaxes)])) { HelpText.lines(syntaxes, width: $0) }
+        let chosen = table.filter { $0.name == name || $0.name.hasPrefix(name + " ") }
+        guard !chosen.isEmpty else { throw HelpText.unknown("Unknown command \(name).", name) }
+        HelpText.show(chosen, on: console)
         return .success
     }
 }
@@ -37,28 +27,28 @@ struct HelpCommand: Command {
 extension Syntax {
     /// All that the table of commands says, for programs that wrap this one.
     fileprivate var json: JSON {
-        .object([
+        [
             "name": name, "summary": summary, "operands": operands.map(\.json), "options": options.map(\.json),
-        ])
+        ]
     }
 }
 
 extension Syntax.Operand {
     fileprivate var json: JSON {
-        .object([
+        [
             "name": name, "summary": summary, "isOptional": count == .optional, "isRepeated": count == .several,
             "choices": choices,
-        ])
+        ]
     }
 }
 
 extension Syntax.Option {
     fileprivate var json: JSON {
-        .object([
+        [
             "name": name, "letter": letter, "summary": summary,
-            "value": kind == .flag ? JSON.null : .string(placeholder), "isRequired": isRequired,
+            "value": kind == .flag ? nil : placeholder, "isRequired": isRequired,
             "isRepeated": kind == .repeated, "choices": choices,
-        ])
+        ]
     }
 }
 
@@ -80,18 +70,25 @@ enum HelpText {
         return lines + ["", "Example:", Emphasis.command.mark("  " + syntax.example)]
     }
 
-    /// The help of commands as one text, for programs.
-    static func text(_ commands: [Syntax]) -> String {
-        lines(commands).map { String(Emphasis.split($0).line) }.joined(separator: "\n")
+    static func show(_ commands: [Syntax], on console: Console) {
+        func lines(width: Int) -> [String] {
+            Array(commands.map { command($0, width: width) }.joined(separator: ["", "──", ""]))
+        }
+        let text = lines(width: .max).map { String(Emphasis.split($0).line) }.joined(separator: "\n")
+        console.result(["help": text], text: lines)
     }
 
-    static func lines(_ commands: [Syntax], width: Int = .max) -> [String] {
-        Array(commands.map { command($0, width: width) }.joined(separator: ["", "──", ""]))
+    /// What is told where nothing has the name of a command.
+    static func unknown(_ message: String, _ name: String) -> FerryError {
+        let nearest = NearNames.near(to: name, among: FerryCommand.commandNames).first
+        return FerryError(
+            .usage, message,
+            remedy: nearest.map { "Did you mean \($0)?" } ?? "The commands are listed by: ferry help")
     }
 
-    static func overview(_ commands: [any Command.Type], width: Int = .max) -> [String] {
+    static func overview(_ commands: [Syntax], width: Int = .max) -> [String] {
         let width = min(width, widest)
-        let list = table(commands.map { ($0.syntax.name, $0.syntax.summary) }, width)
+        let list = table(commands.map { ($0.name, $0.summary) }, width)
         return ["Ferry migrates Core Data stores that are too large for memory.", ""]
             + ["Usage: ferry <command> [options]", "", "Commands:"] + list + [""]
             + ["Each command explains itself: ferry <command> --help", "Start with: ferry demo", ""]

@@ -25,26 +25,18 @@ struct InspectCommand: Command {
     /// Reading this much takes well below a second.
     private static let smallBytes: Int64 = 64 << 20
 
-    private let store: FileURL
-    private let models: [String]
-    private let isFull: Bool
-
-    init(from arguments: Arguments) throws(FerryError) {
-        store = arguments.operand(0).fileURL
-        models = arguments.values("--models")
-        isFull = arguments.has("--full")
-    }
+    let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
+        let (path, models) = (arguments.store.filePath, arguments.values("--models"))
         let catalog = models.isEmpty ? ModelCatalog(versions: []) : try ModelCatalog(paths: models)
         // Before SQLite opens the store: what is there now is the store's, not this command's.
-        let size = try FileLayer().exists(store.filePath) ? StoreSize(store.filePath) : nil
-        let rendering = try StoreFiles(store).read { connection in
-            let size = try size ?? StoreSize(store.filePath)
-            let isSmall = size.bytes + size.logBytes <= InspectCommand.smallBytes
-            return try InspectRendering(
-                path: store.filePath,
-                contents: StoreContents(connection, catalog: catalog, isFull: isFull || isSmall), size: size,
+        let size = try FileLayer().exists(path) ? StoreSize(path) : nil
+        let rendering = try StoreFiles(arguments.store).read { connection in
+            let size = try size ?? StoreSize(path)
+            let isFull = arguments.has("--full") || size.bytes + size.logBytes <= Self.smallBytes
+            return InspectRendering(
+                path: path, contents: try StoreContents(connection, catalog: catalog, isFull: isFull), size: size,
                 hasModels: !models.isEmpty)
         }
         console.result(rendering.json, text: rendering.text(width:))
@@ -60,58 +52,48 @@ struct InspectRendering {
     /// Whether models were given to look for the store's version among.
     let hasModels: Bool
 
+    private var deadColumns: [String] { contents.deadColumns.map(\.name) }
+
     // MARK: JSON
 
-    var json: [(String, JSON)] {
-        var members: [(String, JSON)] = JSON.members([
-            "store": path, "uuid": contents.metadata.uuid, "version": contents.versions.first,
-            "model": contents.model,
-        ])
-        if let nearest = contents.nearest { members.append(("nearest", json(nearest))) }
-        let objects = contents.objects
-        members += JSON.members([
-            "frameworkVersion": contents.metadata.frameworkVersion, "bytes": size.bytes, "walBytes": size.logBytes,
-            "externalFiles": size.externalFiles, "entities": contents.entities.map(json),
+    var json: JSON {
+        let (metadata, objects) = (contents.metadata, contents.objects)
+        let version: JSON = [
+            "store": path, "uuid": metadata.uuid, "version": contents.versions.first, "model": contents.model,
+        ]
+        return version + (contents.nearest.map { ["nearest": json($0)] } ?? [:]) + [
+            "frameworkVersion": metadata.frameworkVersion, "bytes": size.bytes, "walBytes": size.logBytes,
+            "externalFiles": size.externalFiles,
+            "entities": JSON.list(contents.entities) {
+                [
+                    "name": $0.name, "number": $0.number, "table": $0.table, "rows": $0.rows,
+                    "estimated": $0.isEstimated, "bytes": $0.bytes,
+                ]
+            },
             "features": contents.features, "unknownTables": objects?.unknownObjects ?? [],
-            "problems": contents.problems.map(json), "modelCached": contents.isModelCached,
-            "look": contents.isFull ? "full" : "quick", "versionIdentifiers": contents.metadata.versionIdentifiers,
-            "joinTables": contents.joinTables.map(json),
-            "sideFiles": JSON.array(size.sideFiles.map { .object(["path": $0.path, "bytes": $0.bytes]) }),
+            "problems": JSON.list(contents.problems) {
+                [
+                    "kind": $0.kind, "entity": $0.entity, "property": $0.property, "rows": $0.rows,
+                    "message": $0.message,
+                ]
+            },
+            "modelCached": contents.isModelCached, "look": contents.isFull ? "full" : "quick",
+            "versionIdentifiers": metadata.versionIdentifiers,
+            "joinTables": JSON.list(contents.joinTables) {
+                ["table": $0.table, "rows": $0.rows, "estimated": $0.isEstimated, "bytes": contents.bytes(of: $0)]
+            },
+            "sideFiles": JSON.list(size.sideFiles) { ["path": $0.path, "bytes": $0.bytes] },
             "externalBytes": size.externalBytes, "historyTables": objects?.historyTables ?? [],
             "cloudKitTables": objects?.cloudKitTables ?? [],
-            "leftovers": JSON.object([
-                "tables": objects?.leftoverTables ?? [],
-                "columns": contents.deadColumns.map(\.name),
-            ]),
-        ])
-        return members
+            "leftovers": ["tables": objects?.leftoverTables ?? [], "columns": deadColumns] as JSON,
+        ]
     }
 
     private func json(_ nearest: StoreContents.Nearest) -> JSON {
-        let reasons = nearest.reasons.map { reason in
-            JSON.object(["entity": reason.entity, "property": reason.property, "reason": reason.text])
+        let reasons = JSON.list(nearest.reasons) {
+            ["entity": $0.entity, "property": $0.property, "reason": $0.text]
         }
-        return .object(["version": nearest.version, "differs": nearest.differs, "reasons": reasons])
-    }
-
-    private func json(_ entity: StoreContents.EntityRows) -> JSON {
-        .object([
-            "name": entity.name, "number": entity.number, "table": entity.table, "rows": entity.rows,
-            "estimated": entity.isEstimated, "bytes": entity.bytes,
-        ])
-    }
-
-    private func json(_ table: StoreContents.JoinRows) -> JSON {
-        .object([
-            "table": table.table, "rows": table.rows, "estimated": table.isEstimated, "bytes": table.bytes,
-        ])
-    }
-
-    private func json(_ problem: StoreContents.Problem) -> JSON {
-        .object([
-            "kind": problem.kind, "entity": problem.entity, "property": problem.property, "rows": problem.rows,
-            "message": problem.message,
-        ])
+        return ["version": nearest.version, "differs": nearest.differs, "reasons": reasons]
     }
 
     // MARK: Text
@@ -135,10 +117,7 @@ struct InspectRendering {
             ("History    ", contents.objects?.historyTables ?? []),
             ("CloudKit   ", contents.objects?.cloudKitTables ?? []),
             ("Unknown    ", contents.objects?.unknownObjects ?? []),
-            (
-                "Leftovers  ",
-                (contents.objects?.leftoverTables ?? []) + contents.deadColumns.map(\.name)
-            ),
+            ("Leftovers  ", (contents.objects?.leftoverTables ?? []) + deadColumns),
         ]
         for (label, names) in lists where !names.isEmpty { lines.append(label + names.joined(separator: ", ")) }
         lines += [""] + tables(width: width)
@@ -150,24 +129,18 @@ struct InspectRendering {
     }
 
     private func tables(width: Int) -> [String] {
-        var table = TextTable(
-            ["Entity", "Number", "Table", "Rows", "Bytes"], [.left, .right, .left, .right, .right])
-        for entity in contents.entities {
-            table.add([
-                entity.name, "\(entity.number)", entity.table ?? "?", rows(entity.rows, entity.isEstimated),
-                entity.bytes.map(Quantity.sizeText) ?? "",
-            ])
+        func numbers(_ rows: Int64?, _ isEstimated: Bool, _ bytes: Int64?) -> [String] {
+            [Quantity.rowsText(rows, isEstimated: isEstimated), bytes.map(Quantity.sizeText) ?? ""]
         }
-        for join in contents.joinTables {
-            table.add([
-                "", "", join.table, rows(join.rows, join.isEstimated), join.bytes.map(Quantity.sizeText) ?? "",
-            ])
+        let entities = contents.entities.map {
+            [$0.name, "\($0.number)", $0.table ?? "?"] + numbers($0.rows, $0.isEstimated, $0.bytes)
         }
-        return table.lines(width: width)
-    }
-
-    private func rows(_ count: Int64?, _ isEstimated: Bool) -> String {
-        count.map { (isEstimated ? "~" : "") + Quantity.grouped($0) } ?? "?"
+        let joins = contents.joinTables.map {
+            ["", "", $0.table] + numbers($0.rows, $0.isEstimated, contents.bytes(of: $0))
+        }
+        return TextTable(
+            [.text("Entity"), .number("Number"), .text("Table"), .number("Rows"), .number("Bytes")], entities + joins
+        ).lines(width: width)
     }
 
     private func text(_ nearest: StoreContents.Nearest) -> [String] {
@@ -181,7 +154,7 @@ struct InspectRendering {
     private func text(_ problem: StoreContents.Problem) -> String {
         let place = [problem.entity, problem.property].compactMap { $0 }.joined(separator: ".")
         if let message = problem.message { return "\(problem.kind): \(message)" }
-        return "\(problem.kind): \(Quantity.grouped(problem.rows ?? 0)) in \(place)"
+        return "\(problem.kind): \((problem.rows ?? 0).grouped) in \(place)"
     }
 
     private var version: String {
@@ -199,5 +172,182 @@ struct InspectRendering {
                 "\(size.externalFiles.counting("external file")) of \(Quantity.sizeText(size.externalBytes))")
         }
         return parts.joined(separator: ", ")
+    }
+}
+
+/// What `inspect` finds in a store.
+struct StoreContents {
+    struct EntityRows {
+        var name: String
+        var number: Int64
+        /// Nil where no model says, and the usual name leads to no table.
+        var table: String?
+        var rows: Int64?
+        var isEstimated: Bool
+        /// Of the whole table with its indexes; nil for subentities, which share their root's, and where not measured.
+        var bytes: Int64?
+    }
+
+    /// Something wrong: damage in rows, or a message of what could not be read.
+    struct Problem {
+        var kind: String
+        var entity: String?
+        var property: String?
+        var rows: Int64?
+        var message: String?
+    }
+
+    struct Nearest {
+        var version: String
+        var differs: [String]
+        var reasons: [StructuralReasons.Reason]
+    }
+
+    let metadata: StoreMetadata
+    /// Whether everything was read, or only as much as an estimate needs.
+    let isFull: Bool
+    /// The names of all versions with the store's hashes; the last one first.
+    private(set) var versions: [String] = []
+    /// Where the model was read; nil when the store's own cache gave it, or nothing did.
+    private(set) var model: String?
+    private(set) var isModelCached = false
+    private(set) var nearest: Nearest?
+    private(set) var entities: [EntityRows] = []
+    private(set) var joinTables: [StoreInspection.JoinRows] = []
+    private(set) var features: [String] = []
+    private(set) var objects: StoreObjects?
+    private(set) var deadColumns: [Leftover] = []
+    private(set) var problems: [Problem] = []
+    /// Nil where pages were not measured.
+    private var sizes: TableSizes?
+
+    /// Looks for the store's version among those of the catalog; with `isFull` rows are counted, pages measured and
+    /// damage looked for, however long that takes.
+    ///
+    /// - Throws: ``FerryError`` when the metadata cannot be read; other damage is among the problems.
+    init(_ connection: Connection, catalog: ModelCatalog, isFull: Bool) throws {
+        metadata = try StoreMetadata.read(from: connection)
+        self.isFull = isFull
+        let catalog = catalog.fitted(to: metadata.hashes)
+        let matching = catalog.versions(matching: metadata.hashes).reversed()
+        versions = matching.map { catalog.displayName(of: $0) }
+        model = matching.first?.path
+        do {
+            let cached = try cachedModel(connection)
+            if matching.isEmpty { try findNearest(in: catalog, own: cached, connection) }
+            isModelCached = cached != nil
+            if let known = matching.first?.model ?? cached {
+                try look(through: connection, as: known)
+            } else {
+                try count(connection)
+            }
+            if isFull { try measure(connection) }
+        } catch let error as DatabaseError where error.isCorrupt {
+            problems.append(
+                Problem(
+                    kind: "corruptDatabase",
+                    message:
+                        "SQLite cannot read a part of the file: \(error.message). PRAGMA integrity_check tells more."
+                ))
+        }
+    }
+
+    /// The model in the store's cache, if it is the one that the store was written with.
+    private mutating func cachedModel(_ connection: Connection) throws -> ManagedObjectModel? {
+        do {
+            guard let model = try ModelCache.model(in: connection) else { return nil }
+            if VersionHash.hashes(of: model) == metadata.hashes { return model }
+            problems.append(
+                Problem(
+                    kind: "modelCache", message: "The model cached in the store is not the one it was written with."))
+        } catch let error as FerryError {
+            problems.append(Problem(kind: "modelCache", message: error.message))
+        }
+        return nil
+    }
+
+    private mutating func findNearest(
+        in catalog: ModelCatalog, own: ManagedObjectModel?, _ connection: Connection
+    ) throws {
+        guard let near = catalog.nearest(to: metadata.hashes) else { return }
+        let reasons = try StructuralReasons(
+            of: near.differs, comparedWith: near.version.model, own: own, on: connection)
+        nearest = Nearest(
+            version: catalog.displayName(of: near.version), differs: near.differs, reasons: reasons.reasons)
+    }
+
+    private mutating func look(through connection: Connection, as model: ManagedObjectModel) throws {
+        let layout: StoreLayout
+        do {
+            layout = try StoreLayout.actual(for: model, on: connection)
+        } catch let error as FerryError where error.code == .damagedSource {
+            problems.append(
+                Problem(
+                    kind: "layout", entity: error.place.entity, property: error.place.property, message: error.message))
+            return try count(connection)
+        }
+        let inspection = try StoreInspection(of: layout, on: connection, counting: isFull ? .exact : .estimated)
+        entities = inspection.entities.map {
+            EntityRows(
+                name: $0.entity, number: $0.number, table: $0.table, rows: $0.rows, isEstimated: $0.isEstimated)
+        }
+        joinTables = inspection.joinTables
+        features = inspection.features
+        objects = inspection.objects
+        deadColumns = inspection.deadColumns
+        guard isFull else { return }
+        let damage =
+            try StoreDamage.scan(layout, on: connection)
+            + StoreDamage.missingFiles(in: layout, of: connection.path, on: connection, files: FileLayer())
+        problems += damage.map {
+            Problem(kind: $0.kind.rawValue, entity: $0.entity, property: $0.property, rows: $0.rows)
+        }
+    }
+
+    private mutating func count(_ connection: Connection) throws {
+        entities = try StoredEntity.all(on: connection, counting: isFull ? .exact : .estimated).map {
+            EntityRows(name: $0.name, number: $0.number, table: $0.table, rows: $0.rows, isEstimated: $0.isEstimated)
+        }
+    }
+
+    private mutating func measure(_ connection: Connection) throws {
+        sizes = try TableSizes(connection)
+        var seen: Set<String> = []
+        for index in entities.indices {
+            guard let table = entities[index].table, seen.insert(table).inserted else { continue }
+            entities[index].bytes = sizes?.bytes(of: table)
+        }
+    }
+
+    func bytes(of join: StoreInspection.JoinRows) -> Int64? { sizes?.bytes(of: join.table) }
+}
+
+/// How large a store's files are.
+struct StoreSize {
+    struct SideFile {
+        var path: String
+        var bytes: Int64
+    }
+
+    let bytes: Int64
+    let logBytes: Int64
+    /// `-wal`, `-shm` and `-journal`, as far as they are there.
+    let sideFiles: [SideFile]
+    let externalFiles: Int64
+    let externalBytes: Int64
+
+    init(_ store: String) throws {
+        let files = FileLayer()
+        let names = StoreFileNames(store)
+        bytes = try files.attributes(store).size
+        var sideFiles: [SideFile] = []
+        for path in [names.log, names.index, names.journal] {
+            if let attributes = try files.attributesIfPresent(path) {
+                sideFiles.append(SideFile(path: path, bytes: attributes.size))
+            }
+        }
+        self.sideFiles = sideFiles
+        logBytes = sideFiles.first { $0.path == names.log }?.bytes ?? 0
+        (externalFiles, externalBytes) = try ExternalData.size(ofStore: store, files: files)
     }
 }

@@ -9,20 +9,19 @@ struct LossTable {
     let losses: [Loss]
 
     var json: JSON {
-        .array(
-            losses.map { loss in
-                .object([
-                    "entity": loss.entity, "property": loss.property, "version": loss.version, "rows": loss.rows,
-                    "values": loss.isCountedInValues ? .integer(loss.rows) : JSON.null, "estimated": loss.isEstimated,
-                    "because": loss.because, "step": loss.step,
-                ])
-            })
+        .list(losses) { loss in
+            [
+                "entity": loss.entity, "property": loss.property, "version": loss.version, "rows": loss.rows,
+                "values": loss.isCountedInValues ? loss.rows : nil, "estimated": loss.isEstimated,
+                "because": loss.because, "step": loss.step,
+            ]
+        }
     }
 
     func lines(width: Int) -> [String] {
-        var table = TextTable(["Entity", "Property", "Number", "Because"], [.left, .left, .right, .left])
-        for loss in losses { table.add([loss.entity, loss.property ?? "", number(loss), loss.because]) }
-        return table.lines(width: width)
+        let columns: [TableColumn] = [.text("Entity"), .text("Property"), .number("Number"), .text("Because")]
+        let rows = losses.map { [$0.entity, $0.property ?? "", number($0), $0.because] }
+        return TextTable(columns, rows).lines(width: width)
     }
 
     /// The losses in one line, as in `Loses: Book.authorName, 4 values`.
@@ -37,25 +36,23 @@ struct LossTable {
         return "Loses: \(named.joined(separator: "; "))\(more)."
     }
 
-    private func number(_ loss: Loss) -> String {
-        loss.rows.map { (loss.isEstimated ? "~" : "") + Quantity.grouped($0) } ?? "?"
-    }
+    private func number(_ loss: Loss) -> String { Quantity.rowsText(loss.rows, isEstimated: loss.isEstimated) }
 }
 
 /// Warnings for programs, beside the texts of them.
 enum WarningDetails {
-    static func json(_ warnings: [FerryWarning]) -> JSON { .array(warnings.map(json)) }
+    static func json(_ warnings: [FerryWarning]) -> JSON { .list(warnings, json) }
 
     static func json(_ warning: FerryWarning) -> JSON {
-        let subject = [
-            ("entity", warning.subject.entity), ("property", warning.subject.property),
-            ("entityMapping", warning.subject.entityMapping), ("object", warning.subject.object),
-            ("path", warning.subject.path),
+        let subject: JSON = [
+            "entity": warning.subject.entity, "property": warning.subject.property,
+            "entityMapping": warning.subject.entityMapping, "object": warning.subject.object,
+            "path": warning.subject.path,
         ]
-        return .object([
+        return [
             "code": warning.code.rawValue, "message": warning.message,
-            "subject": JSON.object(subject.filter { $0.1 != nil }.map { ($0.0, .string($0.1)) }),
-        ])
+            "subject": JSON.object(subject.members.filter { !$0.1.isNull }),
+        ]
     }
 }
 
@@ -64,12 +61,8 @@ enum LikeRuns {
     /// So many are told one by one, since they take no more lines than their sum.
     static let fewest = 4
 
-    /// The elements in their order, cut into runs: each holds one element, or at least ``fewest`` that are alike.
-    ///
-    /// - Parameters:
-    ///   - elements: What is told.
-    ///   - areAlike: Whether the second of two neighbours could be told with the first.
-    /// - Returns: The runs; all of them together are the elements.
+    /// The elements in their order, cut into runs: each holds one element, or at least ``fewest`` of which each could be
+    /// told with the one before.
     static func of<Element>(_ elements: [Element], areAlike: (Element, Element) -> Bool) -> [ArraySlice<Element>] {
         var runs: [ArraySlice<Element>] = []
         var start = 0

@@ -13,15 +13,12 @@ struct MappingShowCommand: Command {
         operands: [.init("FILE", "A mapping model: .xcmappingmodel, .cdm or .json.")],
         example: "ferry mapping show Model1_to_Model2.xcmappingmodel > mapping.json")
 
-    private let path: String
-
-    init(from arguments: Arguments) throws(FerryError) { path = arguments.operand(0) }
+    let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
-        let rendering = MappingRendering(model: try MappingFile.load(path: path))
+        let rendering = MappingRendering(model: try MappingFile.load(path: arguments.operands[0]))
         let warnings = rendering.model.warnings.map(\.message) + rendering.losses
-        console.result(
-            JSON.members(["mapping": rendering.json, "warnings": warnings]), verbatim: rendering.json.pretty)
+        console.result(["mapping": rendering.json, "warnings": warnings], verbatim: rendering.json.pretty)
         if !console.isJSON { for warning in warnings { console.warn(warning) } }
         return .success
     }
@@ -33,24 +30,15 @@ struct MappingCheckCommand: PolicyCommand {
         discussion: "Reads the file and checks every name and expression against both model versions, and the order of "
             + "its entity mappings. Problems give exit 2. What only a store's rows can decide is a warning.",
         operands: [.init("FILE", "A mapping model: .xcmappingmodel, .cdm or .json.")],
-        options: [
-            .repeated(
-                "--models", "PATH",
-                "Model versions: .xcdatamodeld, .xcdatamodel, .momd, .mom, or a folder of them. May be repeated.",
-                isRequired: true)
-        ],
+        options: [MigrationInput.models(isRequired: true)],
         example: "ferry mapping check mapping.json --models App.xcdatamodeld")
 
-    private let path: String
-    private let models: [String]
+    let arguments: Arguments
 
-    init(from arguments: Arguments) throws(FerryError) {
-        path = arguments.operand(0)
-        models = arguments.values("--models")
-    }
+    private var path: String { arguments.operands[0] }
 
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
-        let catalog = try ModelCatalog(paths: models)
+        let catalog = try ModelCatalog(paths: arguments.values("--models"))
         let known = KnownPolicies(registered: policies)
         var warnings: [String] = []
         var problems: [FerryError] = []
@@ -58,23 +46,18 @@ struct MappingCheckCommand: PolicyCommand {
             let mapping = try MappingFile.load(path: path)
             let read = mapping.warnings.map(\.message)
             warnings = read
-            let (source, destination) = (
-                try catalog.version(mapping.sourceVersion, mapping.sourceHashes),
-                try catalog.version(mapping.destinationVersion, mapping.destinationHashes)
-            )
+            let source = try catalog.version(mapping.sourceVersion, mapping.sourceHashes)
+            let destination = try catalog.version(mapping.destinationVersion, mapping.destinationHashes)
+            let both = ModelCatalog(versions: [source, destination])
             let resolution = MappingResolution.resolve(
                 source: source, destination: destination, mappingModels: [mapping], policies: known)
             problems = resolution.problems
             let told = resolution.step.warnings.map(\.message) + resolution.needsRowCheck.map(\.problem.message)
             warnings += told.filter { !read.contains($0) }
-            warnings += try MappingEdge.warningsOfEqualVersions(
-                in: [mapping], ModelCatalog(versions: [source, destination])
-            ).map(\.message)
+            warnings += try MappingEdge.warningsOfEqualVersions(in: [mapping], both).map(\.message)
             if problems.isEmpty {
-                let plan = Planner(
-                    catalog: ModelCatalog(versions: [source, destination]), mappingModels: [mapping], policies: known
-                ).plan(from: source, to: destination, rows: [:], areRowsEstimated: false)
-                problems = plan.refusals
+                let planner = Planner(catalog: both, mappingModels: [mapping], policies: known)
+                problems = planner.plan(from: source, to: destination, rows: [:], areRowsEstimated: false).refusals
             }
         } catch {
             guard error.code != .notFound else { throw error }
@@ -85,17 +68,17 @@ struct MappingCheckCommand: PolicyCommand {
     }
 
     private func show(_ problems: [FerryError], _ warnings: [String], on console: Console) {
-        let told = problems.map { problem in
-            JSON.object([
+        let told = JSON.list(problems) { problem in
+            [
                 "code": problem.code.name, "place": place(of: problem), "message": problem.message,
                 "remedy": problem.wordedRemedy,
-            ])
+            ]
         }
         var text = problems.flatMap { ["\($0.code.name): \($0.message)"] + $0.remedyLines(indent: 2) }
         text += warnings.map { "warning: \($0)" }
         text.append(
             problems.isEmpty ? "\(path): no problems." : "\(path): \(Int64(problems.count).counting("problem")).")
-        console.result(JSON.members(["problems": told, "warnings": warnings]), text: text)
+        console.result(["problems": told, "warnings": warnings], text: text)
     }
 
     private func place(of problem: FerryError) -> String? {
@@ -126,14 +109,11 @@ struct MappingRendering {
     }
 
     var json: JSON {
-        var members: [(String, JSON)] =
-            extends.map { JSON.members(["extends": $0]) }
-            ?? JSON.members(["source": model.sourceVersion, "destination": model.destinationVersion])
-        members.append(("entityMappings", .array(shown.map(json))))
-        if let partitions = model.partitions {
-            members.append(("partitions", .array(partitions.map(JSON.strings))))
-        }
-        return .object(members)
+        let ends: JSON =
+            extends.map { ["extends": $0] }
+            ?? ["source": model.sourceVersion, "destination": model.destinationVersion]
+        return ends + ["entityMappings": JSON.list(shown, json)]
+            + (model.partitions.map { ["partitions": $0] } ?? [:])
     }
 
     /// What the file says that this form cannot hold, one line each.
@@ -155,27 +135,25 @@ struct MappingRendering {
     }
 
     private func json(_ mapping: EntityMapping) -> JSON {
-        var members: [(String, JSON)] = JSON.members([
-            "name": mapping.name, "source": mapping.source, "destination": mapping.destination,
-        ])
+        var told: JSON = ["name": mapping.name, "source": mapping.source, "destination": mapping.destination]
         // Not the last line, so that it can be removed without a comma being left over.
-        if let policy = mapping.policyClassName { members.append(("policy", .string(policy))) }
-        if let note = notes[mapping.name] { members.append(("note", .strings(note))) }
+        if let policy = mapping.policyClassName { told += ["policy": policy] }
+        if let note = notes[mapping.name] { told += ["note": note] }
         if extends != nil, let filter = mapping.unreadable.first(where: { $0.property == nil }) {
-            members.append(("where", .string("? \(filter.part) cannot be read: \(filter.reason)")))
+            told += ["where": "? \(filter.part) cannot be read: \(filter.reason)"]
         }
-        if let filter = mapping.filter { members.append(("where", .string("\(filter)"))) }
+        if let filter = mapping.filter { told += ["where": "\(filter)"] }
         if let iteration = mapping.iteration {
-            members.append(("forEach", .object([(iteration.variable, .string("\(iteration.elements)"))])))
-            if iteration.skipsInvalid { members.append(("onInvalid", .string("skip"))) }
+            told += ["forEach": [iteration.variable: "\(iteration.elements)"] as JSON]
+            if iteration.skipsInvalid { told += ["onInvalid": "skip"] }
         }
-        if !mapping.unique.isEmpty { members.append(("unique", .strings(mapping.unique))) }
-        if !mapping.isAutomatic { members.append(("automatic", .bool(false))) }
+        if !mapping.unique.isEmpty { told += ["unique": mapping.unique] }
+        if !mapping.isAutomatic { told += ["automatic": false] }
         let attributes = attributes(of: mapping)
-        if !attributes.isEmpty { members.append(("attributes", .object(attributes))) }
+        if !attributes.isEmpty { told += ["attributes": JSON.object(attributes)] }
         let relationships = relationships(of: mapping)
-        if !relationships.isEmpty { members.append(("relationships", .object(relationships))) }
-        return .object(members)
+        if !relationships.isEmpty { told += ["relationships": JSON.object(relationships)] }
+        return told
     }
 
     private func attributes(of mapping: EntityMapping) -> [(String, JSON)] {
@@ -191,16 +169,16 @@ struct MappingRendering {
     }
 
     private func relationships(of mapping: EntityMapping) -> [(String, JSON)] {
-        func rule(_ name: JSON, from: String) -> JSON { .object([("mapping", name), ("from", .string(from))]) }
+        func rule(_ name: String?, from: String) -> JSON { ["mapping": name, "from": from] }
         var members = mapping.relationships.compactMap { name, value -> (String, JSON)? in
             switch value {
-            case .automatic: mapping.isAutomatic ? nil : (name, rule(.null, from: "$source.\(name)"))
+            case .automatic: mapping.isAutomatic ? nil : (name, rule(nil, from: "$source.\(name)"))
             case .empty: (name, .null)
-            case .destinations(let mapping, let from): (name, rule(.string(mapping), from: "\(from)"))
-            case .destinationsOfAnyMapping(let from): (name, rule(.null, from: "\(from)"))
+            case .destinations(let mapping, let from): (name, rule(mapping, from: "\(from)"))
+            case .destinationsOfAnyMapping(let from): (name, rule(nil, from: "\(from)"))
             }
         }
-        members += marks(of: mapping, isRelationship: true).map { ($0.property, rule(.null, from: $0.text)) }
+        members += marks(of: mapping, isRelationship: true).map { ($0.property, rule(nil, from: $0.text)) }
         return members.sorted { $0.0 < $1.0 }
     }
 

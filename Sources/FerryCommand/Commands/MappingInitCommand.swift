@@ -32,55 +32,28 @@ struct MappingInitCommand: Command {
         ],
         example: "ferry mapping init App.xcdatamodeld:App App.xcdatamodeld:\"App 2\" > 1-2.json")
 
-    private let words: [String]
-    private let extended: String?
-    private let models: [String]
-    private let output: String?
-    private let isPackage: Bool
-    private let ferry: String?
+    let arguments: Arguments
 
-    init(from arguments: Arguments) throws(FerryError) {
-        words = arguments.operands
-        extended = arguments.value("--extends")
-        models = arguments.values("--models")
-        output = arguments.value("--output")
-        isPackage = arguments.has("--swift")
-        ferry = arguments.value("--ferry")
-        if ferry != nil, !isPackage { throw arguments.wrong("--ferry has no meaning without --swift.") }
-        if isPackage, extended == nil || output == nil {
-            throw arguments.wrong("--swift writes a package for a mapping model.", "Give --extends and --output.")
-        }
-        if extended != nil {
-            guard words.isEmpty, !models.isEmpty else {
-                throw arguments.wrong("--extends takes the versions from --models.", "Give --models and no MODEL.")
-            }
-        } else {
-            guard words.count == 2 else {
-                throw arguments.wrong("MODEL is missing.", "Name two versions, or --extends.")
-            }
-            guard models.isEmpty else { throw arguments.wrong("--models has no meaning without --extends.") }
-        }
-    }
+    private var output: String? { arguments.value("--output") }
 
     func run(on console: Console) throws -> ExitCode {
-        if let extended {
-            let begun = StandInFiles(mappingModel: extended, models: models, output: output)
-            if isPackage {
-                try begun.writePackage(ferry: ferry, on: console)
+        try check()
+        if let extended = arguments.value("--extends") {
+            let begun = try StandInFiles(extended, models: arguments.values("--models"), output: output)
+            if arguments.has("--swift") {
+                try begun.writePackage(ferry: arguments.value("--ferry"), on: console)
             } else {
-                let file = try begun.file()
+                let file = begun.file()
                 try show(file.rendering, file.open, file.notes, on: console)
             }
             return .success
         }
-        let source = try VersionWord(words[0]).version()
-        let destination = try VersionWord(words[1]).version()
+        let source = try VersionWord(arguments.operands[0]).version()
+        let destination = try VersionWord(arguments.operands[1]).version()
         let skeleton = MappingSkeleton(source: source, destination: destination)
         var rendering = MappingRendering(model: skeleton.mappingModel)
         rendering.marks = skeleton.open.flatMap { marks($0, in: destination.model, skeleton.mappingModel) }
-        let open = skeleton.open.map { item in
-            JSON.object(["entity": item.entity, "property": item.property, "reason": item.reason])
-        }
+        let open: [JSON] = skeleton.open.map { ["entity": $0.entity, "property": $0.property, "reason": $0.reason] }
         let notes = skeleton.open.map { item in
             "open: \([item.entity, item.property].compactMap { $0 }.joined(separator: ".")): \(item.reason)"
         }
@@ -88,21 +61,36 @@ struct MappingInitCommand: Command {
         return .success
     }
 
+    private func check() throws(FerryError) {
+        let (isExtending, isPackage) = (arguments.value("--extends") != nil, arguments.has("--swift"))
+        let (words, models) = (arguments.operands, arguments.values("--models"))
+        if arguments.value("--ferry") != nil, !isPackage {
+            throw arguments.wrong("--ferry has no meaning without --swift.")
+        }
+        if isPackage, !isExtending || output == nil {
+            throw arguments.wrong("--swift writes a package for a mapping model.", "Give --extends and --output.")
+        }
+        if isExtending, !words.isEmpty || models.isEmpty {
+            throw arguments.wrong("--extends takes the versions from --models.", "Give --models and no MODEL.")
+        }
+        if !isExtending, words.count != 2 {
+            throw arguments.wrong("MODEL is missing.", "Name two versions, or --extends.")
+        }
+        if !isExtending, !models.isEmpty { throw arguments.wrong("--models has no meaning without --extends.") }
+    }
+
     private func show(
         _ rendering: MappingRendering, _ open: [JSON], _ notes: [String], on console: Console
     ) throws(FerryError) {
-        let members = JSON.members(["mapping": rendering.json, "open": JSON.array(open)])
+        let report: JSON = ["mapping": rendering.json, "open": open]
         if let output {
             let files = FileLayer()
-            guard try !files.exists(output) else {
-                throw FerryError(
-                    .outputExists, "\(output) exists already.", remedy: "Name another file, or move that one away.")
-            }
+            try files.checkIsFree(output, for: "file")
             try files.replace(output, with: Array((rendering.json.pretty + "\n").utf8))
             let places = "\(open.count) \(open.count == 1 ? "place is" : "places are") open"
-            console.result(members, text: ["\(output): \(places)."])
+            console.result(report, text: ["\(output): \(places)."])
         } else {
-            console.result(members, verbatim: rendering.json.pretty)
+            console.result(report, verbatim: rendering.json.pretty)
         }
         if !console.isJSON { for note in notes { console.note("ferry: \(note)") } }
     }
@@ -122,38 +110,60 @@ struct MappingInitCommand: Command {
     }
 }
 
+extension FileLayer {
+    fileprivate func checkIsFree(_ path: String, for what: String) throws(FerryError) {
+        guard try exists(path) else { return }
+        throw FerryError(
+            .outputExists, "\(path) exists already.", remedy: "Name another \(what), or move that one away.")
+    }
+}
+
 /// What `mapping init --extends` writes for a mapping model with migration policies: a mapping file, or a package.
 struct StandInFiles {
-    let mappingModel: String
-    let models: [String]
-    let output: String?
+    private let path: String
+    private let models: [String]
+    private let output: String
+    private let mapping: MappingModel
+    private let source: ModelVersion
+    private let destination: ModelVersion
+    private let standIn: StandIn
+
+    init(_ path: String, models: [String], output: String?) throws(FerryError) {
+        (self.path, self.models, self.output) = (path, models, output ?? "")
+        let catalog = try ModelCatalog(paths: models)
+        mapping = try MappingFile.load(path: path)
+        source = try catalog.version(mapping.sourceVersion, mapping.sourceHashes)
+        destination = try catalog.version(mapping.destinationVersion, mapping.destinationHashes)
+        standIn = StandIn(for: mapping, source: source, destination: destination)
+        guard !standIn.parts.isEmpty else {
+            throw FerryError(
+                .badMapping, "\(path) names no migration policy, and all of it can be read.",
+                remedy: "Use the mapping model as it is.")
+        }
+    }
 
     /// A file with the entity mappings that only policies could serve.
-    func file() throws(FerryError) -> (rendering: MappingRendering, open: [JSON], notes: [String]) {
-        let (mapping, standIn, _, _) = try read()
+    func file() -> (rendering: MappingRendering, open: [JSON], notes: [String]) {
         var model = mapping
         (model.entityMappings, model.partitions) = (standIn.parts.compactMap(\.replacement), nil)
         var rendering = MappingRendering(model: model)
-        rendering.extends = Self.relativePath(of: mappingModel, from: output ?? "")
+        rendering.extends = Self.relativePath(of: path, from: output)
         var places: [(entityMapping: String, property: String, text: String)] = []
         for part in standIn.parts {
             guard let replacement = part.replacement else { continue }
             rendering.notes[replacement.name] = part.properties.map { "\($0.name): \($0.type)" }
-            for property in part.properties where property.isOpen {
-                rendering.marks.append(
-                    MappingRendering.Mark(
-                        entity: replacement.destination ?? "", property: property.name,
-                        isRelationship: property.destinationEntity != nil, text: property.openText,
-                        entityMapping: replacement.name))
+            let open = part.properties.filter(\.isOpen)
+            rendering.marks += open.map {
+                MappingRendering.Mark(
+                    entity: replacement.destination ?? "", property: $0.name,
+                    isRelationship: $0.destinationEntity != nil, text: $0.openText, entityMapping: replacement.name)
             }
             if let source = replacement.source, part.isUnfilled { places.append((replacement.name, "source", source)) }
-            places += part.properties.filter(\.isOpen).map { (replacement.name, $0.name, $0.openText) }
+            places += open.map { (replacement.name, $0.name, $0.openText) }
             if let policy = replacement.policyClassName { places.append((replacement.name, "policy", policy)) }
         }
-        let open = places.map { place in
-            JSON.object([
-                "entityMapping": place.entityMapping, "property": place.property, "reason": place.text,
-            ])
+        let open: [JSON] = places.map {
+            ["entityMapping": $0.entityMapping, "property": $0.property, "reason": $0.text]
         }
         let notes = places.map { "open: \($0.entityMapping).\($0.property): \($0.text.dropFirst(2))" }
         return (rendering, open, standIn.notes + notes)
@@ -161,61 +171,33 @@ struct StandInFiles {
 
     /// A package with the policies' hooks.
     func writePackage(ferry: String?, on console: Console) throws(FerryError) {
-        let (mapping, standIn, source, destination) = try read()
-        let folder = output ?? ""
-        func fromPackage(_ path: String) -> String { Self.relativePath(of: path, from: "\(folder)/Package.swift") }
-        let dependency =
-            if let ferry { try FerryDependency(ferry, from: fromPackage) } else {
-                try FerryDependency.ofThisProgram(from: fromPackage)
-            }
+        func fromPackage(_ path: String) -> String { Self.relativePath(of: path, from: "\(output)/Package.swift") }
+        // With ?? an error would lose its type.
+        let dependency = if let ferry { ferry } else { try FerryDependency.packageOfThisProgram() }
         let package = PolicyPackage(
-            name: FileLayer.name(of: URL(filePath: folder).standardizedFileURL.path), mapping: mapping,
-            standIn: standIn,
-            ferry: dependency,
-            mappingModel: fromPackage(mappingModel), models: models.map(fromPackage),
+            name: FileLayer.name(of: URL(filePath: output).standardizedFileURL.path), mapping: mapping,
+            standIn: standIn, ferry: try FerryDependency(dependency, from: fromPackage),
+            mappingModel: fromPackage(path), models: models.map(fromPackage),
             sourceModel: fromPackage(source.path), target: destination.qualifiedName)
         let files = FileLayer()
-        guard try !files.exists(folder) else {
-            throw FerryError(
-                .outputExists, "\(folder) exists already.", remedy: "Name another folder, or move that one away.")
-        }
+        try files.checkIsFree(output, for: "folder")
         for file in package.files {
-            let path = "\(folder)/\(file.path)"
-            try createFolders(for: path, files)
+            let path = "\(output)/\(file.path)"
+            try files.createDirectory(FileLayer.parent(of: path))
             try files.replace(path, with: Array(file.text.utf8))
         }
+        let (fileCount, openCount) = (Int64(package.files.count), Int64(package.openCount))
         console.result(
-            JSON.members([
-                "package": folder, "files": package.files.map(\.path), "policies": package.classNames,
-                "open": package.openCount,
-            ]),
+            [
+                "package": output, "files": package.files.map(\.path), "policies": package.classNames,
+                "open": openCount,
+            ],
             text: [
-                "\(folder): \(Int64(package.files.count).counting("file")), \(Int64(package.openCount).counting("place")) to be written.",
+                "\(output): \(fileCount.counting("file")), \(openCount.counting("place")) to be written.",
                 "Build and test:",
-                Emphasis.command.mark("  swift test --package-path \(ShellWord.quoted(folder))"),
+                Emphasis.command.mark("  swift test --package-path \(ShellWord.quoted(output))"),
             ])
         if !console.isJSON { for note in standIn.notes { console.note("ferry: \(note)") } }
-    }
-
-    private func createFolders(for path: String, _ files: FileLayer) throws(FerryError) {
-        let folder = FileLayer.parent(of: path)
-        guard folder != path, try !files.exists(folder) else { return }
-        try createFolders(for: folder, files)
-        try files.createDirectory(folder)
-    }
-
-    private func read() throws(FerryError) -> (MappingModel, StandIn, ModelVersion, ModelVersion) {
-        let catalog = try ModelCatalog(paths: models)
-        let mapping = try MappingFile.load(path: mappingModel)
-        let source = try catalog.version(mapping.sourceVersion, mapping.sourceHashes)
-        let destination = try catalog.version(mapping.destinationVersion, mapping.destinationHashes)
-        let standIn = StandIn(for: mapping, source: source, destination: destination)
-        guard !standIn.parts.isEmpty else {
-            throw FerryError(
-                .badMapping, "\(mappingModel) names no migration policy, and all of it can be read.",
-                remedy: "Use the mapping model as it is.")
-        }
-        return (mapping, standIn, source, destination)
     }
 
     /// The way from the folder of one file to another file.

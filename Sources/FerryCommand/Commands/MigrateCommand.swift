@@ -33,8 +33,7 @@ struct MigrateCommand: PolicyCommand {
             .flag("--no-snapshot", "Take no snapshot: there is no way back then."),
             .value("--snapshot-dir", "DIR", "The folder for the snapshot. Default: STORE.snapshots."),
             SnapshotOptions.levelOption,
-            .choice("--verify", "MODE", of: verifyModes, "full (default), quick, or none."),
-            VerifyCommand.jobs,
+            .choice("--verify", "MODE", of: verifyModes, "full (default), quick, or none."), VerifyCommand.jobs,
             .flag("--dry-run", "Only show the plan."), PlanRendering.verbose,
             .flag(
                 "--rehearse",
@@ -45,7 +44,7 @@ struct MigrateCommand: PolicyCommand {
         ],
         example: "ferry migrate App.sqlite --models App.xcdatamodeld --mappings Mappings")
 
-    private static let verifyModes: [Configuration.VerifyMode] = [.full, .quick, .none]
+    static let verifyModes: [Configuration.VerifyMode] = [.full, .quick, .none]
 
     static let memoryLimit = Syntax.Option.value(
         "--memory-limit", "SIZE",
@@ -53,37 +52,66 @@ struct MigrateCommand: PolicyCommand {
             + "value that must be whole costs twice its size."
     )
 
-    private let migration: StoreMigration
-    private let stores: [String]
-    private let report: ReportPlace?
+    let arguments: Arguments
 
-    init(from arguments: Arguments) throws(FerryError) {
-        let input = try MigrationInput(from: arguments)
-        let (isDryRun, isRehearsal) = (arguments.has("--dry-run"), arguments.has("--rehearse"))
-        stores = arguments.operands
-        report = try ReportPlace(from: arguments, stores: stores.count)
-        var configuration = input.configuration
+    func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
+        let migration = try StoreMigration(arguments)
+        let report = try ReportPlace(from: arguments)
+        let list = try StoreList(arguments.operands)
+        try report?.check(list.stores)
+        let stop = migration.isDryRun ? StopRequest() : InterruptWatch.start(on: console)
+        if arguments.operands.count > 1 {
+            return try MigrationSeries(migration: migration, list: list, report: report)
+                .run(on: console, stop: stop, policies: policies)
+        }
+        let outcome = migration.run(on: console, stop: stop, policies: policies)
+        if console.isJSON { console.result(outcome.json) } else { outcome.tell(console) }
+        report?.write(outcome, of: list.stores[0], on: console)
+        return outcome.code
+    }
+}
+
+/// The migration of one store as `migrate` was asked for it.
+struct StoreMigration {
+    private var input: MigrationInput
+    private(set) var configuration: Configuration
+    /// What has the models and mapping models already; nil where they are not read yet.
+    private var reader: Migrator?
+
+    private var arguments: Arguments { input.arguments }
+    var isDryRun: Bool { arguments.has("--dry-run") }
+    private var isRehearsal: Bool { arguments.has("--rehearse") }
+    private let progress: ProgressForm
+
+    init(_ arguments: Arguments) throws(FerryError) {
+        input = try MigrationInput(arguments)
+        progress = try ProgressForm(arguments)
+        configuration = input.configuration
         configuration.output = arguments.value("--output")?.fileURL
-        configuration.chunkSize = try MigrateCommand.chunkSize(arguments)
-        configuration.chunkBytes = try MigrateCommand.size("--chunk-bytes", arguments) ?? configuration.chunkBytes
-        configuration.chunkTime = try MigrateCommand.chunkTime(arguments) ?? configuration.chunkTime
-        if let limit = try arguments.bytes("--memory-limit") { configuration.memoryLimit = limit }
+        configuration.chunkSize =
+            try arguments.value("--chunk-size", "a number of rows from 1 on, or auto") { text in
+                if text == "auto" { return .automatic }
+                return Quantity.count(text).flatMap { (1...100_000_000).contains($0) ? .rows(Int($0)) : nil }
+            } ?? .automatic
+        configuration.chunkBytes =
+            try arguments.bytes("--chunk-bytes", "a size from 1KiB on, such as 4MiB", in: 1 << 10...1 << 40)
+            ?? configuration.chunkBytes
+        configuration.chunkTime =
+            try arguments.time("--chunk-time", "a time from 1ms on, such as 500ms or 2s", from: 1_000_000)
+            ?? configuration.chunkTime
         configuration.verify = try arguments.choice("--verify", among: MigrateCommand.verifyModes) ?? .full
         configuration.jobs = try VerifyCommand.jobs(arguments)
         configuration.takesSnapshot = !arguments.has("--no-snapshot")
-        configuration.snapshotFolder = arguments.value("--snapshot-dir")?.fileURL
+        configuration.snapshotFolder = arguments.snapshotFolder
         configuration.snapshotLevel = try SnapshotOptions.level(arguments)
         configuration.restart = arguments.has("--restart")
         configuration.recovers = arguments.has("--recover")
-        configuration.budget = try MigrateCommand.budget(arguments)
+        configuration.budget = try arguments.time("--budget", "a time such as 500ms, 15s or 2min")
         configuration.holdsSwap = arguments.has("--hold-swap")
-        try configuration.checkMemory()
-        migration = StoreMigration(
-            input: input, configuration: configuration, isDryRun: isDryRun, isRehearsal: isRehearsal,
-            isTraced: arguments.has("--trace"), isVerbose: arguments.has(PlanRendering.verbose.name),
-            progress: try arguments.choice("--progress", among: ProgressForm.allCases) ?? .auto)
-        if stores.count > 1, configuration.output != nil {
-            throw arguments.wrong("--output names one file for \(stores.count) stores.", "Run each by itself.")
+        try configuration.takeMemoryLimit(arguments)
+        let stores = arguments.operands.count
+        if stores > 1, configuration.output != nil {
+            throw arguments.wrong("--output names one file for \(stores) stores.", "Run each by itself.")
         }
         if configuration.recovers, isDryRun || isRehearsal {
             throw arguments.wrong(
@@ -96,76 +124,6 @@ struct MigrateCommand: PolicyCommand {
                 "\(snapshotOption) has no meaning with \(configuration.output == nil ? "--no-snapshot" : "--output").",
                 "Leave one of the two out.")
         }
-    }
-
-    private static func budget(_ arguments: Arguments) throws(FerryError) -> Duration? {
-        guard let text = arguments.value("--budget") else { return nil }
-        guard let nanoseconds = Quantity.nanoseconds(text), nanoseconds > 0 else {
-            throw arguments.wrong("--budget cannot be \"\(text)\".", "It is a time such as 500ms, 15s or 2min.")
-        }
-        return .nanoseconds(nanoseconds)
-    }
-
-    private static func chunkSize(_ arguments: Arguments) throws(FerryError) -> Configuration.ChunkSize {
-        guard let text = arguments.value("--chunk-size"), text != "auto" else { return .automatic }
-        guard let rows = Quantity.count(text), (1...100_000_000).contains(rows) else {
-            throw arguments.wrong("--chunk-size cannot be \"\(text)\".", "It is a number of rows from 1 on, or auto.")
-        }
-        return .rows(Int(rows))
-    }
-
-    private static func size(_ option: String, _ arguments: Arguments) throws(FerryError) -> Int? {
-        guard let text = arguments.value(option) else { return nil }
-        guard let bytes = Quantity.bytes(text), (1 << 10...1 << 40).contains(bytes) else {
-            throw arguments.wrong("\(option) cannot be \"\(text)\".", "It is a size from 1KiB on, such as 4MiB.")
-        }
-        return Int(bytes)
-    }
-
-    private static func chunkTime(_ arguments: Arguments) throws(FerryError) -> Duration? {
-        guard let text = arguments.value("--chunk-time") else { return nil }
-        guard let time = Quantity.nanoseconds(text), time >= 1_000_000 else {
-            throw arguments.wrong(
-                "--chunk-time cannot be \"\(text)\".", "It is a time from 1ms on, such as 500ms or 2s.")
-        }
-        return .nanoseconds(time)
-    }
-
-    func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
-        let stop = StopRequest()
-        let list = try StoreList(stores)
-        try report?.check(list.stores)
-        if !migration.isDryRun { InterruptWatch.start(stop, on: console) }
-        if stores.count > 1 {
-            return try MigrationSeries(migration: migration, list: list, report: report)
-                .run(on: console, stop: stop, policies: policies)
-        }
-        let outcome = migration.run(on: console, stop: stop, policies: policies)
-        outcome.show(on: console)
-        report?.write(outcome, of: stores[0], on: console)
-        return outcome.code
-    }
-}
-
-/// The migration of one store as `migrate` was asked for it.
-struct StoreMigration {
-    var input: MigrationInput
-    var configuration: Configuration
-    let isDryRun: Bool
-    let isRehearsal: Bool
-    let isTraced: Bool
-    let isVerbose: Bool
-    let progress: ProgressForm
-    /// What has the models and mapping models already; nil where they are not read yet.
-    private var reader: Migrator?
-
-    init(
-        input: MigrationInput, configuration: Configuration, isDryRun: Bool, isRehearsal: Bool, isTraced: Bool,
-        isVerbose: Bool, progress: ProgressForm
-    ) {
-        (self.input, self.configuration, self.progress) = (input, configuration, progress)
-        (self.isDryRun, self.isRehearsal) = (isDryRun, isRehearsal)
-        (self.isTraced, self.isVerbose) = (isTraced, isVerbose)
     }
 
     /// The same for another store.
@@ -195,15 +153,14 @@ struct StoreMigration {
         do {
             let migrator = try reader?.of(input.store) ?? input.migrator(policies)
             if isDryRun {
-                let rendering = PlanRendering(
-                    plan: try migrator.plan(configuration), isVerbose: isVerbose, config: input.configPath)
+                let rendering = PlanRendering(try migrator.plan(configuration), arguments)
                 return StoreOutcome(
-                    kind: .plan, members: rendering.json, code: rendering.exitCode, text: rendering.text(width:))
+                    kind: .plan, json: rendering.json, code: rendering.exitCode, text: rendering.text(width:))
             }
-            let renderer = progress.renderer(on: console)
+            let renderer = ProgressRenderer(progress, on: console)
             defer { renderer.finish() }
             var configuration = configuration
-            if isTraced { configuration.trace = Self.traceHook(console) }
+            if arguments.has("--trace") { configuration.trace = Self.traceHook(console) }
             let (memoryLimit, isRehearsal) = (configuration.memoryLimit, isRehearsal)
             let onEvent: @Sendable (MigrationEvent) -> Void = { event in
                 switch event {
@@ -223,7 +180,7 @@ struct StoreMigration {
             }
             let rendering = try rendering(of: migrator, configuration, stop, onEvent)
             return StoreOutcome(
-                kind: .migrate, members: rendering.json, besides: besides(seen.withLock { $0 }, sampler),
+                kind: .migrate, json: rendering.json, besides: besides(seen.withLock { $0 }, sampler),
                 code: .success, text: rendering.text(width:))
         } catch {
             let error = input.worded(error)
@@ -238,6 +195,7 @@ struct StoreMigration {
         of migrator: Migrator, _ configuration: Configuration, _ stop: StopRequest,
         _ onEvent: @escaping @Sendable (MigrationEvent) -> Void
     ) throws -> MigrationRendering {
+        let isVerbose = arguments.has(PlanRendering.verbose.name)
         guard isRehearsal else {
             return MigrationRendering(
                 report: try migrator.migrate(configuration, stop: stop, onEvent: onEvent), isVerbose: isVerbose)
@@ -250,10 +208,10 @@ struct StoreMigration {
     }
 
     /// What a report has besides: why the chain is as it is, the limit, and the run over its time.
-    private func besides(_ plan: PlanReport?, _ sampler: RunSampler) -> [(String, JSON)] {
-        let planned = plan.map { PlanRendering(plan: $0).json } ?? []
-        return planned.filter { ["steps", "links", "notes"].contains($0.0) }
-            + JSON.members(["memoryLimit": configuration.memoryLimit, "samples": sampler.samples.json])
+    private func besides(_ plan: PlanReport?, _ sampler: RunSampler) -> JSON {
+        let planned = plan.map { PlanRendering($0, arguments).json } ?? [:]
+        return .object(planned.members.filter { ["steps", "links", "notes"].contains($0.0) })
+            + ["memoryLimit": configuration.memoryLimit, "samples": sampler.samples.json]
     }
 
     private static func traceHook(_ console: Console) -> TraceHook {
@@ -264,47 +222,39 @@ struct StoreMigration {
     }
 }
 
+extension Configuration {
+    /// Takes the limit that the words name, and checks that it can be kept.
+    mutating func takeMemoryLimit(_ arguments: Arguments) throws(FerryError) {
+        let limit = try arguments.bytes(
+            MigrateCommand.memoryLimit.name, "a size, such as 32MiB", in: 1...Int64.max)
+        if let limit { memoryLimit = limit }
+        try checkMemory()
+    }
+}
+
 /// How the migration of one store ended.
 struct StoreOutcome {
     let kind: ReportPage.Kind
     /// What `--json` prints, the error included.
-    let members: [(String, JSON)]
+    let json: JSON
     /// What a report holds besides.
-    let besides: [(String, JSON)]
+    let besides: JSON
     let code: ExitCode
-    private let text: (Int) -> [String]
-    private let failure: MigrationFailure?
+    /// Tells it to people.
+    let tell: (Console) -> Void
 
     init(
-        kind: ReportPage.Kind, members: [(String, JSON)], besides: [(String, JSON)] = [], code: ExitCode,
-        text: @escaping (Int) -> [String]
+        kind: ReportPage.Kind, json: JSON, besides: JSON = [:], code: ExitCode, text: @escaping (Int) -> [String]
     ) {
-        (self.kind, self.members, self.besides, self.code, self.text) = (kind, members, besides, code, text)
-        failure = nil
+        (self.kind, self.json, self.besides, self.code) = (kind, json, besides, code)
+        tell = { console in for line in text(console.width) { console.say(line) } }
     }
 
-    init(_ failure: MigrationFailure, besides: [(String, JSON)] = []) {
-        kind = .migrate
-        members = failure.members + JSON.members(["error": failure.error.json])
-        self.besides = besides
+    init(_ failure: MigrationFailure, besides: JSON = [:]) {
+        (kind, json, self.besides, tell) = (.migrate, failure.json, besides, failure.tell(on:))
         code = ExitCode(failure.error.code.consequence)
-        text = { _ in [] }
-        self.failure = failure
     }
 
     /// In a word, as the JSON has it.
-    var word: String {
-        let outcome = members.first { $0.0 == "outcome" }?.1.text
-        return outcome ?? (code == .success ? "planned" : "refused")
-    }
-
-    func show(on console: Console) {
-        if let failure { failure.show(on: console) } else { console.result(members, text: text) }
-    }
-
-    /// Text alone: of several stores the object for machines is one.
-    func tell(on console: Console) {
-        if console.isJSON { return }
-        if let failure { failure.show(on: console) } else { for line in text(console.width) { console.say(line) } }
-    }
+    var word: String { json["outcome"].text ?? (code == .success ? "planned" : "refused") }
 }

@@ -7,9 +7,20 @@ internal import FerryBase
     internal import Foundation
 #endif
 
-/// The words that `plan` and `migrate` share: a store, model versions, mapping models, a target.
+/// The words that `plan`, `migrate` and `tune` share: a store, model versions, mapping models, a target.
 struct MigrationInput {
     static let store = Syntax.Operand("STORE", "The store's main file (not its -wal).")
+    static let modelFiles = Syntax.Operand(
+        "MODEL", .several, "An .xcdatamodeld, .xcdatamodel, .momd or .mom, or a folder of them.")
+    static func models(isRequired: Bool = false) -> Syntax.Option {
+        .repeated(
+            "--models", "PATH",
+            "Model versions: .xcdatamodeld, .xcdatamodel, .momd, .mom, or a folder of them. May be repeated.",
+            isRequired: isRequired)
+    }
+    static let mappings = Syntax.Option.repeated(
+        "--mappings", "PATH",
+        "Mapping models: .xcmappingmodel, .cdm, Ferry's JSON, or a folder of them. May be repeated.")
     static let like = Syntax.Option.value(
         "--like", "STORE",
         "A store of the target version that Core Data made, an empty one will do: the new store gets its tables, columns, "
@@ -19,13 +30,7 @@ struct MigrationInput {
         "The relationship that names the table, of two between an entity and itself, or the table's name. May be repeated."
     )
     static let options: [Syntax.Option] = [
-        .repeated(
-            "--models", "PATH",
-            "Model versions: .xcdatamodeld, .xcdatamodel, .momd, .mom, or a folder of them. May be repeated.",
-            isRequired: true),
-        .repeated(
-            "--mappings", "PATH",
-            "Mapping models: .xcmappingmodel, .cdm, Ferry's JSON, or a folder of them. May be repeated."),
+        models(isRequired: true), mappings,
         .flag(
             "--no-mappings",
             "Pass over mapping models that lie beside or in a model bundle and lead along the way, but are not given."),
@@ -35,7 +40,7 @@ struct MigrationInput {
         .value(
             "--chain", "FILE",
             "The versions to pass through, in their order: one name on each line, or a JSON array of names."),
-        MigrationInput.like, MigrationInput.joinTable,
+        like, joinTable,
         .flag("--no-infer", "Refuse a step without a mapping model instead of inferring one."),
         .flag("--allow-downgrade", "Migrate to an older version too; what it does not know is lost."),
         .choice(
@@ -52,18 +57,14 @@ struct MigrationInput {
     ]
     private static let damagedChoices: [Configuration.Damaged] = [.refuse, .keep, .drop]
 
+    let arguments: Arguments
     var store: URL
     /// With what is said about the chain, and about what the store holds beside good rows.
     let configuration: Configuration
-    /// The file that has values for options, if there is one.
-    var configPath: String? { arguments.configPath }
-    private let arguments: Arguments
-    private let models: [ModelSource]
-    private let mappings: [MappingSource]
 
-    init(from arguments: Arguments) throws(FerryError) {
+    init(_ arguments: Arguments) throws(FerryError) {
         self.arguments = arguments
-        store = arguments.operand(0).fileURL
+        store = arguments.store
         var configuration = Configuration(target: arguments.value("--to"))
         if let file = arguments.value("--chain") { configuration.chain = .versions(try ChainFile.read(file)) }
         configuration.executor =
@@ -81,8 +82,6 @@ struct MigrationInput {
             throw arguments.wrong("--lose has no meaning without --refuse-loss.", "Give both, or neither.")
         }
         self.configuration = configuration
-        models = arguments.values("--models").map { .url($0.fileURL) }
-        mappings = arguments.values("--mappings").map { .url($0.fileURL) }
     }
 
     /// The error as it came, with whole command lines where a target is to be named.
@@ -95,8 +94,15 @@ struct MigrationInput {
     }
 
     func migrator(_ policies: [String: PolicyFactory]) throws -> Migrator {
-        try Migrator(store: store, models: models, mappings: mappings, policies: policies)
+        try Migrator(store: store, models: arguments.models, mappings: arguments.mappings, policies: policies)
     }
+}
+
+extension Arguments {
+    /// The first operand, of a command that begins with a store.
+    var store: URL { operands[0].fileURL }
+    var models: [ModelSource] { values("--models").map { .url($0.fileURL) } }
+    var mappings: [MappingSource] { values("--mappings").map { .url($0.fileURL) } }
 }
 
 /// The place of a file as the library takes it; files that only hand it on need no part of Foundation.
@@ -115,6 +121,11 @@ extension URL {
     }
 }
 
+extension Date {
+    /// As text and JSON tell it.
+    var moment: String { formatted(.iso8601) }
+}
+
 /// A file that names the versions which a migration passes through, in their order.
 ///
 /// One name on each line, empty lines and those that begin with `#` aside; or a JSON array of names.
@@ -127,9 +138,7 @@ enum ChainFile {
             throw FerryError(.notFound, "There is no file at \(path).", remedy: "Check the path after --chain.")
         }
         let bytes = try files.read(path)
-        guard let text = String(utf8: bytes) else {
-            throw damaged(path, "is no UTF-8 text")
-        }
+        guard let text = String(utf8: bytes) else { throw damaged(path, "is no UTF-8 text") }
         let names = try names(in: text, path)
         guard !names.isEmpty else { throw damaged(path, "names no version") }
         return names
@@ -137,24 +146,19 @@ enum ChainFile {
 
     private static func names(in text: String, _ path: String) throws(FerryError) -> [String] {
         if text.first(where: { !$0.isWhitespace }) == "[" {
-            do {
-                return try JSONDecoder().decode([String].self, from: Data(text.utf8))
-            } catch {
-                throw damaged(path, "is no JSON array of names", cause: error)
-            }
+            let elements = JSON.read(Array(text.utf8))?.elements.map(\.text) ?? [nil]
+            guard !elements.contains(nil) else { throw damaged(path, "is no JSON array of names") }
+            return elements.compactMap { $0 }
         }
-        return text.split(whereSeparator: \.isNewline).map(trimmed).filter { !$0.isEmpty && !$0.hasPrefix("#") }
+        let lines = text.split(whereSeparator: \.isNewline).map { line in
+            String(line.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
+        }
+        return lines.filter { !$0.isEmpty && !$0.hasPrefix("#") }
     }
 
-    private static func trimmed(_ line: Substring) -> String {
-        let rest = line.drop(while: \.isWhitespace)
-        guard let last = rest.lastIndex(where: { !$0.isWhitespace }) else { return "" }
-        return String(rest[...last])
-    }
-
-    private static func damaged(_ path: String, _ what: String, cause: (any Error)? = nil) -> FerryError {
+    private static func damaged(_ path: String, _ what: String) -> FerryError {
         FerryError(
             .usage, "\(path) \(what).",
-            remedy: "Write one version name on each line, in the order in which they follow each other.", cause: cause)
+            remedy: "Write one version name on each line, in the order in which they follow each other.")
     }
 }

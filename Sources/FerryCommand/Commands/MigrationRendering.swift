@@ -7,91 +7,71 @@ struct MigrationRendering {
     /// What was measured besides, where nothing was replaced.
     var rehearsal: RehearsalReport?
     /// Whether steps that are alike are told one by one.
-    var isVerbose = false
+    let isVerbose: Bool
 
-    var json: [(String, JSON)] { members + rehearsed }
-
-    private var rehearsed: [(String, JSON)] {
-        guard let rehearsal else { return [] }
-        return JSON.members([
-            "peakDiskBytes": rehearsal.peakDiskBytes, "longestUnitSeconds": rehearsal.longestUnit.inSeconds,
-        ])
-    }
-
-    private var outcome: String {
-        rehearsal != nil && report.outcome != .upToDate ? "rehearsed" : report.outcome.rawValue
-    }
-
-    private var members: [(String, JSON)] {
-        JSON.members([
-            "outcome": outcome, "from": report.from, "to": report.to, "mode": report.mode.rawValue,
-            "store": report.store.filePath, "entityMappings": report.entityMappings.map(json),
-            "unmapped": JSON.array(
-                report.unmapped.map { .object(["entity": $0.entity, "rows": $0.rows, "step": $0.step]) }),
-            "healed": JSON.array(
-                report.healed.map {
-                    .object(["kind": $0.kind.rawValue, "entity": $0.entity, "rows": $0.rows, "step": $0.step])
-                }),
+    var json: JSON {
+        let isRehearsed = rehearsal != nil && report.outcome != .upToDate
+        let rehearsed: JSON? = rehearsal.map {
+            ["peakDiskBytes": $0.peakDiskBytes, "longestUnitSeconds": $0.longestUnit.inSeconds]
+        }
+        let migrated: JSON = [
+            "outcome": isRehearsed ? "rehearsed" : report.outcome.rawValue, "from": report.from, "to": report.to,
+            "mode": report.mode.rawValue, "store": report.store.filePath,
+            "entityMappings": JSON.list(report.entityMappings) {
+                [
+                    "name": $0.name, "source": $0.source, "destination": $0.destination,
+                    "executor": $0.executor.rawValue, "read": $0.read, "created": $0.created, "written": $0.written,
+                    "dropped": $0.dropped, "merged": $0.merged, "step": $0.step, "estimated": $0.isEstimated == true,
+                ]
+            },
+            "unmapped": JSON.list(report.unmapped) { ["entity": $0.entity, "rows": $0.rows, "step": $0.step] },
+            "healed": JSON.list(report.healed) {
+                ["kind": $0.kind.rawValue, "entity": $0.entity, "rows": $0.rows, "step": $0.step]
+            },
             "chunks": report.chunks.count, "resumed": report.resumed, "wallSeconds": report.wallTime.inSeconds,
-            "phases": JSON.array(
-                report.phases.map {
-                    .object([
-                        "name": $0.phase.rawValue, "seconds": $0.time.inSeconds, "rows": $0.rows,
-                        "rowsPerSecond": $0.rowsPerSecond, "bytes": $0.bytes, "bytesPerSecond": $0.bytesPerSecond,
-                        "bytesRead": $0.bytesRead, "bytesWritten": $0.bytesWritten,
-                    ])
-                }),
+            "phases": JSON.list(report.phases) {
+                [
+                    "name": $0.phase.rawValue, "seconds": $0.time.inSeconds, "rows": $0.rows,
+                    "rowsPerSecond": $0.rowsPerSecond, "bytes": $0.bytes, "bytesPerSecond": $0.bytesPerSecond,
+                    "bytesRead": $0.bytesRead, "bytesWritten": $0.bytesWritten,
+                ]
+            },
             "peakResidentBytes": report.peakResidentBytes, "snapshot": report.snapshot?.filePath,
             "verification": MigrationRendering.json(report.verification), "chain": report.chain,
             "warnings": report.warnings.map(\.message), "warningDetails": WarningDetails.json(report.warnings),
-            "kept": report.kept.map(json), "leftovers": report.leftovers.map(json),
+            "kept": JSON.list(report.kept) {
+                ["kind": $0.kind.rawValue, "entity": $0.entity, "property": $0.property, "rows": $0.rows]
+            },
+            "leftovers": JSON.list(report.leftovers) {
+                ["kind": $0.kind.rawValue, "name": $0.name, "rows": $0.rows, "kept": $0.isKept]
+            },
             "droppedObjects": report.droppedObjects, "losses": LossTable(losses: report.losses).json,
-            "chunkSeconds": JSON.object([
+            "chunkSeconds": [
                 "p50": report.chunks.median?.inSeconds, "p90": report.chunks.percentile90?.inSeconds,
                 "longest": report.chunks.longest?.inSeconds,
-            ]),
+            ] as JSON,
             "bytesRead": report.bytesRead, "bytesWritten": report.bytesWritten,
-            "externalFiles": JSON.object([
+            "externalFiles": [
                 "removed": report.externalFiles.removed, "unreferenced": report.externalFiles.unreferenced,
-            ]),
+            ] as JSON,
             "earlierSeconds": report.earlierTime.inSeconds,
-        ])
-    }
-
-    private func json(_ kept: MigrationReport.Kept) -> JSON {
-        .object([
-            "kind": kept.kind.rawValue, "entity": kept.entity, "property": kept.property, "rows": kept.rows,
-        ])
-    }
-
-    private func json(_ leftover: MigrationReport.Leftover) -> JSON {
-        .object([
-            "kind": leftover.kind.rawValue, "name": leftover.name, "rows": leftover.rows, "kept": leftover.isKept,
-        ])
+        ]
+        return migrated + (rehearsed ?? [:])
     }
 
     /// `differences` is how many there are; what they are stands in `found`.
     static func json(_ summary: VerificationSummary) -> JSON {
-        let found = summary.differences.map { difference in
-            JSON.object([
-                "check": difference.check.rawValue, "entity": difference.entity, "count": difference.count,
-                "example": difference.example,
-            ])
-        }
-        return .object([
+        [
             "mode": summary.isBeforeCommit ? "beforeCommit" : summary.mode.rawValue, "checked": summary.checked,
             "notRecomputed": summary.notRecomputed, "differences": summary.differences.map(\.count).clampedSum,
-            "found": found,
-        ])
+            "found": json(summary.differences),
+        ]
     }
 
-    private func json(_ mapping: MigrationReport.EntityMappingReport) -> JSON {
-        .object([
-            "name": mapping.name, "source": mapping.source, "destination": mapping.destination,
-            "executor": mapping.executor.rawValue, "read": mapping.read, "created": mapping.created,
-            "written": mapping.written, "dropped": mapping.dropped, "merged": mapping.merged, "step": mapping.step,
-            "estimated": mapping.isEstimated == true,
-        ])
+    static func json(_ differences: [VerificationSummary.Difference]) -> JSON {
+        .list(differences) {
+            ["check": $0.check.rawValue, "entity": $0.entity, "count": $0.count, "example": $0.example]
+        }
     }
 
     func text(width: Int) -> [String] {
@@ -112,12 +92,12 @@ struct MigrationRendering {
         lines += counts(width: width)
         for unmapped in report.unmapped {
             lines.append(
-                "  step \(unmapped.step): \(Quantity.grouped(unmapped.rows)) of \(unmapped.entity): no mapping reads them"
+                "  step \(unmapped.step): \(unmapped.rows.grouped) of \(unmapped.entity): no mapping reads them"
             )
         }
         for healed in report.healed {
             lines.append(
-                "  step \(healed.step): \(healed.kind.rawValue) healed in \(Quantity.grouped(healed.rows)) of \(healed.entity)"
+                "  step \(healed.step): \(healed.kind.rawValue) healed in \(healed.rows.grouped) of \(healed.entity)"
             )
         }
         if !report.losses.isEmpty {
@@ -146,11 +126,11 @@ struct MigrationRendering {
     private var besides: [String] {
         var lines = report.kept.map { kept in
             let place = [kept.entity, kept.property].compactMap { $0 }.joined(separator: ".")
-            return "  \(kept.kind.rawValue) kept in \(Quantity.grouped(kept.rows)) of \(place)"
+            return "  \(kept.kind.rawValue) kept in \(kept.rows.grouped) of \(place)"
         }
         for (words, isKept) in [("left behind", false), ("still there", true)] {
             let names = report.leftovers.filter { $0.isKept == isKept }.map { leftover in
-                leftover.rows.map { "\(leftover.name) (\(Quantity.grouped($0)))" } ?? leftover.name
+                leftover.rows.map { "\(leftover.name) (\($0.grouped))" } ?? leftover.name
             }
             if names.isEmpty { continue }
             let more = names.count > 12 ? " and \(names.count - 12) more" : ""
@@ -167,28 +147,30 @@ struct MigrationRendering {
     }
 
     private func counts(width: Int) -> [String] {
-        var table = TextTable(
-            ["Step", "Entity mapping", "From", "To", "Read", "Created", "Written", "Dropped", "Merged"],
-            [.right, .left, .left, .left, .right, .right, .right, .right, .right])
         let steps = Dictionary(grouping: report.entityMappings, by: \.step).sorted { $0.key < $1.key }
             .map { (number: $0.key, rows: $0.value.map(Self.cells)) }
-        for run in LikeRuns.of(steps, areAlike: { !isVerbose && $0.rows == $1.rows && $0.number + 1 == $1.number }) {
-            guard let first = run.first, let last = run.last else { continue }
+        let runs = LikeRuns.of(steps) { !isVerbose && $0.rows == $1.rows && $0.number + 1 == $1.number }
+        let rows = runs.flatMap { run -> [[String]] in
+            guard let first = run.first, let last = run.last else { return [] }
             let numbers = run.count > 1 ? "\(first.number)–\(last.number)" : "\(first.number)"
-            for row in first.rows { table.add([numbers] + row) }
+            return first.rows.map { [numbers] + $0 }
         }
-        return table.isEmpty ? [] : table.lines(width: width)
+        if rows.isEmpty { return [] }
+        let columns: [TableColumn] = [.number("Step"), .text("Entity mapping"), .text("From"), .text("To")]
+        return TextTable(
+            columns + ["Read", "Created", "Written", "Dropped", "Merged"].map(TableColumn.number), rows
+        ).lines(width: width)
     }
 
     /// What is told of an entity mapping, but for its step.
     private static func cells(_ mapping: MigrationReport.EntityMappingReport) -> [String] {
         let numbers = [mapping.read, mapping.created, mapping.written, mapping.dropped, mapping.merged]
         return [mapping.name, mapping.source ?? "–", mapping.destination ?? "–"]
-            + numbers.map { (mapping.isEstimated == true && $0 > 0 ? "~" : "") + Quantity.grouped($0) }
+            + numbers.map { (mapping.isEstimated == true && $0 > 0 ? "~" : "") + $0.grouped }
     }
 
     private var chunks: String {
-        var text = Quantity.grouped(Int64(report.chunks.count))
+        var text = Int64(report.chunks.count).grouped
         if let median = report.chunks.median, let tail = report.chunks.percentile90 {
             text += ", p50 \(Quantity.durationText(median)), p90 \(Quantity.durationText(tail))"
         }
@@ -238,25 +220,21 @@ struct MigrationFailure {
     let plan: PlanReport?
     let store: FileURL
 
-    func show(on console: Console) {
-        guard console.isJSON else {
-            console.note(error)
-            for refusal in refusals.dropFirst() { console.note(refusal) }
-            for line in differences { console.note(line) }
-            return
-        }
-        console.fail(error, members)
+    /// Tells it to people.
+    func tell(on console: Console) {
+        console.note(error)
+        for refusal in refusals.dropFirst() { console.note(refusal) }
+        for line in differences { console.note(line) }
     }
 
-    /// What is known of the result, without the error.
-    var members: [(String, JSON)] {
-        var members: [(String, JSON)] = JSON.members([
+    var json: JSON {
+        var known: JSON = [
             "outcome": outcome, "from": plan?.chain.first, "to": plan?.chain.last,
             "mode": plan?.steps.first?.mode.rawValue, "store": store.filePath,
-        ])
-        if let summary { members.append(("verification", MigrationRendering.json(summary))) }
-        if refusals.count > 1 { members.append(("refusals", .array(refusals.map(\.json)))) }
-        return members
+        ]
+        if let summary { known += ["verification": MigrationRendering.json(summary)] }
+        if refusals.count > 1 { known += ["refusals": refusals.map(\.json)] }
+        return known + ["error": error.json]
     }
 
     private var outcome: String {
@@ -274,7 +252,7 @@ struct MigrationFailure {
     private var differences: [String] {
         (summary?.differences ?? []).map { difference in
             let place = [difference.entity, difference.example.map { "for example \($0)" }].compactMap { $0 }
-            return "  \(difference.check): \(Quantity.grouped(difference.count)) "
+            return "  \(difference.check): \(difference.count.grouped) "
                 + (place.isEmpty ? "" : "(\(place.joined(separator: ", ")))")
         }
     }

@@ -14,34 +14,23 @@ struct PlanCommand: PolicyCommand {
         ],
         example: "ferry plan App.sqlite --models App.xcdatamodeld --mappings Mappings --to \"App 3\"")
 
-    private let input: MigrationInput
-    private let checksRows: Bool
-    private let isVerbose: Bool
-    private let showsStatements: Bool
-    private let report: ReportFile?
-
-    init(from arguments: Arguments) throws(FerryError) {
-        input = try MigrationInput(from: arguments)
-        checksRows = arguments.has("--check")
-        showsStatements = arguments.has("--sql")
-        isVerbose = arguments.has(PlanRendering.verbose.name)
-        report = try ReportFile(from: arguments)
-    }
+    let arguments: Arguments
 
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
+        let input = try MigrationInput(arguments)
         do {
-            return try report.written(.plan, of: input.store.filePath) {
+            return try ReportFile(from: arguments).written(.plan, of: input.store.filePath) {
                 let migrator = try input.migrator(policies)
-                let plan = try migrator.plan(input.configuration, checksRows: checksRows)
-                let rendering = PlanRendering(plan: plan, isVerbose: isVerbose, config: input.configPath)
-                guard showsStatements, plan.refusals.isEmpty else {
+                let plan = try migrator.plan(input.configuration, checksRows: arguments.has("--check"))
+                let rendering = PlanRendering(plan, arguments)
+                guard arguments.has("--sql"), plan.refusals.isEmpty else {
                     console.result(rendering.json, text: rendering.text(width:))
                     return (rendering.json, rendering.exitCode)
                 }
                 let statements = StatementRendering(steps: try migrator.statements(input.configuration))
-                let members = rendering.json + JSON.members(["sql": statements.json])
-                console.result(members, verbatim: statements.text.joined(separator: "\n"))
-                return (members, rendering.exitCode)
+                let report = rendering.json + ["sql": statements.json]
+                console.result(report, verbatim: statements.text.joined(separator: "\n"))
+                return (report, rendering.exitCode)
             }
         } catch {
             throw input.worded(error)
@@ -53,9 +42,18 @@ struct PlanCommand: PolicyCommand {
 struct PlanRendering {
     let plan: PlanReport
     /// Whether steps that are alike are told one by one.
-    var isVerbose = false
+    let isVerbose: Bool
     /// The file that has values for options, if one was read.
-    var config: String?
+    let config: String?
+
+    init(_ plan: PlanReport, _ arguments: Arguments) {
+        (self.plan, isVerbose, config) = (plan, arguments.has(Self.verbose.name), arguments.configPath)
+    }
+
+    static let columns: [TableColumn] = [
+        .number("Partition"), .text("Entity mapping"), .text("From"), .text("To"), .number("Rows"), .text("Executor"),
+        .text("Why"),
+    ]
 
     static let verbose = Syntax.Option.flag(
         "--verbose", "Tell each step and each entity mapping, also where many are alike.")
@@ -63,45 +61,43 @@ struct PlanRendering {
     /// A plan with refusals is no error, but nothing that could run either.
     var exitCode: ExitCode { plan.refusals.isEmpty ? .success : .refused }
 
-    var json: [(String, JSON)] {
-        JSON.members([
-            "store": plan.store.filePath, "chain": plan.chain, "steps": plan.steps.map(json), "rows": plan.rows,
+    var json: JSON {
+        let longest = plan.longestUnit.map { unit -> JSON in
+            [
+                "kind": unit.kind.rawValue, "name": unit.name, "step": unit.step, "rows": unit.rows,
+                "seconds": unit.seconds,
+            ]
+        }
+        return [
+            "store": plan.store.filePath, "chain": plan.chain, "steps": JSON.list(plan.steps, json), "rows": plan.rows,
             "peakDiskBytes": JSON.object(
                 plan.peakDiskBytes.sorted { $0.key < $1.key }.map { ($0.key, .integer($0.value)) }),
-            "longestUnit": plan.longestUnit.map(json), "refusals": plan.refusals.map(\.json),
+            "longestUnit": longest, "refusals": plan.refusals.map(\.json),
             "warnings": plan.warnings.map(\.message), "warningDetails": WarningDetails.json(plan.warnings),
-            "links": plan.links.map(json), "notes": plan.notes, "losses": LossTable(losses: plan.losses).json,
-        ])
-    }
-
-    private func json(_ unit: PlanReport.LongestUnit) -> JSON {
-        .object([
-            "kind": unit.kind.rawValue, "name": unit.name, "step": unit.step, "rows": unit.rows,
-            "seconds": unit.seconds,
-        ])
-    }
-
-    private func json(_ link: PlanReport.Link) -> JSON {
-        .object([
-            "from": link.from, "to": link.to, "inferred": link.isInferred, "reason": link.reason,
-        ])
+            "links": JSON.list(plan.links) {
+                ["from": $0.from, "to": $0.to, "inferred": $0.isInferred, "reason": $0.reason]
+            },
+            "notes": plan.notes, "losses": LossTable(losses: plan.losses).json,
+        ]
     }
 
     private func json(_ step: PlanReport.Step) -> JSON {
-        .object([
+        [
             "from": step.from, "to": step.to, "versions": step.versions, "isApartBecause": step.isApartBecause,
             "mode": step.mode.rawValue, "reason": step.reason, "mappingModels": step.mappingModels,
-            "partitions": JSON.array(step.partitions.map { .object(["entityMappings": $0.map(json)]) }),
+            "partitions": JSON.list(step.partitions) { mappings in
+                [
+                    "entityMappings": JSON.list(mappings) {
+                        [
+                            "name": $0.name, "source": $0.source, "destination": $0.destination,
+                            "executor": $0.executor.rawValue, "reason": $0.reason, "rows": $0.rows,
+                            "estimated": $0.isEstimated,
+                        ]
+                    }
+                ]
+            },
             "scratchBytes": step.scratchBytes,
-        ])
-    }
-
-    private func json(_ mapping: PlanReport.EntityMappingPlan) -> JSON {
-        .object([
-            "name": mapping.name, "source": mapping.source, "destination": mapping.destination,
-            "executor": mapping.executor.rawValue, "reason": mapping.reason, "rows": mapping.rows,
-            "estimated": mapping.isEstimated,
-        ])
+        ]
     }
 
     func text(width: Int) -> [String] {
@@ -111,7 +107,7 @@ struct PlanRendering {
             lines.append("Version  \(plan.chain.first ?? "unknown"): it is the target already, there is nothing to do.")
         } else if !plan.chain.isEmpty {
             lines.append("Chain    " + plan.chain.joined(separator: " → "))
-            lines.append("Rows     " + Quantity.grouped(plan.rows))
+            lines.append("Rows     " + plan.rows.grouped)
         }
         for (folder, bytes) in plan.peakDiskBytes.sorted(by: { $0.key < $1.key }) {
             lines.append("Disk     at most \(Quantity.sizeText(bytes)) more in \(folder)")
@@ -242,19 +238,17 @@ struct PlanRendering {
     }
 
     private func text(_ step: PlanReport.Step, width: Int) -> [String] {
-        let showsReason = tellsReasonsApart
-        var table = TextTable(
-            ["Partition", "Entity mapping", "From", "To", "Rows", "Executor"] + (showsReason ? ["Why"] : []),
-            [.right, .left, .left, .left, .right, .left] + (showsReason ? [.left] : []))
-        for (index, partition) in step.partitions.enumerated() {
-            for mapping in partition {
-                let rows = mapping.rows.map { (mapping.isEstimated ? "~" : "") + Quantity.grouped($0) } ?? "?"
-                let cells = [
-                    "\(index + 1)", mapping.name, mapping.source, mapping.destination, rows, mapping.executor.rawValue,
+        let rows = step.partitions.enumerated().flatMap { index, partition in
+            partition.map { mapping in
+                [
+                    "\(index + 1)", mapping.name, mapping.source, mapping.destination,
+                    Quantity.rowsText(mapping.rows, isEstimated: mapping.isEstimated), mapping.executor.rawValue,
+                    mapping.reason,
                 ]
-                table.add(cells + (showsReason ? [mapping.reason] : []))
             }
         }
-        return table.isEmpty ? [] : table.lines(width: width)
+        if rows.isEmpty { return [] }
+        let shown = tellsReasonsApart ? Self.columns.count : Self.columns.count - 1
+        return TextTable(Array(Self.columns.prefix(shown)), rows.map { Array($0.prefix(shown)) }).lines(width: width)
     }
 }

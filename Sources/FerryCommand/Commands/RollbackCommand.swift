@@ -16,28 +16,21 @@ struct RollbackCommand: Command {
         ],
         example: "ferry rollback App.sqlite")
 
-    private let store: FileURL
-    private let snapshot: FileURL?
-    private let folder: FileURL?
-    private let keepsReplaced: Bool
-
-    init(from arguments: Arguments) throws(FerryError) {
-        store = arguments.operand(0).fileURL
-        snapshot = arguments.optionalOperand(1)?.fileURL
-        folder = SnapshotOptions.folder(arguments)
-        keepsReplaced = !arguments.has("--no-snapshot")
-    }
+    let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
-        let report = try StoreFiles(store).rollback(to: snapshot, folder: folder, keepsReplaced: keepsReplaced)
+        let keepsReplaced = !arguments.has("--no-snapshot")
+        let report = try StoreFiles(arguments.store).rollback(
+            to: arguments.snapshot, folder: arguments.snapshotFolder, keepsReplaced: keepsReplaced)
         for warning in report.warnings { console.note("Warning: \(warning)") }
+        let number = report.sequence.map { "Snapshot \($0)" } ?? "This snapshot"
         console.result(
-            JSON.members([
+            [
                 "outcome": "rolledBack", "store": report.store.filePath, "snapshot": report.snapshot.filePath,
                 "replaced": report.replaced, "version": report.version, "sequence": report.sequence,
-                "reason": report.reason, "kept": JSON.array(report.kept.map { .string($0.filePath) }),
+                "reason": report.reason, "kept": report.kept.map(\.filePath),
                 "warnings": report.warnings.map(\.message), "warningDetails": WarningDetails.json(report.warnings),
-            ]),
+            ],
             text: [
                 "\(report.store.filePath) has version \(report.version ?? "unknown") again"
                     + (report.replaced.map { ", instead of \($0)." } ?? "."),
@@ -45,11 +38,7 @@ struct RollbackCommand: Command {
                 report.kept.isEmpty
                     ? "No snapshot of the replaced store was taken\(keepsReplaced ? ": nothing was written to it since its migration or rollback ended." : ", as asked.")"
                     : "What was replaced is in \(report.kept.map(\.filePath).joined(separator: ", ")).",
-            ] + (report.reason.map { ["\(number(report)) was chosen: \($0)."] } ?? []))
+            ] + (report.reason.map { ["\(number) was chosen: \($0)."] } ?? []))
         return .success
-    }
-
-    private func number(_ report: RollbackReport) -> String {
-        report.sequence.map { "Snapshot \($0)" } ?? "This snapshot"
     }
 }

@@ -2,12 +2,6 @@ internal import Ferry
 internal import FerryBase
 internal import FerrySnapshot
 
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
-
 struct SnapshotCreateCommand: Command {
     static let syntax = Syntax(
         "snapshot create", summary: "Takes a snapshot of a store.",
@@ -19,24 +13,15 @@ struct SnapshotCreateCommand: Command {
             SnapshotOptions.folder, SnapshotOptions.levelOption, ProgressForm.option,
         ], example: "ferry snapshot create App.sqlite")
 
-    private let store: URL
-    private let folder: URL?
-    private let level: Int
-    private let progress: ProgressForm
-
-    init(from arguments: Arguments) throws(FerryError) {
-        store = arguments.operand(0).fileURL
-        folder = SnapshotOptions.folder(arguments)
-        level = try SnapshotOptions.level(arguments)
-        progress = try arguments.choice("--progress", among: ProgressForm.allCases) ?? .auto
-    }
+    let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
-        let stop = StopRequest()
-        InterruptWatch.start(stop, on: console)
-        let renderer = progress.renderer(on: console)
+        let level = try SnapshotOptions.level(arguments)
+        let renderer = ProgressRenderer(try ProgressForm(arguments), on: console)
+        let stop = InterruptWatch.start(on: console)
         defer { renderer.finish() }
-        let entry = try StoreFiles(store).createSnapshot(in: folder, level: level, stop: stop) { renderer.show($0) }
+        let entry = try StoreFiles(arguments.store)
+            .createSnapshot(in: arguments.snapshotFolder, level: level, stop: stop) { renderer.show($0) }
         renderer.finish()
         let rendering = SnapshotRendering(entries: [entry])
         console.result(rendering.json, text: rendering.text(width:))
@@ -51,21 +36,11 @@ struct SnapshotListCommand: Command {
             + "Reads the manifests only; snapshot verify reads the archives too.",
         operands: [MigrationInput.store], options: [SnapshotOptions.folder], example: "ferry snapshot list App.sqlite")
 
-    private let store: URL
-    private let folder: URL?
-
-    init(from arguments: Arguments) throws(FerryError) {
-        store = arguments.operand(0).fileURL
-        folder = SnapshotOptions.folder(arguments)
-    }
+    let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
-        // The snapshots of a lost store are what one looks for most.
-        let rendering = SnapshotRendering(entries: try StoreFiles(store).snapshots(in: folder))
-        if rendering.entries.isEmpty { try store.checkStoreExists() }
-        console.result(rendering.json) { width in
-            rendering.entries.isEmpty ? ["\(store.filePath) has no snapshots."] : rendering.text(width: width)
-        }
+        let entries = try StoreFiles(arguments.store).snapshots(in: arguments.snapshotFolder)
+        try SnapshotRendering(entries: entries).show(allOf: arguments.store, on: console)
         return .success
     }
 }
@@ -77,23 +52,13 @@ struct SnapshotVerifyCommand: Command {
         operands: [MigrationInput.store, SnapshotOptions.snapshotAmongAll], options: [SnapshotOptions.folder],
         example: "ferry snapshot verify App.sqlite")
 
-    private let store: URL
-    private let snapshot: URL?
-    private let folder: URL?
-
-    init(from arguments: Arguments) throws(FerryError) {
-        store = arguments.operand(0).fileURL
-        snapshot = arguments.optionalOperand(1)?.fileURL
-        folder = SnapshotOptions.folder(arguments)
-    }
+    let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
-        let rendering = SnapshotRendering(entries: try StoreFiles(store).verifySnapshots(snapshot, in: folder))
-        if rendering.entries.isEmpty { try store.checkStoreExists() }
-        console.result(rendering.json) { width in
-            rendering.entries.isEmpty ? ["\(store.filePath) has no snapshots."] : rendering.text(width: width)
-        }
-        return rendering.entries.contains { $0.problem != nil } ? .differs : .success
+        let entries = try StoreFiles(arguments.store)
+            .verifySnapshots(arguments.snapshot, in: arguments.snapshotFolder)
+        try SnapshotRendering(entries: entries).show(allOf: arguments.store, on: console)
+        return entries.contains { $0.problem != nil } ? .differs : .success
     }
 }
 
@@ -107,23 +72,15 @@ struct SnapshotRestoreCommand: Command {
             .value("--to", "NEW", "The new store's path.", isRequired: true), SnapshotOptions.folder,
         ], example: "ferry snapshot restore App.sqlite --to Restored.sqlite")
 
-    private let store: URL
-    private let snapshot: URL?
-    private let folder: URL?
-    private let output: URL
-
-    init(from arguments: Arguments) throws(FerryError) {
-        store = arguments.operand(0).fileURL
-        snapshot = arguments.optionalOperand(1)?.fileURL
-        folder = SnapshotOptions.folder(arguments)
-        output = (arguments.value("--to") ?? "").fileURL
-    }
+    let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
-        let entry = try StoreFiles(store).restoreSnapshot(snapshot, in: folder, to: output)
-        let rendering = SnapshotRendering(entries: [entry])
+        let output = (arguments.value("--to") ?? "").fileURL
+        let entry = try StoreFiles(arguments.store)
+            .restoreSnapshot(arguments.snapshot, in: arguments.snapshotFolder, to: output)
         console.result(
-            rendering.json, text: ["Restored version \(entry.version ?? "unknown") to \(output.filePath)."])
+            SnapshotRendering(entries: [entry]).json,
+            text: ["Restored version \(entry.version ?? "unknown") to \(output.filePath)."])
         return .success
     }
 }
@@ -141,33 +98,20 @@ struct SnapshotPruneCommand: Command {
             .value("--min-age", "TIME", "What is younger stays (12h, 7d). Default: 7d."), SnapshotOptions.folder,
         ], example: "ferry snapshot prune App.sqlite --keep 3 --min-age 30d")
 
-    private let store: URL
-    private let folder: URL?
-    private let keep: Int
-    private let minimumAge: Duration
-
-    init(from arguments: Arguments) throws(FerryError) {
-        store = arguments.operand(0).fileURL
-        folder = SnapshotOptions.folder(arguments)
-        keep = Int(try arguments.count("--keep", in: 1...1_000_000) ?? 1)
-        let text = arguments.value("--min-age") ?? "7d"
-        guard let nanoseconds = Quantity.nanoseconds(text) else {
-            throw arguments.wrong("--min-age cannot be \"\(text)\".", "It is a time such as 12h or 7d.")
-        }
-        minimumAge = .nanoseconds(nanoseconds)
-    }
+    let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
-        let stop = StopRequest()
-        InterruptWatch.start(stop, on: console)
-        let report = try StoreFiles(store).pruneSnapshots(in: folder, keep: keep, minimumAge: minimumAge, stop: stop)
-        if report.removed.isEmpty, report.kept.isEmpty { try store.checkStoreExists() }
+        let keep = Int(try arguments.count("--keep", in: 1...1_000_000) ?? 1)
+        let age = try arguments.time("--min-age", "a time such as 12h or 7d", from: 0) ?? .seconds(7 * 86_400)
+        let stop = InterruptWatch.start(on: console)
+        let report = try StoreFiles(arguments.store)
+            .pruneSnapshots(in: arguments.snapshotFolder, keep: keep, minimumAge: age, stop: stop)
+        if report.removed.isEmpty, report.kept.isEmpty { try arguments.store.checkStoreExists() }
         let (removed, kept) = (SnapshotRendering(entries: report.removed), SnapshotRendering(entries: report.kept))
-        func text(width: Int) -> [String] {
+        console.result(["removed": removed.list, "kept": kept.list]) { width in
             (report.removed.isEmpty ? ["Nothing was removed."] : ["Removed:"] + removed.text(width: width))
                 + (report.kept.isEmpty ? [] : ["Kept:"] + kept.text(width: width))
         }
-        console.result(JSON.members(["removed": removed.list, "kept": kept.list]), text: text(width:))
         return .success
     }
 }
@@ -189,46 +133,56 @@ enum SnapshotOptions {
     /// How an archive becomes a database without Ferry.
     static let restoring = "Stock \(form.program) -d restores the database."
 
-    static func folder(_ arguments: Arguments) -> URL? { arguments.value("--snapshot-dir")?.fileURL }
-
     static func level(_ arguments: Arguments) throws(FerryError) -> Int {
         let levels = Int64(form.levels.lowerBound)...Int64(form.levels.upperBound)
-        guard let level = try arguments.count("--snapshot-level", in: levels) else { return form.levels.lowerBound }
-        return Int(level)
+        return Int(try arguments.count("--snapshot-level", in: levels) ?? levels.lowerBound)
     }
+}
+
+extension Arguments {
+    /// The second operand, of a command that may name a snapshot.
+    var snapshot: FileURL? { operands.dropFirst().first?.fileURL }
+    var snapshotFolder: FileURL? { value("--snapshot-dir")?.fileURL }
 }
 
 /// Snapshots as text and as JSON.
 struct SnapshotRendering {
     let entries: [SnapshotEntry]
 
-    var json: [(String, JSON)] { JSON.members(["snapshots": list]) }
+    var json: JSON { ["snapshots": list] }
 
     var list: JSON {
-        let snapshots = entries.map { entry in
-            var members: [(String, JSON)] = JSON.members([
-                "path": entry.url.filePath, "created": entry.created.formatted(.iso8601), "version": entry.version,
+        .list(entries) { entry in
+            let told: JSON = [
+                "path": entry.url.filePath, "created": entry.created.moment, "version": entry.version,
                 "bytes": entry.bytes, "compressedBytes": entry.compressedBytes, "verified": entry.verified,
                 "sequence": entry.sequence,
-            ])
-            if let problem = entry.problem { members.append(("problem", problem.json)) }
-            return JSON.object(members)
+            ]
+            return told + (entry.problem.map { ["problem": $0.json] } ?? [:])
         }
-        return .array(snapshots)
     }
 
     func text(width: Int) -> [String] {
-        var table = TextTable(
-            ["No.", "Created", "Version", "Size", "Archive", "State", "Path"],
-            [.right, .left, .left, .right, .right, .left, .left])
-        for entry in entries {
-            let state = entry.problem != nil ? "damaged" : entry.verified == true ? "whole" : "not read"
-            table.add([
-                entry.sequence.map(String.init) ?? "", entry.created.formatted(.iso8601), entry.version ?? "?",
-                Quantity.sizeText(entry.bytes),
-                Quantity.sizeText(entry.compressedBytes), state, entry.url.filePath,
-            ])
+        let rows = entries.map { entry in
+            [
+                entry.sequence.map(String.init) ?? "", entry.created.moment, entry.version ?? "?",
+                Quantity.sizeText(entry.bytes), Quantity.sizeText(entry.compressedBytes),
+                entry.problem != nil ? "damaged" : entry.verified == true ? "whole" : "not read", entry.url.filePath,
+            ]
         }
+        let table = TextTable(
+            [
+                .number("No."), .text("Created"), .text("Version"), .number("Size"), .number("Archive"), .text("State"),
+                .text("Path"),
+            ], rows)
         return table.lines(width: width) + entries.flatMap { $0.problem?.lines ?? [] }
+    }
+
+    /// Tells them as all that there are of a store, which may be lost: then they are what one looks for most.
+    func show(allOf store: FileURL, on console: Console) throws {
+        if entries.isEmpty { try store.checkStoreExists() }
+        console.result(json) { width in
+            entries.isEmpty ? ["\(store.filePath) has no snapshots."] : text(width: width)
+        }
     }
 }

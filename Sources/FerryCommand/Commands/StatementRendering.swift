@@ -6,26 +6,22 @@ struct StatementRendering {
     let steps: [PlannedStatements]
 
     var json: JSON {
-        .array(
-            steps.map { step in
-                .object([
-                    "step": step.step, "from": step.from, "to": step.to, "inPlace": step.isInPlace,
-                    "groups": step.groups.map(json),
-                ])
-            })
+        .list(steps) { step in
+            [
+                "step": step.step, "from": step.from, "to": step.to, "inPlace": step.isInPlace,
+                "groups": JSON.list(step.groups, json),
+            ]
+        }
     }
 
     private func json(_ group: PlannedStatements.Group) -> JSON {
-        .object([
+        [
             "phase": group.phase?.rawValue, "reason": group.reason,
-            "statements": JSON.array(
-                group.statements.map { statement in
-                    .object([
-                        "sql": statement.sql,
-                        "parameters": JSON.object(statement.parameters.map { ($0.name, .string($0.value)) }),
-                    ])
-                }),
-        ])
+            "statements": JSON.list(group.statements) { statement in
+                let parameters = statement.parameters.map { ($0.name, JSON.string($0.value)) }
+                return ["sql": statement.sql, "parameters": JSON.object(parameters)]
+            },
+        ]
     }
 
     /// The script; statements keep their own lines, whatever the width.

@@ -1,12 +1,6 @@
 internal import Ferry
 internal import FerryBase
 
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
-
 struct StatusCommand: Command {
     static let syntax = Syntax(
         "status", summary: "Tells how far a run on a store is.",
@@ -17,23 +11,21 @@ struct StatusCommand: Command {
         options: [.value("--output", "NEW", "The new store that the run of STORE writes.")],
         example: "ferry status App.sqlite")
 
-    private let store: URL
+    let arguments: Arguments
 
-    init(from arguments: Arguments) throws(FerryError) {
-        store = (arguments.value("--output") ?? arguments.operand(0)).fileURL
-    }
+    private var store: FileURL { arguments.value("--output")?.fileURL ?? arguments.store }
 
     func run(on console: Console) throws -> ExitCode {
         let status = try StoreFiles(store).status()
         // With --output the new store is not there before the run has finished.
         if status.state == .none { try store.checkStoreExists() }
         console.result(
-            JSON.members([
+            [
                 "state": status.state.rawValue, "phase": status.phase?.rawValue, "fraction": status.fraction,
                 "rowsPerSecond": status.rowsPerSecond, "etaSeconds": status.timeLeft?.inSeconds,
                 "runID": status.runID, "entity": status.subject, "step": status.step, "steps": status.steps,
-                "finished": status.finished?.formatted(.iso8601),
-            ]), text: text(status))
+                "finished": status.finished?.moment,
+            ], text: text(status))
         return .success
     }
 
@@ -43,7 +35,7 @@ struct StatusCommand: Command {
         case .finished:
             [
                 "The last run of \(store.filePath) is finished"
-                    + (status.finished.map { " since \($0.formatted(.iso8601))" } ?? "") + "; none is under way."
+                    + (status.finished.map { " since \($0.moment)" } ?? "") + "; none is under way."
             ]
         case .running: ["A run of \(store.filePath) is under way" + details(status)]
         case .interrupted where status.phase == .swap:

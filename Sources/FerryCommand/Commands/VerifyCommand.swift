@@ -12,9 +12,7 @@ struct VerifyCommand: Command {
             + "recomputed. Without --models the model cached in the store is taken.",
         operands: [MigrationInput.store],
         options: [
-            .repeated(
-                "--models", "PATH",
-                "Model versions: .xcdatamodeld, .xcdatamodel, .momd, .mom, or a folder of them. May be repeated."),
+            MigrationInput.models(),
             .value("--source", "OLD", "The store that STORE was migrated from: a copy, or a restored snapshot."),
             .repeated("--mappings", "PATH", "The mapping models of that migration. May be repeated."),
             .flag("--integrity", "SQLite's integrity_check instead of quick_check; takes much longer."),
@@ -34,90 +32,69 @@ struct VerifyCommand: Command {
         try arguments.count("--jobs", in: 1...1_000).map { Int($0) }
     }
 
-    private let store: FileURL
-    private let source: FileURL?
-    private let models: [ModelSource]
-    private let mappings: [MappingSource]
-    private var options = Verifier.Options()
-    private let progress: ProgressForm
-    private let report: ReportFile?
+    let arguments: Arguments
 
-    init(from arguments: Arguments) throws(FerryError) {
-        store = arguments.operand(0).fileURL
-        source = arguments.value("--source")?.fileURL
-        models = arguments.values("--models").map { .url($0.fileURL) }
-        mappings = arguments.values("--mappings").map { .url($0.fileURL) }
-        options.checksIntegrity = arguments.has("--integrity")
-        options.jobs = try Self.jobs(arguments)
-        progress = try arguments.choice("--progress", among: ProgressForm.allCases) ?? .auto
-        report = try ReportFile(from: arguments)
-        if let text = arguments.value("--sample") {
-            guard text.hasSuffix("%"), let part = Double(text.dropLast()), part > 0, part <= 100 else {
-                throw arguments.wrong("--sample cannot be \"\(text)\".", "It is a part of the rows, like 1%.")
-            }
-            options.sample = part / 100
-        }
-        guard source == nil else {
-            if models.isEmpty { throw arguments.wrong("--source needs the models of both versions: --models PATH.") }
-            return
-        }
-        for option in ["--mappings", "--sample"] {
-            if arguments.isTyped(option) {
-                throw arguments.wrong("\(option) has no meaning without --source.", "Leave it out.")
-            }
-        }
-    }
+    private var store: FileURL { arguments.store }
+    private var source: FileURL? { arguments.value("--source")?.fileURL }
 
     func run(on console: Console) throws -> ExitCode {
-        try report.written(.verify, of: store.filePath) {
-            let summary = try verified(on: console)
-            let members = json(summary)
-            console.result(members) { text(summary, width: $0) }
-            return (members, summary.differences.isEmpty ? .success : .differs)
+        let options = try options()
+        let progress = try ProgressForm(arguments)
+        return try ReportFile(from: arguments).written(.verify, of: store.filePath) {
+            let stop = InterruptWatch.start(on: console)
+            let renderer = ProgressRenderer(progress, on: console)
+            defer { renderer.finish() }
+            let verifier = try Verifier(store: store, models: arguments.models, mappings: arguments.mappings)
+            let summary =
+                if let source {
+                    try verifier.verifyMigration(from: source, options, stop: stop) { renderer.show($0) }
+                } else {
+                    try verifier.verifyStore(options, stop: stop) { renderer.show($0) }
+                }
+            renderer.finish()
+            let report = json(summary, isSample: options.sample < 1)
+            console.result(report) { text(summary, width: $0) }
+            return (report, summary.differences.isEmpty ? .success : .differs)
         }
     }
 
-    private func verified(on console: Console) throws -> VerificationSummary {
-        let stop = StopRequest()
-        InterruptWatch.start(stop, on: console)
-        let renderer = progress.renderer(on: console)
-        defer { renderer.finish() }
-        let verifier = try Verifier(store: store, models: models, mappings: mappings)
-        if let source { return try verifier.verifyMigration(from: source, options, stop: stop) { renderer.show($0) } }
-        return try verifier.verifyStore(options, stop: stop) { renderer.show($0) }
+    private func options() throws(FerryError) -> Verifier.Options {
+        var options = Verifier.Options()
+        options.checksIntegrity = arguments.has("--integrity")
+        options.jobs = try Self.jobs(arguments)
+        let sample = try arguments.value("--sample", "a part of the rows, like 1%") { text in
+            text.hasSuffix("%") ? Double(text.dropLast()).flatMap { $0 > 0 && $0 <= 100 ? $0 / 100 : nil } : nil
+        }
+        if let sample { options.sample = sample }
+        if source == nil {
+            for option in ["--mappings", "--sample"] where arguments.isTyped(option) {
+                throw arguments.wrong("\(option) has no meaning without --source.", "Leave it out.")
+            }
+        } else if arguments.models.isEmpty {
+            throw arguments.wrong("--source needs the models of both versions: --models PATH.")
+        }
+        return options
     }
 
-    private func json(_ summary: VerificationSummary) -> [(String, JSON)] {
-        let differences = summary.differences.map { difference in
-            JSON.object([
-                "check": difference.check.rawValue, "entity": difference.entity, "count": difference.count,
-                "example": difference.example,
-            ])
-        }
-        return JSON.members([
-            "mode": source == nil ? "store" : options.sample < 1 ? "sample" : "full", "checked": summary.checked,
-            "notRecomputed": summary.notRecomputed, "differences": differences, "store": store.filePath,
-            "source": source?.filePath,
-        ])
+    private func json(_ summary: VerificationSummary, isSample: Bool) -> JSON {
+        [
+            "mode": source == nil ? "store" : isSample ? "sample" : "full", "checked": summary.checked,
+            "notRecomputed": summary.notRecomputed, "differences": MigrationRendering.json(summary.differences),
+            "store": store.filePath, "source": source?.filePath,
+        ]
     }
 
     private func text(_ summary: VerificationSummary, width: Int) -> [String] {
-        let what =
-            source.map { old in
-                let values =
-                    summary.notRecomputed > 0
-                    ? ", \(summary.notRecomputed.counting("value")) not recomputed" : ""
-                return "\(store.filePath) against \(old.filePath): \(summary.checked.counting("row")) compared"
-                    + values
-            } ?? "\(store.filePath): \(summary.checked.counting("row"))"
-        guard !summary.differences.isEmpty else { return [Emphasis.good.mark("\(what), no differences.")] }
-        var table = TextTable(["Check", "Entity", "Count", "Example"], [.left, .left, .right, .left])
-        for difference in summary.differences {
-            table.add([
-                difference.check.rawValue, difference.entity ?? "", Quantity.grouped(difference.count),
-                difference.example ?? "",
-            ])
+        var what = "\(store.filePath): \(summary.checked.counting("row"))"
+        if let source {
+            what =
+                "\(store.filePath) against \(source.filePath): \(summary.checked.counting("row")) compared"
+                + (summary.notRecomputed > 0 ? ", \(summary.notRecomputed.counting("value")) not recomputed" : "")
         }
+        guard !summary.differences.isEmpty else { return [Emphasis.good.mark("\(what), no differences.")] }
+        let table = TextTable(
+            [.text("Check"), .text("Entity"), .number("Count"), .text("Example")],
+            summary.differences.map { [$0.check.rawValue, $0.entity ?? "", $0.count.grouped, $0.example ?? ""] })
         return [Emphasis.bad.mark("\(what), with differences:"), ""] + table.lines(width: width)
     }
 }

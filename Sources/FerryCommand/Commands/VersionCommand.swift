@@ -6,10 +6,10 @@ struct VersionCommand: Command {
         "version", summary: "Tells the version of Ferry; ferry --version is the same.",
         discussion: "The version of this program. Stores are not touched.", example: "ferry --version")
 
-    init(from arguments: Arguments) throws(FerryError) {}
+    let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
-        console.result(JSON.members(["version": FerryVersion.text]), text: ["ferry \(FerryVersion.text)"])
+        console.result(["version": FerryVersion.text], text: ["ferry \(FerryVersion.text)"])
         return .success
     }
 }

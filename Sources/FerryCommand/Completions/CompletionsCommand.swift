@@ -10,20 +10,16 @@ struct CompletionsCommand: Command {
         operands: [.init("SHELL", .one, "bash, zsh, or fish.", among: Shell.allCases.map(\.rawValue))],
         example: "ferry completions fish > ~/.config/fish/completions/ferry.fish")
 
-    private let shell: Shell
-
-    init(from arguments: Arguments) throws(FerryError) {
-        guard let shell = Shell(rawValue: arguments.operand(0)) else {
-            throw arguments.wrong(
-                "There are no completions for \"\(arguments.operand(0))\".",
-                "There are some for: \(Shell.allCases.map(\.rawValue).joined(separator: ", ")).")
-        }
-        self.shell = shell
-    }
+    let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
+        guard let shell = Shell(rawValue: arguments.operands[0]) else {
+            throw arguments.wrong(
+                "There are no completions for \"\(arguments.operands[0])\".",
+                "There are some for: \(Shell.allCases.map(\.rawValue).joined(separator: ", ")).")
+        }
         let script = shell.script(for: FerryCommand.table)
-        console.result(JSON.members(["shell": shell.rawValue, "script": script + "\n"]), verbatim: script)
+        console.result(["shell": shell.rawValue, "script": script + "\n"], verbatim: script)
         return .success
     }
 }

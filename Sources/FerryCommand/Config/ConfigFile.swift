@@ -21,13 +21,9 @@ struct ConfigFile {
     /// The words for each option that the file has a value for; a flag has none.
     let words: [String: [String]]
 
-    /// What the command line leaves to the file.
+    /// What the command line leaves to the file that `--config` names, else to the one beside the models; nil where there
+    /// is none.
     ///
-    /// - Parameters:
-    ///   - syntax: The command.
-    ///   - config: The value of `--config`.
-    ///   - models: The models that the command line names.
-    /// - Returns: Nil where there is no file.
     /// - Throws: `notFound` for a file that was named and is not there, `usage` for one that cannot be used.
     static func find(for syntax: Syntax, config: String?, models: [String]) throws(FerryError) -> ConfigFile? {
         guard syntax.options.contains(where: { $0.name == option.name }), config != none else { return nil }
@@ -127,12 +123,9 @@ struct ConfigKey: Sendable {
         ConfigKey(name: "report", form: .path, option: "--report"),
     ]
 
-    /// The words that the option gets for a value; nil for a flag that is off.
+    /// The words that the option gets for a value, where paths begin at the folder of the file: none for a flag that is
+    /// on, nil for one that is off.
     ///
-    /// - Parameters:
-    ///   - value: The value of the key.
-    ///   - folder: Where paths begin: the folder of the file.
-    /// - Returns: The words; none for a flag that is on.
     /// - Throws: `usage` for a value of another form.
     func words(_ value: JSONCursor, folder: String) throws(FerryError) -> [String]? {
         switch (form, value.node.value) {
@@ -142,7 +135,7 @@ struct ConfigKey: Sendable {
         case (.flag, .boolean(let isOn)): return isOn ? [] : nil
         case (.texts, .array): return try texts(value)
         case (.paths, .array): return try texts(value).map { Self.path($0, in: folder) }
-        case (.chain, .array): return [JSON.strings(try texts(value)).line]
+        case (.chain, .array): return [try texts(value).json.line]
         // One path needs no list.
         case (.paths, .string(let text)): return [Self.path(text, in: folder)]
         default: throw value.expected(wanted)

@@ -2,60 +2,73 @@ internal import FerryBase
 
 /// Where a command writes: text for people or one JSON object on standard output, everything else on standard error.
 package struct Console: Sendable {
-    package typealias Sink = @Sendable (String) -> Void
-
     /// Whether `--json` was asked for: then text for people is left out.
     let isJSON: Bool
     /// Whether text for people and progress are left out.
     private(set) var isQuiet = false
-    private let output: Sink
-    private let diagnostics: Sink
     /// Whether standard error is a terminal, where a line may be drawn again.
     let isTerminal: Bool
-    /// How long a line on standard output, and one on standard error, may be; nil where it goes to no terminal.
-    private let outputWidth: @Sendable () -> Int?
-    private let diagnosticsWidth: @Sendable () -> Int?
-    /// Whether lines on standard output, and on standard error, may have colours.
-    private var outputColors: Bool
-    private var diagnosticsColors: Bool
+    private var output: Stream
+    private var diagnostics: Stream
     /// Why something of the output was lost; nil where nothing was.
     private(set) var outputProblem: @Sendable () -> String? = { nil }
 
     /// The console of this process.
     init(isJSON: Bool) {
         let problem = Locked<String?>(nil)
+        let (output, diagnostics) = (StandardStream.output, StandardStream.error)
         self.init(
-            isJSON: isJSON, isTerminal: StandardStream.error.isTerminal,
-            output: { text in
-                if let lost = StandardStream.output.write(text) { problem.withLock { $0 = $0 ?? lost } }
-            }, diagnostics: { StandardStream.error.write($0) }, outputWidth: { StandardStream.output.terminalWidth },
-            diagnosticsWidth: { StandardStream.error.terminalWidth }, outputColors: StandardStream.output.showsColors,
-            diagnosticsColors: StandardStream.error.showsColors)
+            isJSON: isJSON, isTerminal: diagnostics.isTerminal,
+            output: Stream(width: { output.terminalWidth }, hasColors: output.showsColors) { text in
+                if let lost = output.write(text) { problem.withLock { $0 = $0 ?? lost } }
+            },
+            diagnostics: Stream(width: { diagnostics.terminalWidth }, hasColors: diagnostics.showsColors) {
+                diagnostics.write($0)
+            })
         outputProblem = { problem.withLock { $0 } }
     }
 
-    /// A console that hands its text to sinks.
-    package init(
-        isJSON: Bool, isTerminal: Bool, output: @escaping Sink, diagnostics: @escaping Sink,
-        outputWidth: @escaping @Sendable () -> Int? = { nil },
-        diagnosticsWidth: @escaping @Sendable () -> Int? = { nil }, outputColors: Bool = false,
-        diagnosticsColors: Bool = false
-    ) {
+    package init(isJSON: Bool, isTerminal: Bool, output: Stream, diagnostics: Stream) {
         self.isJSON = isJSON
         self.isTerminal = isTerminal
         self.output = output
         self.diagnostics = diagnostics
-        self.outputWidth = outputWidth
-        self.diagnosticsWidth = diagnosticsWidth
-        self.outputColors = outputColors
-        self.diagnosticsColors = diagnosticsColors
     }
 
-    /// How long a line that is drawn again may be; asked each time, since a window changes its size.
-    var currentWidth: Int? { diagnosticsWidth() }
+    /// Where lines go.
+    package struct Stream: Sendable {
+        /// How long a line may be, asked each time, since a window changes its size; nil where it goes to no terminal.
+        fileprivate let width: @Sendable () -> Int?
+        /// Whether lines may have colours.
+        fileprivate var hasColors: Bool
+        fileprivate let write: @Sendable (String) -> Void
+
+        package init(
+            width: @escaping @Sendable () -> Int? = { nil }, hasColors: Bool = false,
+            write: @escaping @Sendable (String) -> Void
+        ) {
+            (self.width, self.hasColors, self.write) = (width, hasColors, write)
+        }
+
+        fileprivate func tell(_ line: String) {
+            let (emphasis, unmarked) = Emphasis.split(line)
+            let line = String(unmarked)
+            // Within a terminal's width each line is written whole; elsewhere a line stays one, for programs that read it.
+            let lines = width().map { width in
+                line.split(separator: "\n", omittingEmptySubsequences: false).flatMap {
+                    emphasis == .command
+                        ? TextWrap.command(String($0), width: width) : TextWrap.lines(String($0), width: width)
+                }
+            }
+            write((lines ?? [line]).map { (hasColors ? emphasis?.painted($0) ?? $0 : $0) + "\n" }.joined())
+        }
+    }
+
+    /// How long a line that is drawn again may be.
+    var currentWidth: Int? { diagnostics.width() }
 
     /// How long a line of text for people may be.
-    var width: Int { outputWidth() ?? .max }
+    var width: Int { output.width() ?? .max }
 
     /// The same console for a command that was asked to be quiet.
     var quiet: Console {
@@ -68,80 +81,51 @@ package struct Console: Sendable {
     func colored(_ choice: ColorChoice) -> Console {
         var console = self
         if choice != .auto {
-            (console.outputColors, console.diagnosticsColors) = (choice == .always, choice == .always)
+            (console.output.hasColors, console.diagnostics.hasColors) = (choice == .always, choice == .always)
         }
         return console
     }
 
     /// A line of text for people; nothing when JSON, or no text, was asked for.
     func say(_ line: String = "") {
-        if !isJSON, !isQuiet { write(line, to: output, width: outputWidth(), colors: outputColors) }
-    }
-
-    private func write(_ line: String, to sink: Sink, width: Int?, colors: Bool) {
-        let (emphasis, unmarked) = Emphasis.split(line)
-        let line = String(unmarked)
-        // Within a terminal's width each line is written whole; elsewhere a line stays one, for programs that read it.
-        let lines = width.map { width in
-            line.split(separator: "\n", omittingEmptySubsequences: false).flatMap {
-                emphasis == .command
-                    ? TextWrap.command(String($0), width: width) : TextWrap.lines(String($0), width: width)
-            }
-        }
-        sink((lines ?? [line]).map { (colors ? emphasis?.painted($0) ?? $0 : $0) + "\n" }.joined())
+        if !isJSON, !isQuiet { output.tell(line) }
     }
 
     /// The result: an object for machines, or a text that another program reads and that is not broken into lines.
-    func result(_ members: [(String, JSON)], verbatim text: String) {
-        if isJSON {
-            result(members, text: [])
-        } else if !isQuiet {
-            output(text + "\n")
-        }
+    func result(_ report: JSON, verbatim text: String) {
+        if isJSON { output.write(report.asResult) } else if !isQuiet { output.write(text + "\n") }
     }
 
     /// The result: an object for machines, or its text for people, made for lines of a width.
-    func result(_ members: [(String, JSON)], text: (_ width: Int) -> [String]) {
-        if isJSON {
-            output(JSON.object(JSON.members(["ferry": 1]) + members).pretty + "\n")
-        } else {
-            for line in text(width) { say(line) }
-        }
+    func result(_ report: JSON, text: (_ width: Int) -> [String]) {
+        if isJSON { output.write(report.asResult) } else { for line in text(width) { say(line) } }
     }
 
-    func result(_ members: [(String, JSON)], text: @autoclosure () -> [String]) { result(members) { _ in text() } }
+    func result(_ report: JSON, text: @autoclosure () -> [String] = []) { result(report) { _ in text() } }
 
     /// An object that another run of this program printed, handed on as it is.
     func handOn(_ lines: [String]) {
-        if isJSON { output(lines.map { $0 + "\n" }.joined()) }
+        if isJSON { output.write(lines.map { $0 + "\n" }.joined()) }
     }
 
     /// A line on standard error, whatever the form of the result.
-    func note(_ line: String) {
-        write(line, to: diagnostics, width: diagnosticsWidth(), colors: diagnosticsColors)
-    }
+    func note(_ line: String) { diagnostics.tell(line) }
 
     func warn(_ text: String) { note(Emphasis.caution.mark("ferry: warning: " + text)) }
 
     /// One JSON object on a line of standard error.
-    func note(_ object: JSON) { diagnostics(object.line + "\n") }
+    func note(_ object: JSON) { diagnostics.write(object.line + "\n") }
 
     /// Raw text on standard error, for lines that are drawn again.
-    func draw(_ text: String) { diagnostics(text) }
+    func draw(_ text: String) { diagnostics.write(text) }
 
     /// A part of a line that is drawn again, in an emphasis where standard error shows colours.
     func painted(_ text: String, _ emphasis: Emphasis) -> String {
-        diagnosticsColors ? emphasis.painted(text) : text
+        diagnostics.hasColors ? emphasis.painted(text) : text
     }
 
-    /// Tells why a command could not do its work, with what is known of the result all the same.
-    func fail(_ error: FerryError, _ members: [(String, JSON)] = []) {
-        if isJSON {
-            result(members + JSON.members(["error": error.json]), text: [])
-        } else {
-            note(error)
-        }
-    }
+    /// Tells why a command could not do its work.
+    func fail(_ error: FerryError) { if isJSON { result(["error": error.json]) } else { note(error) } }
 
     /// An error on standard error; what failed stands out, what to do next does not.
     func note(_ error: FerryError) {
@@ -151,9 +135,14 @@ package struct Console: Sendable {
     }
 }
 
+extension JSON {
+    /// As every object of a command is written, with the number of this form in front.
+    var asResult: String { (["ferry": 1] + self).pretty + "\n" }
+}
+
 extension FerryError {
     var json: JSON {
-        .object(["code": code.name, "message": message, "remedy": wordedRemedy])
+        ["code": code.name, "message": message, "remedy": wordedRemedy]
     }
 
     /// `ferry: what failed`, with what to do next on lines of their own.

@@ -2,6 +2,8 @@ internal import FerryBase
 internal import FerryExpression
 
 /// A JSON value whose keys stay in the order given, so that output can be compared.
+///
+/// What a command tells is written once, as a literal: `["entity": loss.entity, "rows": loss.rows]`.
 package indirect enum JSON: Sendable {
     case null
     case bool(Bool)
@@ -11,73 +13,42 @@ package indirect enum JSON: Sendable {
     case array([JSON])
     case object([(String, JSON)])
 
-    package static func string(_ text: String?) -> JSON { text.map { .string($0) } ?? .null }
-    package static func integer(_ number: Int?) -> JSON { number.map { .integer(Int64($0)) } ?? .null }
-    package static func integer(_ number: Int64?) -> JSON { number.map { .integer($0) } ?? .null }
-    package static func number(_ number: Double?) -> JSON { number.map { .number($0) } ?? .null }
-    static func strings(_ texts: [String]) -> JSON { .array(texts.map { .string($0) }) }
+    /// An array with a value for each element.
+    static func list<Element>(_ elements: [Element], _ json: (Element) -> JSON) -> JSON { .array(elements.map(json)) }
 
-    /// The members of an object, in their order; a nil value stands as null.
-    package static func members(_ pairs: KeyValuePairs<String, any JSONConvertible>) -> [(String, JSON)] {
-        pairs.map { ($0.key, $0.value.json) }
-    }
+    /// An object with the members of two.
+    static func + (first: JSON, second: JSON) -> JSON { .object(first.members + second.members) }
 
-    package static func object(_ pairs: KeyValuePairs<String, any JSONConvertible>) -> JSON { .object(members(pairs)) }
+    static func += (first: inout JSON, second: JSON) { first = first + second }
 
     /// One line, without spaces: for JSON Lines.
-    package var line: String {
-        var text = ""
-        write(to: &text, indent: nil)
-        return text
-    }
+    package var line: String { text(margin: nil) }
 
     /// Indented by two spaces, for reading.
-    package var pretty: String {
-        var text = ""
-        write(to: &text, indent: 0)
-        return text
-    }
+    package var pretty: String { text(margin: "") }
 
-    private func write(to text: inout String, indent: Int?) {
+    /// As JSON text; with a margin each element has a line, further in than the margin.
+    private func text(margin: String?) -> String {
+        let inner = margin.map { $0 + "  " }
+        func list(_ elements: [String], _ open: String, _ close: String) -> String {
+            guard let margin, let inner, !elements.isEmpty else {
+                return open + elements.joined(separator: ",") + close
+            }
+            return open + elements.map { "\n" + inner + $0 }.joined(separator: ",") + "\n" + margin + close
+        }
         switch self {
-        case .null: text += "null"
-        case .bool(let value): text += value ? "true" : "false"
-        case .integer(let value): text += String(value)
+        case .null: return "null"
+        case .bool(let value): return value ? "true" : "false"
+        case .integer(let value): return String(value)
         // JSON has neither infinities nor NaN; whole numbers keep no trailing ".0".
         case .number(let value):
-            if !value.isFinite {
-                text += "null"
-            } else if let whole = Int64(exactly: value) {
-                text += String(whole)
-            } else {
-                text += "\(value)"
-            }
-        case .string(let value): text += JSONNode.quoted(value)
-        case .array(let values):
-            JSON.list(values.count, "[", "]", to: &text, indent: indent) { index, text, indent in
-                values[index].write(to: &text, indent: indent)
-            }
+            return value.isFinite ? Int64(exactly: value).map { String($0) } ?? "\(value)" : "null"
+        case .string(let value): return JSONNode.quoted(value)
+        case .array(let values): return list(values.map { $0.text(margin: inner) }, "[", "]")
         case .object(let members):
-            JSON.list(members.count, "{", "}", to: &text, indent: indent) { index, text, indent in
-                text += JSONNode.quoted(members[index].0)
-                text += indent == nil ? ":" : ": "
-                members[index].1.write(to: &text, indent: indent)
-            }
+            let colon = margin == nil ? ":" : ": "
+            return list(members.map { JSONNode.quoted($0.0) + colon + $0.1.text(margin: inner) }, "{", "}")
         }
-    }
-
-    private static func list(
-        _ count: Int, _ open: String, _ close: String, to text: inout String, indent: Int?,
-        element: (Int, inout String, Int?) -> Void
-    ) {
-        text += open
-        for index in 0..<count {
-            if index > 0 { text += "," }
-            if let indent { text += "\n" + String(repeating: "  ", count: indent + 1) }
-            element(index, &text, indent.map { $0 + 1 })
-        }
-        if let indent, count > 0 { text += "\n" + String(repeating: "  ", count: indent) }
-        text += close
     }
 }
 
@@ -86,7 +57,14 @@ package protocol JSONConvertible {
     var json: JSON { get }
 }
 
-extension JSON: JSONConvertible { package var json: JSON { self } }
+extension JSON: JSONConvertible, ExpressibleByDictionaryLiteral {
+    package var json: JSON { self }
+
+    /// An object with its members in their order; a nil value stands as null.
+    package init(dictionaryLiteral members: (String, any JSONConvertible)...) {
+        self = .object(members.map { ($0.0, $0.1.json) })
+    }
+}
 extension String: JSONConvertible { package var json: JSON { .string(self) } }
 extension Bool: JSONConvertible { package var json: JSON { .bool(self) } }
 extension Int: JSONConvertible { package var json: JSON { .integer(Int64(self)) } }
@@ -101,10 +79,7 @@ extension Array: JSONConvertible where Element: JSONConvertible {
 
 /// Looking into a value: what is missing, or of another kind, is null, nil or empty.
 extension JSON {
-    subscript(_ key: String) -> JSON {
-        guard case .object(let members) = self else { return .null }
-        return members.first { $0.0 == key }?.1 ?? .null
-    }
+    subscript(_ key: String) -> JSON { members.first { $0.0 == key }?.1 ?? .null }
 
     var text: String? { if case .string(let text) = self { text } else { nil } }
 
@@ -132,15 +107,14 @@ extension JSON {
         }
     }
 
-    /// Reads a file's bytes.
-    ///
-    /// - Returns: Nil where they are no JSON.
+    /// Reads a text; nil where it is no JSON.
+    static func read(_ text: String) -> JSON? {
+        do throws(JSONSyntaxError) { return JSON(try JSONNode.parse(Array(text.utf8))) } catch { return nil }
+    }
+
+    /// Reads a file's bytes; nil where they are no JSON.
     static func read(_ bytes: [UInt8]) -> JSON? {
-        do throws(JSONSyntaxError) {
-            return JSON(try JSONNode.parse(bytes))
-        } catch {
-            return nil
-        }
+        do throws(JSONSyntaxError) { return JSON(try JSONNode.parse(bytes)) } catch { return nil }
     }
 
     private init(_ node: JSONNode) {

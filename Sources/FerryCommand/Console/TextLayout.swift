@@ -1,31 +1,33 @@
+/// A column of a table, on a terminal or a page.
+struct TableColumn {
+    var title: String
+    /// Numbers stand at the right.
+    var isNumber = false
+
+    static func text(_ title: String) -> TableColumn { TableColumn(title: title) }
+    static func number(_ title: String) -> TableColumn { TableColumn(title: title, isNumber: true) }
+}
+
 /// Rows of text in aligned columns.
 struct TextTable {
-    enum Alignment { case left, right }
-
     /// Two spaces before every column.
     private static let gap = 2
     /// No column is made narrower; with less room the rows stand below each other, cell by cell.
     private static let narrowest = 8
 
-    private let alignments: [Alignment]
-    private var rows: [[String]]
+    private let columns: [TableColumn]
+    /// The header is the first one.
+    private let rows: [[String]]
 
-    init(_ header: [String], _ alignments: [Alignment]) {
-        precondition(header.count == alignments.count, "a table needs one alignment for each column")
-        self.alignments = alignments
-        rows = [header]
+    init(_ columns: [TableColumn], _ rows: [[String]]) {
+        precondition(rows.allSatisfy { $0.count == columns.count }, "a row has as many cells as the header")
+        self.columns = columns
+        self.rows = [columns.map(\.title)] + rows
     }
-
-    mutating func add(_ row: [String]) {
-        precondition(row.count == alignments.count, "a row has as many cells as the header")
-        rows.append(row)
-    }
-
-    var isEmpty: Bool { rows.count == 1 }
 
     /// The lines, each indented by two spaces and at most `width` characters long.
     func lines(width: Int) -> [String] {
-        let wanted = alignments.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        let wanted = columns.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
         guard let widths = fitting(wanted, into: width) else { return records(width: width) }
         return rows.flatMap { lines($0, widths) }
     }
@@ -35,8 +37,8 @@ struct TextTable {
         var widths = wanted
         var excess = wanted.reduce(0) { $0 + $1 + Self.gap } - width
         while excess > 0 {
-            let columns = widths.indices.filter { alignments[$0] == .left && widths[$0] > Self.narrowest }
-            guard let widest = columns.max(by: { widths[$0] < widths[$1] }) else { return nil }
+            let texts = widths.indices.filter { !columns[$0].isNumber && widths[$0] > Self.narrowest }
+            guard let widest = texts.max(by: { widths[$0] < widths[$1] }) else { return nil }
             widths[widest] -= 1
             excess -= 1
         }
@@ -51,7 +53,7 @@ struct TextTable {
                 let text = number < cell.count ? cell[number] : ""
                 let gap = String(repeating: " ", count: widths[column] - text.count)
                 line +=
-                    String(repeating: " ", count: Self.gap) + (alignments[column] == .left ? text + gap : gap + text)
+                    String(repeating: " ", count: Self.gap) + (columns[column].isNumber ? gap + text : text + gap)
             }
             while line.hasSuffix(" ") { line.removeLast() }
             return line
@@ -96,14 +98,8 @@ enum TextWrap {
         return lines.dropLast().map { $0 + end } + lines.suffix(1)
     }
 
-    /// The words of a text on lines of at most `width` characters, within which a longer word is broken, too; a line end
-    /// in the text ends a line.
-    ///
-    /// - Parameters:
-    ///   - text: The text.
-    ///   - width: The longest line.
-    ///   - margin: What every line begins with, counted in its width.
-    /// - Returns: The lines.
+    /// The words of a text on lines of at most `width` characters, the margin that each begins with included; a longer
+    /// word is broken, too, and a line end in the text ends a line.
     static func paragraphs(_ text: String, width: Int, margin: String = "") -> [String] {
         text.split(separator: "\n").flatMap {
             broken(margin + $0, width: width, margin: margin, keepsLongWords: false)

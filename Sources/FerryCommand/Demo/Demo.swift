@@ -2,12 +2,6 @@ internal import FerryBase
 internal import FerryModel
 internal import FerryStore
 
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
-
 struct DemoCommand: Command {
     static let syntax = Syntax(
         "demo", summary: "Shows the whole way on a generated library.",
@@ -24,23 +18,16 @@ struct DemoCommand: Command {
         ],
         example: "ferry demo /tmp/library --books 1000000")
 
-    private let folder: String?
-    private let books: Int64
-    private let authors: Int64
-    private let onlyPrepares: Bool
-
-    init(from arguments: Arguments) throws(FerryError) {
-        folder = arguments.optionalOperand(0)
-        books = try arguments.count("--books", in: 1...1_000_000_000) ?? 200_000
-        authors = try arguments.count("--authors", in: 1...1_000_000_000) ?? max(1, books / 10)
-        onlyPrepares = arguments.has("--prepare")
-    }
+    let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
+        let books = try arguments.count("--books", in: 1...1_000_000_000) ?? 200_000
+        let authors = try arguments.count("--authors", in: 1...1_000_000_000) ?? max(1, books / 10)
         let demo = Demo(
-            folder: try DemoFolder(folder), library: LibraryStore(books: books, authors: authors), console: console)
+            folder: try DemoFolder(arguments.operands.first),
+            library: LibraryStore(books: books, authors: authors), console: console)
         try demo.prepare()
-        return onlyPrepares ? demo.endPrepared() : try demo.play()
+        return arguments.has("--prepare") ? demo.endPrepared() : try demo.play()
     }
 }
 
@@ -57,14 +44,14 @@ struct Demo {
         try folder.writeSources()
         let version = try firstVersion()
         let start = Clock.nanoseconds()
-        let bar = console.isTerminal && !console.isJSON ? BarProgress(console: console) : nil
-        defer { bar?.finish() }
-        try library.write(version, to: folder.store) { bar?.show($0) }
-        bar?.finish()
+        let bar = ProgressRenderer(console.isTerminal && !console.isJSON ? .bar : .none, on: console)
+        defer { bar.finish() }
+        try library.write(version, to: folder.store) { bar.show($0) }
+        bar.finish()
         let seconds = Clock.seconds(since: start)
         console.say(
-            "\(folder.store): \(Quantity.grouped(library.books)) books and "
-                + "\(Quantity.grouped(library.users)) users, "
+            "\(folder.store): \(library.books.grouped) books and "
+                + "\(library.users.grouped) users, "
                 + "\(Quantity.sizeText(try folder.size(of: folder.store))), "
                 + "written in \(Quantity.durationText(seconds: seconds)).")
         for line in try DemoFacts.before(joinTable: joinTable(version)).lines(folder.store, width: console.width) {
@@ -80,9 +67,9 @@ struct Demo {
         console.say("\nTo migrate it:")
         show("  ", migrateWords)
         console.result(
-            JSON.members([
+            [
                 "store": folder.store, "models": folder.models, "mappings": folder.mappings, "books": library.books,
-            ]), text: [])
+            ], text: [])
         return .success
     }
 
@@ -117,11 +104,7 @@ struct Demo {
         for line in try DemoFacts.after.lines(folder.store, width: console.width) { console.say(line) }
 
         heading("And back again")
-        if console.isJSON {
-            try silently(["rollback", folder.store])
-        } else {
-            try command(["rollback", folder.store])
-        }
+        try command(["rollback", folder.store])
         let isSame = try folder.digest(of: folder.store) == before
         console.say(
             "The store is the one from the beginning, each page, but for the counters in its header: "
@@ -136,30 +119,45 @@ struct Demo {
         show("$ ", migrateWords)
         var child = try ChildProcess(
             ChildProcess.ownPath(), migrateWords + ["--progress", "json"], reading: .diagnostics)
-        var last: DemoProgress?
+        var last: JSON?
         while let line = child.line() {
-            guard let progress = DemoProgress(line) else {
+            guard let told = JSON.read(Array(line.utf8)), !told.members.isEmpty else {
                 console.note(line)
                 continue
             }
-            if let warning = progress.warning {
+            if let warning = told["warning"].text {
                 console.warn(warning)
                 continue
             }
-            last = progress
-            guard progress.isHalfWay(of: library.books) else { continue }
+            last = told
+            guard isHalfWay(told) else { continue }
             child.kill()
             break
         }
         let code = child.wait()
         switch code {
-        case nil: console.say("kill -9 during \(last?.text ?? "its work").")
+        case nil: console.say("kill -9 during \(last.map(work) ?? "its work").")
         case 0: console.say("It was done before it could be killed; with more books (--books N) it is not so quick.")
         case let code?:
             throw FerryError(
                 .internalError, "The demo's migration ended with exit code \(code).",
                 remedy: "Its message stands above; the folder \(folder.path) is left as it is.")
         }
+    }
+
+    /// Whether a line of `--progress json` tells the middle of making the books' authors, or is already beyond it.
+    private func isHalfWay(_ told: JSON) -> Bool {
+        guard let step = told["step"].whole, step >= 2 else { return false }
+        let isMakingAuthors = step == 2 && told["phase"].text == "rows"
+        return !isMakingAuthors
+            || (told["subject"].text == "BookAuthor" && (told["done"].whole ?? 0) * 2 >= library.books)
+    }
+
+    /// What a line of `--progress json` tells of.
+    private func work(_ told: JSON) -> String {
+        let done = told["done"].whole ?? 0
+        return "step \(told["step"].whole ?? 0), \(told["phase"].text ?? "")"
+            + (told["subject"].text.map { " of \($0)" } ?? "") + (done > 0 ? ", after \(done.counting("row"))" : "")
     }
 
     /// Runs the migration to its end in a process of its own.
@@ -202,22 +200,18 @@ struct Demo {
         ["migrate", folder.store] + sources + ["--chunk-size", String(max(20, library.books / 50))]
     }
 
+    /// Runs a command in this process; where JSON was asked for, it tells nothing of its own.
     private func command(_ words: [String]) throws {
+        let silent = Console(
+            isJSON: false, isTerminal: false, output: Console.Stream { _ in },
+            diagnostics: Console.Stream { console.note($0) })
         show("$ ", words)
-        let code = FerryCommand.run(words, on: console)
-        if code != .success { throw stopped(words, code) }
-    }
-
-    private func silently(_ words: [String]) throws {
-        let silent = Console(isJSON: false, isTerminal: false, output: { _ in }, diagnostics: { console.note($0) })
-        let code = FerryCommand.run(words, on: silent)
-        if code != .success { throw stopped(words, code) }
-    }
-
-    private func stopped(_ words: [String], _ code: ExitCode) -> FerryError {
-        FerryError(
-            .internalError, "ferry \(words[0]) ended with exit code \(code.rawValue).",
-            remedy: "The folder \(folder.path) is left as it is.")
+        let code = FerryCommand.run(words, on: console.isJSON ? silent : console)
+        guard code == .success else {
+            throw FerryError(
+                .internalError, "ferry \(words[0]) ended with exit code \(code.rawValue).",
+                remedy: "The folder \(folder.path) is left as it is.")
+        }
     }
 
     /// A command that can be pasted.
@@ -227,32 +221,4 @@ struct Demo {
     }
 
     private func heading(_ text: String) { console.say("\n── \(text)") }
-}
-
-/// A line of `--progress json`, as the demo reads it from its own migration.
-struct DemoProgress: Decodable {
-    private let phase: String?
-    private let subject: String?
-    private let done: Int64?
-    private let step: Int?
-    /// What the line warns of, instead of telling progress.
-    let warning: String?
-
-    /// Nil for a line that is something else.
-    init?(_ line: String) {
-        guard line.hasPrefix("{") else { return nil }
-        do { self = try JSONDecoder().decode(DemoProgress.self, from: Data(line.utf8)) } catch { return nil }
-    }
-
-    /// Whether this is the middle of making the books' authors, or already beyond it.
-    func isHalfWay(of books: Int64) -> Bool {
-        guard let step, step >= 2 else { return false }
-        let isMakingAuthors = step == 2 && phase == "rows"
-        return !isMakingAuthors || (subject == "BookAuthor" && (done ?? 0) * 2 >= books)
-    }
-
-    var text: String {
-        let rows = done.map { $0 > 0 ? ", after \($0.counting("row"))" : "" } ?? ""
-        return "step \(step ?? 0), \(phase ?? "")" + (subject.map { " of \($0)" } ?? "") + rows
-    }
 }

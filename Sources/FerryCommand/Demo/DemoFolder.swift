@@ -87,13 +87,10 @@ struct DemoFacts {
 
     /// Asks a store; a line for each question, its answer first.
     func lines(_ store: String, width: Int) throws -> [String] {
-        var table = TextTable(["", "", ""], [.right, .left, .left])
         // Not by a connection of our own: that would leave a -wal and a -shm beside the store.
-        try StoreFiles(store.fileURL).read { connection in
-            for (meaning, sql) in questions {
-                table.add([Quantity.grouped(try connection.integer(sql) ?? 0), meaning, sql])
-            }
+        let rows = try StoreFiles(store.fileURL).read { connection in
+            try questions.map { [(try connection.integer($0.sql) ?? 0).grouped, $0.meaning, $0.sql] }
         }
-        return Array(table.lines(width: width).dropFirst())
+        return Array(TextTable([.number(""), .text(""), .text("")], rows).lines(width: width).dropFirst())
     }
 }

@@ -112,6 +112,9 @@ package struct FleetSum: Sendable {
     // MARK: Showing
 
     private static let order = ["failed", "refused", "resumable", "migrated", "copied", "rehearsed", "upToDate"]
+    static let reasonColumns: [TableColumn] = [
+        .text("Outcome"), .text("Reason"), .number("Stores"), .text("For example"),
+    ]
     static let words = ["upToDate": "up to date", "resumable": "stopped"]
 
     /// What a person must look at comes first.
@@ -129,56 +132,45 @@ package struct FleetSum: Sendable {
         }
     }
 
-    var json: [(String, JSON)] {
-        JSON.members([
+    var json: JSON {
+        [
             "reports": reports, "rows": outcomes.values.map(\.rows).clampedSum,
             "seconds": outcomes.values.map(\.seconds).reduce(0, +), "peakResidentBytes": peakResidentBytes,
-            "outcomes": JSON.array(
-                sorted.map {
-                    .object([
-                        "outcome": $0.outcome, "stores": $0.tally.stores, "rows": $0.tally.rows,
-                        "seconds": $0.tally.seconds, "resumed": $0.tally.resumed,
-                    ])
-                }),
-            "reasons": JSON.array(
-                sortedReasons.map {
-                    .object([
-                        "outcome": $0.outcome, "code": $0.code, "stores": $0.tally.stores,
-                        "examples": $0.tally.examples,
-                    ])
-                }),
-            "slowest": JSON.array(
-                slowest.map { .object(["store": $0.store, "seconds": $0.seconds, "rows": $0.rows]) }),
+            "outcomes": JSON.list(sorted) {
+                [
+                    "outcome": $0.outcome, "stores": $0.tally.stores, "rows": $0.tally.rows,
+                    "seconds": $0.tally.seconds, "resumed": $0.tally.resumed,
+                ]
+            },
+            "reasons": JSON.list(sortedReasons) {
+                [
+                    "outcome": $0.outcome, "code": $0.code, "stores": $0.tally.stores, "examples": $0.tally.examples,
+                ]
+            },
+            "slowest": JSON.list(slowest) { ["store": $0.store, "seconds": $0.seconds, "rows": $0.rows] },
             "broken": broken.stores, "brokenExamples": broken.examples, "otherFiles": otherFiles,
             "unreadable": unreadable,
-            "unreadableExamples": JSON.array(
-                unreadableExamples.map { path, error in
-                    .object([
-                        "path": path, "code": error.code.name, "message": error.message,
-                        "remedy": error.wordedRemedy,
-                    ])
-                }),
-        ])
+            "unreadableExamples": JSON.list(unreadableExamples) { ["path": $0.path] + $0.error.json },
+        ]
     }
 
     func text(width: Int) -> [String] {
-        var table = TextTable(
-            ["Outcome", "Stores", "Rows", "Time", "Resumed"], [.left, .right, .right, .right, .right])
-        for (outcome, tally) in sorted {
-            table.add([
-                Self.words[outcome] ?? outcome, Quantity.grouped(tally.stores), Quantity.grouped(tally.rows),
-                Quantity.durationText(seconds: tally.seconds), Quantity.grouped(tally.resumed),
-            ])
-        }
-        var lines = ["\(reports.counting("report")) read."] + (table.isEmpty ? [] : [""] + table.lines(width: width))
-        if !reasons.isEmpty {
-            var reasons = TextTable(["Outcome", "Reason", "Stores", "For example"], [.left, .left, .right, .left])
-            for (outcome, code, tally) in sortedReasons {
-                reasons.add([
-                    Self.words[outcome] ?? outcome, code, Quantity.grouped(tally.stores), tally.examples.first ?? "",
-                ])
+        var lines = ["\(reports.counting("report")) read."]
+        if !outcomes.isEmpty {
+            let rows = sorted.map { outcome, tally in
+                [
+                    Self.words[outcome] ?? outcome, tally.stores.grouped, tally.rows.grouped,
+                    Quantity.durationText(seconds: tally.seconds), tally.resumed.grouped,
+                ]
             }
-            lines += [""] + reasons.lines(width: width)
+            let numbers = ["Stores", "Rows", "Time", "Resumed"].map(TableColumn.number)
+            lines += [""] + TextTable([.text("Outcome")] + numbers, rows).lines(width: width)
+        }
+        if !reasons.isEmpty {
+            let rows = sortedReasons.map { outcome, code, tally in
+                [Self.words[outcome] ?? outcome, code, tally.stores.grouped, tally.examples.first ?? ""]
+            }
+            lines += [""] + TextTable(Self.reasonColumns, rows).lines(width: width)
         }
         if broken.stores > 0 {
             lines += [
@@ -209,54 +201,54 @@ extension ReportPage {
         let unreadable = report["unreadable"].whole ?? 0
         let done = stores(["migrated", "copied", "upToDate", "rehearsed"])
         let words = [
-            "\(Quantity.grouped(done)) of \(reports.counting("store")) done",
-            failed > 0 ? "\(Quantity.grouped(failed)) failed" : nil,
-            refused > 0 ? "\(Quantity.grouped(refused)) refused" : nil,
-            stopped > 0 ? "\(Quantity.grouped(stopped)) stopped" : nil,
-            broken > 0 ? "\(Quantity.grouped(broken)) without a whole report" : nil,
+            "\(done.grouped) of \(reports.counting("store")) done",
+            failed > 0 ? "\(failed.grouped) failed" : nil,
+            refused > 0 ? "\(refused.grouped) refused" : nil,
+            stopped > 0 ? "\(stopped.grouped) stopped" : nil,
+            broken > 0 ? "\(broken.grouped) without a whole report" : nil,
             unreadable > 0 ? "\(unreadable.counting("path")) not read" : nil,
         ].compactMap { $0 }
         let verdict: Page.Verdict = failed + refused + unreadable > 0 ? .bad : stopped + broken > 0 ? .caution : .good
         page.verdict(verdict, words.joined(separator: ", ") + ".")
         page.facts([
-            ("Objects", report["rows"].whole.map(Quantity.grouped)), ("Time of all", seconds(report["seconds"])),
-            ("Most memory", bytes(report["peakResidentBytes"])),
+            ("Objects", report["rows"].whole.map(\.grouped)), ("Time of all", report["seconds"].durationText),
+            ("Most memory", report["peakResidentBytes"].sizeText),
         ])
         page.heading("Outcomes")
         let most = Double(outcomes.compactMap { $0["stores"].whole }.max() ?? 1)
-        var table = PageTable([
-            .text("Outcome"), .text("Share of the most"), .number("Stores"), .number("Objects"), .number("Time"),
-            .number("Resumed"),
-        ])
-        for outcome in outcomes {
-            let word = outcome["outcome"].text ?? "?"
-            table.add([
-                .text(FleetSum.words[word] ?? word), PageTable.bar((outcome["stores"].number ?? 0) / most),
-                .text(count(outcome["stores"])), .text(count(outcome["rows"])),
-                .text(seconds(outcome["seconds"]) ?? "?"),
-                .text(count(outcome["resumed"])),
-            ])
-        }
-        page.table(table)
+        page.table(
+            [.text("Outcome"), .text("Share of the most")]
+                + ["Stores", "Objects", "Time", "Resumed"].map(TableColumn.number),
+            outcomes.map {
+                [
+                    .text(word($0)), Page.bar(($0["stores"].number ?? 0) / most), .text($0["stores"].countText()),
+                    .text($0["rows"].countText()), .text($0["seconds"].durationText ?? "?"),
+                    .text($0["resumed"].countText()),
+                ]
+            })
         addReasons(to: &page)
         addSlowest(to: &page)
-        page.list("Without a whole report, as a killed process leaves", texts(report["brokenExamples"]))
+        page.list("Without a whole report, as a killed process leaves", report["brokenExamples"].texts)
         page.list("Could not be read", report["unreadableExamples"].elements.compactMap { $0["message"].text })
+    }
+
+    private func word(_ tally: JSON) -> String {
+        let outcome = tally["outcome"].text ?? "?"
+        return FleetSum.words[outcome] ?? outcome
     }
 
     private func addReasons(to page: inout Page) {
         let reasons = report["reasons"].elements
         guard !reasons.isEmpty else { return }
         page.heading("Reasons")
-        var table = PageTable([.text("Outcome"), .text("Reason"), .number("Stores"), .text("For example")])
-        for reason in reasons {
-            let word = reason["outcome"].text ?? "?"
-            table.add([
-                FleetSum.words[word] ?? word, reason["code"].text ?? "", count(reason["stores"]),
-                texts(reason["examples"]).joined(separator: ", "),
-            ])
-        }
-        page.table(table)
+        page.table(
+            FleetSum.reasonColumns,
+            reasons.map {
+                [
+                    word($0), $0["code"].text ?? "", $0["stores"].countText(),
+                    $0["examples"].texts.joined(separator: ", "),
+                ]
+            })
     }
 
     private func addSlowest(to page: inout Page) {
@@ -264,14 +256,14 @@ extension ReportPage {
         let most = slowest.compactMap { $0["seconds"].number }.max() ?? 0
         guard most > 0 else { return }
         page.heading("Took longest")
-        var table = PageTable([.text("Store"), .text("Time"), .number("Seconds"), .number("Objects")])
-        for slow in slowest {
-            let time = slow["seconds"].number ?? 0
-            table.add([
-                .name(slow["store"].text ?? "?"), PageTable.bar(time / most), .text(Quantity.decimal(time, places: 2)),
-                .text(count(slow["rows"])),
-            ])
-        }
-        page.table(table)
+        page.table(
+            [.text("Store"), .text("Time"), .number("Seconds"), .number("Objects")],
+            slowest.map { slow in
+                let time = slow["seconds"].number ?? 0
+                return [
+                    .name(slow["store"].text ?? "?"), Page.bar(time / most), .text(Quantity.decimal(time, places: 2)),
+                    .text(slow["rows"].countText()),
+                ]
+            })
     }
 }

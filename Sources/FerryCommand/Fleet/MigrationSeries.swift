@@ -32,18 +32,18 @@ struct MigrationSeries {
                 outcome = migration.of(store, budget: budget.map { max($0, .nanoseconds(1)) })
                     .run(on: console, stop: stop, policies: policies)
             }
-            outcome.tell(on: console)
+            if !console.isJSON { outcome.tell(console) }
             console.say()
             report?.write(outcome, of: store, on: console)
-            if console.isJSON { told.append(.object(outcome.members)) }
+            if console.isJSON { told.append(outcome.json) }
             codes.append(outcome.code)
             words[outcome.word, default: 0] += 1
             if !["upToDate", "refused"].contains(outcome.word) { hasWorked = true }
         }
         let sum = words.sorted { $0.key < $1.key }.map { "\($0.value) \(FleetSum.words[$0.key] ?? $0.key)" }
-        console.result(JSON.members(["stores": told])) { _ in
-            ["\(Int64(list.stores.count).counting("store")): \(sum.joined(separator: ", "))."]
-        }
+        console.result(
+            ["stores": told],
+            text: ["\(Int64(list.stores.count).counting("store")): \(sum.joined(separator: ", "))."])
         return ExitCode.worst(of: codes)
     }
 
@@ -62,11 +62,11 @@ struct StoreList {
     /// Paths of a store that stands before, and its path there.
     private(set) var repeated: [(path: String, first: String)] = []
 
-    /// - Parameters:
-    ///   - paths: The words; a store may be named by several, also through a link.
-    ///   - files: The file layer.
+    /// Takes words, of which several may name one store, also through a link.
+    ///
     /// - Throws: `fileFailed` when it cannot be told what stands at a path.
-    init(_ paths: [String], files: FileLayer = FileLayer()) throws(FerryError) {
+    init(_ paths: [String]) throws(FerryError) {
+        let files = FileLayer()
         struct Key: Hashable { var device: UInt64, inode: UInt64 }
         var known: [Key: String] = [:]
         var missing: Set<String> = []

@@ -14,15 +14,10 @@ struct ReportCommand: Command {
         options: [ReportFile.option],
         example: "ferry report reports --report fleet.html")
 
-    private let folders: [String]
-    private let report: ReportFile?
-
-    init(from arguments: Arguments) throws(FerryError) {
-        folders = arguments.operands
-        report = try ReportFile(from: arguments)
-    }
+    let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
+        let (folders, report) = (arguments.operands, try ReportFile(from: arguments))
         try report?.check()
         var sum = FleetSum()
         for folder in folders {
@@ -87,7 +82,7 @@ struct ReportFolder {
         // GNU parallel and Slurm name a process's output so; an empty one was killed before it could tell.
         let isNamedSo = path.hasSuffix(".json") || path.hasSuffix("/stdout") || path.hasSuffix(".out")
         let begin = try files.open(path).read(count: Int(min(there.size, 64)), at: 0)
-        guard begin.starts(with: Array("{\n  \"ferry\": 1".utf8)) else {
+        guard begin.starts(with: ReportFile.jsonSign.utf8) else {
             if isNamedSo, there.size == 0 { sum.takeBroken(path) } else { sum.takeOther() }
             return
         }

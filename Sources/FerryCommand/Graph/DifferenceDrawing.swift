@@ -25,9 +25,9 @@ package struct DifferenceDrawing {
         package var title: String
         package var lines: [String]
         /// Entities to which a relationship leads that is new or changed.
-        package var related: [String] = []
+        package var related: [String]
 
-        package init(kind: Kind, entity: String, title: String, lines: [String], related: [String] = []) {
+        package init(kind: Kind, entity: String, title: String, lines: [String], related: [String]) {
             (self.kind, self.entity, self.title, self.lines, self.related) = (kind, entity, title, lines, related)
         }
     }
@@ -54,13 +54,8 @@ package struct DifferenceDrawing {
         }
         let words = ChangeWords(source: source.model, destination: destination.model)
         let boxes = groups.map { words.box($0.changes) }
-        let order = Kind.allCases
-        let sorted = boxes.enumerated().sorted {
-            (order.firstIndex(of: $0.element.kind) ?? 0, $0.offset)
-                < (order.firstIndex(of: $1.element.kind) ?? 0, $1.offset)
-        }
         self.init(
-            names: names, boxes: sorted.map(\.element),
+            names: names, boxes: Kind.allCases.flatMap { kind in boxes.filter { $0.kind == kind } },
             unchanged: destination.model.entities.count - boxes.count(where: { $0.kind != .removed }))
     }
 
@@ -72,13 +67,12 @@ package struct DifferenceDrawing {
         return (counts + ["\(unchanged) unchanged"]).joined(separator: ", ")
     }
 
-    var json: [(String, JSON)] {
-        JSON.members([
+    var json: JSON {
+        [
             "from": names.from, "to": names.to,
-            "entities": JSON.array(
-                boxes.map { .object(["entity": $0.entity, "kind": $0.kind.rawValue, "lines": $0.lines]) }),
+            "entities": JSON.list(boxes) { ["entity": $0.entity, "kind": $0.kind.rawValue, "lines": $0.lines] },
             "unchanged": unchanged,
-        ])
+        ]
     }
 
     // MARK: DOT
@@ -148,29 +142,27 @@ package struct DifferenceDrawing {
     package var svg: String {
         let layout = layout
         var parts = [
-            Markup.element("title", [], "What changed from \(names.from) to \(names.to)"),
-            SVGText.label("\(names.from) → \(names.to)", 16, 22, style: "font-weight:600;font-size:15px"),
-            SVGText.label("\(heading).  + added  − removed  → renamed  ~ changed", 16, 42, isSoft: true),
+            Markup.element("title", [:], "What changed from \(names.from) to \(names.to)"),
+            Drawing.text("\(names.from) → \(names.to)", 16, 22, style: "font-weight:600;font-size:15px"),
+            Drawing.text("\(heading).  + added  − removed  → renamed  ~ changed", 16, 42, isSoft: true),
         ]
         // Behind the boxes, which hide what passes below them.
         for (from, to) in edges {
             let (one, other) = (layout.boxes[from], layout.boxes[to])
             parts.append(
-                SVGText.curve(one.x + one.width / 2, one.middle, other.x + other.width / 2, other.middle))
+                Drawing.curve(one.x + one.width / 2, one.middle, other.x + other.width / 2, other.middle))
         }
         for (box, rect) in zip(boxes, layout.boxes) {
-            parts += SVGText.box(
-                Rect(x: rect.x, y: rect.y, width: rect.width, height: rect.height), "", style: box.kind.rawValue)
             let title = "\(box.kind.sign) \(box.title)"
+            parts.append(Drawing.rect(rect, box.kind.rawValue, corner: "5"))
             parts.append(
-                SVGText.label(
-                    title, rect.x + 10, rect.y + 20, style: "font-weight:600", most: Self.most - 2))
+                Drawing.text(title, rect.x + 10, rect.y + 20, style: "font-weight:600", most: Self.most - 2))
             for (index, line) in box.lines.enumerated() {
                 parts.append(
-                    SVGText.label(line, rect.x + 10, rect.y + 40 + Double(index) * Self.lineHeight, most: Self.most))
+                    Drawing.text(line, rect.x + 10, rect.y + 40 + Double(index) * Self.lineHeight, most: Self.most))
             }
         }
-        return SVGText.document(width: layout.width, height: layout.height, parts)
+        return Drawing.document(width: layout.width, height: layout.height, parts)
     }
 }
 
@@ -185,10 +177,10 @@ struct ChangeWords {
     func box(_ changes: [ModelDifference.Change]) -> DifferenceDrawing.Box {
         let entity = changes[0].entity
         if changes.contains(where: { $0.kind == .entityAdded }) {
-            return whole(.added, entity, in: destination, sign: "+")
+            return whole(.added, entity, in: destination)
         }
         if changes.contains(where: { $0.kind == .entityRemoved }) {
-            return whole(.removed, entity, in: source, sign: "−")
+            return whole(.removed, entity, in: source)
         }
         let old = changes.first { $0.kind == .entityRenamed }?.oldName
         var related: [String] = []
@@ -196,7 +188,7 @@ struct ChangeWords {
         for change in changes where change.kind != .entityRenamed {
             lines.append(line(change))
             guard let property = change.property,
-                change.kind.rawValue.hasPrefix("relationship") || isDestination(change)
+                change.kind.rawValue.hasPrefix("relationship") || change.kind == .destinationEntityChanged
             else { continue }
             let found =
                 destination.relationship(property, of: entity)
@@ -208,15 +200,12 @@ struct ChangeWords {
             lines: lines, related: related)
     }
 
-    private func isDestination(_ change: ModelDifference.Change) -> Bool { change.kind == .destinationEntityChanged }
-
     private func whole(
-        _ kind: DifferenceDrawing.Kind, _ entity: String, in model: ManagedObjectModel, sign: String
+        _ kind: DifferenceDrawing.Kind, _ entity: String, in model: ManagedObjectModel
     ) -> DifferenceDrawing.Box {
         let relationships = model.relationships(of: entity)
-        let lines =
-            model.attributes(of: entity).map { "\(sign) \(described($0))" }
-            + relationships.map { "\(sign) \(described($0))" }
+        let described = model.attributes(of: entity).map(described) + relationships.map(described)
+        let lines = described.map { "\(kind.sign) \($0)" }
         let rest = lines.count - Self.mostProperties
         return DifferenceDrawing.Box(
             kind: kind, entity: entity, title: entity,

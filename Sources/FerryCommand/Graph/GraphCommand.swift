@@ -21,11 +21,9 @@ struct GraphCommand: Command {
             + "the right. With --from and --to the entities that differ are drawn: added, removed, renamed by renaming "
             + "identifier, and changed, each with its properties and new relationships.\n"
             + "SVG is a picture for browsers and documents, DOT what Graphviz draws.",
-        operands: [.init("MODEL", .several, "An .xcdatamodeld, .xcdatamodel, .momd or .mom, or a folder of them.")],
+        operands: [MigrationInput.modelFiles],
         options: [
-            .repeated(
-                "--mappings", "PATH",
-                "Mapping models: .xcmappingmodel, .cdm, Ferry's JSON, or a folder of them. May be repeated."),
+            MigrationInput.mappings,
             .value("--from", "VERSION", "The older one of two versions, by name or Bundle/Name."),
             .value("--to", "VERSION", "The newer one."),
             .choice("--format", "FORM", of: Form.allCases, "svg or dot. Default: by the ending of --output, else svg."),
@@ -36,57 +34,47 @@ struct GraphCommand: Command {
         ],
         example: "ferry graph App.xcdatamodeld --from App --to \"App 2\" --output difference.svg")
 
-    private let models: [String]
-    private let mappings: [String]
-    private let ends: (from: String, to: String)?
-    private let form: Form
-    private let output: String?
-
-    init(from arguments: Arguments) throws(FerryError) {
-        models = arguments.operands
-        mappings = arguments.values("--mappings")
-        output = arguments.value("--output")
-        let ending = output.flatMap { path in Form.allCases.first { path.lowercased().hasSuffix(".\($0.rawValue)") } }
-        form = try arguments.choice("--format", among: Form.allCases) ?? ending ?? .svg
-        switch (arguments.value("--from"), arguments.value("--to")) {
-        case (let from?, let to?): ends = (from, to)
-        case (nil, nil): ends = nil
-        default: throw arguments.wrong("--from and --to name two versions.", "Give both, or neither.")
-        }
-        if ends != nil, !mappings.isEmpty {
-            throw arguments.wrong("--mappings has no meaning with --from and --to.", "Leave one of the two out.")
-        }
-    }
+    let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
+        let (mappings, output) = (arguments.values("--mappings"), arguments.value("--output"))
+        let ending = output.flatMap { path in Form.allCases.first { path.lowercased().hasSuffix(".\($0.rawValue)") } }
+        let form = try arguments.choice("--format", among: Form.allCases) ?? ending ?? .svg
+        let ends = [arguments.value("--from"), arguments.value("--to")].compactMap { $0 }
+        guard ends.count != 1 else {
+            throw arguments.wrong("--from and --to name two versions.", "Give both, or neither.")
+        }
+        if !ends.isEmpty, !mappings.isEmpty {
+            throw arguments.wrong("--mappings has no meaning with --from and --to.", "Leave one of the two out.")
+        }
         if let output { try ReportFile.check(output, isBegunBy: Form.allCases.map(\.sign)) }
-        let catalog = try ModelCatalog(paths: models)
+        let catalog = try ModelCatalog(paths: arguments.operands)
         for version in catalog.unreadable { console.warn(version.error.message) }
         let text: String
-        var members: [(String, JSON)]
-        if let ends {
-            let (source, destination) = (try catalog.version(named: ends.from), try catalog.version(named: ends.to))
+        var report: JSON
+        if ends.isEmpty {
+            let drawing = try versions(catalog, mappings, on: console)
+            (text, report) = (form == .svg ? drawing.svg : drawing.dot, drawing.json)
+        } else {
+            let (source, destination) = (try catalog.version(named: ends[0]), try catalog.version(named: ends[1]))
             let drawing = DifferenceDrawing(
                 from: source, to: destination,
                 names: (catalog.displayName(of: source), catalog.displayName(of: destination)))
-            text = form == .svg ? drawing.svg : drawing.dot
-            members = drawing.json
-        } else {
-            let drawing = try versions(catalog, on: console)
-            text = form == .svg ? drawing.svg : drawing.dot
-            members = drawing.json
+            (text, report) = (form == .svg ? drawing.svg : drawing.dot, drawing.json)
         }
-        members += JSON.members(["format": form.rawValue, "output": output])
+        report += ["format": form.rawValue, "output": output]
         guard let output else {
-            console.result(members + JSON.members(["graph": text]), verbatim: text)
+            console.result(report + ["graph": text], verbatim: text)
             return .success
         }
         try FileLayer().replace(output, with: Array((text + "\n").utf8))
-        console.result(members, text: ["Wrote \(output)."])
+        console.result(report, text: ["Wrote \(output)."])
         return .success
     }
 
-    private func versions(_ catalog: ModelCatalog, on console: Console) throws -> VersionDrawing {
+    private func versions(
+        _ catalog: ModelCatalog, _ mappings: [String], on console: Console
+    ) throws -> VersionDrawing {
         var given: [MappingModel] = []
         for path in mappings { given += try MappingFile.loadAll(path: path) }
         given = MappingModel.distinct(given)

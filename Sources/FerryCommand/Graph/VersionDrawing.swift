@@ -13,6 +13,9 @@ package struct VersionDrawing {
         package init(name: String, isCurrent: Bool, entities: Int) {
             (self.name, self.isCurrent, self.entities) = (name, isCurrent, entities)
         }
+
+        /// What its box says.
+        var title: String { name + (isCurrent ? " (current)" : "") }
     }
 
     package struct Link: Sendable {
@@ -39,10 +42,7 @@ package struct VersionDrawing {
     package let versions: [Version]
     package let links: [Link]
 
-    package init(versions: [Version], links: [Link]) {
-        self.versions = versions
-        self.links = links
-    }
+    package init(versions: [Version], links: [Link]) { (self.versions, self.links) = (versions, links) }
 
     init(_ catalog: ModelCatalog, _ mappings: [MappingEdge]) {
         let found = catalog.versions
@@ -71,18 +71,16 @@ package struct VersionDrawing {
         return (.inferred, "inferred, \(Int64(inferred.changes.count).counting("change"))")
     }
 
-    var json: [(String, JSON)] {
-        JSON.members([
-            "versions": JSON.array(
-                versions.map { .object(["name": $0.name, "current": $0.isCurrent, "entities": $0.entities]) }),
-            "links": JSON.array(
-                links.map {
-                    .object([
-                        "from": versions[$0.from].name, "to": versions[$0.to].name, "kind": $0.kind.rawValue,
-                        "label": $0.label,
-                    ])
-                }),
-        ])
+    var json: JSON {
+        [
+            "versions": JSON.list(versions) { ["name": $0.name, "current": $0.isCurrent, "entities": $0.entities] },
+            "links": JSON.list(links) {
+                [
+                    "from": versions[$0.from].name, "to": versions[$0.to].name, "kind": $0.kind.rawValue,
+                    "label": $0.label,
+                ]
+            },
+        ]
     }
 
     // MARK: DOT
@@ -95,9 +93,7 @@ package struct VersionDrawing {
         ]
         for (index, version) in versions.enumerated() {
             let style = version.isCurrent ? ", penwidth=2" : ""
-            lines.append(
-                "  v\(index) [label=\(DotText.quoted(version.name + (version.isCurrent ? " (current)" : "")))\(style)];"
-            )
+            lines.append("  v\(index) [label=\(DotText.quoted(version.title))\(style)];")
         }
         for link in links {
             let style =
@@ -143,7 +139,7 @@ extension VersionDrawing {
 
     package var layout: Layout {
         var layout = Layout()
-        let width = Rect.width(of: versions.map { $0.name + ($0.isCurrent ? " (current)" : "") }, most: 340)
+        let width = Rect.width(of: versions.map(\.title), most: 340)
         let mapped = links.indices.filter { links[$0].kind == .mappingModel }
         let labelWidth = mapped.isEmpty ? 0 : Rect.width(of: mapped.map { links[$0].label }, most: 340)
         let rows = rowsPerColumn(width: width + Self.gutter + labelWidth + Self.channel)
@@ -185,30 +181,29 @@ extension VersionDrawing {
     package var svg: String {
         let layout = layout
         var parts = [
-            Markup.element("title", [], "Model versions and mapping models"),
-            SVGText.label("Model versions", 16, 22, style: "font-weight:600;font-size:15px"),
-            SVGText.label("solid: inferred · dotted: needs a mapping model · dashed: equal", 16, 42, isSoft: true),
+            Markup.element("title", [:], "Model versions and mapping models"),
+            Drawing.text("Model versions", 16, 22, style: "font-weight:600;font-size:15px"),
+            Drawing.text("solid: inferred · dotted: needs a mapping model · dashed: equal", 16, 42, isSoft: true),
         ]
         for link in links where link.kind != .mappingModel {
             parts += way(link, from: layout.versions[link.from], to: layout.versions[link.to])
         }
         for (index, box) in layout.mappings.sorted(by: { $0.key < $1.key }) {
             let (from, to) = (layout.versions[links[index].from], layout.versions[links[index].to])
-            parts.append(SVGText.curve(from.right, from.middle + 4, box.x, box.middle - 5))
+            parts.append(Drawing.curve(from.right, from.middle + 4, box.x, box.middle - 5))
             if to.x > box.x {
-                parts.append(SVGText.curve(box.right, box.middle + 5, to.x - 7, to.middle - 4))
-                parts.append(SVGText.arrowRight(to.x, to.middle - 4))
+                parts.append(Drawing.curve(box.right, box.middle + 5, to.x - 7, to.middle - 4))
+                parts.append(Drawing.arrow(to.x, to.middle - 4, isFromRight: false))
             } else {
-                parts.append(SVGText.curve(to.right + 7, to.middle - 4, box.x, box.middle + 5))
-                parts.append(SVGText.arrowLeft(to.right, to.middle - 4))
+                parts.append(Drawing.curve(to.right + 7, to.middle - 4, box.x, box.middle + 5))
+                parts.append(Drawing.arrow(to.right, to.middle - 4, isFromRight: true))
             }
-            parts += SVGText.box(box, links[index].label, style: "mapping")
+            parts += Drawing.box(box, links[index].label, style: "mapping")
         }
         for (version, box) in zip(versions, layout.versions) {
-            let name = version.name + (version.isCurrent ? " (current)" : "")
-            parts += SVGText.box(box, name, style: version.isCurrent ? "current" : "version")
+            parts += Drawing.box(box, version.title, style: version.isCurrent ? "current" : "version")
         }
-        return SVGText.document(width: layout.width, height: layout.height, parts)
+        return Drawing.document(width: layout.width, height: layout.height, parts)
     }
 
     /// The way from a version to the one below it, or from the foot of a column to the head of the next one.
@@ -220,16 +215,15 @@ extension VersionDrawing {
         let head = to.y - 16
         var parts = [
             isBelow
-                ? SVGText.line(x, from.bottom, x, to.y, style)
-                : SVGText.path(
+                ? Drawing.line(x, from.bottom, x, to.y, style)
+                : Drawing.polyline(
                     [
                         (x, from.bottom), (x, foot + 8), (to.x - Self.channel / 2, foot + 8),
                         (to.x - Self.channel / 2, head), (to.x + 24, head), (to.x + 24, to.y),
                     ], style)
         ]
-        if link.kind == .inferred { parts.append(SVGText.arrowDown(to.x + 24, to.y)) }
-        parts.append(
-            SVGText.label(link.label, x + 10, isBelow ? (from.bottom + to.y) / 2 + 4 : foot + 2, isSoft: true))
-        return parts
+        if link.kind == .inferred { parts.append(Drawing.arrowDown(to.x + 24, to.y)) }
+        let labelY = isBelow ? (from.bottom + to.y) / 2 + 4 : foot + 2
+        return parts + [Drawing.text(link.label, x + 10, labelY, isSoft: true)]
     }
 }

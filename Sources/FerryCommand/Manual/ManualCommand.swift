@@ -13,44 +13,34 @@ struct ManualCommand: Command {
         options: [.value("--output", "DIR", "Write every page into this folder instead.")],
         example: "ferry manual migrate | man -l -")
 
-    private let name: String
-    private let folder: String?
-
-    init(from arguments: Arguments) throws(FerryError) {
-        name = arguments.operands.joined(separator: " ")
-        folder = arguments.value("--output")
-        if folder != nil, !name.isEmpty {
-            throw arguments.wrong("--output writes every page.", "Leave out \"\(name)\", or --output.")
-        }
-    }
+    let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
-        let manual = Manual(FerryCommand.table)
-        if let folder { return try write(manual.pages, into: folder, on: console) }
-        let wanted = name.isEmpty ? Manual.mainName : Manual.pageName(ofCommand: name)
-        guard let page = manual.pages.first(where: { $0.name == wanted }) else {
-            let nearest = NearNames.near(to: name, among: FerryCommand.commandNames).first
-            throw FerryError(
-                .usage, "There is no manual page for \(name).",
-                remedy: nearest.map { "Did you mean \($0)?" } ?? "The commands are listed by: ferry help")
+        let (name, pages) = (arguments.operands.joined(separator: " "), Manual.pages(FerryCommand.table))
+        if let folder = arguments.value("--output") {
+            guard name.isEmpty else {
+                throw arguments.wrong("--output writes every page.", "Leave out \"\(name)\", or --output.")
+            }
+            let files = FileLayer()
+            if try !files.exists(folder) { try files.createDirectory(folder) }
+            for page in pages {
+                try files.replace("\(folder)/\(page.fileName)", with: Array((page.text + "\n").utf8))
+            }
+            console.result(
+                ["folder": folder, "pages": pages.map(\.fileName)], text: ["\(pages.count) pages in \(folder)"])
+            return .success
         }
-        console.result(JSON.members(["page": page.fileName, "text": page.text + "\n"]), verbatim: page.text)
-        return .success
-    }
-
-    private func write(_ pages: [Manual.Page], into folder: String, on console: Console) throws -> ExitCode {
-        let files = FileLayer()
-        if try !files.exists(folder) { try files.createDirectory(folder) }
-        for page in pages { try files.replace("\(folder)/\(page.fileName)", with: Array((page.text + "\n").utf8)) }
-        let names = pages.map(\.fileName)
-        console.result(
-            JSON.members(["folder": folder, "pages": names]), text: ["\(names.count) pages in \(folder)"])
+        let wanted = name.isEmpty ? Manual.mainName : Manual.pageName(ofCommand: name)
+        guard let page = pages.first(where: { $0.name == wanted }) else {
+            throw HelpText.unknown("There is no manual page for \(name).", name)
+        }
+        console.result(["page": page.fileName, "text": page.text + "\n"], verbatim: page.text)
         return .success
     }
 }
 
 /// The manual pages, made of the table of commands: one about all of `ferry`, one for each command.
-struct Manual {
+enum Manual {
     struct Page {
         /// Without the section.
         let name: String
@@ -62,11 +52,7 @@ struct Manual {
     static let mainName = "ferry"
     static let section = 1
 
-    let pages: [Page]
-
-    init(_ table: [Syntax]) {
-        pages = [Manual.mainPage(table)] + table.map { Manual.page(of: $0, in: table) }
-    }
+    static func pages(_ table: [Syntax]) -> [Page] { [mainPage(table)] + table.map { page(of: $0, in: table) } }
 
     static func pageName(ofCommand name: String) -> String { "\(mainName)-" + name.replacing(" ", with: "-") }
 

@@ -35,30 +35,22 @@ struct FlowDrawing {
         let right = column(drawn.map { $0.destination ?? $0.end }, drawn)
         let height = max(left.height, right.height) + Self.top + 8
         var parts: [Markup] = [
-            .element("title", [], title),
-            .element(
-                "text",
-                [("x", short(Self.leftBar + Self.bar)), ("y", "12"), ("class", "soft"), ("text-anchor", "end")],
-                "from"),
-            .element("text", [("x", short(Self.rightBar)), ("y", "12"), ("class", "soft")], "to"),
+            .element("title", [:], title),
+            Drawing.text("from", Self.leftBar + Self.bar, 12, anchor: "end", isSoft: true),
+            Drawing.text("to", Self.rightBar, 12, isSoft: true),
         ]
         for index in drawn.indices {
-            parts.append(
-                ribbon(
-                    drawn[index], left.places[index], right.places[index], height: thickness(drawn[index], drawn)))
+            let height = thickness(drawn[index], drawn)
+            parts.append(ribbon(drawn[index], left.places[index], right.places[index], height: height))
         }
         for node in left.nodes { parts += shown(node, isLeft: true) }
         for node in right.nodes { parts += shown(node, isLeft: false) }
-        let drawing = Markup.element(
-            "svg",
-            [("viewBox", "0 0 \(Int(Self.width)) \(short(height))"), ("role", "img"), ("aria-label", title)], parts)
         let rest = flows.count(where: { $0.count ?? 1 > 0 }) - drawn.count
-        let caption =
-            rest > 0
-            ? "\(title); \(Int64(rest).counting("smaller flow")) more in the table"
-            : title
+        let caption = rest > 0 ? "\(title); \(Int64(rest).counting("smaller flow")) more in the table" : title
         let ends = drawn.contains { $0.destination == nil } ? ". Dashed: left out or merged." : "."
-        return .element("figure", [], drawing, .element("figcaption", [], caption + ends))
+        return .element(
+            "figure", [:], Drawing.figure(title, width: Self.width, height: height, parts),
+            .element("figcaption", [:], caption + ends))
     }
 
     // MARK: Layout
@@ -67,8 +59,8 @@ struct FlowDrawing {
         var name: String
         var y: Double
         var height: Double
-        var count: Int64
-        var isKnown: Bool
+        /// Nil where that of one of its flows is not known.
+        var count: Int64?
         var isEstimated: Bool
         /// How many entity mappings meet there.
         var mappings: Int
@@ -96,8 +88,9 @@ struct FlowDrawing {
             }
             nodes.append(
                 Node(
-                    name: name, y: y, height: height, count: own.compactMap { flows[$0].count }.clampedSum,
-                    isKnown: own.allSatisfy { flows[$0].count != nil },
+                    name: name, y: y, height: height,
+                    count: own.contains { flows[$0].count == nil }
+                        ? nil : own.compactMap { flows[$0].count }.clampedSum,
                     isEstimated: own.contains { flows[$0].isEstimated },
                     mappings: Set(own.map { flows[$0].mapping }).count))
             y += height + Self.gap
@@ -115,15 +108,18 @@ struct FlowDrawing {
     private func ribbon(_ flow: Flow, _ from: Double, _ to: Double, height: Double) -> Markup {
         let (start, end) = (Self.leftBar + Self.bar, Self.rightBar)
         let middle = (start + end) / 2
-        let path = """
-            M\(short(start)) \(short(from)) C\(short(middle)) \(short(from)) \(short(middle)) \(short(to)) \(short(end)) \
-            \(short(to)) V\(short(to + height)) C\(short(middle)) \(short(to + height)) \(short(middle)) \
-            \(short(from + height)) \(short(start)) \(short(from + height)) Z
-            """
-        let words = "\(flow.source ?? "made new") → \(flow.destination ?? flow.end): \(Self.number(flow))"
+        let path = [
+            Drawing.move("M", start, from), Drawing.move("C", middle, from, middle, to, end, to),
+            Drawing.move("V", to + height),
+            Drawing.move("C", middle, to + height, middle, from + height, start, from + height), "Z",
+        ]
+        let number = Quantity.rowsText(flow.count, isEstimated: flow.isEstimated)
+        let words = "\(flow.source ?? "made new") → \(flow.destination ?? flow.end): \(number)"
         return .element(
-            "g", [], .element("title", [], words),
-            .element("path", [("class", flow.destination == nil ? "gone" : "ribbon"), ("d", path)]))
+            "g", [:], .element("title", [:], words),
+            .element(
+                "path",
+                ["class": flow.destination == nil ? "gone" : "ribbon", "d": path.joined(separator: " ")]))
     }
 
     private func shown(_ node: Node, isLeft: Bool) -> [Markup] {
@@ -131,38 +127,15 @@ struct FlowDrawing {
         let labelX = isLeft ? Self.leftBar - 6 : Self.rightBar + Self.bar + 6
         let anchor = isLeft ? "end" : "start"
         let middle = node.y + node.height / 2
-        var number = node.isKnown ? (node.isEstimated ? "~" : "") + Quantity.grouped(node.count) : "?"
+        var number = Quantity.rowsText(node.count, isEstimated: node.isEstimated)
         // What several mappings read are the same objects, mostly: their sum would be a number of nothing.
         if isLeft, node.mappings > 1 { number = "by \(node.mappings) mappings" }
         return [
+            Drawing.rect(Rect(x: x, y: node.y, width: Self.bar, height: node.height), "node"),
             .element(
-                "rect",
-                [
-                    ("class", "node"), ("x", short(x)), ("y", short(node.y)), ("width", short(Self.bar)),
-                    ("height", short(node.height)),
-                ]),
-            .element(
-                "text", [("x", short(labelX)), ("y", short(middle - 2)), ("text-anchor", anchor)],
-                .element("title", [], node.name), .text(Drawing.shortened(node.name, to: Self.text))),
-            .element(
-                "text", [("class", "soft"), ("x", short(labelX)), ("y", short(middle + 11)), ("text-anchor", anchor)],
-                number),
+                "text", ["x": labelX, "y": middle - 2, "text-anchor": anchor],
+                .element("title", [:], node.name), .text(Drawing.shortened(node.name, to: Self.text))),
+            Drawing.text(number, labelX, middle + 11, anchor: anchor, isSoft: true),
         ]
-    }
-
-    static func number(_ flow: Flow) -> String {
-        flow.count.map { (flow.isEstimated ? "~" : "") + Quantity.grouped($0) } ?? "?"
-    }
-
-    private func short(_ number: Double) -> String { Quantity.decimal(number, places: 1) }
-}
-
-/// What drawings share.
-enum Drawing {
-    /// A name that fits into so many characters; what is left out is its middle, since names mostly differ at their ends.
-    static func shortened(_ name: String, to length: Int) -> String {
-        guard name.count > length else { return name }
-        let tail = (length - 1) / 2
-        return name.prefix(length - 1 - tail) + "…" + name.suffix(tail)
     }
 }

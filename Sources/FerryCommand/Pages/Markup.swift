@@ -4,24 +4,26 @@
 package indirect enum Markup: Sendable {
     case text(String)
     case node(String, [(String, String)], [Markup])
-    case group([Markup])
     /// A style sheet of ours; never made of anything that was read.
     case style(StaticString)
 
-    static func element(_ name: String, _ attributes: [(String, String)], _ content: [Markup]) -> Markup {
-        .node(name, attributes, content)
+    /// Attributes in their order; one that is nil is left out.
+    typealias Attributes = KeyValuePairs<String, (any MarkupValue)?>
+
+    static func element(_ name: String, _ attributes: Attributes, _ content: [Markup]) -> Markup {
+        .node(name, attributes.compactMap { key, value in value.map { (key, $0.inMarkup) } }, content)
     }
 
-    static func element(_ name: String, _ attributes: [(String, String)], _ content: Markup...) -> Markup {
-        .node(name, attributes, content)
+    static func element(_ name: String, _ attributes: Attributes, _ content: Markup...) -> Markup {
+        element(name, attributes, content)
     }
 
-    static func element(_ name: String, _ attributes: [(String, String)], _ text: String) -> Markup {
-        .node(name, attributes, [.text(text)])
+    static func element(_ name: String, _ attributes: Attributes, _ text: String) -> Markup {
+        element(name, attributes, [.text(text)])
     }
 
     /// A name from a model or a path: apart from the text around it, whatever direction it is written in.
-    static func name(_ text: String) -> Markup { .element("bdi", [], text) }
+    static func name(_ text: String) -> Markup { .element("bdi", [:], text) }
 
     /// Elements that are written without an end; of SVG, as XML wants them.
     private static let empty: Set<String> = [
@@ -37,7 +39,6 @@ package indirect enum Markup: Sendable {
     private func write(to output: inout String) {
         switch self {
         case .text(let text): output += Self.escaped(text)
-        case .group(let parts): for part in parts { part.write(to: &output) }
         case .style(let sheet): output += "<style>\n\(sheet)\n</style>\n"
         case .node(let name, let attributes, let content):
             output += "<" + name
@@ -83,3 +84,12 @@ package indirect enum Markup: Sendable {
         }
     }
 }
+
+/// What an attribute can be.
+protocol MarkupValue: Sendable {
+    var inMarkup: String { get }
+}
+
+extension String: MarkupValue { var inMarkup: String { self } }
+/// A place in a drawing, to a tenth.
+extension Double: MarkupValue { var inMarkup: String { Quantity.decimal(self, places: 1) } }

@@ -15,19 +15,15 @@ struct ReportFile: Sendable {
         "Also write a page with all that is told, drawn; FILE.json: the object that --json prints. A report of Ferry's is "
             + "replaced, any other file is refused.")
 
-    init(path: String, form: Form) {
-        self.path = path
-        self.form = form
-    }
+    init(path: String, form: Form) { (self.path, self.form) = (path, form) }
 
     /// The file that the words ask for, if they do.
     init?(from arguments: Arguments) throws(FerryError) {
-        guard let path = arguments.value("--report") else { return nil }
-        guard let form = Self.form(of: path) else {
-            throw arguments.wrong(
-                "--report cannot be \"\(path)\".", "It is a file that ends in .html, for a page, or in .json.")
+        let file = try arguments.value("--report", "a file that ends in .html, for a page, or in .json") { path in
+            Self.form(of: path).map { ReportFile(path: path, form: $0) }
         }
-        self.init(path: path, form: form)
+        guard let file else { return nil }
+        self = file
     }
 
     /// By the ending; nil for any other one.
@@ -36,20 +32,13 @@ struct ReportFile: Sendable {
     }
 
     /// - Throws: `outputExists` when something else than a report of Ferry's stands there, `notFound` without a folder.
-    func check(files: FileLayer = FileLayer()) throws(FerryError) {
-        try Self.check(path, isBegunBy: [Page.sign, Self.jsonSign], files: files)
-    }
+    func check() throws(FerryError) { try Self.check(path, isBegunBy: [Page.sign, Self.jsonSign]) }
 
-    /// Makes sure that a file can be written where nothing stands but an earlier one of Ferry's.
+    /// Makes sure that a file can be written where nothing stands but an earlier one of Ferry's, known by how it begins.
     ///
-    /// - Parameters:
-    ///   - path: The file.
-    ///   - signs: How files of its kind begin.
-    ///   - files: The file layer.
     /// - Throws: `outputExists` for any other file, `notFound` without a folder.
-    static func check(
-        _ path: String, isBegunBy signs: [String], files: FileLayer = FileLayer()
-    ) throws(FerryError) {
+    static func check(_ path: String, isBegunBy signs: [String]) throws(FerryError) {
+        let files = FileLayer()
         let folder = FileLayer.parent(of: path)
         guard try files.attributesIfPresent(folder)?.isDirectory == true else {
             throw FerryError(
@@ -57,14 +46,10 @@ struct ReportFile: Sendable {
                 remedy: "Make it, or check the path.")
         }
         guard let there = try files.attributesIfPresent(path) else { return }
-        var isOwn = false
+        let begin = there.isRegularFile ? try files.open(path).read(count: Int(min(there.size, 64)), at: 0) : nil
         // An empty file holds nothing that could be lost.
-        if there.isRegularFile, there.size == 0 { isOwn = true }
-        if there.isRegularFile, there.size > 0 {
-            let begin = try files.open(path).read(count: Int(min(there.size, 64)), at: 0)
-            isOwn = signs.contains { begin.starts(with: Array($0.utf8)) }
-        }
-        guard isOwn else {
+        let isOwn = begin.map { begin in begin.isEmpty || signs.contains { begin.starts(with: $0.utf8) } }
+        guard isOwn == true else {
             throw FerryError(
                 .outputExists, "\(path) exists already, and Ferry did not write it.",
                 remedy: "Name another file, or move that one away.")
@@ -72,15 +57,15 @@ struct ReportFile: Sendable {
     }
 
     /// How every object of Ferry's begins.
-    private static let jsonSign = "{\n  \"ferry\": 1"
+    static let jsonSign = "{\n  \"ferry\": 1"
 
     /// Writes what a command found; the file appears whole or not at all.
-    func write(_ kind: ReportPage.Kind, _ members: [(String, JSON)]) throws(FerryError) {
+    func write(_ kind: ReportPage.Kind, _ report: JSON) throws(FerryError) {
         try check()
         let text =
             switch form {
-            case .html: ReportPage(kind: kind, report: .object(members)).text
-            case .json: JSON.object(JSON.members(["ferry": 1]) + members).pretty + "\n"
+            case .html: ReportPage(kind: kind, report: report).text
+            case .json: report.asResult
             }
         try FileLayer().replace(path, with: Array(text.utf8))
     }
@@ -89,25 +74,20 @@ struct ReportFile: Sendable {
 extension ReportFile? {
     /// Does the work of a command that changes nothing, and writes what it told, its error included.
     ///
-    /// - Parameters:
-    ///   - kind: The command.
-    ///   - store: The store that it is about.
-    ///   - body: The work; it gives what is told, and how the command ends.
-    /// - Returns: How the command ends.
     /// - Throws: What the body throws, after the report has it.
     func written(
-        _ kind: ReportPage.Kind, of store: String, _ body: () throws -> (members: [(String, JSON)], code: ExitCode)
+        _ kind: ReportPage.Kind, of store: String, _ body: () throws -> (report: JSON, code: ExitCode)
     ) throws -> ExitCode {
         guard let self else { return try body().code }
         try self.check()
         do {
-            let (members, code) = try body()
-            try self.write(kind, members)
+            let (report, code) = try body()
+            try self.write(kind, report)
             return code
         } catch {
             // A page of an earlier run would tell that all was well.
             let told = FerryError.from(error)
-            do { try self.write(kind, JSON.members(["store": store, "error": told.json])) } catch _ {}
+            do { try self.write(kind, ["store": store, "error": told.json]) } catch _ {}
             throw error
         }
     }
@@ -126,8 +106,9 @@ enum ReportPlace: Sendable {
     )
 
     /// What the words ask for, if they do.
-    init?(from arguments: Arguments, stores: Int) throws(FerryError) {
+    init?(from arguments: Arguments) throws(FerryError) {
         guard let path = arguments.value("--report") else { return nil }
+        let stores = arguments.operands.count
         if let form = ReportFile.form(of: path) {
             guard stores == 1 else {
                 throw arguments.wrong(
@@ -150,32 +131,27 @@ enum ReportPlace: Sendable {
 
     /// Makes sure, before anything is done, that the reports can be written.
     func check(_ stores: [String]) throws(FerryError) {
-        let files = FileLayer()
-        if case .folder(let folder) = self { try files.createDirectory(folder) }
-        for store in stores { for file in try self.files(of: store, files) { try file.check(files: files) } }
+        if case .folder(let folder) = self { try FileLayer().createDirectory(folder) }
+        for store in stores { for file in try files(of: store) { try file.check() } }
     }
 
     /// Writes what became of a store; that it cannot be is a warning, as the store is migrated or not all the same.
     func write(_ outcome: StoreOutcome, of store: String, on console: Console) {
         do throws(FerryError) {
-            for file in try files(of: store, FileLayer()) {
-                try file.write(
-                    outcome.kind,
-                    outcome.members
-                        + outcome.besides.filter { besides in
-                            !outcome.members.contains { $0.0 == besides.0 }
-                        })
-            }
+            let told = Set(outcome.json.members.map(\.0))
+            let besides = JSON.object(outcome.besides.members.filter { !told.contains($0.0) })
+            for file in try files(of: store) { try file.write(outcome.kind, outcome.json + besides) }
         } catch {
             console.warn("The report could not be written: \(error.message)")
         }
     }
 
-    private func files(of store: String, _ files: FileLayer) throws(FerryError) -> [ReportFile] {
+    private func files(of store: String) throws(FerryError) -> [ReportFile] {
         switch self {
         case .file(let file): return [file]
         case .folder(let folder):
             // Stores of apps have all the same name: what tells them apart is the folder that they lie in.
+            let files = FileLayer()
             let path = try files.exists(store) ? try files.realPath(store) : store
             var hash = SHA256()
             hash.update(path)

@@ -8,14 +8,14 @@ extension ReportPage {
         addRemedy(of: report["error"], to: &page)
         page.facts([
             ("Reason", report["error"]["code"].text), ("From", report["from"].text), ("To", report["to"].text),
-            ("How", report["mode"].text.map { Self.mode($0) }), ("Time", seconds(report["wallSeconds"])),
+            ("How", report["mode"].text.map { Self.mode($0) }), ("Time", report["wallSeconds"].durationText),
             (
                 "Earlier calls",
-                (report["earlierSeconds"].number ?? 0) > 0 ? seconds(report["earlierSeconds"]) : nil
+                (report["earlierSeconds"].number ?? 0) > 0 ? report["earlierSeconds"].durationText : nil
             ),
-            ("Chunks", chunks), ("Peak memory", bytes(report["peakResidentBytes"])),
-            ("Peak disk", bytes(report["peakDiskBytes"])), ("Read", bytes(report["bytesRead"])),
-            ("Written", bytes(report["bytesWritten"])),
+            ("Chunks", chunks), ("Peak memory", report["peakResidentBytes"].sizeText),
+            ("Peak disk", report["peakDiskBytes"].sizeText), ("Read", report["bytesRead"].sizeText),
+            ("Written", report["bytesWritten"].sizeText),
             ("Snapshot", report["outcome"].text == "migrated" ? report["snapshot"].text ?? "none" : nil),
             ("Verification", verification),
         ])
@@ -50,9 +50,9 @@ extension ReportPage {
     private var chunks: String? {
         guard let number = report["chunks"].whole, number > 0 else { return nil }
         let times = [("half within", "p50"), ("nine of ten within", "p90"), ("longest", "longest")].compactMap {
-            words, key in seconds(report["chunkSeconds"][key]).map { "\(words) \($0)" }
+            words, key in report["chunkSeconds"][key].durationText.map { "\(words) \($0)" }
         }
-        return ([Quantity.grouped(number)] + times).joined(separator: ", ")
+        return ([number.grouped] + times).joined(separator: ", ")
     }
 
     private var verification: String? {
@@ -87,7 +87,15 @@ extension ReportPage {
             if let drawing = FlowDrawing(title: title, flows: first.mappings.flatMap(flows)).markup {
                 page.add(drawing)
             }
-            page.table(table(first.mappings))
+            page.table(
+                [.text("Entity mapping"), .text("From"), .text("To")]
+                    + ["Read", "Created", "Written", "Dropped", "Merged"].map(TableColumn.number),
+                first.mappings.map { mapping in
+                    [mapping["name"].text ?? "", mapping["source"].text ?? "–", mapping["destination"].text ?? "–"]
+                        + ["read", "created", "written", "dropped", "merged"].map {
+                            mapping[$0].countText(isEstimated: mapping["estimated"].isTrue)
+                        }
+                })
         }
     }
 
@@ -106,23 +114,6 @@ extension ReportPage {
         ]
     }
 
-    private func table(_ mappings: [JSON]) -> PageTable {
-        var table = PageTable([
-            .text("Entity mapping"), .text("From"), .text("To"), .number("Read"), .number("Created"),
-            .number("Written"),
-            .number("Dropped"), .number("Merged"),
-        ])
-        for mapping in mappings {
-            let numbers = ["read", "created", "written", "dropped", "merged"].map {
-                count(mapping[$0], isEstimated: mapping["estimated"].isTrue)
-            }
-            table.add(
-                [mapping["name"].text ?? "", mapping["source"].text ?? "–", mapping["destination"].text ?? "–"]
-                    + numbers)
-        }
-        return table
-    }
-
     // MARK: Time
 
     private func addPhases(to page: inout Page) {
@@ -131,25 +122,21 @@ extension ReportPage {
         guard longest > 0 else { return }
         page.heading("Phases")
         // What takes no time has no speed.
-        let speeds = phases.map(speed)
-        let hasSpeeds = speeds.contains { !$0.isEmpty }
-        var table = PageTable(
-            [.text("Phase"), .text("Time"), .number("Seconds")] + (hasSpeeds ? [.number("Speed")] : []))
-        for (phase, speed) in zip(phases, speeds) {
-            let time = phase["seconds"].number ?? 0
-            table.add(
-                [
-                    .text(label(phase["name"].text)), PageTable.bar(time / longest),
-                    .text(Quantity.decimal(time, places: 2)),
-                ] + (hasSpeeds ? [.text(speed)] : []))
+        let speeds = phases.map { phase in
+            Quantity.rateText(
+                rowsPerSecond: phase["rowsPerSecond"].number, bytesPerSecond: phase["bytesPerSecond"].number,
+                seconds: phase["seconds"].number ?? 0) ?? ""
         }
-        page.table(table)
-    }
-
-    private func speed(_ phase: JSON) -> String {
-        Quantity.rateText(
-            rowsPerSecond: phase["rowsPerSecond"].number, bytesPerSecond: phase["bytesPerSecond"].number,
-            seconds: phase["seconds"].number ?? 0) ?? ""
+        let shown = speeds.allSatisfy(\.isEmpty) ? 3 : 4
+        let rows = zip(phases, speeds).map { phase, speed -> [Markup] in
+            let time = phase["seconds"].number ?? 0
+            return [
+                .text(label(phase["name"].text)), Page.bar(time / longest), .text(Quantity.decimal(time, places: 2)),
+                .text(speed),
+            ]
+        }
+        let columns: [TableColumn] = [.text("Phase"), .text("Time"), .number("Seconds"), .number("Speed")]
+        page.table(Array(columns.prefix(shown)), rows.map { Array($0.prefix(shown)) })
     }
 
     private func label(_ phase: String?) -> String {
@@ -172,19 +159,19 @@ extension ReportPage {
 
     private func addBesides(to page: inout Page) {
         var lines = report["unmapped"].elements.map {
-            "\(count($0["rows"])) of \($0["entity"].text ?? "?"): no mapping reads them"
+            "\($0["rows"].countText()) of \($0["entity"].text ?? "?"): no mapping reads them"
         }
         lines += report["healed"].elements.map {
-            "\($0["kind"].text ?? "?") healed in \(count($0["rows"])) of \($0["entity"].text ?? "?")"
+            "\($0["kind"].text ?? "?") healed in \($0["rows"].countText()) of \($0["entity"].text ?? "?")"
         }
         lines += report["kept"].elements.map {
             let place = [$0["entity"].text, $0["property"].text].compactMap { $0 }.joined(separator: ".")
-            return "\($0["kind"].text ?? "?") kept in \(count($0["rows"])) of \(place)"
+            return "\($0["kind"].text ?? "?") kept in \($0["rows"].countText()) of \(place)"
         }
         lines += report["leftovers"].elements.map {
             "\($0["name"].text ?? "?") of an earlier version: \($0["kept"].isTrue ? "still there" : "left behind")"
         }
-        lines += texts(report["droppedObjects"]).map { "\($0) dropped as asked" }
+        lines += report["droppedObjects"].texts.map { "\($0) dropped as asked" }
         page.list("Besides", lines)
     }
 }

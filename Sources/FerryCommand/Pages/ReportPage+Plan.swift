@@ -4,7 +4,7 @@ extension ReportPage {
     func addPlan(to page: inout Page) {
         let refusals = report["refusals"].elements.count
         let losses = report["losses"].elements.count
-        let chain = texts(report["chain"])
+        let chain = report["chain"].texts
         let isUpToDate = report["steps"].elements.isEmpty && refusals == 0
         if report["error"].isNull {
             let loses = losses == 0 ? "Loses nothing." : "What is lost is listed below."
@@ -19,16 +19,16 @@ extension ReportPage {
         let unit = report["longestUnit"]
         page.facts(
             [
-                ("From", chain.first), ("To", chain.last), ("Rows", report["rows"].whole.map(Quantity.grouped)),
+                ("From", chain.first), ("To", chain.last), ("Rows", report["rows"].whole.map(\.grouped)),
                 (
                     "Longest unit",
-                    unit["seconds"].number.map {
-                        "\(unit["kind"].text ?? "") \(unit["name"].text ?? ""), about \(Quantity.durationText(seconds: $0))"
+                    unit["seconds"].durationText.map {
+                        "\(unit["kind"].text ?? "") \(unit["name"].text ?? ""), about \($0)"
                     }
                 ),
             ]
                 + report["peakDiskBytes"].members.map { folder, size in
-                    ("Disk", bytes(size).map { "at most \($0) more in \(folder)" })
+                    ("Disk", size.sizeText.map { "at most \($0) more in \(folder)" })
                 })
         addRefusals(to: &page)
         addLosses(to: &page)
@@ -64,32 +64,31 @@ extension ReportPage {
         }
         let scratch = step["scratchBytes"].whole ?? 0
         page.facts([
-            ("Mapping", texts(step["mappingModels"]).joined(separator: ", ")),
+            ("Mapping", step["mappingModels"].texts.joined(separator: ", ")),
             ("Scratch", scratch > 0 ? "at most \(Quantity.sizeText(scratch)) while it runs" : nil),
         ])
-        var flows: [FlowDrawing.Flow] = []
-        var table = PageTable([
-            .number("Partition"), .text("Entity mapping"), .text("From"), .text("To"), .number("Rows"),
-            .text("Executor"), .text("Why"),
-        ])
-        for (index, partition) in step["partitions"].elements.enumerated() {
-            for mapping in partition["entityMappings"].elements {
-                let isEstimated = mapping["estimated"].isTrue
-                table.add([
-                    "\(index + 1)", mapping["name"].text ?? "", mapping["source"].text ?? "–",
-                    mapping["destination"].text ?? "–", count(mapping["rows"], isEstimated: isEstimated),
-                    mapping["executor"].text ?? "", mapping["reason"].text ?? "",
-                ])
-                flows.append(
-                    FlowDrawing.Flow(
-                        source: entity(mapping["source"]), destination: entity(mapping["destination"]),
-                        count: mapping["rows"].whole, isEstimated: isEstimated, mapping: mapping["name"].text ?? ""))
-            }
+        let mappings = step["partitions"].elements.enumerated().flatMap { index, partition in
+            partition["entityMappings"].elements.map { (partition: index + 1, mapping: $0) }
+        }
+        let flows = mappings.map { _, mapping in
+            FlowDrawing.Flow(
+                source: entity(mapping["source"]), destination: entity(mapping["destination"]),
+                count: mapping["rows"].whole, isEstimated: mapping["estimated"].isTrue,
+                mapping: mapping["name"].text ?? "")
         }
         if let drawing = FlowDrawing(title: "Objects of step \(number), from entity to entity", flows: flows).markup {
             page.add(drawing)
         }
-        page.table(table)
+        page.table(
+            PlanRendering.columns,
+            mappings.map { partition, mapping in
+                [
+                    "\(partition)", mapping["name"].text ?? "", mapping["source"].text ?? "–",
+                    mapping["destination"].text ?? "–",
+                    mapping["rows"].countText(isEstimated: mapping["estimated"].isTrue),
+                    mapping["executor"].text ?? "", mapping["reason"].text ?? "",
+                ]
+            })
     }
 
     /// A plan writes a dash, or nothing, where a mapping has no entity on one side.

@@ -7,10 +7,7 @@ package struct ReportPage: Sendable {
     package let kind: Kind
     package let report: JSON
 
-    package init(kind: Kind, report: JSON) {
-        self.kind = kind
-        self.report = report
-    }
+    package init(kind: Kind, report: JSON) { (self.kind, self.report) = (kind, report) }
 
     package var text: String {
         var page = Page(title, subject: report["store"].text)
@@ -48,35 +45,25 @@ package struct ReportPage: Sendable {
 
     // MARK: What several pages show
 
-    func texts(_ value: JSON) -> [String] { value.elements.compactMap(\.text) }
-
-    func seconds(_ value: JSON) -> String? { value.number.map { Quantity.durationText(seconds: $0) } }
-
-    func bytes(_ value: JSON) -> String? { value.whole.map { Quantity.sizeText($0) } }
-
-    func count(_ value: JSON, isEstimated: Bool = false) -> String {
-        value.whole.map { (isEstimated && $0 > 0 ? "~" : "") + Quantity.grouped($0) } ?? "?"
-    }
-
     /// The versions as boxes, and between them by what each is left.
     func addChain(to page: inout Page) {
-        let chain = texts(report["chain"])
+        let chain = report["chain"].texts
         guard chain.count > 1 else { return }
         page.heading("Chain")
-        page.add(.element("ol", [("class", "chain"), ("aria-label", "Versions in their order")], boxes(chain)))
+        page.add(.element("ol", ["class": "chain", "aria-label": "Versions in their order"], boxes(chain)))
         let links = report["links"].elements
         guard !links.isEmpty else { return }
-        var table = PageTable([.text("From"), .text("To"), .text("Why")])
-        for run in LikeRuns.of(links, areAlike: { $0["reason"].text == $1["reason"].text }) {
-            guard let first = run.first, let last = run.last else { continue }
+        let runs = LikeRuns.of(links) { $0["reason"].text == $1["reason"].text }
+        let rows = runs.compactMap { run -> [String]? in
+            guard let first = run.first, let last = run.last else { return nil }
             let reason = first["reason"].text ?? ""
-            table.add([
+            return [
                 first["from"].text ?? "", last["to"].text ?? "",
                 run.count > 1 ? "\(run.count) versions further, each \(reason)" : reason,
-            ])
+            ]
         }
-        page.table(table)
-        for note in texts(report["notes"]) { page.paragraph(note) }
+        page.table([.text("From"), .text("To"), .text("Why")], rows)
+        for note in report["notes"].texts { page.paragraph(note) }
     }
 
     private func boxes(_ chain: [String]) -> [Markup] {
@@ -92,11 +79,11 @@ package struct ReportPage: Sendable {
         }
         return chain.enumerated().flatMap { index, version -> [Markup] in
             let box = Markup.element(
-                "li", [("class", passed.contains(index) ? "version passed" : "version")], .name(version))
+                "li", ["class": passed.contains(index) ? "version passed" : "version"], .name(version))
             guard index + 1 < chain.count else { return [box] }
             var words = "→"
             if let (number, step) = steps[index] { words = "step \(number): \(Self.mode(step["mode"].text)) →" }
-            return [box, .element("li", [("class", "way")], words)]
+            return [box, .element("li", ["class": "way"], words)]
         }
     }
 
@@ -113,24 +100,25 @@ package struct ReportPage: Sendable {
         let losses = report["losses"].elements
         guard !losses.isEmpty else { return }
         page.heading("Lost")
-        var table = PageTable([
-            .text("Entity"), .text("Property"), .number("Number"), .text("What"), .text("On the way to"),
-            .text("Because"),
-        ])
-        for loss in losses {
-            table.add([
-                loss["entity"].text ?? "", loss["property"].text ?? "",
-                count(loss["rows"], isEstimated: loss["estimated"].isTrue),
-                loss["property"].isNull ? "objects" : "values", loss["version"].text ?? "", loss["because"].text ?? "",
-            ])
-        }
-        page.table(table)
+        page.table(
+            [
+                .text("Entity"), .text("Property"), .number("Number"), .text("What"), .text("On the way to"),
+                .text("Because"),
+            ],
+            losses.map { loss in
+                [
+                    loss["entity"].text ?? "", loss["property"].text ?? "",
+                    loss["rows"].countText(isEstimated: loss["estimated"].isTrue),
+                    loss["property"].isNull ? "objects" : "values", loss["version"].text ?? "",
+                    loss["because"].text ?? "",
+                ]
+            })
     }
 
     /// The table of losses has said those.
     func addWarnings(to page: inout Page) {
         let losses = report["warningDetails"].elements.filter { $0["code"].text == "loss" }.map { $0["message"].text }
-        page.list("Warnings", texts(report["warnings"]).filter { !losses.contains($0) })
+        page.list("Warnings", report["warnings"].texts.filter { !losses.contains($0) })
     }
 
     func addRefusals(to page: inout Page) {
@@ -149,14 +137,13 @@ package struct ReportPage: Sendable {
         guard !found.isEmpty else { return }
         page.heading("Differences")
         page.paragraph("An example is a place (table and key), never a value.", isSoft: true)
-        var table = PageTable([.text("Check"), .text("Entity"), .number("Count"), .text("Example")])
-        for difference in found {
-            table.add([
-                difference["check"].text ?? "", difference["entity"].text ?? "", count(difference["count"]),
-                difference["example"].text ?? "",
-            ])
-        }
-        page.table(table)
+        page.table(
+            [.text("Check"), .text("Entity"), .number("Count"), .text("Example")],
+            found.map {
+                [
+                    $0["check"].text ?? "", $0["entity"].text ?? "", $0["count"].countText(), $0["example"].text ?? "",
+                ]
+            })
     }
 }
 
@@ -172,11 +159,9 @@ extension ReportPage {
             page.verdict(.bad, "\(total.counting("difference")) in \(rows).")
         }
         page.facts([
-            ("Against", report["source"].text), ("Checked", report["mode"].text), ("Rows", count(report["checked"])),
-            (
-                "Not recomputed",
-                report["notRecomputed"].whole.flatMap { $0 > 0 ? $0.counting("value") : nil }
-            ),
+            ("Against", report["source"].text), ("Checked", report["mode"].text),
+            ("Rows", report["checked"].countText()),
+            ("Not recomputed", report["notRecomputed"].whole.flatMap { $0 > 0 ? $0.counting("value") : nil }),
         ])
         addDifferences(found, to: &page)
         addTotals(found, to: &page)
@@ -189,10 +174,20 @@ extension ReportPage {
             .sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         guard let most = totals.first?.value, most > 0, totals.count > 1 else { return }
         page.heading("By check")
-        var table = PageTable([.text("Check"), .text("Share of the most"), .number("Differences")])
-        for (check, total) in totals {
-            table.add([.text(check), PageTable.bar(Double(total) / Double(most)), .text(Quantity.grouped(total))])
-        }
-        page.table(table)
+        page.table(
+            [.text("Check"), .text("Share of the most"), .number("Differences")],
+            totals.map { [.text($0.key), Page.bar(Double($0.value) / Double(most)), .text($0.value.grouped)] })
+    }
+}
+
+/// Values as pages and tables tell them.
+extension JSON {
+    var texts: [String] { elements.compactMap(\.text) }
+    var durationText: String? { number.map { Quantity.durationText(seconds: $0) } }
+    var sizeText: String? { whole.map { Quantity.sizeText($0) } }
+
+    /// Of nothing there is nothing to be estimated.
+    func countText(isEstimated: Bool = false) -> String {
+        Quantity.rowsText(whole, isEstimated: isEstimated && whole ?? 0 > 0)
     }
 }

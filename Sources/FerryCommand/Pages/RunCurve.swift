@@ -39,29 +39,24 @@ struct RunCurve {
     private static let signs = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
     func memory(limit: Int64?) -> Markup {
-        chart(
-            "Memory", up: "resident memory, bytes", intervals.map { $0["memoryBytes"].number },
-            limit: limit.map { (Double($0), "limit \(Quantity.sizeText($0))") }, steps: ChartScale.binary
-        ) { Quantity.sizeText(Quantity.whole($0)) }
+        let bytes = intervals.map { $0["memoryBytes"].number }
+        return chart("Memory", up: "resident memory, bytes", bytes, in: .bytes, limit: limit.map { Double($0) })
     }
 
     var speed: Markup {
-        chart("Throughput", up: "rows a second", intervals.map { ($0["rows"].number ?? 0) / seconds }) {
-            Quantity.grouped(Quantity.whole($0))
-        }
+        chart("Throughput", up: "rows a second", intervals.map { ($0["rows"].number ?? 0) / seconds }, in: .rows)
     }
 
     private func chart(
-        _ title: String, up: String, _ values: [Double?], limit: (value: Double, name: String)? = nil,
-        steps: ChartScale.Steps = ChartScale.decimal, words: @escaping (Double) -> String
+        _ title: String, up: String, _ values: [Double?], in unit: LineChart.Unit, limit: Double? = nil
     ) -> Markup {
         let scale = ChartScale(highest: total, most: 4)
         return LineChart(
-            title: title, across: "time since the start, \(unit.name)", up: up,
+            title: title, across: "time since the start, \(span.name)", up: up, unit: unit,
             points: values.enumerated().map { (place($0.offset), $0.element) },
             ticks: scale.ticks.filter { $0 <= total }.map {
                 ($0 / total, Quantity.decimal($0, places: total < 1 ? 2 : total < 10 ? 1 : 0))
-            }, limit: limit, marks: spread, steps: steps, words: words
+            }, limit: limit, marks: spread
         ).markup
     }
 
@@ -81,87 +76,88 @@ struct RunCurve {
 
     private func place(_ index: Int) -> Double { Double(index) / Double(max(1, intervals.count - 1)) }
 
-    private var unit: (name: String, seconds: Double) {
+    private var span: (name: String, seconds: Double) {
         let all = seconds * Double(intervals.count - 1)
         return all < 300 ? ("seconds", 1) : all < 18_000 ? ("minutes", 60) : ("hours", 3_600)
     }
 
     /// In the axis's unit.
-    private var total: Double { seconds * Double(intervals.count - 1) / unit.seconds }
+    private var total: Double { seconds * Double(intervals.count - 1) / span.seconds }
 }
 
 /// One measure over another one: a line with both axes, from zero up, and the limit where there is one.
 struct LineChart {
+    /// What goes up.
+    struct Unit: Sendable {
+        var steps: ChartScale.Steps
+        var words: @Sendable (Double) -> String
+
+        static let rows = Unit(steps: ChartScale.decimal) { Quantity.whole($0).grouped }
+        static let seconds = Unit(steps: ChartScale.decimal) { Quantity.durationText(seconds: $0) }
+        static let bytes = Unit(steps: ChartScale.binary) { Quantity.sizeText(Quantity.whole($0)) }
+    }
+
     var title: String
     /// What goes from left to right, and what goes up, with their units.
     var across: String
     var up: String
+    var unit: Unit
     /// Places from 0 to 1 and values; a value that is not known leaves a gap.
     var points: [(x: Double, y: Double?)]
     /// Places from 0 to 1 and words below the axis.
     var ticks: [(x: Double, text: String)]
-    var limit: (value: Double, name: String)?
+    var limit: Double?
     /// Places from 0 to 1 where something begins, with a short sign.
     var marks: [(x: Double, sign: String)] = []
     /// Whether each point is a measurement of its own, to be seen as one.
     var showsDots = false
-    var steps = ChartScale.decimal
-    var words: (Double) -> String
 
     private static let (width, height, left, right, top, bottom) = (400.0, 240.0, 68.0, 388.0, 44.0, 192.0)
 
     private static let unitLine = 30.0
 
     var markup: Markup {
-        let scale = ChartScale(highest: max(points.compactMap(\.y).max() ?? 0, limit?.value ?? 0), steps: steps)
+        let scale = ChartScale(highest: max(points.compactMap(\.y).max() ?? 0, limit ?? 0), steps: unit.steps)
         func place(_ x: Double) -> Double { Self.left + (Self.right - Self.left) * min(1, max(0, x)) }
         func rise(_ y: Double) -> Double {
             Self.bottom - (Self.bottom - Self.top) * min(1, max(0, y / scale.end))
         }
         var parts: [Markup] = [
-            .element("title", [], title), .element("desc", [], "\(up), over \(across)."),
-            Self.label(title, Self.left - 60, 14, "start", style: "font-weight:600"),
-            Self.label(up, Self.left - 60, Self.unitLine, "start", isSoft: true),
+            .element("title", [:], title), .element("desc", [:], "\(up), over \(across)."),
+            Drawing.text(title, Self.left - 60, 14, anchor: "start", style: "font-weight:600"),
+            Drawing.text(up, Self.left - 60, Self.unitLine, anchor: "start", isSoft: true),
         ]
         for y in scale.ticks {
-            parts.append(Self.line(Self.left, rise(y), Self.right, rise(y), "grid"))
-            parts.append(Self.label(words(y), Self.left - 6, rise(y) + 4, "end"))
+            parts.append(Drawing.line(Self.left, rise(y), Self.right, rise(y), "grid"))
+            parts.append(Drawing.text(unit.words(y), Self.left - 6, rise(y) + 4, anchor: "end"))
         }
         for tick in ticks {
-            parts.append(Self.line(place(tick.x), Self.bottom, place(tick.x), Self.bottom + 4, "axis"))
-            parts.append(Self.label(tick.text, place(tick.x), Self.bottom + 17, "middle"))
+            parts.append(Drawing.line(place(tick.x), Self.bottom, place(tick.x), Self.bottom + 4, "axis"))
+            parts.append(Drawing.text(tick.text, place(tick.x), Self.bottom + 17, anchor: "middle"))
         }
-        parts.append(Self.label(across, (Self.left + Self.right) / 2, Self.bottom + 36, "middle", isSoft: true))
+        parts.append(
+            Drawing.text(across, (Self.left + Self.right) / 2, Self.bottom + 36, anchor: "middle", isSoft: true))
         for mark in marks {
-            parts.append(Self.line(place(mark.x), Self.top, place(mark.x), Self.bottom, "mark"))
-            parts.append(Self.label(mark.sign, place(mark.x), Self.top - 3, "middle", isSoft: true))
+            parts.append(Drawing.line(place(mark.x), Self.top, place(mark.x), Self.bottom, "mark"))
+            parts.append(Drawing.text(mark.sign, place(mark.x), Self.top - 3, anchor: "middle", isSoft: true))
         }
         for run in runs {
-            let dots = run.map { "\(short(place($0.x))),\(short(rise($0.y)))" }
-            if let first = run.first, let last = run.last, !showsDots {
-                let ends =
-                    "\(short(place(last.x))),\(short(Self.bottom)) \(short(place(first.x))),\(short(Self.bottom))"
-                parts.append(
-                    .element("polygon", [("class", "area"), ("points", dots.joined(separator: " ") + " " + ends)]))
+            let dots = run.map { (place($0.x), rise($0.y)) }
+            if let first = dots.first, let last = dots.last, !showsDots {
+                parts.append(Drawing.polygon(dots + [(last.0, Self.bottom), (first.0, Self.bottom)], "area"))
             }
-            parts.append(.element("polyline", [("class", "curve"), ("points", dots.joined(separator: " "))]))
-            for point in run where showsDots || run.count == 1 {
-                parts.append(
-                    .element(
-                        "circle",
-                        [("class", "dot"), ("cx", short(place(point.x))), ("cy", short(rise(point.y))), ("r", "3.5")]))
+            parts.append(Drawing.polyline(dots, "curve"))
+            for (x, y) in dots where showsDots || run.count == 1 {
+                parts.append(.element("circle", ["class": "dot", "cx": x, "cy": y, "r": "3.5"]))
             }
         }
-        parts.append(Self.line(Self.left, Self.bottom, Self.right, Self.bottom, "axis"))
+        parts.append(Drawing.line(Self.left, Self.bottom, Self.right, Self.bottom, "axis"))
         if let limit {
-            parts.append(Self.line(Self.left, rise(limit.value), Self.right, rise(limit.value), "limit"))
+            parts.append(Drawing.line(Self.left, rise(limit), Self.right, rise(limit), "limit"))
             // Beside the unit, where neither a sign above the chart nor a curve comes.
-            parts.append(Self.label(limit.name, Self.right, Self.unitLine, "end"))
+            parts.append(Drawing.text("limit \(unit.words(limit))", Self.right, Self.unitLine, anchor: "end"))
         }
-        return .element(
-            "svg",
-            [("viewBox", "0 0 \(short(Self.width)) \(short(Self.height))"), ("role", "img"), ("aria-label", title)],
-            parts)
+        return Drawing.figure(title, width: Self.width, height: Self.height, parts)
     }
 
     /// The points without gaps between them.
@@ -176,30 +172,12 @@ struct LineChart {
         }
         return runs.filter { !$0.isEmpty }
     }
-
-    private func short(_ number: Double) -> String { Quantity.decimal(number, places: 1) }
-
-    private static func line(_ x1: Double, _ y1: Double, _ x2: Double, _ y2: Double, _ style: String) -> Markup {
-        let numbers = [x1, y1, x2, y2].map { Quantity.decimal($0, places: 1) }
-        return .element(
-            "line",
-            [("class", style), ("x1", numbers[0]), ("y1", numbers[1]), ("x2", numbers[2]), ("y2", numbers[3])])
-    }
-
-    private static func label(
-        _ text: String, _ x: Double, _ y: Double, _ anchor: String, isSoft: Bool = false, style: String? = nil
-    ) -> Markup {
-        .element(
-            "text",
-            [("x", Quantity.decimal(x, places: 1)), ("y", Quantity.decimal(y, places: 1)), ("text-anchor", anchor)]
-                + (isSoft ? [("class", "soft")] : []) + (style.map { [("style", $0)] } ?? []), text)
-    }
 }
 
 /// Round numbers on an axis from zero up.
 struct ChartScale {
     /// What the steps between two numbers may be, within a power of the base.
-    struct Steps {
+    struct Steps: Sendable {
         var base: Double
         var within: [Double]
     }

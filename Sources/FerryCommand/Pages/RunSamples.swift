@@ -59,26 +59,20 @@ package struct RunSamples: Sendable {
     /// Makes intervals of twice the length, half as many.
     private mutating func halve() {
         intervalSeconds *= 2
-        var joined: [Interval] = []
-        for index in stride(from: 0, to: intervals.count, by: 2) {
+        intervals = stride(from: 0, to: intervals.count, by: 2).map { index in
             var interval = intervals[index]
             if index + 1 < intervals.count { interval.join(intervals[index + 1]) }
-            joined.append(interval)
+            return interval
         }
-        intervals = joined
     }
 
     package var json: JSON {
-        .object([
+        [
             "intervalSeconds": intervalSeconds,
-            "intervals": JSON.array(
-                intervals.map {
-                    .object([
-                        "memoryBytes": $0.memoryBytes, "rows": $0.rows, "phase": $0.phase?.rawValue,
-                        "step": $0.step,
-                    ])
-                }),
-        ])
+            "intervals": JSON.list(intervals) {
+                ["memoryBytes": $0.memoryBytes, "rows": $0.rows, "phase": $0.phase?.rawValue, "step": $0.step]
+            },
+        ]
     }
 }
 

@@ -192,13 +192,13 @@ struct FerryDependency {
         identity = last
     }
 
-    /// The package in whose build folder this program stands.
-    static func ofThisProgram(from relative: (String) -> String) throws(FerryError) -> FerryDependency {
+    /// The folder of the package in whose build folder this program stands.
+    static func packageOfThisProgram() throws(FerryError) -> String {
         let files = FileLayer()
         var folder = FileLayer.parent(of: try ChildProcess.ownPath())
         while FileLayer.parent(of: folder) != folder {
             if try files.exists("\(folder)/Package.swift"), try files.exists("\(folder)/Sources/FerryCommand") {
-                return try FerryDependency(folder, from: relative)
+                return folder
             }
             folder = FileLayer.parent(of: folder)
         }

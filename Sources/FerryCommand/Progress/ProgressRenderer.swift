@@ -1,20 +1,6 @@
 internal import Ferry
 internal import FerryBase
 
-/// Shows how far a run has come, on standard error.
-protocol ProgressRenderer: Sendable {
-    /// What is to be done is known.
-    func plan(_ outline: RunOutline)
-    /// A phase begins; nothing of it has been done yet. The step counts from 1.
-    func begin(_ phase: Phase, step: Int?)
-    /// Takes one update, on the thread that does the work.
-    func show(_ update: ProgressUpdate)
-    /// Tells a warning, apart from what is drawn.
-    func warn(_ warning: FerryWarning)
-    /// Leaves the terminal ready for ordinary text.
-    func finish()
-}
-
 /// What a run is going to do, as far as its progress tells it.
 struct RunOutline: Sendable {
     var steps: Int
@@ -24,83 +10,113 @@ struct RunOutline: Sendable {
     var isRehearsal = false
 }
 
-extension ProgressRenderer {
-    func plan(_ outline: RunOutline) {}
-    func finish() {}
-}
-
 /// The forms of `--progress`.
 enum ProgressForm: String, CaseIterable, Sendable {
     case auto, bar, plain, json, none
-
-    func renderer(on console: Console) -> any ProgressRenderer {
-        switch self {
-        case .auto where console.isQuiet: NoProgress(console: console)
-        case .auto: (console.isTerminal ? ProgressForm.bar : .plain).renderer(on: console)
-        case .bar: BarProgress(console: console)
-        case .plain: PlainProgress(console: console)
-        case .json: JSONProgress(console: console)
-        case .none: NoProgress(console: console)
-        }
-    }
 
     static let option = Syntax.Option.choice(
         "--progress", "FORM", of: ProgressForm.allCases,
         "auto (default: a bar on a terminal, else plain), bar, plain (a line every 10 s), json (JSON Lines), none. "
             + "On standard error.")
+
+    init(_ arguments: Arguments) throws(FerryError) {
+        self = try arguments.choice(Self.option.name, among: Self.allCases) ?? .auto
+    }
+
+    /// How often a line is due, in nanoseconds.
+    fileprivate var interval: UInt64 { self == .bar ? 100_000_000 : 10_000_000_000 }
 }
 
-/// Warnings alone.
-private struct NoProgress: ProgressRenderer {
-    let console: Console
-
-    func begin(_ phase: Phase, step: Int?) {}
-    func show(_ update: ProgressUpdate) {}
-    func warn(_ warning: FerryWarning) { console.warn(warning.message) }
-}
-
-/// One line that is drawn again in place, ten times a second at most: a bar over the whole command, and what is at work.
-final class BarProgress: ProgressRenderer {
-    private static let interval: UInt64 = 100_000_000
+/// Shows how far a run has come, on standard error, on the thread that does the work.
+///
+/// A bar is one line over the whole command that is drawn again in place, ten times a second at most. A log gets a line
+/// when a phase starts, then one every ten seconds. JSON Lines tell the start of every phase and every update at once.
+final class ProgressRenderer: Sendable {
     private static let barWidth = 20
     /// Where the terminal does not tell its width.
     private static let usualWidth = 80
 
     private let console: Console
+    private let form: ProgressForm
     private let state = Locked<(rate: ProgressRate, last: UInt64, isDrawn: Bool)>((ProgressRate(), 0, false))
 
-    init(console: Console) { self.console = console }
+    init(_ form: ProgressForm, on console: Console) {
+        self.console = console
+        self.form = form != .auto ? form : console.isQuiet ? .none : console.isTerminal ? .bar : .plain
+    }
 
+    /// What is to be done is known.
     func plan(_ outline: RunOutline) { state.withLock { $0.rate.outline = outline } }
 
+    /// A phase begins, in a step that counts from 1; nothing of it has been done yet.
     func begin(_ phase: Phase, step: Int?) {
-        state.withLock {
-            $0.rate.step = step
-            $0.last = 0
+        let label = state.withLock { state in
+            state.rate.step = step
+            state.last = form == .bar ? 0 : Clock.nanoseconds()
+            return phase.label(inRehearsal: state.rate.outline?.isRehearsal == true)
         }
-        show(ProgressUpdate(phase: phase))
+        switch form {
+        case .bar: show(ProgressUpdate(phase: phase))
+        case .plain: console.note(step.map { "step \($0): \(label)" } ?? label)
+        case .json: write(ProgressUpdate(phase: phase))
+        case .auto, .none: break
+        }
     }
 
     func show(_ update: ProgressUpdate) {
-        let now = Clock.nanoseconds()
-        let line = state.withLock { state -> String? in
-            state.rate.take(update, at: now)
-            guard Clock.nanoseconds(from: state.last, to: now) >= BarProgress.interval || update.done == update.total
-            else { return nil }
-            state.last = now
-            state.isDrawn = true
-            return self.line(state.rate, update)
+        switch form {
+        case .bar:
+            // Back to the first column, and away with what a longer line left behind.
+            if let line = due(update, bar) { console.draw("\r" + line + "\u{1b}[K") }
+        case .plain:
+            if let line = due(update, { $0.parts($1).joined(separator: "  ") }) { console.note(line) }
+        case .json:
+            // A room that tells the start of its phase once more says nothing new.
+            if update.subject != nil || update.done != 0 || update.total != nil { write(update) }
+        case .auto, .none: break
         }
-        // Back to the first column, and away with what a longer line left behind.
-        if let line { console.draw("\r" + line + "\u{1b}[K") }
+    }
+
+    /// Takes an update, and gives its line where one is due.
+    private func due(_ update: ProgressUpdate, _ line: (ProgressRate, ProgressUpdate) -> String) -> String? {
+        let now = Clock.nanoseconds()
+        return state.withLock { state in
+            state.rate.take(update, at: now)
+            let isAtEnd = form == .bar && update.done == update.total
+            guard isAtEnd || Clock.nanoseconds(from: state.last, to: now) >= form.interval else { return nil }
+            state.last = now
+            state.isDrawn = form == .bar
+            return line(state.rate, update)
+        }
+    }
+
+    /// Tells a warning, apart from what is drawn.
+    func warn(_ warning: FerryWarning) {
+        finish()
+        // A line of the same kind, so that every line can be read alike.
+        if form == .json { return console.note(["warning": warning.message, "detail": WarningDetails.json(warning)]) }
+        console.warn(warning.message)
+    }
+
+    /// Leaves the terminal ready for ordinary text.
+    func finish() {
+        state.withLock { state in
+            guard state.isDrawn else { return }
+            console.draw("\r\u{1b}[K")
+            (state.last, state.isDrawn) = (0, false)
+        }
     }
 
     /// As many parts as fit, the first ones first: a line that reached the last column would scroll.
-    private func line(_ rate: ProgressRate, _ update: ProgressUpdate) -> String {
+    private func bar(_ rate: ProgressRate, _ update: ProgressUpdate) -> String {
         let width = (console.currentWidth ?? Self.usualWidth) - 1
         var parts = rate.parts(update)
-        let filled = rate.fraction.map(Self.filled) ?? 0
-        if let fraction = rate.fraction { parts.insert(Self.bar(fraction), at: 0) }
+        var filled = 0
+        if let fraction = rate.fraction {
+            filled = min(Self.barWidth, max(0, Int(fraction * Double(Self.barWidth))))
+            let signs = String(repeating: "#", count: filled) + String(repeating: ".", count: Self.barWidth - filled)
+            parts.insert("[\(signs)] \(Quantity.decimal(min(100, fraction * 100), places: 0)) %", at: 0)
+        }
         var line = String((parts.first ?? "").prefix(width))
         for part in parts.dropFirst() where line.count + 2 + part.count <= width { line += "  " + part }
         // Behind the bracket; signs for colours are no columns, so they come last.
@@ -109,92 +125,12 @@ final class BarProgress: ProgressRenderer {
         return "[" + console.painted(String(done), .good) + line.dropFirst(1 + filled)
     }
 
-    private static func filled(_ fraction: Double) -> Int { min(barWidth, max(0, Int(fraction * Double(barWidth)))) }
-
-    private static func bar(_ fraction: Double) -> String {
-        let filled = filled(fraction)
-        return "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: barWidth - filled) + "] "
-            + Quantity.decimal(min(100, fraction * 100), places: 0) + " %"
-    }
-
-    func warn(_ warning: FerryWarning) {
-        finish()
-        console.warn(warning.message)
-    }
-
-    func finish() {
-        state.withLock { state in
-            if state.isDrawn { console.draw("\r\u{1b}[K") }
-            state.isDrawn = false
-            state.last = 0
-        }
-    }
-}
-
-/// Lines for a log: one when a phase starts, then one every ten seconds.
-final class PlainProgress: ProgressRenderer {
-    private static let interval: UInt64 = 10_000_000_000
-
-    private let console: Console
-    private let state = Locked<(rate: ProgressRate, last: UInt64)>((ProgressRate(), 0))
-
-    init(console: Console) { self.console = console }
-
-    func plan(_ outline: RunOutline) { state.withLock { $0.rate.outline = outline } }
-
-    func begin(_ phase: Phase, step: Int?) {
-        let label = state.withLock { state in
-            state.last = Clock.nanoseconds()
-            state.rate.step = step
-            return phase.label(inRehearsal: state.rate.outline?.isRehearsal == true)
-        }
-        console.note(step.map { "step \($0): \(label)" } ?? label)
-    }
-
-    func show(_ update: ProgressUpdate) {
-        let now = Clock.nanoseconds()
-        let line = state.withLock { state -> String? in
-            state.rate.take(update, at: now)
-            guard Clock.nanoseconds(from: state.last, to: now) >= PlainProgress.interval else { return nil }
-            state.last = now
-            return state.rate.parts(update).joined(separator: "  ")
-        }
-        if let line { console.note(line) }
-    }
-
-    func warn(_ warning: FerryWarning) { console.warn(warning.message) }
-}
-
-/// JSON Lines: the start of every phase and every update, at once, each in one write.
-final class JSONProgress: ProgressRenderer {
-    private let console: Console
-    private let step = Locked<Int?>(nil)
-
-    init(console: Console) { self.console = console }
-
-    func begin(_ phase: Phase, step: Int?) {
-        self.step.withLock { $0 = step }
-        write(ProgressUpdate(phase: phase))
-    }
-
-    func show(_ update: ProgressUpdate) {
-        // A room that tells the start of its phase once more says nothing new.
-        let isNews = update.subject != nil || update.done != 0 || update.total != nil
-        if isNews { write(update) }
-    }
-
     private func write(_ update: ProgressUpdate) {
-        let line = JSON.object([
+        console.note([
             "phase": update.phase.rawValue, "subject": update.subject, "done": update.done, "total": update.total,
-            "step": step.withLock { $0 }, "fraction": update.fraction, "secondsLeft": update.timeLeft?.inSeconds,
+            "step": state.withLock { $0.rate.step }, "fraction": update.fraction,
+            "secondsLeft": update.timeLeft?.inSeconds,
         ])
-        console.note(line)
-    }
-
-    /// A warning is a line of the same kind, so that every line can be read alike.
-    func warn(_ warning: FerryWarning) {
-        console.note(
-            JSON.object(["warning": warning.message, "detail": WarningDetails.json(warning)]))
     }
 }
 
@@ -250,7 +186,7 @@ struct ProgressRate {
             parts.append(
                 countsBytes
                     ? "\(Quantity.sizeText(update.done)) of \(Quantity.sizeText(total))"
-                    : "\(Quantity.grouped(update.done)) of \(total.counting("row"))")
+                    : "\(update.done.grouped) of \(total.counting("row"))")
         } else if update.done > 0 {
             parts.append(update.done.counting("row"))
         }

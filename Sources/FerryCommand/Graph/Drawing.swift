@@ -1,0 +1,155 @@
+/// A place in a drawing.
+package struct Rect: Sendable, Equatable {
+    package var x: Double
+    package var y: Double
+    package var width: Double
+    package var height: Double
+
+    var right: Double { x + width }
+    var bottom: Double { y + height }
+    var middle: Double { y + height / 2 }
+
+    package func overlaps(_ other: Rect) -> Bool {
+        x < other.right && other.x < right && y < other.bottom && other.y < bottom
+    }
+
+    /// A width for the longest of some names; wide characters take about two places.
+    static func width(of names: [String], most: Double) -> Double {
+        let longest =
+            names.map { name in name.unicodeScalars.reduce(0) { $0 + ($1.value >= 0x1100 ? 2 : 1) } }.max() ?? 0
+        return min(most, max(120, Double(longest) * 7.6 + 28))
+    }
+}
+
+/// The elements of drawings, on pages and by themselves.
+enum Drawing {
+    static func text(
+        _ text: String, _ x: Double, _ y: Double, anchor: String? = nil, isSoft: Bool = false, style: String? = nil,
+        most: Int = 200
+    ) -> Markup {
+        let shown = shortened(text, to: max(4, most))
+        return .element(
+            "text",
+            ["x": x, "y": y, "text-anchor": anchor, "class": isSoft ? "soft" : nil, "style": style],
+            shown == text ? [.text(text)] : [.element("title", [:], text), .text(shown)])
+    }
+
+    /// A name that fits into so many characters; what is left out is its middle, since names mostly differ at their ends.
+    static func shortened(_ name: String, to length: Int) -> String {
+        guard name.count > length else { return name }
+        let tail = (length - 1) / 2
+        return name.prefix(length - 1 - tail) + "…" + name.suffix(tail)
+    }
+
+    static func rect(_ rect: Rect, _ style: String, corner: String? = nil) -> Markup {
+        .element(
+            "rect",
+            [
+                "class": style, "x": rect.x, "y": rect.y, "width": rect.width, "height": rect.height, "rx": corner,
+            ])
+    }
+
+    /// A box with a name in it; as much of the name as fits, and all of it where a pointer rests.
+    static func box(_ place: Rect, _ name: String, style: String) -> [Markup] {
+        [
+            rect(place, style, corner: "5"),
+            text(name, place.x + 12, place.middle + 5, most: Int((place.width - 20) / 7.6)),
+        ]
+    }
+
+    static func line(_ x1: Double, _ y1: Double, _ x2: Double, _ y2: Double, _ style: String) -> Markup {
+        .element("line", ["class": style, "x1": x1, "y1": y1, "x2": x2, "y2": y2])
+    }
+
+    /// Straight pieces from point to point.
+    static func polyline(_ points: [(Double, Double)], _ style: String) -> Markup {
+        .element("polyline", ["class": style, "points": list(points)])
+    }
+
+    static func polygon(_ points: [(Double, Double)], _ style: String) -> Markup {
+        .element("polygon", ["class": style, "points": list(points)])
+    }
+
+    private static func list(_ points: [(Double, Double)]) -> String {
+        points.map { "\($0.0.inMarkup),\($0.1.inMarkup)" }.joined(separator: " ")
+    }
+
+    static func curve(_ x1: Double, _ y1: Double, _ x2: Double, _ y2: Double) -> Markup {
+        let middle = (x1 + x2) / 2
+        let path = "\(move("M", x1, y1)) \(move("C", middle, y1, middle, y2, x2, y2))"
+        return .element("path", ["class": "curve", "d": path])
+    }
+
+    /// A piece of a path: its letter, and the places that it goes by.
+    static func move(_ letter: String, _ places: Double...) -> String {
+        letter + places.map(\.inMarkup).joined(separator: " ")
+    }
+
+    static func arrowDown(_ x: Double, _ y: Double) -> Markup {
+        polygon([(x, y), (x - 4, y - 8), (x + 4, y - 8)], "arrow")
+    }
+
+    /// Its tip is at the place, and it comes from the right or the left of it.
+    static func arrow(_ x: Double, _ y: Double, isFromRight: Bool) -> Markup {
+        let end = x + (isFromRight ? 8 : -8)
+        return polygon([(x, y), (end, y - 4), (end, y + 4)], "arrow")
+    }
+
+    /// A drawing within a page.
+    static func figure(_ title: String, width: Double, height: Double, _ parts: [Markup]) -> Markup {
+        .element(
+            "svg", ["viewBox": "0 0 \(Int(width)) \(height.inMarkup)", "role": "img", "aria-label": title], parts)
+    }
+
+    /// A drawing that stands by itself.
+    static func document(width: Double, height: Double, _ parts: [Markup]) -> String {
+        let drawing = Markup.element(
+            "svg",
+            [
+                "xmlns": "http://www.w3.org/2000/svg", "viewBox": "0 0 \(width.inMarkup) \(height.inMarkup)",
+                "width": width, "height": height, "role": "img",
+            ], [.style(style)] + parts)
+        return GraphCommand.Form.svg.sign + "\n" + drawing.written
+    }
+
+    private static let style: StaticString = """
+        svg { --ink: #1b1f24; --soft: #57606a; --paper: #ffffff; --main: #0b62a8; --good: #116329; --bad: #a40e26;
+          background: var(--paper); font: 13px system-ui, sans-serif; }
+        @media (prefers-color-scheme: dark) { svg { --ink: #e6edf3; --soft: #a3adb8; --paper: #0d1117; --main: #6cb6ff;
+          --good: #56d364; --bad: #ff7b72; } }
+        @media print { svg { --ink: #000000; --soft: #444444; --paper: #ffffff; --main: #0b62a8; --good: #116329;
+          --bad: #a40e26; } }
+        text { fill: var(--ink); unicode-bidi: isolate; } .soft { fill: var(--soft); font-size: 12px; }
+        rect { fill: var(--paper); stroke: var(--main); stroke-width: 1.5; }
+        rect.current { stroke-width: 3.5; } rect.mapping { stroke: var(--soft); rx: 14px; }
+        rect.added { stroke: var(--good); stroke-width: 2.5; } rect.removed { stroke: var(--bad); stroke-dasharray: 6 4; }
+        rect.renamed { stroke-width: 2.5; }
+        .way { stroke: var(--ink); stroke-width: 1.5; fill: none; } .arrow { fill: var(--ink); }
+        .noneway { stroke: var(--bad); stroke-width: 2; stroke-dasharray: 1 5; fill: none; stroke-linecap: round; }
+        .equalway { stroke: var(--soft); stroke-width: 1.5; stroke-dasharray: 6 4; fill: none; }
+        .curve { stroke: var(--soft); stroke-width: 1.2; fill: none; }
+        """
+}
+
+/// Texts of the language of Graphviz.
+enum DotText {
+    static func quoted(_ text: String) -> String { "\"\(escaped(text))\"" }
+
+    /// Lines that begin at the left.
+    static func leftLines(_ lines: [String]) -> String {
+        "\"" + lines.map { escaped($0) + "\\l" }.joined() + "\""
+    }
+
+    private static func escaped(_ text: String) -> String {
+        var output = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": output += "\\\""
+            case "\\": output += "\\\\"
+            case "\n", "\t": output += " "
+            default: output.unicodeScalars.append(Markup.isShown(scalar) ? scalar : "\u{FFFD}")
+            }
+        }
+        return output
+    }
+}
