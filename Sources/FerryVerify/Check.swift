@@ -31,11 +31,7 @@ package struct VerificationReport: Sendable {
 
     /// Puts differences into the order of their checks, whichever were made first.
     mutating func sort(by checks: [String]) {
-        let places = Dictionary(checks.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
-        differences = differences.enumerated().sorted { left, right in
-            (places[left.element.check] ?? checks.count, left.offset)
-                < (places[right.element.check] ?? checks.count, right.offset)
-        }.map(\.element)
+        differences = checks.flatMap { check in differences.filter { $0.check == check } }
     }
 
     /// Adds to the difference of the same check and entity; the first example is kept.
@@ -58,8 +54,6 @@ protocol Check: Sendable {
     /// Whether quick verification makes this check too.
     static var isQuick: Bool { get }
     static var scope: CheckScope { get }
-    /// Whether the others can only be made after it.
-    static var isFirst: Bool { get }
     init()
     /// What can be made of it beside other checks, each part by itself, in the order in which they report.
     func parts(in context: VerificationContext) throws -> [CheckPart]
@@ -76,8 +70,6 @@ protocol Check: Sendable {
 }
 
 extension Check {
-    static var isFirst: Bool { false }
-
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         [CheckPart(name: Self.name, subject: nil) { context, _ in try Self().run(in: context) }]
     }
@@ -106,7 +98,8 @@ enum CheckScope: Sendable {
     func includes(storeAlone: Bool) -> Bool { self == .any || storeAlone == (self == .store) }
 }
 
-/// Every check, in the order in which they run; adding one means adding its file and its line here.
+/// Every check, in the order in which they run, of which the others can only be made after the first; adding one means
+/// adding its line here.
 ///
 /// Which are made before COMMIT in place too, says ``VerificationInPlace``.
 let allChecks: [any Check.Type] = [

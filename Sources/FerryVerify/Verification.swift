@@ -155,12 +155,10 @@ package struct Verification: Sendable {
             let checks = allChecks.filter {
                 (mode == .full || $0.isQuick) && $0.scope.includes(storeAlone: isStoreAlone)
             }
-            for check in checks where check.isFirst {
-                try context.progress.once(check.name, in: context) { try check.init().run(in: context) }
-                // Without the tables and columns that the other checks read there is nothing more to find.
-                if context.isUnreadable { return }
-            }
-            try make(checks.filter { !$0.isFirst }.map { $0.init() }, in: context)
+            try context.progress.once(checks[0].name, in: context) { try checks[0].init().run(in: context) }
+            // Without the tables and columns that the other checks read there is nothing more to find.
+            if context.isUnreadable { return }
+            try make(checks.dropFirst().map { $0.init() }, in: context)
         }
         context.report.sort(by: Self.checkNames)
         return context.report
@@ -203,8 +201,8 @@ package struct Verification: Sendable {
         if !checks.isEmpty { try context.takeCaches(own) }
         defer { context.onLook = nil }
         var isBeside = true
-        return try Walkers(count: count, caches: (memory.workingCaches - own) / max(count, 1), of: context).make(open) {
-            look in
+        let caches = (memory.workingCaches - own) / max(count, 1)
+        return try Walkers.make(open, walkers: count, caches: caches, of: context) { look in
             context.onLook = look
             for check in checks { try check.runBeside(in: context) }
             context.onLook = nil

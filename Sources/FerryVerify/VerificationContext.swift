@@ -31,16 +31,20 @@ final class VerificationContext {
     weak var claims: UniqueClaims?
 
     let progress: VerificationProgress
-    private lazy var knownRelations = Result { try StoredRelation.all(in: self) }
-    private lazy var knownIndexReadings = Result { try IndexReadings(in: self) }
-    private lazy var knownKeysOfRows = Result {
-        try relations().compactMap { KeysOfRows($0, in: self) }
-    }
+    /// All stored relationships of the destination, each with its inverse, in the order of names.
+    private(set) lazy var relations = Result { try StoredRelation.all(in: self) }
+    /// The indexes of the destination, and what their readings show.
+    private(set) lazy var indexReadings = Result { try IndexReadings(in: self) }
+    /// The foreign keys that are compared together with the rows that hold them.
+    private(set) lazy var keysOfRows = Result { try relations.get().compactMap { KeysOfRows($0, in: self) } }
     /// What the source had around its rows, where these are not there any more.
     private let formerSurroundings: SourceSurroundings?
-    private lazy var knownSurroundings = Result {
+    /// What the source has around its rows.
+    private(set) lazy var surroundings = Result {
         try formerSurroundings ?? SourceSurroundings(on: connection, schema: "source")
     }
+    /// The destination's tables of objects, by their root entities.
+    private(set) lazy var destinationTables = destination.tables.values.sorted { codeUnitOrder($0.root, $1.root) }
     private var countedRows: [String: Int64] = [:]
     /// Called now and then between two rows, where other threads may have something to tell.
     var onLook: (() throws -> Void)?
@@ -62,33 +66,22 @@ final class VerificationContext {
             try connection.setPragma("journal_mode", to: "TRUNCATE")
         }
         try connection.execute("PRAGMA main.synchronous = OFF")
-        let progress = try VerificationProgress(
-            on: connection, key: key, stop: verification.stop, leastNanoseconds: verification.leastNanoseconds)
         try VerificationContext.attachStores(of: verification, to: connection)
-        // As long as there are walkers.
-        try VerificationContext.shareCaches(verification.ownCacheBytes, of: connection)
         let source = try StoreLayout.actual(for: verification.step.source.model, on: connection, schema: "source")
         let model = verification.step.destination.model
         let destination =
             verification.mayHaveOtherNames
             ? try StoreLayout.actual(for: model, on: connection, schema: "destination")
             : try StoreLayout.canonical(for: model, foundTriggers: .of(source))
-        try self.init(verification, connection, progress, source: source, destination: destination)
-        setLimits()
+        try self.init(verification, connection, key: key, source: source, destination: destination)
+        // As long as there are walkers.
+        try takeCaches(verification.ownCacheBytes)
         report.checked = progress.state.checked
         report.notRecomputed = progress.state.notRecomputed
         report.differences = progress.state.differences
     }
 
     /// A context of one walker's own, which reads the same stores by its own connection, and looks nothing up.
-    ///
-    /// - Parameters:
-    ///   - verification: What it has a part in.
-    ///   - caches: Bytes for its caches.
-    ///   - source: The source's names.
-    ///   - destination: The destination's.
-    ///   - hook: Is told how far it has come.
-    /// - Throws: ``DatabaseError``, ``FerryError``.
     convenience init(
         walkerOf verification: Verification, caches: Int, source: StoreLayout, destination: StoreLayout,
         progress hook: @escaping ProgressHook
@@ -97,61 +90,37 @@ final class VerificationContext {
         verification.progress = hook
         let vfs = try VFS(temporaryFolder: verification.workFolder, for: .reading)
         let connection = try Connection(path: ":memory:", mode: .create, vfs: vfs, trace: verification.trace)
-        let progress = try VerificationProgress(
-            on: connection, key: nil, stop: verification.stop, leastNanoseconds: verification.leastNanoseconds)
         try VerificationContext.attachStores(of: verification, to: connection)
         // A sorter takes as much as the cache of `main`, which holds nothing.
         try connection.shareCaches(
             caches, among: ["main": 2, "source": 3, "destination": 3, "temp": 1])
-        try self.init(verification, connection, progress, source: source, destination: destination)
-        setLimits()
+        try self.init(verification, connection, source: source, destination: destination)
     }
 
-    /// A context inside the transaction of a step in place.
-    ///
-    /// - Parameters:
-    ///   - verification: Of the step.
-    ///   - connection: The store, as `main` and as `destination`; its limits stay as they are.
-    ///   - source: The names that the store had.
-    ///   - destination: Those that it must have.
-    ///   - surroundings: What the store had around its rows.
-    /// - Throws: ``DatabaseError``.
-    convenience init(
-        inPlace verification: Verification, on connection: Connection, source: StoreLayout, destination: StoreLayout,
-        surroundings: SourceSurroundings
-    ) throws {
-        let progress = try VerificationProgress(
-            on: connection, key: nil, stop: verification.stop, leastNanoseconds: verification.leastNanoseconds)
-        try self.init(
-            verification, connection, progress, source: source, destination: destination, surroundings: surroundings)
-    }
-
-    private init(
-        _ verification: Verification, _ connection: Connection, _ progress: VerificationProgress, source: StoreLayout,
+    /// With surroundings a context inside the transaction of a step in place: the connection has the store as `main` and as
+    /// `destination`, and keeps its limits.
+    init(
+        _ verification: Verification, _ connection: Connection, key: String? = nil, source: StoreLayout,
         destination: StoreLayout, surroundings: SourceSurroundings? = nil
     ) throws {
         self.verification = verification
         step = verification.step.taking(verification.policies)
         report = VerificationReport(mode: verification.mode)
         self.connection = connection
-        self.progress = progress
+        progress = try VerificationProgress(of: verification, on: connection, key: key)
         self.source = source
         self.destination = destination
         associations = AssociationTables(connection)
         conversion = try ColumnConversion(on: connection)
         formerSurroundings = surroundings
-    }
-
-    private func setLimits() {
+        if isBeforeCommit { return }
         // What is read from here on are rows: none may take all memory.
         connection.limit(.length, max(verification.valueLimit, verification.memory.limit / 2))
         connection.abandonStatements(on: verification.stop)
     }
 
     /// Takes so much for its caches, of what all contexts have together.
-    func takeCaches(_ bytes: Int) throws { try VerificationContext.shareCaches(bytes, of: connection) }
-
-    private static func shareCaches(_ bytes: Int, of connection: Connection) throws(DatabaseError) {
+    func takeCaches(_ bytes: Int) throws {
         // Its own lookups are the ones that are met at random.
         try connection.shareCaches(bytes, among: ["main": 4, "source": 3, "destination": 3, "temp": 2])
     }
@@ -186,7 +155,7 @@ final class VerificationContext {
 
     /// Runs a unit that stops by itself, with ``VerificationProgress/pause(in:_:)``, where it can be gone on with.
     func pausing(_ unit: String, _ body: () throws -> Void) throws {
-        isPausing = progress.pauses
+        isPausing = progress.isKept
         defer { isPausing = false }
         try progress.once(unit, in: self, body)
     }
@@ -225,9 +194,7 @@ final class VerificationContext {
     }
 
     /// `Z_ENT` of an entity of the destination and of everything below it, for an SQL list.
-    func destinationNumbers(ofFamily entity: String) -> String {
-        destinationModel.family(of: entity).compactMap { destination.number(of: $0) }.sorted().sqlList
-    }
+    func destinationNumbers(ofFamily entity: String) -> String { destination.numbers(ofFamily: entity).sqlList }
 
     private static func known<Found>(_ found: Found?, _ entity: String, in side: String) throws -> Found {
         guard let found else {
@@ -236,24 +203,16 @@ final class VerificationContext {
         return found
     }
 
+    /// The statement of an object of the destination's schema; nil where there is none of the name.
+    func statement(of type: String, _ name: String) throws -> String? {
+        try connection.value(
+            "SELECT sql FROM destination.sqlite_master WHERE type = ? AND name = ?", [.text(type), .text(name)])?.text
+    }
+
     // MARK: Source
 
     /// Whether this is inside the transaction of a step in place.
     var isBeforeCommit: Bool { formerSurroundings != nil }
-
-    /// What the source has around its rows.
-    func surroundings() throws -> SourceSurroundings { try knownSurroundings.get() }
-
-    // MARK: Relations
-
-    /// All stored relationships of the destination, each with its inverse, in the order of names.
-    func relations() throws -> [StoredRelation] { try knownRelations.get() }
-
-    /// The foreign keys that are compared together with the rows that hold them.
-    func keysOfRows() throws -> [KeysOfRows] { try knownKeysOfRows.get() }
-
-    /// The indexes of the destination, and what their readings show.
-    func indexReadings() throws -> IndexReadings { try knownIndexReadings.get() }
 
     // MARK: Mappings
 
@@ -290,7 +249,7 @@ final class VerificationContext {
             let largest =
                 try formerSurroundings?.highestKeys[table.name]
                 ?? connection.integer("SELECT max(Z_PK) FROM source.\(table.name)") ?? 0
-            let recorded = try surroundings().maximumKey(of: sourceNumber(of: sourceRoot))
+            let recorded = try surroundings.get().maximumKey(of: sourceNumber(of: sourceRoot))
             highest = max(highest, largest, recorded)
         }
         return highest
@@ -315,6 +274,13 @@ final class VerificationContext {
             ordered.append(waiting.remove(at: index))
         }
         return ordered
+    }
+}
+
+extension StoreLayout {
+    /// The entity that each `Z_ENT` stands for.
+    var entitiesByNumber: [Int64: String] {
+        Dictionary(entityNumbers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
     }
 }
 

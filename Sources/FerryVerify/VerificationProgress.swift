@@ -82,21 +82,18 @@ final class VerificationProgress {
     var state: State
     private let connection: Connection
     private let stop: StopRequest
-    private let isKept: Bool
+    /// Whether an earlier call's work can be gone on with, so that ``pause(in:_:)`` ends the work when it must end.
+    let isKept: Bool
+    /// How long a unit within a table takes at least.
     private let leastNanoseconds: UInt64
     private var sinceLook = 0
     private var lastCommit = Clock.nanoseconds()
 
-    /// - Parameters:
-    ///   - connection: The lookup file.
-    ///   - key: What the verification and its files are, in a text; nil when nothing is to be gone on with.
-    ///   - stop: Ends the verification between two units.
-    ///   - leastNanoseconds: How long a unit within a table takes at least.
-    /// - Throws: ``DatabaseError``.
-    init(on connection: Connection, key: String?, stop: StopRequest, leastNanoseconds: UInt64) throws {
-        self.leastNanoseconds = leastNanoseconds
+    /// The connection has the lookup file; the key says what the verification and its files are, and is nil when nothing is
+    /// to be gone on with.
+    init(of verification: Verification, on connection: Connection, key: String?) throws {
+        (stop, leastNanoseconds) = (verification.stop, verification.leastNanoseconds)
         self.connection = connection
-        self.stop = stop
         isKept = key != nil
         state = State(key: key ?? "")
         guard isKept else { return }
@@ -106,20 +103,6 @@ final class VerificationProgress {
             state = try JSONDecoder().decode(State.self, from: Data(bytes))
         } else {
             try connection.run("INSERT INTO main.progress VALUES (NULL)")
-        }
-    }
-
-    /// The key of the verification that a lookup file was made by; nil when it holds none.
-    static func key(on connection: Connection) throws -> String? {
-        let table = try connection.integer("SELECT 1 FROM main.sqlite_master WHERE name = 'progress'")
-        guard table != nil, case .blob(let bytes) = try connection.value("SELECT state FROM main.progress") else {
-            return nil
-        }
-        do {
-            let state = try JSONDecoder().decode(State.self, from: Data(bytes))
-            return state.isPlausible ? state.key : nil
-        } catch {
-            return nil
         }
     }
 
@@ -147,24 +130,21 @@ final class VerificationProgress {
     /// - Throws: The reason of the stop request, once all is committed.
     func record(_ outcome: PartOutcome, of part: String, in context: VerificationContext) throws {
         state.outcomes[part] = outcome
-        guard isKept else { return try stop.check() }
-        let worked = Clock.nanoseconds(since: lastCommit)
-        guard worked >= Self.interval || (stop.isDue && worked >= leastNanoseconds) else { return }
-        try commit(context)
-        try stop.check()
+        if isKept { try commitIfDue(context) { _ in } } else { try stop.check() }
     }
 
-    /// To be called between two objects of a long unit: now and then what was done so far is committed.
+    /// To be called between two objects of a long unit: now and then what was done so far is committed, with where the unit
+    /// goes on.
     ///
-    /// - Parameters:
-    ///   - context: With the report so far.
-    ///   - position: Sets where the unit goes on.
     /// - Throws: The reason of the stop request, once all is committed.
     func pause(in context: VerificationContext, _ position: (inout State) -> Void) throws {
         sinceLook += 1
         guard sinceLook >= Self.lookEvery else { return }
         sinceLook = 0
-        guard isKept else { return }
+        if isKept { try commitIfDue(context, position) }
+    }
+
+    private func commitIfDue(_ context: VerificationContext, _ position: (inout State) -> Void) throws {
         let worked = Clock.nanoseconds(since: lastCommit)
         guard worked >= Self.interval || (stop.isDue && worked >= leastNanoseconds) else { return }
         position(&state)
@@ -189,9 +169,6 @@ final class VerificationProgress {
         state.counts = before.counts
     }
 
-    /// Whether ``pause(in:_:)`` ends the work when it must end.
-    var pauses: Bool { isKept }
-
     private func commit(_ context: VerificationContext) throws {
         try context.associations.flush()
         try context.claims?.flush()
@@ -211,14 +188,9 @@ struct LookupFile {
     let path: String
     private let files = FileLayer()
 
-    /// Makes the place free, unless what stands there can be gone on with.
+    /// Makes the place free, unless what stands there is of the verification with the key, and can be gone on with.
     ///
     /// The connection that opens the path creates the file.
-    ///
-    /// - Parameters:
-    ///   - folder: Where it stands.
-    ///   - key: What a verification must be to go on with an earlier one's file; nil to begin anew.
-    /// - Throws: ``FerryError`` when what stands there cannot be removed.
     init(in folder: String, key: String?) throws {
         path = folder + "/verify-lookups.sqlite"
         if let key, try files.exists(path), try isOf(key) { return }
@@ -235,8 +207,14 @@ struct LookupFile {
     private func isOf(_ key: String) throws -> Bool {
         do {
             // Rolls back what a killed verification had begun.
-            return try VerificationProgress.key(on: Connection(path: path, mode: .readWrite)) == key
-        } catch is DatabaseError {
+            let connection = try Connection(path: path, mode: .readWrite)
+            let table = try connection.integer("SELECT 1 FROM main.sqlite_master WHERE name = 'progress'")
+            guard table != nil, case .blob(let bytes) = try connection.value("SELECT state FROM main.progress") else {
+                return false
+            }
+            let state = try JSONDecoder().decode(VerificationProgress.State.self, from: Data(bytes))
+            return state.isPlausible && state.key == key
+        } catch let error where error is DatabaseError || error is DecodingError {
             return false
         }
     }

@@ -12,18 +12,14 @@ struct ConstraintsCheck: Check {
     static let isQuick = true
     static let scope = CheckScope.any
 
-    func parts(in context: VerificationContext) throws -> [CheckPart] {
-        [
-            CheckPart(name: Self.name, subject: nil) { context, _ in
-                let origins = RelationshipOrigins(context)
-                try eachEntity(in: context) { entity, table in
-                    try checkRelationships(of: entity, table, origins, in: context)
-                    for constraint in context.destinationModel.entities[entity]?.uniquenessConstraints ?? [] {
-                        try check(constraint, of: entity, table, in: context)
-                    }
-                }
+    func run(in context: VerificationContext) throws {
+        let origins = RelationshipOrigins(context)
+        try eachEntity(in: context) { entity, table in
+            try checkRelationships(of: entity, table, origins, in: context)
+            for constraint in context.destinationModel.entities[entity]?.uniquenessConstraints ?? [] {
+                try check(constraint, of: entity, table, in: context)
             }
-        ]
+        }
     }
 
     /// Attributes: empty ones were counted with the rows (``TableTally``).
@@ -37,10 +33,9 @@ struct ConstraintsCheck: Check {
     private func eachEntity(
         in context: VerificationContext, _ body: (_ entity: String, _ table: EntityTable) throws -> Void
     ) throws {
-        for root in context.destination.tables.keys.sorted(by: codeUnitOrder) {
-            let table = try context.destinationTable(of: root)
+        for table in context.destinationTables {
             try context.announce(table.name)
-            for entity in context.destinationModel.family(of: root).sorted(by: codeUnitOrder) {
+            for entity in context.destinationModel.family(of: table.root).sorted(by: codeUnitOrder) {
                 try body(entity, table)
             }
         }
@@ -57,7 +52,7 @@ struct ConstraintsCheck: Check {
             try report(
                 "SELECT Z_PK FROM destination.\(table.name) WHERE Z_ENT = \(number) AND \(column) IS NULL ORDER BY Z_PK",
                 entity: entity, place: { "\(table.name) Z_PK \($0) \(column)" },
-                excuse: try Excuse(attribute: attribute, of: entity, in: context), in: context)
+                excuse: try excuse(attribute: attribute, of: entity, in: context), in: context)
         }
     }
 
@@ -70,26 +65,20 @@ struct ConstraintsCheck: Check {
         for relationship in context.destinationModel.relationships(of: entity) where !relationship.isTransient {
             guard let storage = context.destination.storage(of: relationship.name, in: entity) else { continue }
             guard let limits = Limits(relationship) else { continue }
-            let other = try context.destinationTable(of: relationship.destinationEntity).name
-            let query: String
-            switch storage {
-            case .foreignKey(_, let column, _, _):
-                query = "SELECT Z_PK FROM destination.\(table.name) WHERE Z_ENT = \(number) AND \(column) IS NULL"
-            case .inverseForeignKey(_, let column, _, _), .inverseless(_, let column):
-                query = """
-                    SELECT o.Z_PK FROM destination.\(table.name) o LEFT JOIN destination.\(other) t ON t.\(column) = o.Z_PK
-                    WHERE o.Z_ENT = \(number) GROUP BY o.Z_PK HAVING \(limits.violation(of: "count(t.Z_PK)"))
+            let links = StoredLinks(storage)
+            let query =
+                if links.areInRowsOfA {
+                    "SELECT Z_PK FROM destination.\(table.name) WHERE Z_ENT = \(number) AND \(links.b) IS NULL"
+                } else {
                     """
-            case .join(let join, let own, let second, _, _):
-                query = """
-                    SELECT o.Z_PK FROM destination.\(table.name) o LEFT JOIN destination.\(join) j ON j.\(own) = o.Z_PK
-                    WHERE o.Z_ENT = \(number) GROUP BY o.Z_PK HAVING \(limits.violation(of: "count(j.\(second))"))
+                    SELECT o.Z_PK FROM destination.\(table.name) o
+                    LEFT JOIN destination.\(links.table) l ON l.\(links.a) = o.Z_PK
+                    WHERE o.Z_ENT = \(number) GROUP BY o.Z_PK HAVING \(limits.violation(of: "count(l.\(links.b))"))
                     """
-            }
+                }
             try report(
                 query + " ORDER BY 1", entity: entity, place: { "\(table.name) Z_PK \($0) \(relationship.name)" },
-                excuse: try Excuse(relationship: relationship.name, limits, of: entity, origins, in: context),
-                in: context)
+                excuse: try excuse(relationship: relationship.name, of: entity, origins, in: context), in: context)
         }
     }
 
@@ -123,15 +112,61 @@ struct ConstraintsCheck: Check {
     // MARK: Reporting
 
     private func report(
-        _ query: String, entity: String, place: (Int64) -> String, excuse: Excuse?, in context: VerificationContext
+        _ query: String, entity: String, place: (Int64) -> String, excuse: Statement?, in context: VerificationContext
     ) throws {
         let statement = try context.connection.prepare(query)
         while try statement.step() {
             let key = statement.integer(0)
-            if let excuse, try excuse.holds(for: key) { continue }
+            if let excuse, try excuse.finds(key) { continue }
             context.report(ConstraintsCheck.self, entity: entity, example: place(key))
             try context.advance(entity, done: 0, total: nil)
         }
+    }
+
+    // MARK: Excuses: what finds the source object with the same key if it broke the same rule, where keys are kept
+
+    private func keepers(of entity: String, in context: VerificationContext) -> [ResolvedEntityMapping] {
+        context.step.entityMappings.filter { $0.keepsPrimaryKey && $0.destination == entity }
+    }
+
+    /// An attribute that was mandatory, and empty, before.
+    private func excuse(
+        attribute: String, of entity: String, in context: VerificationContext
+    ) throws -> Statement? {
+        let queries = try keepers(of: entity, in: context).compactMap { mapping -> String? in
+            guard
+                let name = mapping.attributes.first(where: { $0.name == attribute })?.expression?.sourceKeys,
+                let old = context.sourceModel.attribute(name, of: mapping.source), !old.isOptional,
+                let column = context.source.column(of: name, in: mapping.source)
+            else { return nil }
+            let table = try context.sourceTable(of: mapping.source).name
+            let number = try context.sourceNumber(of: mapping.source)
+            return "SELECT 1 FROM source.\(table) WHERE Z_PK = ?1 AND Z_ENT = \(number) AND \(column.name) IS NULL"
+        }
+        return try context.connection.prepareAny(of: queries)
+    }
+
+    /// A relationship that had too few objects, or too many, before; keys that lead nowhere do not count.
+    ///
+    /// Of an inferred mapping, also one that had no such limits before: Core Data's own lightweight migration checks
+    /// no relationships, and leaves it to the validation of objects that are saved.
+    private func excuse(
+        relationship: String, of entity: String, _ origins: RelationshipOrigins, in context: VerificationContext
+    ) throws -> Statement? {
+        let queries = try keepers(of: entity, in: context).compactMap { mapping -> String? in
+            guard let old = origins.origin(of: relationship, in: mapping), let limits = Limits(old),
+                let storage = context.source.storage(of: old.name, in: mapping.source)
+            else { return origins.isInferred(mapping) ? "SELECT 1 WHERE ?1 IS NOT NULL" : nil }
+            let table = try context.sourceTable(of: mapping.source).name
+            let other = try context.sourceTable(of: old.destinationEntity).name
+            let number = try context.sourceNumber(of: mapping.source)
+            return """
+                SELECT 1 FROM source.\(table) o \(StoredLinks(storage).joined("LEFT JOIN", with: other, in: "source"))
+                WHERE o.Z_PK = ?1 AND o.Z_ENT = \(number)
+                GROUP BY o.Z_PK HAVING \(limits.violation(of: "count(t.Z_PK)"))
+                """
+        }
+        return try context.connection.prepareAny(of: queries)
     }
 }
 
@@ -156,81 +191,5 @@ private struct Limits {
     func violation(of count: String) -> String {
         let few = isOptional ? "(\(count) > 0 AND \(count) < \(least))" : "\(count) < \(least)"
         return most.map { "\(few) OR \(count) > \($0)" } ?? few
-    }
-}
-
-/// Whether the source object with the same key broke the same rule, where keys are kept.
-private final class Excuse {
-    /// Nil where every object is excused.
-    private let statement: Statement?
-
-    private static func keeper(of entity: String, in context: VerificationContext) -> [ResolvedEntityMapping] {
-        context.step.entityMappings.filter { $0.keepsPrimaryKey && $0.destination == entity }
-    }
-
-    /// An attribute that was mandatory, and empty, before.
-    init?(attribute: String, of entity: String, in context: VerificationContext) throws {
-        var queries: [String] = []
-        for mapping in Excuse.keeper(of: entity, in: context) {
-            guard
-                let name = mapping.attributes.first(where: { $0.name == attribute })?.expression?.sourceKeys,
-                let old = context.sourceModel.attribute(name, of: mapping.source), !old.isOptional,
-                let column = context.source.column(of: name, in: mapping.source)
-            else { continue }
-            let table = try context.sourceTable(of: mapping.source).name
-            let number = try context.sourceNumber(of: mapping.source)
-            queries.append(
-                "SELECT 1 FROM source.\(table) WHERE Z_PK = ?1 AND Z_ENT = \(number) AND \(column.name) IS NULL")
-        }
-        guard !queries.isEmpty else { return nil }
-        statement = try context.connection.prepare(queries.joined(separator: " UNION ALL "))
-    }
-
-    /// A relationship that had too few objects, or too many, before; keys that lead nowhere do not count.
-    ///
-    /// Of an inferred mapping, also one that had no such limits before: Core Data's own lightweight migration checks
-    /// no relationships, and leaves it to the validation of objects that are saved.
-    init?(
-        relationship: String, _ limits: Limits, of entity: String, _ origins: RelationshipOrigins,
-        in context: VerificationContext
-    ) throws {
-        var queries: [String] = []
-        for mapping in Excuse.keeper(of: entity, in: context) {
-            let origin = origins.origin(of: relationship, in: mapping)
-            guard let old = origin, let oldLimits = Limits(old),
-                let storage = context.source.storage(of: old.name, in: mapping.source)
-            else {
-                guard origins.isInferred(mapping) else { continue }
-                statement = nil
-                return
-            }
-            let table = try context.sourceTable(of: mapping.source).name
-            let other = try context.sourceTable(of: old.destinationEntity).name
-            let links: String
-            switch storage {
-            case .foreignKey(_, let column, _, _): links = "LEFT JOIN source.\(other) t ON t.Z_PK = o.\(column)"
-            case .inverseForeignKey(_, let column, _, _), .inverseless(_, let column):
-                links = "LEFT JOIN source.\(other) t ON t.\(column) = o.Z_PK"
-            case .join(let join, let own, let second, _, _):
-                links = """
-                    LEFT JOIN source.\(join) j ON j.\(own) = o.Z_PK LEFT JOIN source.\(other) t ON t.Z_PK = j.\(second)
-                    """
-            }
-            let number = try context.sourceNumber(of: mapping.source)
-            queries.append(
-                """
-                SELECT 1 FROM source.\(table) o \(links) WHERE o.Z_PK = ?1 AND o.Z_ENT = \(number)
-                GROUP BY o.Z_PK HAVING \(oldLimits.violation(of: "count(t.Z_PK)"))
-                """)
-        }
-        guard !queries.isEmpty else { return nil }
-        statement = try context.connection.prepare(queries.joined(separator: " UNION ALL "))
-    }
-
-    func holds(for key: Int64) throws -> Bool {
-        guard let statement else { return true }
-        try statement.bind(key, at: 1)
-        defer { statement.reset() }
-        return try statement.step()
     }
 }

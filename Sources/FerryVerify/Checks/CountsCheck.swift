@@ -49,38 +49,83 @@ struct CountsCheck: Check {
                 context.report(CountsCheck.self, entity: mapping.destination, example: "entity mapping \(mapping.name)")
             }
         }
-        try checkRows(counts, tallies, in: context)
+        try checkRows(reported, tallies, in: context)
     }
 
     /// Without counts of a run only what its rows themselves say.
     private func checkEntityNumbers(_ tallies: [String: TableTally], in context: VerificationContext) throws {
-        for root in context.destination.tables.keys.sorted(by: codeUnitOrder) {
-            _ = try EntityNumbersCheck.rows(inTableOf: root, tallies[root], as: CountsCheck.self, in: context)
+        for table in context.destinationTables {
+            _ = try EntityNumbersCheck.rows(in: table, tallies[table.root], as: CountsCheck.self, in: context)
         }
     }
 
     private func checkRows(
-        _ counts: [String: EntityMappingCounts], _ tallies: [String: TableTally], in context: VerificationContext
+        _ counts: [EntityMappingCounts], _ tallies: [String: TableTally], in context: VerificationContext
     ) throws {
-        var written: [String: Int64] = [:]
-        for mapping in context.step.entityMappings {
-            written[mapping.destination, default: 0] += counts[mapping.name]?.written ?? 0
-        }
         // What a policy inserted of other entities than its mapping's has counts of its own.
-        for count in context.verification.counts ?? [] {
-            guard let entity = count.destination, counts[count.name]?.destination != entity else { continue }
-            written[entity, default: 0] += count.written
-        }
-        for root in context.destination.tables.keys.sorted(by: codeUnitOrder) {
-            let table = try context.destinationTable(of: root)
-            let rows = try EntityNumbersCheck.rows(inTableOf: root, tallies[root], as: CountsCheck.self, in: context) {
-                try $1 == context.keptUnknownRows.count($0, in: root)
+        var written: [String: Int64] = [:]
+        for count in counts { written[count.destination ?? "", default: 0] += count.written }
+        for table in context.destinationTables {
+            let rows = try EntityNumbersCheck.rows(in: table, tallies[table.root], as: CountsCheck.self, in: context) {
+                try $1 == context.keptUnknownRows.count($0, in: table.root)
             }
-            for entity in context.destinationModel.family(of: root) {
+            for entity in context.destinationModel.family(of: table.root) {
                 let difference = (rows[entity] ?? 0) - (written[entity] ?? 0)
                 context.report(
                     CountsCheck.self, entity: entity, count: abs(difference), example: "\(table.name) rows")
             }
         }
+    }
+}
+
+/// Every row is of an entity that its table holds, and of none that is abstract.
+///
+/// After a migration the counts tell the same (``CountsCheck``).
+struct EntityNumbersCheck: Check {
+    static let name = "entityNumbers"
+    static let isQuick = true
+    static let scope = CheckScope.store
+
+    func parts(in context: VerificationContext) throws -> [CheckPart] { [] }
+
+    func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
+        let tallies = try TableTally.all(context.progress.state.outcomes, in: context)
+        for table in context.destinationTables {
+            let rows = try EntityNumbersCheck.rows(
+                in: table, tallies[table.root], as: EntityNumbersCheck.self, in: context)
+            context.report.checked += rows.values.reduce(0, +)
+            for (entity, count) in rows.sorted(by: { codeUnitOrder($0.key, $1.key) })
+            where context.destinationModel.entities[entity]?.isAbstract == true {
+                context.report(EntityNumbersCheck.self, entity: entity, count: count, example: "\(table.name) rows")
+            }
+        }
+    }
+
+    /// The rows of each entity in a destination table; those of no entity of the table are reported in the name of a check,
+    /// but for so many rows of a number as are excused.
+    static func rows(
+        in table: EntityTable, _ tally: TableTally?, as check: any Check.Type, in context: VerificationContext,
+        isExcused: (Value, Int64) throws -> Bool = { _, _ in false }
+    ) throws -> [String: Int64] {
+        let entities = context.destination.entitiesByNumber
+        try context.announce(table.name)
+        if let tally, tally.hasOnlyKnownEntities { return tally.rowsByEntity }
+        var rows: [String: Int64] = [:]
+        // Grouped in SQLite's sorter: as many groups as entities, unless the column is damaged.
+        let groups = try context.connection.prepare(
+            "SELECT Z_ENT, count(*) FROM destination.\(table.name) GROUP BY Z_ENT")
+        while try groups.step() {
+            let number = groups.integer(0)
+            guard !groups.isNull(0), let entity = entities[number],
+                context.destinationModel.root(of: entity) == table.root
+            else {
+                if try isExcused(groups.isNull(0) ? .null : .integer(number), groups.integer(1)) { continue }
+                context.report(
+                    check, entity: table.root, count: groups.integer(1), example: "\(table.name) Z_ENT \(number)")
+                continue
+            }
+            rows[entity] = groups.integer(1)
+        }
+        return rows
     }
 }

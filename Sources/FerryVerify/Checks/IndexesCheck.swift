@@ -14,7 +14,7 @@ struct IndexesCheck: Check {
     /// What a table's rows make of its indexes, range by range, and each index by itself.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         let key = context.progress.hashKey()
-        let readings = try context.indexReadings()
+        let readings = try context.indexReadings.get()
         return try readings.tableNames.flatMap { table in
             guard let indexes = readings.indexes(of: table) else { return [CheckPart]() }
             var parts: [CheckPart] = []
@@ -27,7 +27,8 @@ struct IndexesCheck: Check {
                         )
                     })
             }
-            if !indexes.counted.isEmpty, !Self.isTallied(table, in: context) {
+            // Those of objects' tables are counted for other checks, too.
+            if !indexes.counted.isEmpty, !context.destinationTables.contains(where: { $0.name == table }) {
                 parts.append(
                     CheckPart(name: Self.name(ofRows: table), subject: table) { context, outcome in
                         outcome.counted = try context.connection.integer(
@@ -35,7 +36,7 @@ struct IndexesCheck: Check {
                     })
             }
             if indexes.compared.isEmpty { return parts }
-            let rows = IndexedRows(indexes)
+            let rows = indexes.rows
             if try TableTally.parts(forIndexesOf: table, in: context) == nil {
                 parts += try IndexReadings.ranges(of: indexes, in: context).map { name, condition in
                     CheckPart(name: name, subject: table) { context, outcome in
@@ -58,25 +59,25 @@ struct IndexesCheck: Check {
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         let outcomes = context.progress.state.outcomes
-        let tallies = try TableTally.all(outcomes, in: context).values
-        let readings = try context.indexReadings()
+        let tallies = try TableTally.all(outcomes, in: context)
+        let readings = try context.indexReadings.get()
         for table in readings.tableNames {
             guard let indexes = readings.indexes(of: table) else { continue }
             if !indexes.counted.isEmpty {
-                let tallied = tallies.first { $0.table == table }?.rows
-                let rows = tallied ?? outcomes[Self.name(ofRows: table)]?.counted ?? 0
+                let root = context.destinationTables.first { $0.name == table }?.root
+                let rows = root.flatMap { tallies[$0]?.rows } ?? outcomes[Self.name(ofRows: table)]?.counted ?? 0
                 for index in indexes.counted {
                     let entries = outcomes[Self.name(ofCounted: index)]?.counted ?? 0
                     report(index, of: table, count: abs(rows - entries), in: context)
                 }
             }
-            let rows = IndexedRows(indexes)
             for (place, index) in indexes.compared.enumerated() {
                 let expected = try readings.expected(of: index, outcomes, in: context)
                 var found = readings.found(of: index, outcomes)
                 if readings.isReadWithLinks(index), found.sum != expected {
                     // The merge ends at the first link that is not right.
-                    found = try read(index, rows.columns[place], nil, key: context.progress.hashKey(), in: context)
+                    found = try read(
+                        index, indexes.rows.columns[place], nil, key: context.progress.hashKey(), in: context)
                 }
                 let missing = abs(expected.count - found.sum.count)
                 let wrong = missing > 0 ? missing : found.sum == expected ? 0 : 1
@@ -87,11 +88,6 @@ struct IndexesCheck: Check {
 
     private static func name(ofCounted index: String) -> String { "count of \(index)" }
     private static func name(ofRows table: String) -> String { "rows of \(table)" }
-
-    /// Whether its rows are counted for other checks, too.
-    private static func isTallied(_ table: String, in context: VerificationContext) -> Bool {
-        context.destination.tables.values.contains { $0.name == table }
-    }
 
     private func report(_ index: String, of table: String, count: Int64, in context: VerificationContext) {
         let root = context.destination.tables.values.first { $0.name == table }?.root

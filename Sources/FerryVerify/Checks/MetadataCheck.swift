@@ -25,7 +25,7 @@ struct MetadataCheck: Check {
             // A destination whose metadata cannot be read at all; the place is in the message, values are not.
             return context.report(MetadataCheck.self, entity: nil, example: "Z_METADATA: \(error.code)")
         }
-        let old = try context.surroundings().metadata.get()
+        let old = try context.surroundings.get().metadata.get()
         let version = context.step.destination
         var wrong: [String] = []
         if new.uuid != old.uuid { wrong.append("Z_UUID") }
@@ -53,7 +53,7 @@ struct MetadataCheck: Check {
     /// One row each; a store that was altered may have those that it had.
     private func checkRowCounts(in context: VerificationContext) throws {
         let isAltered = context.verification.isInPlace || context.verification.mayHaveOtherNames
-        let old = try context.surroundings().rows
+        let old = try context.surroundings.get().rows
         let new = try SourceSurroundings.rows(on: context.connection, schema: "destination")
         for (table, rows) in new.sorted(by: { $0.key < $1.key })
         where rows > max(1, isAltered ? old[table] ?? 0 : 1) {
@@ -76,7 +76,7 @@ struct MetadataCheck: Check {
             let cached = try ModelCache.version(in: context.connection, schema: "destination")
             isRight =
                 try cached?.hashes == context.step.destination.hashes
-                && context.surroundings().hasModel && isWritten(in: context)
+                && context.surroundings.get().hasModel && isWritten(in: context)
         } catch let error as FerryError where error.code == .badArchive || error.code == .badModel {
             isRight = false
         }
@@ -84,7 +84,7 @@ struct MetadataCheck: Check {
     }
 
     private func isModelMissing(in context: VerificationContext) throws -> Bool {
-        let old = try context.surroundings()
+        let old = try context.surroundings.get()
         guard !context.verification.mayHaveOtherNames, old.hasModelTable else { return false }
         if try !ModelCache.hasTable(context.connection, schema: "destination") { return true }
         return try old.hasModel && ModelCache.archive(of: context.destinationModel) != nil
@@ -120,5 +120,48 @@ struct MetadataCheck: Check {
         var hash = SHA256()
         for name in names { hash.update(version.hashes[name] ?? []) }
         return Data(hash.finalize()).base64EncodedString()
+    }
+}
+
+/// What an app has set in the header of its store is the same in the migrated one.
+struct HeaderNumbersCheck: Check {
+    static let name = "header"
+    static let isQuick = true
+    static let scope = CheckScope.migration
+
+    func run(in context: VerificationContext) throws {
+        let old = try context.surroundings.get().headerNumbers
+        let new = try SourceSurroundings.headerNumbers(on: context.connection, schema: "destination")
+        for (name, number) in new.sorted(by: { $0.key < $1.key }) where old[name] != number {
+            context.report(HeaderNumbersCheck.self, entity: nil, example: name)
+        }
+    }
+}
+
+/// `Z_MAX`: not below the highest key of its table, nor below what the source had handed out where keys are kept.
+///
+/// What a run has written is exactly the highest of these; entities below a root give no keys of their own.
+struct KeysCheck: Check {
+    static let name = "keys"
+    static let isQuick = true
+    static let scope = CheckScope.any
+
+    func run(in context: VerificationContext) throws {
+        for table in context.destinationTables {
+            let largest = try context.connection.integer("SELECT max(Z_PK) FROM destination.\(table.name)") ?? 0
+            let expected = max(largest, try context.highestKeptKey(in: table.root))
+            let isWritten = !context.verification.mayHaveOtherNames && !context.verification.isStoreAlone
+            let others = context.destinationModel.family(of: table.root).filter { isWritten && $0 != table.root }
+            for entity in [table.root] + others {
+                let recorded = try context.connection.integer(
+                    "SELECT Z_MAX FROM destination.Z_PRIMARYKEY WHERE Z_ENT = ?",
+                    [.integer(try context.destinationNumber(of: entity))])
+                let isRight =
+                    isWritten ? recorded == (entity == table.root ? expected : 0) : recorded ?? -1 >= expected
+                if !isRight {
+                    context.report(KeysCheck.self, entity: entity, example: "Z_PRIMARYKEY \(entity) Z_MAX")
+                }
+            }
+        }
     }
 }

@@ -14,9 +14,7 @@ struct RTreesCheck: Check {
     func run(in context: VerificationContext) throws {
         for rTree in context.destination.rTrees {
             try context.announce(rTree.name)
-            let sql = try context.connection.value(
-                "SELECT sql FROM destination.sqlite_master WHERE type = 'table' AND name = ?", [.text(rTree.name)])
-            guard sql?.text == rTree.sql else {
+            guard try context.statement(of: "table", rTree.name) == rTree.sql else {
                 context.report(RTreesCheck.self, entity: rTree.entity, example: "virtual table \(rTree.name)")
                 continue
             }

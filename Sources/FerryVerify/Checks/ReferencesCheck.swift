@@ -12,7 +12,7 @@ struct ReferencesCheck: Check {
 
     /// Each column of keys, but for those that an index has in their order: its reading shows them (``IndexReadings``).
     func parts(in context: VerificationContext) throws -> [CheckPart] {
-        let readings = try context.indexReadings()
+        let readings = try context.indexReadings.get()
         return try StoredKeys.all(in: context).filter { readings.index(of: $0) == nil }.map { keys in
             CheckPart(name: Self.name(of: keys), subject: nil) { context, outcome in
                 try context.announce(keys.table)
@@ -31,7 +31,7 @@ struct ReferencesCheck: Check {
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         let outcomes = context.progress.state.outcomes
         let tallies = try TableTally.all(outcomes, in: context)
-        let readings = try context.indexReadings()
+        let readings = try context.indexReadings.get()
         for keys in try StoredKeys.all(in: context) {
             let isShown =
                 try readings.index(of: keys).map { try readings.showsKeys(of: $0, tallies, outcomes, in: context) }
@@ -45,7 +45,7 @@ struct ReferencesCheck: Check {
     }
 
     private static func name(of keys: StoredKeys) -> String {
-        "references:\(keys.relationship.entity).\(keys.relationship.property) \(keys.column)"
+        "references:\(keys.relationship.title) \(keys.column)"
     }
 
     private func report(_ keys: StoredKeys, in context: VerificationContext) throws {

@@ -15,45 +15,42 @@ struct RowsCheck: Check {
     static let scope = CheckScope.migration
 
     func parts(in context: VerificationContext) throws -> [CheckPart] {
-        try roots(in: context).filter { RowWalk.isDivisible($0, in: context) }.flatMap { root in
-            let table = try context.destinationTable(of: root).name
-            let total = try context.expectedRows(in: root)
-            let counting = try TableTally.counting(ofRowsOf: root, in: context)
-            return try Self.ranges(of: root, in: context).map { name, range in
-                Self.part(name, .kept(range), of: root, table, total, counting)
-            } + (try NewRows(root, in: context)?.counts() ?? [])
+        try context.destinationTables.filter { RowWalk.isDivisible($0.root, in: context) }.flatMap { table in
+            let counting = try TableTally.counting(ofRowsOf: table, in: context)
+            return try Self.ranges(of: table, in: context).map { name, range in
+                try part(name, .kept(range), of: table, counting, in: context)
+            } + (try NewRows(table.root, in: context)?.counts() ?? [])
         }
     }
 
     /// The parts that compare the objects of a root table that keep their keys, with the keys that each looks at.
-    static func ranges(of root: String, in context: VerificationContext) throws -> [(name: String, range: KeyRange)] {
-        let table = try context.destinationTable(of: root).name
-        let keys = try KeyRange.keys(of: "destination.\(table)", on: context.connection)
-        let highest = try context.highestKeptKey(in: root)
-        let ranges = KeyRange.parts(
-            from: keys.lowest, through: max(keys.highest, highest),
+    static func ranges(
+        of table: EntityTable, in context: VerificationContext
+    ) throws -> [(name: String, range: KeyRange)] {
+        let highest = try context.highestKeptKey(in: table.root)
+        return try KeyRange.parts(
+            "rows:\(table.root)", of: "destination.\(table.name)", reaching: highest,
             // Above are the objects with new keys.
-            last: context.makers(into: root).isEmpty ? .max : highest)
-        return ranges.enumerated().map { ("rows:\(root):\($0)", $1) }
+            last: context.makers(into: table.root).isEmpty ? .max : highest, on: context.connection)
     }
 
     /// New objects whose keys follow from how many come before them.
     func laterParts(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [CheckPart] {
-        try roots(in: context).flatMap { root -> [CheckPart] in
-            guard let rows = try NewRows(root, in: context)?.rows(outcomes) else { return [] }
-            let table = try context.destinationTable(of: root).name
-            let total = try context.expectedRows(in: root)
-            return rows.map { name, made in Self.part(name, .made(made), of: root, table, total) }
+        try context.destinationTables.flatMap { table in
+            try (NewRows(table.root, in: context)?.rows(outcomes) ?? []).map { name, made in
+                try part(name, .made(made), of: table, nil, in: context)
+            }
         }
     }
 
-    private static func part(
-        _ name: String, _ rows: RowWalk.Part, of root: String, _ table: String, _ total: Int64?,
-        _ counting: RowCounting? = nil
-    ) -> CheckPart {
-        CheckPart(name: name, subject: table, total: total) { context, outcome in
+    private func part(
+        _ name: String, _ rows: RowWalk.Part, of table: EntityTable, _ counting: RowCounting?,
+        in context: VerificationContext
+    ) throws -> CheckPart {
+        let total = try context.expectedRows(in: table.root)
+        return CheckPart(name: name, subject: table.name, total: total) { context, outcome in
             var counts = RecountedMappings(context.step.entityMappings, known: nil)
-            let walk = try RowWalk(rows, of: root, counting: counting, in: context)
+            let walk = try RowWalk(rows, of: table.root, counting: counting, in: context)
             try walk.run(&counts)
             if let found = walk.rowCounts?.found { (outcome.sums, outcome.tally) = (found.sums, found.counts) }
             // Those of the mappings into this table.
@@ -64,7 +61,7 @@ struct RowsCheck: Check {
 
     /// Root tables with objects that are looked up for others, or that no part compares.
     private func undivided(in context: VerificationContext) throws -> [(number: Int, root: String, isDivisible: Bool)] {
-        try roots(in: context).enumerated().compactMap { number, root in
+        try context.destinationTables.map(\.root).enumerated().compactMap { number, root in
             let isDivisible = RowWalk.isDivisible(root, in: context)
             if isDivisible, context.makers(into: root).isEmpty { return nil }
             if try NewRows(root, in: context)?.rows(context.progress.state.outcomes) != nil { return nil }
@@ -119,10 +116,6 @@ struct RowsCheck: Check {
             context.progress.state.counts = counts.counts
         }
         counts.compare(in: context)
-    }
-
-    private func roots(in context: VerificationContext) -> [String] {
-        context.destination.tables.keys.sorted(by: codeUnitOrder)
     }
 }
 

@@ -12,7 +12,6 @@ struct SchemaCheck: Check {
     static let name = "schema"
     static let isQuick = true
     static let scope = CheckScope.any
-    static let isFirst = true
 
     func run(in context: VerificationContext) throws {
         try context.announce("sqlite_master")
@@ -25,7 +24,7 @@ struct SchemaCheck: Check {
             return try checkAdditions(in: context)
         }
         // Where the destination's tables can be these, altered.
-        let sources = context.verification.isInPlace ? try context.surroundings().tables : nil
+        let sources = context.verification.isInPlace ? try context.surroundings.get().tables : nil
         for table in context.destination.tables.values.sorted(by: { codeUnitOrder($0.name, $1.name) }) {
             let columns = [("Z_PK", "INTEGER"), ("Z_ENT", "INTEGER"), ("Z_OPT", "INTEGER")]
             try check(
@@ -110,9 +109,7 @@ struct SchemaCheck: Check {
     private func checkText(
         of table: String, _ sql: String?, entity: String?, _ sources: SourceTables?, in context: VerificationContext
     ) throws {
-        let found = try context.connection.rows(
-            "SELECT sql FROM destination.sqlite_master WHERE type = 'table' AND name = ?", [.text(table)])
-        guard let found = found.first?[0].text, let sql, found != sql else { return }
+        guard let found = try context.statement(of: "table", table), let sql, found != sql else { return }
         if let sources {
             let columns = try context.connection.rows(
                 "SELECT name FROM pragma_table_info(?, 'destination')", [.text(table)])
@@ -197,7 +194,7 @@ struct SchemaCheck: Check {
             SchemaCheck.self, entity: nil, count: Int64(unknown.count),
             example: unknown.first.map { "Z_PRIMARYKEY Z_ENT \($0)" })
         // Those of history and of CloudKit are not the model's, and stay; a copy may be without.
-        let old = try context.surroundings().numbers
+        let old = try context.surroundings.get().numbers
         let new = try SourceSurroundings.numbers(on: context.connection, schema: "destination")
         let changed = (context.verification.isInPlace ? new.symmetricDifference(old) : new.subtracting(old))
             .compactMap { $0[0].integer }.filter { $0 > 16000 }.sorted()
@@ -212,7 +209,7 @@ struct SchemaCheck: Check {
         known.formUnion(context.destination.joinTables.map(\.name))
         known.formUnion(context.destination.rTrees.flatMap { [$0.name] + $0.shadowTables })
         known.formUnion(["Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE"])
-        known.formUnion(try context.surroundings().names)
+        known.formUnion(try context.surroundings.get().names)
         // What a run keeps in a copy until it ends, it does not keep in a store that it alters.
         let own = context.verification.isInPlace ? "" : "AND name NOT LIKE 'ferry\\_%' ESCAPE '\\'"
         let found = try context.connection.rows(
@@ -224,111 +221,4 @@ struct SchemaCheck: Check {
             context.report(SchemaCheck.self, entity: nil, example: row[0].text)
         }
     }
-}
-
-/// A `CREATE TABLE` statement, in the parts that ALTER TABLE keeps whatever it does to the order of columns.
-///
-/// SQLite puts names in quotes where it renames, and adds a column behind the others; it changes no letter besides.
-package struct TableText {
-    struct Definition: Hashable {
-        /// The column; the first word of a constraint.
-        let name: String
-        /// Type and constraints, without space and quotes.
-        let rest: String
-    }
-
-    /// What stands before the definitions and behind them.
-    private let frame: [String]
-    private let definitions: [Definition]
-
-    package init(_ sql: String) {
-        var pieces: [String] = [""]
-        var (depth, quote) = (0, Character?.none)
-        for letter in sql {
-            if let open = quote {
-                if letter == open { quote = nil }
-            } else if "\"'`[".contains(letter) {
-                quote = letter == "[" ? "]" : letter
-            } else if letter == "(" {
-                depth += 1
-                if depth == 1 {
-                    pieces.append("")
-                    continue
-                }
-            } else if letter == ")" {
-                depth -= 1
-                if depth == 0 {
-                    pieces.append("")
-                    continue
-                }
-            } else if letter == ",", depth == 1 {
-                pieces.append("")
-                continue
-            }
-            pieces[pieces.count - 1].append(letter)
-        }
-        frame = [pieces.first ?? "", pieces.count > 1 ? pieces[pieces.count - 1] : ""].map(Self.bare)
-        definitions = pieces.dropFirst().dropLast().map(Self.definition)
-    }
-
-    /// Whether a table of this statement may have come from the sources' by ALTER TABLE, to be the one that is asked for.
-    ///
-    /// - Parameters:
-    ///   - sources: The source's tables.
-    ///   - asked: The statement of a new table.
-    ///   - columns: The table's columns, which are checked by themselves: one may keep what a source said of it.
-    /// - Returns: False when a letter is another one.
-    package func isAltered(_ sources: SourceTables, into asked: TableText, columns: Set<String>) -> Bool {
-        let known = Set(asked.definitions)
-        return frame[0] == asked.frame[0] && (frame[1] == asked.frame[1] || sources.ends.contains(frame[1]))
-            && definitions.allSatisfy { known.contains($0) || sources.kept.contains(Self.shape($0, columns)) }
-    }
-
-    private var columns: Set<String> {
-        Set(definitions.map(\.name)).subtracting(["CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN"])
-    }
-
-    /// A definition as it stays when columns are renamed: none has its name.
-    private static func shape(_ definition: Definition, _ columns: Set<String>) -> Definition {
-        var rest = ""
-        var word = ""
-        for letter in definition.rest + "\n" {
-            if letter.isLetter || letter.isNumber || letter == "_" {
-                word.append(letter)
-            } else {
-                rest += columns.contains(word) ? "?" : word
-                rest.append(letter)
-                word = ""
-            }
-        }
-        return Definition(name: columns.contains(definition.name) ? "?" : definition.name, rest: rest)
-    }
-
-    private static func definition(_ text: String) -> Definition {
-        let text = text.drop { $0.isWhitespace }
-        let closing: [Character: Character] = ["\"": "\"", "`": "`", "[": "]"]
-        guard let close = text.first.flatMap({ closing[$0] }) else {
-            let name = text.prefix { !$0.isWhitespace && $0 != "(" }
-            return Definition(name: String(name), rest: bare(String(text[name.endIndex...])))
-        }
-        let name = text.dropFirst().prefix { $0 != close }
-        return Definition(name: String(name), rest: bare(String(text[name.endIndex...].dropFirst())))
-    }
-
-    private static func bare(_ text: String) -> String { text.filter { !$0.isWhitespace && $0 != "\"" } }
-}
-
-/// The statements of a source's tables, and what ALTER TABLE keeps of them: read once for all tables that are compared.
-package final class SourceTables {
-    let statements: Set<String>
-    private lazy var texts = statements.map(TableText.init)
-    fileprivate private(set) lazy var kept = Set(texts.flatMap(\.shapes))
-    fileprivate private(set) lazy var ends = Set(texts.map(\.end))
-
-    package init(_ statements: [String]) { self.statements = Set(statements) }
-}
-
-extension TableText {
-    fileprivate var end: String { frame[1] }
-    fileprivate var shapes: [Definition] { definitions.map { Self.shape($0, columns) } }
 }

@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 internal import FerrySQLite
@@ -7,16 +8,8 @@ internal import FerryStore
 /// A relation whose links are the source's own, between objects that all keep their keys: what must be there stands in
 /// one table of the source, key by key.
 struct CarriedRelation {
-    enum Links: Equatable {
-        case keys(table: String, column: String, order: String?)
-        /// As in ``StoredRelation/Storage``.
-        case join(table: String, a: String, b: String, aOrder: String?, bOrder: String?)
-    }
-
     let relation: StoredRelation
-    let source: Links
-    let destination: Links
-    /// The entities of the two sides.
+    let source: StoredLinks
     let a: String
     let b: String
 
@@ -27,20 +20,17 @@ struct CarriedRelation {
             let declared = model.relationship(relation.key.property, of: relation.key.entity)
         else { return nil }
         (a, b) = (relation.key.entity, declared.destinationEntity)
-        switch relation.storage {
-        case .foreignKey(let table, let column, let order):
-            // One without inverse is declared by the other side.
-            guard case .foreignKey? = context.destination.relationshipStorage[relation.key] else { return nil }
-            destination = .keys(table: table, column: column, order: order)
-        case .join(let table, let a, let b, let aOrder, let bOrder, isReflexive: false):
-            destination = .join(table: table, a: a, b: b, aOrder: aOrder, bOrder: bOrder)
-        case .oneToOne, .join: return nil
-        }
+        if relation.otherColumn != nil || relation.isReflexive { return nil }
+        // One without inverse is declared by the other side.
+        if case .inverseless? = context.destination.relationshipStorage[relation.key] { return nil }
         let links = relation.rules.map { Self.links(of: $0, in: context) }
         guard let first = links.first, let source = first, links.allSatisfy({ $0 == source }) else { return nil }
         self.source = source
         self.relation = relation
-        guard Self.hasOrders(of: destination, source) else { return nil }
+        // The positions that the destination requires must be the source's too.
+        guard source.areInRowsOfA == destination.areInRowsOfA,
+            destination.aOrder == nil || source.aOrder != nil, destination.bOrder == nil || source.bOrder != nil
+        else { return nil }
         guard let roots = Self.sourceRoots(of: [a, b], in: context),
             relation.rules.allSatisfy({ Self.leads($0, between: roots, in: context) }),
             isWhole(fromInverse: false, in: context) || isWhole(fromInverse: true, in: context)
@@ -71,30 +61,14 @@ struct CarriedRelation {
     }
 
     /// Where the source has the links that a rule takes as they are, seen from `a`; nil for any other rule.
-    private static func links(of rule: StoredRelation.Rule, in context: VerificationContext) -> Links? {
+    private static func links(of rule: StoredRelation.Rule, in context: VerificationContext) -> StoredLinks? {
         guard rule.relationship.isAutomatic, rule.mapping.keepsPrimaryKey, rule.mapping.policy == nil,
-            let name = rule.relationship.sourceRelationship
+            let name = rule.relationship.sourceRelationship,
+            let storage = context.source.storage(of: name, in: rule.mapping.source)
         else { return nil }
-        switch (context.source.storage(of: name, in: rule.mapping.source), rule.isInverse) {
-        case (.foreignKey(let table, let column, _, let order)?, false),
-            (.inverseForeignKey(let table, let column, _, let order)?, true):
-            return .keys(table: table, column: column, order: order)
-        case (.join(let table, let own, let other, let otherOrder, let ownOrder)?, false):
-            return .join(table: table, a: own, b: other, aOrder: ownOrder, bOrder: otherOrder)
-        case (.join(let table, let own, let other, let otherOrder, let ownOrder)?, true):
-            return .join(table: table, a: other, b: own, aOrder: otherOrder, bOrder: ownOrder)
-        default: return nil
-        }
-    }
-
-    /// Whether the positions that the destination requires are the source's too.
-    private static func hasOrders(of destination: Links, _ source: Links) -> Bool {
-        switch (destination, source) {
-        case (.keys(_, _, let new), .keys(_, _, let old)): return new == nil || old != nil
-        case (.join(_, _, _, let newA, let newB), .join(_, _, _, let oldA, let oldB)):
-            return (newA == nil || oldA != nil) && (newB == nil || oldB != nil)
-        default: return false
-        }
+        if case .inverseless = storage { return nil }
+        let links = rule.isInverse ? StoredLinks(storage).reversed : StoredLinks(storage)
+        return links.areInRowsOfB ? nil : links
     }
 
     /// Whether the rules of one side alone take every link between objects that are carried over.
@@ -116,32 +90,34 @@ struct CarriedRelation {
 
     // MARK: Parts
 
+    var destination: StoredLinks { relation.links }
+
     /// The index that holds the links alone, in the order in which they are merged; nil where there is none.
     func index(in tables: [String: TableIndexes]) -> StoredIndex? {
-        guard case .join(let table, let a, let b, nil, nil) = destination, let indexes = tables[table],
+        let links = destination
+        guard !links.areInRowsOfA, links.aOrder == nil, links.bOrder == nil, let indexes = tables[links.table],
             let row = indexes.rowID
         else { return nil }
-        let columns = [Connection.quoted(a), Connection.quoted(b), row]
+        let columns = [Connection.quoted(links.a), Connection.quoted(links.b), row]
         return indexes.compared.first {
-            $0.columns.map(\.sql) == columns && $0.isOrdered(by: a) && !$0.columns[1].isDescending
+            $0.columns.map(\.sql) == columns && $0.isOrdered(by: links.a) && !$0.columns[1].isDescending
         }
     }
 
-    var name: String { "\(relation.key.entity).\(relation.key.property)" }
+    var name: String { relation.key.title }
 
     /// Names of the parts that together show the whole relation, with the keys of `a` that each looks at; none where the
     /// rows show it.
     func parts(in context: VerificationContext) throws -> [(name: String, range: KeyRange)] {
-        if case .keys = destination { return [] }
-        let keys = try KeyRange.keys(of: "destination." + context.destinationTable(of: a).name, on: context.connection)
-        let ranges = KeyRange.parts(from: keys.lowest, through: keys.highest, last: .max)
-        return ranges.enumerated().map { ("links:\(name):\($0)", $1) }
+        if destination.areInRowsOfA { return [] }
+        return try KeyRange.parts(
+            "links:\(name)", of: "destination." + context.destinationTable(of: a).name, on: context.connection)
     }
 
     /// Whether all of its parts were shown, or the rows that hold its keys.
     func isShown(in context: VerificationContext) throws -> Bool {
         let outcomes = context.progress.state.outcomes
-        if case .keys = destination { return !outcomes.values.contains { $0.unshown?.contains(name) == true } }
+        if destination.areInRowsOfA { return !outcomes.values.contains { $0.unshown?.contains(name) == true } }
         return try parts(in: context).allSatisfy { outcomes[$0.name]?.isShown == true }
     }
 }
@@ -171,42 +147,39 @@ struct LinkMerge {
     ) throws {
         self.links = links
         self.context = context
-        guard case .join(let oldTable, let oldA, let oldB, let oldAOrder, let oldBOrder) = links.source,
-            case .join(let newTable, let newA, let newB, let newAOrder, let newBOrder) = links.destination
-        else { preconditionFailure("keys are compared with the rows that hold them") }
-        let pairs = [(oldAOrder, newAOrder), (oldBOrder, newBOrder)].filter { $0.1 != nil }
-        func walk(
-            _ table: String, _ a: String, _ b: String, _ others: [String], where condition: String
-        ) throws -> Statement {
+        let (source, destination) = (links.source, links.destination)
+        let pairs = [(source.aOrder, destination.aOrder), (source.bOrder, destination.bOrder)].filter { $0.1 != nil }
+        func walk(_ links: StoredLinks, in table: String, _ others: [String], where condition: String) throws
+            -> Statement
+        {
             try context.connection.prepare(
                 """
-                SELECT \(([a, b] + others).joined(separator: ", ")) FROM \(table)
-                WHERE \(a) > ?1 AND \(a) <= ?2\(condition) ORDER BY \(a), \(b)
+                SELECT \(([links.a, links.b] + others).joined(separator: ", ")) FROM \(table)
+                WHERE \(links.a) > ?1 AND \(links.a) <= ?2\(condition) ORDER BY \(links.a), \(links.b)
                 """)
         }
-        old = try walk("source.\(oldTable)", oldA, oldB, pairs.compactMap(\.0), where: " AND \(oldB) IS NOT NULL")
+        old = try walk(
+            source, in: "source.\(source.table)", pairs.compactMap(\.0), where: " AND \(source.b) IS NOT NULL")
+        let table = "destination.\(destination.table)"
         if let index {
             new = try walk(
-                "destination.\(newTable) INDEXED BY \(Connection.quoted(index.index.name))", newA, newB,
+                destination, in: "\(table) INDEXED BY \(Connection.quoted(index.index.name))",
                 index.index.columns.dropFirst(2).map(\.sql), where: "")
             let targets = try index.keys?.targets(above: range.above, on: context.connection)
             entries = RowSums([.init(columns: index.hashed)], order: index.index.order, targets: targets, key: key)
         } else {
             new = try walk(
-                "destination.\(newTable)", newA, newB, pairs.compactMap(\.1), where: " AND \(newB) IS NOT NULL")
+                destination, in: table, pairs.compactMap(\.1), where: " AND \(destination.b) IS NOT NULL")
             entries = nil
         }
         orders = Array(2..<2 + pairs.count)
-        (findA, findB) = (
-            try Self.find(links.a, in: context), try Self.find(links.b, in: context)
-        )
+        (findA, findB) = (try Self.find(links.a, in: context), try Self.find(links.b, in: context))
         for statement in [old, new] {
             try statement.bind(range.above, at: 1)
             try statement.bind(range.through, at: 2)
         }
     }
 
-    /// Finds an object of an entity in the destination.
     static func find(_ entity: String, in context: VerificationContext) throws -> Statement {
         try context.connection.prepare(
             """
@@ -215,7 +188,7 @@ struct LinkMerge {
             """)
     }
 
-    /// - Returns: Whether every link is as it must be.
+    /// Whether every link is as it must be.
     func isRight() throws -> Bool {
         defer { for statement in [old, new, findA, findB] { statement.reset() } }
         var (isOld, isNew) = (try old.step(), try new.step())
@@ -236,7 +209,7 @@ struct LinkMerge {
                 (isOld, isNew) = (try old.step(), try new.step())
             } else if isOld, !isNew || Self.precedes(old, new) {
                 // Not carried over, so one of its objects must be missing.
-                if try exists(old.integer(0), findA), try exists(old.integer(1), findB) { return false }
+                if try findA.finds(old.integer(0)), try findB.finds(old.integer(1)) { return false }
                 isOld = try old.step()
             } else {
                 return false
@@ -258,12 +231,6 @@ struct LinkMerge {
         (left.integer(0), left.integer(1)) < (right.integer(0), right.integer(1))
     }
 
-    private func exists(_ key: Int64, _ find: Statement) throws -> Bool {
-        try find.bind(key, at: 1)
-        defer { find.reset() }
-        return try find.step()
-    }
-
     // MARK: Positions
 
     /// Whether the positions are the source's own; in place none may be none.
@@ -273,5 +240,87 @@ struct LinkMerge {
             let storageClass = new.storageClass(column)
             return storageClass == .integer || storageClass == .null && context.verification.isInPlace
         }
+    }
+}
+
+/// A relation between objects that keep their keys and what another mapping made of the very same source objects, under
+/// new keys: which links must be there is what the associations say, source object by source object.
+struct AssociatedRelation {
+    private let relation: StoredRelation
+    private let context: VerificationContext
+    /// The mapping of the objects that keep their keys, and the one whose objects they are related to.
+    private let mapping: ResolvedEntityMapping
+    private let target: ResolvedEntityMapping
+    /// SQL of the links that the destination has, in the order of their keys: whose, and to what.
+    private let links: String
+    /// Whether the first of several is the only one.
+    private let isToOne: Bool
+
+    /// Nil where more than one rule has a part in it, positions, or any other object than `$source`.
+    init?(_ relation: StoredRelation, in context: VerificationContext) {
+        guard relation.rules.count == 1, let rule = relation.rules.first, !context.step.hasPolicies,
+            !context.verification.isInPlace, rule.mapping.keepsPrimaryKey,
+            rule.relationship.from == .variable("source") || rule.relationship.from == .evaluatedObject,
+            rule.relationship.mappings.count == 1, let name = rule.relationship.mappings.first,
+            let target = context.step.entityMapping(named: name), !target.keepsPrimaryKey,
+            target.source == rule.mapping.source
+        else { return nil }
+        let links = rule.isInverse ? relation.links.reversed : relation.links
+        if links.areInRowsOfB || links.aOrder != nil || links.bOrder != nil { return nil }
+        if relation.otherColumn != nil || relation.isReflexive { return nil }
+        isToOne = links.areInRowsOfA
+        self.links = links.pairs
+        (self.relation, self.context) = (relation, context)
+        (mapping, self.target) = (rule.mapping, target)
+    }
+
+    /// Whether every link is as it must be, which holds together with the rows and the references; if not, the rules
+    /// themselves say what is wrong.
+    func isShown() throws -> Bool {
+        let unit = "associated:\(relation.key.title)"
+        try context.progress.once(unit, in: context) {
+            if try isRight() { context.progress.state.done.insert(unit + " is shown") }
+        }
+        return context.progress.state.done.contains(unit + " is shown")
+    }
+
+    private func isRight() throws -> Bool {
+        try context.announce(relation.key.property)
+        let expected = try context.associations.pairs(of: target, byKey: !isToOne)
+        let actual = try context.connection.prepare(links)
+        let find = try context.connection.prepare(
+            """
+            SELECT 1 FROM destination.\(try context.destinationTable(of: mapping.destination).name)
+            WHERE Z_PK = ? AND Z_ENT = \(try context.destinationNumber(of: mapping.destination))
+            """)
+        defer { for statement in [expected, actual, find] { statement.reset() } }
+        var left = try next(expected, after: nil)
+        var isActual = try actual.step()
+        while left != nil || isActual {
+            if isActual, actual.storageClass(0) != .integer || actual.storageClass(1) != .integer { return false }
+            let right = isActual ? (actual.integer(0), actual.integer(1)) : nil
+            if let pair = left, let right, pair == right {
+                left = try next(expected, after: pair)
+                isActual = try actual.step()
+            } else if let pair = left, right.map({ pair < $0 }) ?? true {
+                // Of an object that was left out there are no links.
+                if try find.finds(pair.0) { return false }
+                left = try next(expected, after: pair)
+            } else {
+                return false
+            }
+            try context.advance(relation.key.property, done: 0, total: nil)
+        }
+        return true
+    }
+
+    /// The next link that is another one; of a to-one relationship the next object's first.
+    private func next(_ expected: Statement, after last: (Int64, Int64)?) throws -> (Int64, Int64)? {
+        while try expected.step() {
+            let pair = (expected.integer(0), expected.integer(1))
+            if let last, isToOne ? last.0 == pair.0 : last == pair { continue }
+            return pair
+        }
+        return nil
     }
 }

@@ -24,7 +24,6 @@ final class ExpectedRow {
     }
 
     let mapping: ResolvedEntityMapping
-    /// The mapping's own.
     let position: Int
     /// Whether objects of the mapping are found by their values before they are made.
     let isUnique: Bool
@@ -55,22 +54,23 @@ final class ExpectedRow {
     /// Cells that follow from the source's row alone.
     let ownComputed: [OwnCell]
 
-    /// A cell that follows from the source's row alone.
-    final class OwnCell {
+    struct OwnCell {
         let place: Int
         let expression: RowExpression
         let type: AttributeType
         let affinity: ColumnAffinity
-
-        init(_ place: Int, _ expression: RowExpression, _ type: AttributeType, _ affinity: ColumnAffinity) {
-            (self.place, self.expression, self.type, self.affinity) = (place, expression, type, affinity)
-        }
     }
     /// The places of the cells that take more than a look.
     let computed: [Int]
 
-    init(_ mapping: ResolvedEntityMapping, rows: SourceRows, in context: VerificationContext) throws {
-        self.mapping = mapping
+    private let evaluator: PlainEvaluator
+    private let objects: SourceObjects
+
+    init(
+        _ mapping: ResolvedEntityMapping, rows: SourceRows, by evaluator: PlainEvaluator, _ objects: SourceObjects,
+        in context: VerificationContext
+    ) throws {
+        (self.mapping, self.evaluator, self.objects) = (mapping, evaluator, objects)
         (position, isUnique) = (mapping.position, !mapping.unique.isEmpty)
         entityNumber = try context.destinationNumber(of: mapping.destination)
         columns = try context.destinationTable(of: mapping.destination).columns
@@ -133,7 +133,8 @@ final class ExpectedRow {
             case .constant(let value): constants.append((place, value))
             case .compute(let expression, let type):
                 if let own = RowExpression.make(expression, of: mapping, rows: rows, in: context) {
-                    ownComputed.append(OwnCell(place, own, type, affinities[place]))
+                    ownComputed.append(
+                        OwnCell(place: place, expression: own, type: type, affinity: affinities[place]))
                 } else {
                     computed.append(place)
                 }
@@ -148,32 +149,26 @@ final class ExpectedRow {
         _ attribute: Attribute, _ expression: Expression?, _ mapping: ResolvedEntityMapping, _ column: Column,
         _ rows: SourceRows, _ context: VerificationContext, defaultValue: DefaultValue?
     ) throws -> Cell {
+        func constant(_ value: PlainValue) throws -> Cell {
+            .constant(try context.conversion.stored(value, by: ColumnAffinity(declaredType: column.type)))
+        }
         guard let expression else {
-            var value = value(of: defaultValue)
-            if attribute.allowsExternalStorage, case .blob(let bytes) = value { value = .blob([1] + bytes) }
-            return .constant(
-                try context.conversion.stored(value, by: ColumnAffinity(declaredType: column.type)))
-        }
-        if let source = SourceAttribute(expression, mapping, context.sourceModel),
-            source.attribute.type == attribute.type,
-            source.attribute.allowsExternalStorage == attribute.allowsExternalStorage
-        {
-            if source.isOwn, let place = rows.column(of: source.attribute.name, in: mapping.source) {
-                return .copy(place)
+            let value = value(of: defaultValue)
+            if attribute.allowsExternalStorage, case .blob(let bytes) = value {
+                return try constant(.blob([1] + bytes))
             }
-            return .carry(source.object, attribute: source.attribute.name)
+            return try constant(value)
         }
-        if let source = SourceAttribute(expression, mapping, context.sourceModel),
-            source.attribute.allowsExternalStorage != attribute.allowsExternalStorage
-        {
-            return .restore(
-                source.object, attribute: source.attribute.name, toExternal: attribute.allowsExternalStorage)
+        if let source = SourceAttribute(expression, mapping, context.sourceModel) {
+            let (old, new) = (source.attribute.allowsExternalStorage, attribute.allowsExternalStorage)
+            if old != new { return .restore(source.object, attribute: source.attribute.name, toExternal: new) }
+            if source.attribute.type == attribute.type {
+                let place = source.isOwn ? rows.column(of: source.attribute.name, in: mapping.source) : nil
+                return place.map { .copy($0) } ?? .carry(source.object, attribute: source.attribute.name)
+            }
         }
-        if case .constant(let constant) = expression {
-            let value = PlainEvaluator.value(ofConstant: constant)
-            let stored = try PlainConversion.stored(value, as: attribute.type)
-            return .constant(
-                try context.conversion.stored(stored, by: ColumnAffinity(declaredType: column.type)))
+        if case .constant(let value) = expression {
+            return try constant(PlainConversion.stored(PlainEvaluator.value(ofConstant: value), as: attribute.type))
         }
         if case .predefined("ifnil:then:", let operands) = expression, operands.count == 2,
             case .copy(let place) = try cell(
@@ -274,19 +269,14 @@ final class ExpectedRow {
     // MARK: Values
 
     /// The value that an attribute is expected to have, as its column stores it.
-    func value(
-        of attribute: String, in scope: PlainScope, _ evaluator: PlainEvaluator, _ objects: SourceObjects,
-        _ row: StoredRows
-    ) throws -> PlainValue {
+    func value(of attribute: String, in scope: PlainScope, _ row: StoredRows) throws -> PlainValue {
         guard let place = places[attribute] else { return .null }
-        return try value(at: place, in: scope, evaluator, objects, row) ?? .null
+        return try value(at: place, in: scope, row) ?? .null
     }
 
     /// Where the value of a cell is, when it is a stored one above what is read with its row.
-    func largeContent(
-        at place: Int, in scope: PlainScope, _ evaluator: PlainEvaluator, _ objects: SourceObjects, _ row: StoredRows
-    ) throws -> LargeContent? {
-        switch try chosen(cells[place], in: scope, evaluator) {
+    func largeContent(at place: Int, in scope: PlainScope, _ row: StoredRows) throws -> LargeContent? {
+        switch try chosen(cells[place], in: scope) {
         case .copy(let column), .copyUnlessNull(let column, _): return row.content(column)
         case .carry(let path, let attribute):
             guard case .object(let object) = try evaluator.value(of: path, in: scope) else { return nil }
@@ -301,16 +291,14 @@ final class ExpectedRow {
         }
     }
 
-    private func chosen(_ cell: Cell, in scope: PlainScope, _ evaluator: PlainEvaluator) throws -> Cell {
+    private func chosen(_ cell: Cell, in scope: PlainScope) throws -> Cell {
         guard case .choose(let condition, let first, let second) = cell else { return cell }
-        return try chosen(evaluator.holds(condition, in: scope) ? first : second, in: scope, evaluator)
+        return try chosen(evaluator.holds(condition, in: scope) ? first : second, in: scope)
     }
 
     /// The value of a cell, or nil when it is not compared.
-    func value(
-        at place: Int, in scope: PlainScope, _ evaluator: PlainEvaluator, _ objects: SourceObjects, _ row: StoredRows
-    ) throws -> PlainValue? {
-        switch try chosen(cells[place], in: scope, evaluator) {
+    func value(at place: Int, in scope: PlainScope, _ row: StoredRows) throws -> PlainValue? {
+        switch try chosen(cells[place], in: scope) {
         case .choose: preconditionFailure("One was chosen.")
         case .copy(let column): return try stored(try row.raw(column), at: place)
         case .copyUnlessNull(let column, let substitute):

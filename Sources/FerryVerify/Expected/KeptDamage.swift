@@ -16,13 +16,8 @@ final class KeptDamage {
 
     /// Whether a key that a row holds stood in the same row of the source, as damage; never so of a copy.
     ///
-    /// - Parameters:
-    ///   - key: The relationship as the destination's layout has it.
-    ///   - holder: `Z_PK` of the row that holds the key; in a join table the key in the declaring side's column,
-    ///     which may be missing.
-    ///   - value: What it holds; in a join table the key in the other column.
-    /// - Returns: True when the source had it there.
-    /// - Throws: ``DatabaseError``, ``FerryError``.
+    /// In a join table the holder is the key in the declaring side's column, which may be missing, and the value the other
+    /// one.
     func holds(_ key: PropertyKey, holder: Int64?, value: Int64?) throws -> Bool {
         guard context.verification.isInPlace, let statement = try statement(for: key) else { return false }
         try statement.bind(holder.map { .integer($0) } ?? .null, at: 1)
@@ -33,8 +28,7 @@ final class KeptDamage {
 
     private func statement(for key: PropertyKey) throws -> Statement? {
         if let known = statements[key] { return known }
-        let queries = try sources(of: key).compactMap(query)
-        let made = queries.isEmpty ? nil : try context.connection.prepare(queries.joined(separator: " UNION ALL "))
+        let made = try context.connection.prepareAny(of: sources(of: key).compactMap(query))
         statements[key] = .some(made)
         return made
     }
@@ -61,7 +55,8 @@ final class KeptDamage {
         else { return nil }
         let own = try context.sourceTable(of: key.entity).name
         let other = try context.sourceTable(of: relationship.destinationEntity).name
-        let (owners, others) = (numbers(key.entity), numbers(relationship.destinationEntity))
+        let owners = context.source.numbers(ofFamily: key.entity).sqlList
+        let others = context.source.numbers(ofFamily: relationship.destinationEntity).sqlList
         switch storage {
         case .foreignKey(let table, let column, let entityColumn, let orderColumn):
             var faults = ["t.Z_PK IS NULL", "t.Z_ENT NOT IN (\(others))"]
@@ -97,9 +92,54 @@ final class KeptDamage {
         case .inverseForeignKey: return nil
         }
     }
+}
 
-    private func numbers(_ entity: String) -> String {
-        context.sourceModel.family(of: entity).compactMap { context.source.number(of: $0) }.sorted().sqlList
+/// Rows of no entity that a migration in place leaves where they were: under the same key, with the same number.
+///
+/// No model says what stands in their columns, so that nothing else of them is looked at.
+final class KeptUnknownRows {
+    private unowned let context: VerificationContext
+    /// By destination root.
+    private var statements: [String: Statement?] = [:]
+
+    init(_ context: VerificationContext) { self.context = context }
+
+    /// Whether a row of a destination table was one of no entity before; never so of a copy.
+    func holds(_ key: Int64, in root: String) throws -> Bool {
+        guard context.verification.isInPlace else { return false }
+        let statement = try statements[root] ?? prepare(for: root)
+        statements[root] = .some(statement)
+        return try statement?.finds(key) ?? false
+    }
+
+    /// How many rows had a number before that was no entity's; nil where it was one's, and for a copy.
+    func count(_ number: Value, in root: String) throws -> Int64? {
+        guard context.verification.isInPlace else { return nil }
+        var before: Int64 = 0
+        for source in sources(of: root) {
+            if let number = number.integer, context.source.numbers(ofFamily: source).contains(number) { return nil }
+            before +=
+                try context.connection.integer(
+                    "SELECT count(*) FROM source.\(try context.sourceTable(of: source).name) WHERE Z_ENT IS ?",
+                    [number]) ?? 0
+        }
+        return before
+    }
+
+    private func sources(of root: String) -> [String] {
+        Set(context.keepers(into: root).map { context.sourceModel.root(of: $0.source) }).sorted(by: codeUnitOrder)
+    }
+
+    private func prepare(for root: String) throws -> Statement? {
+        let table = try context.destinationTable(of: root).name
+        return try context.connection.prepareAny(
+            of: sources(of: root).map { source in
+                """
+                SELECT 1 FROM source.\(try context.sourceTable(of: source).name) AS s
+                JOIN destination.\(table) AS d ON d.Z_PK = s.Z_PK AND d.Z_ENT IS s.Z_ENT
+                WHERE s.Z_PK = ?1 AND ifnull(s.Z_ENT NOT IN (\(context.source.numbers(ofFamily: source).sqlList)), 1)
+                """
+            })
     }
 }
 
@@ -126,14 +166,7 @@ struct RelationshipOrigins {
         if let matching, isInferred(mapping) {
             return matching.sourceRelationship(of: relationship, in: mapping.destination)
         }
-        if !context.step.middle.isEmpty { return ruledOrigin(of: relationship, in: mapping) }
-        let isAutomatic = mapping.relationships.contains { $0.name == relationship && $0.isAutomatic }
-        guard isAutomatic || isSetByInverse(relationship, of: mapping) else { return nil }
-        return context.sourceModel.relationship(relationship, of: mapping.source)
-    }
-
-    /// The relationship that the rule of either side names.
-    private func ruledOrigin(of relationship: String, in mapping: ResolvedEntityMapping) -> Relationship? {
+        // The relationship that the rule of either side names.
         let model = context.sourceModel
         if let rule = mapping.relationships.first(where: { $0.name == relationship && $0.isAutomatic }) {
             return rule.sourceRelationship.flatMap { model.relationship($0, of: mapping.source) }
@@ -152,16 +185,20 @@ struct RelationshipOrigins {
         }
         return nil
     }
+}
 
-    /// Whether the relationship is set by its inverse, which is automatic.
-    private func isSetByInverse(_ relationship: String, of mapping: ResolvedEntityMapping) -> Bool {
-        guard let declared = context.destinationModel.relationship(relationship, of: mapping.destination),
-            let inverse = context.destinationModel.inverse(of: declared)
-        else { return false }
-        return context.step.entityMappings.contains { other in
-            other.relationships.contains {
-                $0.name == inverse.name && $0.isAutomatic && $0.mappings.contains(mapping.name)
-            }
-        }
+extension Connection {
+    /// A statement that has a row where one of some queries has; nil where there are none.
+    func prepareAny(of queries: [String]) throws(DatabaseError) -> Statement? {
+        queries.isEmpty ? nil : try prepare(queries.joined(separator: " UNION ALL "))
+    }
+}
+
+extension Statement {
+    /// Whether it has a row for a key, its first parameter.
+    func finds(_ key: Int64) throws(DatabaseError) -> Bool {
+        try bind(key, at: 1)
+        defer { reset() }
+        return try step()
     }
 }

@@ -25,9 +25,8 @@ struct NewRows {
     private func ranges() throws -> [(name: String, mapping: ResolvedEntityMapping, range: KeyRange)] {
         try makers.flatMap { mapping in
             let table = try context.sourceTable(of: mapping.source).name
-            let keys = try KeyRange.keys(of: "source.\(table)", on: context.connection)
-            return KeyRange.parts(from: keys.lowest, through: keys.highest, last: .max).enumerated().map {
-                ("\(mapping.position):\($0)", mapping, $1)
+            return try KeyRange.parts("\(mapping.position)", of: "source.\(table)", on: context.connection).map {
+                ($0.name, mapping, $0.range)
             }
         }
     }
@@ -119,20 +118,20 @@ struct KeyRange: Sendable, Hashable {
         return bounds.isEmpty ? "1" : bounds.joined(separator: " AND ")
     }
 
-    /// Ranges that together hold every key up to a last one, in order.
-    ///
-    /// - Parameters:
-    ///   - lowest: The lowest key that there is, as a rule.
-    ///   - highest: The highest one.
-    ///   - last: What the last range ends with.
-    /// - Returns: One range at least.
-    static func parts(from lowest: Int64, through highest: Int64, last: Int64) -> [KeyRange] {
-        let highest = min(highest, last)
-        guard lowest < highest else { return [KeyRange(through: last)] }
-        let span = UInt64(bitPattern: highest &- lowest)
+    /// Ranges that together hold every key up to a last one, in order, each with the name of a part that looks at it: one at
+    /// least, and as many as the keys of a table, and what they must reach, make worth while.
+    static func parts(
+        _ name: String, of table: String, numberedBy key: String = "Z_PK", reaching reached: Int64 = .min,
+        last: Int64 = .max, on connection: Connection
+    ) throws -> [(name: String, range: KeyRange)] {
+        let (lowest, highest) = try keys(of: table, numberedBy: key, on: connection)
+        let end = min(max(highest, reached), last)
+        let span = lowest < end ? UInt64(bitPattern: end &- lowest) : 0
         let count = max(1, min(span / leastKeys, mostParts))
         let bounds = (1..<count).map { lowest &+ Int64(bitPattern: span / count * $0) }
-        return zip([.min] + bounds, bounds + [last]).map { KeyRange(above: $0, through: $1) }
+        return zip([.min] + bounds, bounds + [last]).enumerated().map { number, bounds in
+            ("\(name):\(number)", KeyRange(above: bounds.0, through: bounds.1))
+        }
     }
 }
 
@@ -145,18 +144,17 @@ struct SoundLinks: Sendable, Hashable {
     let relationship: String
     /// `Z_ENT` of all objects that it may lead to.
     let number: Int64
+    private let links: StoredLinks
 
     /// Nil where links lead to objects of several entities, or are stored with the objects that they lead to.
     init?(_ relationship: String, of entity: String, in context: VerificationContext) {
         guard let declared = context.sourceModel.relationship(relationship, of: entity),
             let only = context.sourceModel.family(of: declared.destinationEntity).first,
             context.sourceModel.family(of: declared.destinationEntity).count == 1,
-            let number = context.source.number(of: only)
+            let number = context.source.number(of: only),
+            let links = context.source.storage(of: relationship, in: entity).map(StoredLinks.init), !links.areInRowsOfB
         else { return nil }
-        switch context.source.storage(of: relationship, in: entity) {
-        case .foreignKey, .join: (self.entity, self.relationship, self.number) = (entity, relationship, number)
-        case .inverseForeignKey, .inverseless, nil: return nil
-        }
+        (self.entity, self.relationship, self.number, self.links) = (entity, relationship, number, links)
     }
 
     /// Those that a mapping's expressions begin with.
@@ -179,26 +177,113 @@ struct SoundLinks: Sendable, Hashable {
 
     var name: String { "sound:\(entity).\(relationship)" }
 
-    /// Looks whether all is well.
-    ///
-    /// - Throws: ``DatabaseError``, ``FerryError``.
     func areSound(in context: VerificationContext) throws -> Bool {
-        guard let declared = context.sourceModel.relationship(relationship, of: entity),
-            let storage = context.source.storage(of: relationship, in: entity)
-        else { return false }
+        guard let declared = context.sourceModel.relationship(relationship, of: entity) else { return false }
         let other = try context.sourceTable(of: declared.destinationEntity).name
-        let place: (table: String, key: String)
-        switch storage {
-        case .foreignKey(let table, let column, _, _): place = (table, column)
-        case .join(let table, _, let second, _, _): place = (table, second)
-        case .inverseForeignKey, .inverseless: return false
-        }
         // In the order of their index, so that the objects are met one after another.
         let lost = try context.connection.value(
             """
-            SELECT 1 FROM source.\(place.table) o LEFT JOIN source.\(other) t ON t.Z_PK = o.\(place.key)
-            WHERE o.\(place.key) IS NOT NULL AND t.Z_ENT IS NOT \(number) ORDER BY o.\(place.key) LIMIT 1
+            SELECT 1 FROM source.\(links.table) o LEFT JOIN source.\(other) t ON t.Z_PK = o.\(links.b)
+            WHERE o.\(links.b) IS NOT NULL AND t.Z_ENT IS NOT \(number) ORDER BY o.\(links.b) LIMIT 1
             """)
         return lost == nil
+    }
+}
+
+/// How many objects, or elements of objects, an entity mapping meets.
+struct InstanceCount {
+    private let mapping: ResolvedEntityMapping
+    private let sound: Set<SoundLinks>
+    private let context: VerificationContext
+
+    /// Of links that are taken to be sound, it is not looked at what they lead to.
+    init(of mapping: ResolvedEntityMapping, assuming sound: Set<SoundLinks> = [], in context: VerificationContext) {
+        (self.mapping, self.sound, self.context) = (mapping, sound, context)
+    }
+
+    /// The links along which a mapping iterates, where it can be shown that they are sound; nil where there are none.
+    static func links(of mapping: ResolvedEntityMapping, in context: VerificationContext) -> SoundLinks? {
+        step(of: mapping).flatMap { SoundLinks($0, of: mapping.source, in: context) }
+    }
+
+    /// The relationship of the source object along which a mapping iterates, where it is nothing but that.
+    private static func step(of mapping: ResolvedEntityMapping) -> String? {
+        mapping.iteration?.elements.fromSource.sourceKey
+    }
+
+    /// Those that it reads of source objects in a range; nil where only reading them all tells.
+    func read(in range: KeyRange = .all) throws -> Int64? {
+        let table = try context.sourceTable(of: mapping.source).name
+        var condition = "o.Z_ENT = \(try context.sourceNumber(of: mapping.source))"
+        if range != .all { condition += " AND \(range.condition(on: "o.Z_PK"))" }
+        if mapping.iteration == nil {
+            return try context.connection.integer("SELECT count(*) FROM source.\(table) o WHERE \(condition)")
+        }
+        guard let name = Self.step(of: mapping),
+            let relationship = context.sourceModel.relationship(name, of: mapping.source),
+            let links = context.source.storage(of: name, in: mapping.source).map(StoredLinks.init)
+        else { return nil }
+        let related: String
+        if let known = Self.links(of: mapping, in: context), sound.contains(known) {
+            related =
+                links.areInRowsOfA
+                ? "WHERE o.\(links.b) IS NOT NULL"
+                : "JOIN source.\(links.table) j ON j.\(links.a) = o.Z_PK WHERE j.\(links.b) IS NOT NULL"
+        } else {
+            let other = try context.sourceTable(of: relationship.destinationEntity).name
+            let known = context.source.entityNumbers.values.sorted().sqlList
+            related = "\(links.joined("JOIN", with: other, in: "source")) WHERE t.Z_ENT IN (\(known))"
+        }
+        return try context.connection.integer("SELECT count(*) FROM source.\(table) o \(related) AND \(condition)")
+    }
+
+    /// Those that it makes an object of, of source objects in a range.
+    func made(in range: KeyRange) throws -> Int64 {
+        if mapping.filter == nil, let known = try read(in: range) { return known }
+        let objects = SourceObjects(context)
+        let rows = try SourceRows(
+            for: [mapping], onlyEntity: mapping.source, withValues: false, range: range, objects: objects, in: context)
+        let instances = Instances(
+            mapping: mapping, evaluator: PlainEvaluator(objects: objects, now: context.verification.now ?? 0))
+        var count: Int64 = 0
+        while let object = try rows.next() {
+            rows.open(object)
+            do {
+                try instances.each(of: object) { _, _, passes in count += passes ? 1 : 0 }
+            } catch let error where error is PlainFailure || error is PlainJSON.Invalid {
+                // Reported when the object's rows are compared, which come to the same number.
+            }
+            objects.closeRow()
+            try context.advance(mapping.name, done: 0, total: nil)
+        }
+        return count
+    }
+}
+
+/// What an entity mapping makes of one source object: one instance, or one for each element of its iteration.
+struct Instances {
+    let mapping: ResolvedEntityMapping
+    let evaluator: PlainEvaluator
+
+    /// Calls the body with each instance, in order.
+    ///
+    /// The body gets the scope of its expressions, the index of the element (0 without iteration), and whether the
+    /// mapping's filter lets it through.
+    func each(of object: PlainObject, _ body: (PlainScope, Int64, Bool) throws -> Void) throws {
+        let scope = PlainScope(source: object)
+        guard let iteration = mapping.iteration else { return try body(scope, 0, try passes(scope)) }
+        do {
+            try evaluator.eachElement(of: iteration.elements, in: scope) { element, index in
+                let scope = PlainScope(source: object, variable: iteration.variable, element: element)
+                try body(scope, index, try passes(scope))
+            }
+        } catch is PlainJSON.Invalid where iteration.skipsInvalid {
+            try body(scope, 0, false)
+        }
+    }
+
+    private func passes(_ scope: PlainScope) throws -> Bool {
+        guard let filter = mapping.filter else { return true }
+        return try evaluator.holds(filter, in: scope)
     }
 }

@@ -150,15 +150,12 @@ final class RelatedObjects {
     /// Whether a policy made an object of the key: only the destination tells.
     private func isMade(_ key: Int64, by mapping: ResolvedEntityMapping) throws -> Bool {
         let table = try context.destinationTable(of: mapping.destination).name
+        let number = try context.destinationNumber(of: mapping.destination)
         let find =
             try finders[mapping.position]
-            ?? context.connection.prepare(
-                "SELECT 1 FROM destination.\(table) WHERE Z_PK = ? AND Z_ENT = ?")
+            ?? context.connection.prepare("SELECT 1 FROM destination.\(table) WHERE Z_PK = ? AND Z_ENT = \(number)")
         finders[mapping.position] = find
-        try find.bind(key, at: 1)
-        try find.bind(try context.destinationNumber(of: mapping.destination), at: 2)
-        defer { find.reset() }
-        return try find.step()
+        return try find.finds(key)
     }
 
     /// An object whose values cannot be computed was reported with its row.
@@ -180,53 +177,7 @@ final class RelatedWalk {
     private var last: Int64?
     private var isAtWork = false
 
-    /// - Parameters:
-    ///   - storage: Where the relationship's links are.
-    ///   - own: The table of the objects that ask.
-    ///   - other: The table of those that they are related to.
-    ///   - entity: `Z_ENT` of all these, where the links are known to lead to no others; they are not looked up then.
-    ///   - connection: With the source.
-    /// - Throws: ``DatabaseError``.
-    init(
-        _ storage: RelationshipStorage, own: String, other: String, entity: Int64?, on connection: Connection
-    ) throws(DatabaseError) {
-        let sql: String
-        switch (storage, entity) {
-        case (.foreignKey(_, let column, _, _), let entity?):
-            sql = """
-                SELECT o.Z_PK, o.\(column), \(entity) FROM source.\(own) o
-                WHERE o.Z_PK >= ?1 AND o.\(column) IS NOT NULL ORDER BY o.Z_PK
-                """
-        case (.join(let table, let first, let second, let order, _), let entity?):
-            sql = """
-                SELECT j.\(first), j.\(second), \(entity) FROM source.\(table) j
-                WHERE j.\(first) >= ?1 AND j.\(second) IS NOT NULL
-                ORDER BY j.\(first), \(order.map { "j.\($0), " } ?? "")j.\(second)
-                """
-        case (.foreignKey(_, let column, _, _), nil):
-            sql = """
-                SELECT o.Z_PK, t.Z_PK, t.Z_ENT FROM source.\(own) o CROSS JOIN source.\(other) t ON t.Z_PK = o.\(column)
-                WHERE o.Z_PK >= ?1 ORDER BY o.Z_PK
-                """
-        case (.inverseForeignKey(_, let column, _, let order), _):
-            sql = """
-                SELECT t.\(column), t.Z_PK, t.Z_ENT FROM source.\(other) t WHERE t.\(column) >= ?1
-                ORDER BY t.\(column), \(order.map { "t.\($0), " } ?? "")t.Z_PK
-                """
-        case (.inverseless(_, let column), _):
-            sql = """
-                SELECT t.\(column), t.Z_PK, t.Z_ENT FROM source.\(other) t WHERE t.\(column) >= ?1
-                ORDER BY t.\(column), t.Z_PK
-                """
-        case (.join(let table, let first, let second, let order, _), nil):
-            sql = """
-                SELECT j.\(first), t.Z_PK, t.Z_ENT FROM source.\(table) j
-                CROSS JOIN source.\(other) t ON t.Z_PK = j.\(second)
-                WHERE j.\(first) >= ?1 ORDER BY j.\(first), \(order.map { "j.\($0), " } ?? "")j.\(second)
-                """
-        }
-        links = try connection.prepare(sql)
-    }
+    init(_ links: Statement) { self.links = links }
 
     /// Whether the walk has not passed an object yet, and nothing is read from it right now.
     func serves(_ key: Int64) -> Bool { !isAtWork && last.map { key > $0 } ?? true }

@@ -22,9 +22,8 @@ class RowExpression {
     ) -> RowExpression? {
         switch expression {
         case .constant(let constant): return Constant(PlainEvaluator.value(ofConstant: constant))
-        case .keyPath(let base, let steps):
-            guard base == .variable("source") || base == .evaluatedObject, steps.count == 1,
-                case .key(let name)? = steps.first,
+        case .keyPath:
+            guard let name = expression.fromSource.sourceKey,
                 context.sourceModel.relationship(name, of: mapping.source) == nil,
                 let attribute = context.sourceModel.attribute(name, of: mapping.source),
                 attribute.type != .composite, let column = rows.column(of: name, in: mapping.source)
@@ -80,9 +79,7 @@ class RowExpression {
         private let operands: [RowExpression]
         init(_ selector: String, _ operands: [RowExpression]) { (self.selector, self.operands) = (selector, operands) }
         override func value(in row: Statement) throws -> PlainValue {
-            let values = try operands.map { try $0.value(in: row).plain }
-            if let value = try PlainTypedFunction.value(of: selector, values) { return value }
-            return try PlainFunction.value(of: selector, values)
+            try PlainFunction.value(of: selector, operands.map { try $0.value(in: row).plain })
         }
     }
 }
@@ -119,6 +116,57 @@ extension ResolvedStep {
                 "Which objects the entity mapping \(mapping.name) makes depends on now(), and the run's time is not known.",
                 remedy: "Verify with the store's ferry-log.json beside it.",
                 place: .init(entity: mapping.destination))
+        }
+    }
+}
+
+/// An expression that is nothing but an attribute of the source at the end of a path.
+struct SourceAttribute {
+    var attribute: Attribute
+    /// The object that has the attribute.
+    var object: Expression
+    /// Whether that is `$source` itself.
+    var isOwn: Bool
+
+    init?(_ expression: Expression, _ mapping: ResolvedEntityMapping, _ model: ManagedObjectModel) {
+        guard case .keyPath(let base, let steps) = expression else { return nil }
+        guard var entity = SourceAttribute.entity(of: base, mapping, model) else { return nil }
+        var keys: [String] = []
+        for step in steps {
+            guard case .key(let name) = step else { return nil }
+            keys.append(name)
+        }
+        // Relationships first; what is left names an attribute, or an element of a composite.
+        let hops = keys.prefix { name in
+            guard let relationship = model.relationship(name, of: entity) else { return false }
+            entity = relationship.destinationEntity
+            return true
+        }
+        let name = keys.dropFirst(hops.count).joined(separator: ".")
+        guard let attribute = model.attribute(name, of: entity), !attribute.isTransient, attribute.type != .composite
+        else { return nil }
+        self.attribute = attribute
+        object = hops.isEmpty ? base : .keyPath(base, Array(steps.prefix(hops.count)))
+        isOwn = hops.isEmpty && (base == .variable("source") || base == .evaluatedObject)
+    }
+
+    private static func entity(
+        of base: Expression, _ mapping: ResolvedEntityMapping, _ model: ManagedObjectModel
+    ) -> String? {
+        switch base {
+        case .evaluatedObject, .variable("source"): return mapping.source
+        case .variable(let name):
+            guard let iteration = mapping.iteration, iteration.variable == name,
+                case .keyPath(let start, let steps) = iteration.elements,
+                start == .variable("source") || start == .evaluatedObject
+            else { return nil }
+            var entity = mapping.source
+            for case .key(let name) in steps {
+                guard let relationship = model.relationship(name, of: entity) else { return nil }
+                entity = relationship.destinationEntity
+            }
+            return entity
+        default: return nil
         }
     }
 }

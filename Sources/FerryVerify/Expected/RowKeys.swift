@@ -12,7 +12,7 @@ enum KeysOfRows {
 
     init?(_ relation: StoredRelation, in context: VerificationContext) {
         if let links = CarriedRelation(relation, in: context) {
-            guard case .keys = links.destination else { return nil }
+            guard links.destination.areInRowsOfA else { return nil }
             self = .carried(links)
             return
         }
@@ -31,13 +31,10 @@ final class RowKeys {
     /// Keys that the rules of their own objects fill; what is wrong is reported at once.
     private final class Ruled {
         let relation: StoredRelation
-        let column: String
         /// Of the column in the destination's row.
         let place: Int
 
-        init(_ relation: StoredRelation, _ column: String, _ place: Int) {
-            (self.relation, self.column, self.place) = (relation, column, place)
-        }
+        init(_ relation: StoredRelation, _ place: Int) { (self.relation, self.place) = (relation, place) }
     }
 
     /// The source's own keys; where these do not come out even, the relation is one to be compared pair by pair.
@@ -46,8 +43,7 @@ final class RowKeys {
         /// The destination's columns: of the key, and of the position where there is one.
         let place: Int
         let orderPlace: Int?
-        /// The source's.
-        let column: String
+        /// The source's column of the position.
         let order: String?
         /// Finds an object that a key leads to.
         let find: Statement
@@ -68,27 +64,27 @@ final class RowKeys {
     init(of table: EntityTable, _ related: RelatedObjects, in context: VerificationContext) throws {
         (self.context, self.table, self.related) = (context, table.name, related)
         rules = Array(repeating: [], count: context.step.entityMappings.count)
-        for keys in try context.keysOfRows() {
+        for keys in try context.keysOfRows.get() {
             switch keys {
             case .ruled(let relation):
-                guard case .foreignKey(table.name, let column, _) = relation.storage,
-                    let place = Self.place(of: column, in: table)
-                else { continue }
-                let key = Ruled(relation, column, place)
+                guard relation.links.table == table.name, let place = Self.place(of: relation.links.b, in: table) else {
+                    continue
+                }
+                let key = Ruled(relation, place)
                 ruled.append(key)
                 for rule in relation.rules {
                     rules[rule.mapping.position].append((key, related.rule(rule.relationship)))
                 }
             case .carried(let links):
-                guard case .keys(table.name, let column, let order) = links.destination,
-                    case .keys(_, let oldColumn, let oldOrder) = links.source,
-                    let place = Self.place(of: column, in: table)
+                guard links.destination.table == table.name,
+                    let place = Self.place(of: links.destination.b, in: table)
                 else { continue }
-                let orderPlace = order.flatMap { Self.place(of: $0, in: table) }
+                let orderPlace = links.destination.aOrder.flatMap { Self.place(of: $0, in: table) }
                 carried.append(
                     Carried(
-                        links: links, place: place, orderPlace: orderPlace, column: oldColumn,
-                        order: orderPlace == nil ? nil : oldOrder, find: try LinkMerge.find(links.b, in: context)))
+                        links: links, place: place, orderPlace: orderPlace,
+                        order: orderPlace == nil ? nil : links.source.aOrder,
+                        find: try LinkMerge.find(links.b, in: context)))
             }
         }
     }
@@ -98,12 +94,12 @@ final class RowKeys {
     }
 
     /// The columns that the source's rows must have for this, beside those of attributes.
-    var sourceColumns: [String] { carried.flatMap { [$0.column, $0.order].compactMap { $0 } } }
+    var sourceColumns: [String] { carried.flatMap { [$0.links.source.b, $0.order].compactMap { $0 } } }
 
     /// To be called before rows of a source table that keep their keys are compared.
     func open(_ rows: SourceRows) {
         for index in carried.indices {
-            carried[index].sourcePlace = rows.place(ofColumn: carried[index].column)
+            carried[index].sourcePlace = rows.place(ofColumn: carried[index].links.source.b)
             if let order = carried[index].order { carried[index].sourceOrder = rows.place(ofColumn: order) }
         }
     }
@@ -113,15 +109,10 @@ final class RowKeys {
 
     // MARK: Rows
 
-    /// Compares the keys of a row of the destination.
+    /// Compares the keys of a row of the destination, which has none where it is nil.
     ///
-    /// - Parameters:
-    ///   - key: The row's own.
-    ///   - actual: The row; nil where there is none, so that it has no keys either.
-    ///   - source: The source's row.
-    ///   - scope: Its object; needed where there are rules.
-    ///   - mapping: The position of the entity mapping that made it.
-    /// - Throws: ``DatabaseError``, ``FerryError``.
+    /// The scope of the source's object is needed where there are rules; the mapping that made the row is given by its
+    /// position.
     func compare(
         _ key: Int64, _ actual: StoredRows?, with source: StoredRows, _ scope: PlainScope?,
         by mapping: Int
@@ -153,7 +144,8 @@ final class RowKeys {
 
     private func report(_ keys: Ruled, row: Int64) {
         context.report(
-            RelationshipsCheck.self, entity: keys.relation.key.entity, example: "\(table) Z_PK \(row) \(keys.column)")
+            RelationshipsCheck.self, entity: keys.relation.key.entity,
+            example: "\(table) Z_PK \(row) \(keys.relation.links.b)")
     }
 
     private func isOtherThanKey(_ actual: StoredRows, _ place: Int) -> Bool {
@@ -175,8 +167,6 @@ final class RowKeys {
     /// Whether the key of a source row leads to no object that the destination has.
     private func isEmptied(_ keys: Carried, _ source: StoredRows) throws -> Bool {
         guard !isOtherThanKey(source, keys.sourcePlace) else { return false }
-        try keys.find.bind(source.integer(keys.sourcePlace), at: 1)
-        defer { keys.find.reset() }
-        return try !keys.find.step()
+        return try !keys.find.finds(source.integer(keys.sourcePlace))
     }
 }

@@ -120,11 +120,11 @@ extension RowWalk {
         _ place: Int, _ expected: ExpectedRow, _ scope: PlainScope, _ row: StoredRows
     ) throws -> Bool {
         if actual.isLarge(place + ExpectedRow.firstColumn),
-            let content = try expected.largeContent(at: place, in: scope, evaluator, objects, row)
+            let content = try expected.largeContent(at: place, in: scope, row)
         {
             return try actual.isEqual(place + ExpectedRow.firstColumn, to: content)
         }
-        let value = try expected.value(at: place, in: scope, evaluator, objects, row)
+        let value = try expected.value(at: place, in: scope, row)
         return try value.map { try actual.isEqual(place + ExpectedRow.firstColumn, to: $0) } ?? true
     }
 
@@ -195,7 +195,7 @@ extension RowWalk {
             for: [mapping], onlyEntity: mapping.source, withValues: true,
             range: position?.sources[mapping.source].map(KeyRange.from) ?? sources, objects: objects, in: context)
         position = nil
-        let expected = try ExpectedRow(mapping, rows: rows, in: context)
+        let expected = try ExpectedRow(mapping, rows: rows, by: evaluator, objects, in: context)
         expected.isLookedUp = lookups?.isNeeded(for: mapping.destination) ?? false
         expected.isAssociated = needsAssociation.contains(mapping.position)
         let instances = Instances(mapping: mapping, evaluator: evaluator)
@@ -235,7 +235,7 @@ extension RowWalk {
         _ counts: inout RecountedMappings
     ) throws {
         func value(of attribute: String) throws -> PlainValue {
-            try expected.value(of: attribute, in: scope, evaluator, objects, row)
+            try expected.value(of: attribute, in: scope, row)
         }
         let mapping = expected.mapping
         var key = next

@@ -6,12 +6,10 @@ internal import FerryStore
 
 /// The comparison of one destination root table with the rows that the entity mappings are expected to make.
 final class RowWalk {
-    /// Which of the rows.
     enum Part {
         case all
         /// Objects that keep their keys, in a range of these.
         case kept(KeyRange)
-        /// Objects with new keys.
         case new
         /// Those of them that one mapping makes of some source objects.
         case made(Made)
@@ -70,7 +68,7 @@ final class RowWalk {
     /// Mappings of whose objects must be known which source object each was made of, when relationships are compared.
     static func needsAssociation(in context: VerificationContext) throws -> Set<Int> {
         var needed = Set<Int>()
-        for relation in try context.relations() where KeysOfRows(relation, in: context) == nil {
+        for relation in try context.relations.get() where KeysOfRows(relation, in: context) == nil {
             for rule in relation.rules {
                 needed.insert(rule.mapping.position)
                 for name in rule.relationship.mappings {
@@ -90,8 +88,7 @@ final class RowWalk {
         self.part = part
         self.context = context
         table = try context.destinationTable(of: root)
-        entityNames = Dictionary(
-            context.destination.entityNumbers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
+        entityNames = context.destination.entitiesByNumber
         keepers = context.keepers(into: root)
         makers = context.makers(into: root)
         self.lookups = lookups
@@ -201,7 +198,7 @@ final class RowWalk {
                     for: mappings, onlyEntity: nil, withValues: true, beside: keys.sourceColumns,
                     range: position?.sources[root].map(KeyRange.from) ?? range, objects: objects, in: context))
             for mapping in mappings {
-                let row = try ExpectedRow(mapping, rows: walk.rows, in: context)
+                let row = try ExpectedRow(mapping, rows: walk.rows, by: evaluator, objects, in: context)
                 row.isLookedUp = lookups?.isNeeded(for: mapping.destination) ?? false
                 row.isPlain =
                     mapping.policy == nil && mapping.filter == nil && row.computed.isEmpty && !row.isLookedUp
@@ -262,7 +259,7 @@ final class RowWalk {
             counts.wrote(by: mapping.position)
             if expected.isLookedUp {
                 try lookups?.add(entity: mapping.destination, key: object.key, by: nil) { attribute in
-                    try expected.value(of: attribute, in: scope, evaluator, objects, rows.row)
+                    try expected.value(of: attribute, in: scope, rows.row)
                 }
             }
             try compare(expected, key: object.key, scope, rows.row, version: SourceRows.versionColumn)

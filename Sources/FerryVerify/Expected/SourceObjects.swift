@@ -7,17 +7,7 @@ internal import FerryStore
 
 /// The source store as the plain evaluator sees it: one object at a time, read by key.
 final class SourceObjects: PlainObjectSource {
-    private struct AttributeKey: Hashable {
-        var entity: String
-        var attribute: String
-    }
-
     private enum Kind { case relationship, composite, other }
-
-    private struct WalkKey: Hashable {
-        var entity: String
-        var relationship: String
-    }
 
     /// A row that a check has open anyway; attributes of its object are read from it.
     final class OpenRow {
@@ -35,17 +25,17 @@ final class SourceObjects: PlainObjectSource {
     private let context: VerificationContext
     private let entityNames: [Int64: String]
     /// Prepared statements; as many as the mappings' expressions name properties.
-    private var attributeStatements: [AttributeKey: (statement: Statement, attribute: Attribute)] = [:]
+    private var attributeStatements: [PropertyKey: (statement: Statement, attribute: Attribute)] = [:]
     /// Statements that are not in the middle of a walk: a walk inside a walk needs one of its own.
-    private var walks: [WalkKey: [Statement]] = [:]
+    private var walks: [PropertyKey: [Statement]] = [:]
     /// Walks through the links of the object at hand and of those after it.
-    private var orderedWalks: [WalkKey: RelatedWalk] = [:]
+    private var orderedWalks: [PropertyKey: RelatedWalk] = [:]
     // As a rule the next object needs the same as the one before.
-    private var lastWalk: (key: WalkKey, walk: RelatedWalk)?
-    private var lastKind: (key: AttributeKey, kind: Kind)?
+    private var lastWalk: (key: PropertyKey, walk: RelatedWalk)?
+    private var lastKind: (key: PropertyKey, kind: Kind)?
     private var lastEntity: (number: Int64, name: String)?
     /// What names stand for; as many as the mappings' expressions name properties.
-    private var kinds: [AttributeKey: Kind] = [:]
+    private var kinds: [PropertyKey: Kind] = [:]
     private(set) var openRow: OpenRow?
 
     /// Links that lead to objects of one entity alone.
@@ -53,8 +43,7 @@ final class SourceObjects: PlainObjectSource {
 
     init(_ context: VerificationContext, sound: Set<SoundLinks> = []) {
         (self.context, self.sound) = (context, sound)
-        entityNames = Dictionary(
-            context.source.entityNumbers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
+        entityNames = context.source.entitiesByNumber
     }
 
     /// The entity of a source row, or nil when the model has none of that number.
@@ -113,7 +102,7 @@ final class SourceObjects: PlainObjectSource {
     private func statement(
         for attribute: String, of entity: String
     ) throws -> (statement: Statement, attribute: Attribute) {
-        let key = AttributeKey(entity: entity, attribute: attribute)
+        let key = PropertyKey(entity, attribute)
         if let known = attributeStatements[key] { return known }
         guard let declared = context.sourceModel.attribute(attribute, of: entity),
             let column = context.source.column(of: attribute, in: entity)
@@ -143,7 +132,7 @@ final class SourceObjects: PlainObjectSource {
     func isComposite(_ name: String, of entity: String) -> Bool { kind(of: name, in: entity) == .composite }
 
     private func kind(of name: String, in entity: String) -> Kind {
-        let key = AttributeKey(entity: entity, attribute: name)
+        let key = PropertyKey(entity, name)
         if let lastKind, lastKind.key == key { return lastKind.kind }
         if let known = kinds[key] {
             lastKind = (key, known)
@@ -169,7 +158,7 @@ final class SourceObjects: PlainObjectSource {
     }
 
     func eachObject(of entity: String, _ body: (PlainObject) throws -> Void) throws {
-        let key = WalkKey(entity: entity, relationship: "")
+        let key = PropertyKey(entity, "")
         let statement =
             try walks[key]?.popLast()
             ?? context.connection.prepare(
@@ -183,7 +172,7 @@ final class SourceObjects: PlainObjectSource {
     }
 
     func eachRelated(_ relationship: String, of object: PlainObject, _ body: (PlainObject) throws -> Void) throws {
-        let key = WalkKey(entity: object.entity, relationship: relationship)
+        let key = PropertyKey(object.entity, relationship)
         if let openRow, openRow.object == object {
             let walk = try orderedWalk(key)
             if walk.serves(object.key) {
@@ -193,7 +182,7 @@ final class SourceObjects: PlainObjectSource {
                 }
             }
         }
-        let statement = try walks[key]?.popLast() ?? walk(relationship, of: object.entity)
+        let statement = try walks[key]?.popLast() ?? links(key, ofOwners: "= ?1")
         defer {
             statement.reset()
             walks[key, default: []].append(statement)
@@ -201,63 +190,41 @@ final class SourceObjects: PlainObjectSource {
         try statement.bind(object.key, at: 1)
         while try statement.step() {
             // A row that is no object of the model is what a dangling key points to: nothing.
-            guard let entity = entity(numbered: statement.integer(1)) else { continue }
-            try body(PlainObject(entity: entity, key: statement.integer(0)))
+            guard let entity = entity(numbered: statement.integer(2)) else { continue }
+            try body(PlainObject(entity: entity, key: statement.integer(1)))
         }
     }
 
-    /// Where a relationship's links are, and the tables of its two sides.
-    private func place(
-        of relationship: String, of entity: String
-    ) throws -> (storage: RelationshipStorage, own: String, other: String) {
-        guard let declared = context.sourceModel.relationship(relationship, of: entity),
-            let storage = context.source.storage(of: relationship, in: entity)
-        else { throw PlainFailure("\(entity) has no stored relationship \(relationship)") }
-        return (
-            storage, try context.sourceTable(of: entity).name,
-            try context.sourceTable(of: declared.destinationEntity).name
-        )
-    }
-
-    private func orderedWalk(_ key: WalkKey) throws -> RelatedWalk {
+    private func orderedWalk(_ key: PropertyKey) throws -> RelatedWalk {
         if let lastWalk, lastWalk.key == key { return lastWalk.walk }
-        let walk = try orderedWalks[key] ?? makeOrderedWalk(key.relationship, of: key.entity)
+        let walk = try orderedWalks[key] ?? RelatedWalk(links(key, ofOwners: ">= ?1"))
         orderedWalks[key] = walk
         lastWalk = (key, walk)
         return walk
     }
 
-    private func makeOrderedWalk(_ relationship: String, of entity: String) throws -> RelatedWalk {
-        let (storage, own, other) = try place(of: relationship, of: entity)
-        let links = SoundLinks(relationship, of: entity, in: context)
-        return try RelatedWalk(
-            storage, own: own, other: other, entity: links.flatMap { sound.contains($0) ? $0.number : nil },
-            on: context.connection)
-    }
-
-    private func walk(_ relationship: String, of entity: String) throws -> Statement {
-        let (storage, own, other) = try place(of: relationship, of: entity)
-        let sql: String
-        switch storage {
-        case .foreignKey(_, let column, _, _):
-            sql = """
-                SELECT t.Z_PK, t.Z_ENT FROM source.\(own) o JOIN source.\(other) t ON t.Z_PK = o.\(column)
-                WHERE o.Z_PK = ?
-                """
-        case .inverseForeignKey(_, let column, _, let order):
-            sql = """
-                SELECT t.Z_PK, t.Z_ENT FROM source.\(other) t WHERE t.\(column) = ?
-                ORDER BY \(order.map { "t.\($0), " } ?? "")t.Z_PK
-                """
-        case .inverseless(_, let column):
-            sql = "SELECT t.Z_PK, t.Z_ENT FROM source.\(other) t WHERE t.\(column) = ? ORDER BY t.Z_PK"
-        case .join(let table, let first, let second, let order, _):
-            sql = """
-                SELECT t.Z_PK, t.Z_ENT FROM source.\(table) j JOIN source.\(other) t ON t.Z_PK = j.\(second)
-                WHERE j.\(first) = ? ORDER BY \(order.map { "j.\($0), " } ?? "")t.Z_PK
-                """
+    /// The links of a relationship, owner by owner and in their order: owner, related key, its `Z_ENT`.
+    ///
+    /// What links that are sound lead to is not looked up by those who walk through them all.
+    private func links(_ relationship: PropertyKey, ofOwners condition: String) throws -> Statement {
+        guard let declared = context.sourceModel.relationship(relationship.property, of: relationship.entity),
+            let storage = context.source.storage(of: relationship.property, in: relationship.entity)
+        else { throw PlainFailure("\(relationship.entity) has no stored relationship \(relationship.property)") }
+        let links = StoredLinks(storage)
+        let link = links.areInRowsOfA ? "o" : links.areInRowsOfB ? "t" : "j"
+        var (related, tables) = ("t.Z_PK, t.Z_ENT", "source.\(links.table) \(link)")
+        if let known = SoundLinks(relationship.property, of: relationship.entity, in: context), sound.contains(known) {
+            related = "\(link).\(links.b), \(known.number)"
+            tables += " WHERE \(link).\(links.b) IS NOT NULL AND"
+        } else if links.areInRowsOfB {
+            tables += " WHERE"
+        } else {
+            let other = try context.sourceTable(of: declared.destinationEntity).name
+            tables += " CROSS JOIN source.\(other) t ON t.Z_PK = \(link).\(links.b) WHERE"
         }
-        return try context.connection.prepare(sql)
+        let order = [links.a, links.bOrder, links.b].compactMap { $0 }.map { "\(link).\($0)" }.joined(separator: ", ")
+        return try context.connection.prepare(
+            "SELECT \(link).\(links.a), \(related) FROM \(tables) \(link).\(links.a) \(condition) ORDER BY \(order)")
     }
 }
 
@@ -345,9 +312,7 @@ final class SourceRows {
 
     // MARK: Walking
 
-    /// Goes to the next row.
-    ///
-    /// - Returns: False at the end. Rows of no known entity are passed over.
+    /// Goes to the next row of a known entity; false at the end.
     func step() throws -> Bool {
         while try row.step() {
             let number = row.integer(SourceRows.entityColumn)
@@ -361,15 +326,11 @@ final class SourceRows {
         return false
     }
 
-    /// `Z_PK` of the row at hand.
     var key: Int64 { row.integer(SourceRows.keyColumn) }
 
-    /// Goes to the next row, which the evaluator reads from until the next call.
-    ///
-    /// - Returns: The object, or nil at the end. Rows of no known entity are passed over.
+    /// The object of the next row of a known entity; nil at the end.
     func next() throws -> PlainObject? { try step() ? object : nil }
 
-    /// The object of the row at hand.
     var object: PlainObject { PlainObject(entity: entity ?? "", key: key) }
 
     /// Lets the evaluator read the attributes of the current row's object from it.

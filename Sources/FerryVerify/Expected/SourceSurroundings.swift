@@ -23,10 +23,6 @@ struct SourceSurroundings {
     /// The highest key in each table of objects, where these cannot be asked any more.
     private(set) var highestKeys: [String: Int64] = [:]
 
-    /// - Parameters:
-    ///   - connection: A connection that has the store.
-    ///   - schema: The store's name there.
-    /// - Throws: ``DatabaseError``.
     init(on connection: Connection, schema: String) throws {
         let objects = try connection.rows("SELECT type, name, sql FROM \(schema).sqlite_master")
         names = Set(objects.compactMap { $0[1].text })

@@ -22,15 +22,9 @@ final class StoredRows {
     private var large: [Int: StorageClass] = [:]
     private lazy var alone = Result { try Alone(self) }
 
-    /// - Parameters:
-    ///   - table: The table's name, not quoted.
-    ///   - schema: The database that it is in.
-    ///   - columns: The columns, not quoted; the first is the name under which the number of a row is reached.
-    ///   - others: Further columns of the result, as SQL; a row with a large value does not have them.
-    ///   - condition: SQL that a row must meet.
-    ///   - range: Which of the rows.
-    ///   - context: The verification.
-    /// - Throws: ``DatabaseError``.
+    /// Names are not quoted; the first column is the one under which the number of a row is reached.
+    ///
+    /// A row with a large value does not have the other columns, which are SQL.
     init(
         of table: String, schema: String, columns: [String], and others: [String] = [], where condition: String? = nil,
         range: KeyRange = .all, in context: VerificationContext
@@ -56,9 +50,7 @@ final class StoredRows {
         current = walk
     }
 
-    /// Goes to the next row.
-    ///
-    /// - Returns: False at the end.
+    /// Goes to the next row; false at the end.
     func step() throws -> Bool {
         if !isWhole { try leaveLargeRow() }
         let limitBefore = connection.limit(.length, limit)

@@ -73,12 +73,10 @@ final class UniqueClaims: UniqueObjects {
     /// What the keys of earlier objects turn out to be.
     private let found: String
 
-    /// - Parameters:
-    ///   - mappings: Those that give new keys in a root table.
-    ///   - associated: The positions of mappings of which must be known what they made of each source object.
-    ///   - number: Keeps the tables of one root table apart from those of the others.
-    ///   - context: The verification.
-    /// - Throws: ``DatabaseError``.
+    /// Of the mappings that give new keys in a root table.
+    ///
+    /// Of those at associated positions must be known what they made of each source object. The number keeps the tables of
+    /// one root table apart from those of the others.
     init(
         _ mappings: [ResolvedEntityMapping], associated: Set<Int>, number: Int, in context: VerificationContext
     ) throws {
@@ -152,8 +150,6 @@ final class UniqueClaims: UniqueObjects {
     /// Looks whether all claims are right, and then tells associations what was made of the source objects of earlier ones.
     ///
     /// The claims are gone afterwards.
-    ///
-    /// - Throws: ``DatabaseError``.
     func areRight() throws -> Bool {
         let connection = context.connection
         try flush()

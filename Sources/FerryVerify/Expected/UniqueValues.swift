@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerryMapping
+internal import FerrySQLite
 
 /// The values that `unique` names, as one keyed hash of 128 bits, made so that two are equal exactly where SQLite's `IS`
 /// calls the values equal.
@@ -58,28 +59,16 @@ struct UniqueValues {
 protocol UniqueObjects: AnyObject {
     /// Whether objects of an entity are looked for.
     func isNeeded(for entity: String) -> Bool
-    /// Looks for the first object of the mapping's destination entity with certain values.
+    /// Looks, for an element of a source object, for the first object of the mapping's destination entity with the sought
+    /// values of the attributes that its `unique` names.
     ///
-    /// - Parameters:
-    ///   - mapping: Looks for it.
-    ///   - sought: The values of the attributes that its `unique` names.
-    ///   - source: The source object that asks, by its key.
-    ///   - element: The element of it that asks.
-    ///   - next: The same values of the destination's object at the key that a new one would get; nil where there is none.
-    /// - Returns: The object, as far as it is known.
-    /// - Throws: ``DatabaseError``, and what `next` throws.
+    /// `next` has the same values of the destination's object at the key that a new one would get; nil where there is none.
     func find(
         _ mapping: ResolvedEntityMapping, _ sought: [PlainValue], source: Int64, element: Int64,
         next: () throws -> [PlainValue]?
     ) throws -> FoundObject
-    /// Makes an object known; of several with the same values the first stays.
-    ///
-    /// - Parameters:
-    ///   - entity: Its entity.
-    ///   - key: Its key.
-    ///   - maker: The mapping that has looked for it and not found it, if one has.
-    ///   - value: The value of an attribute.
-    /// - Throws: ``DatabaseError``, and what the value throws.
+    /// Makes an object known, with the mapping that has looked for it and not found it, if one has; of several with the same
+    /// values the first stays.
     func add(
         entity: String, key: Int64, by maker: ResolvedEntityMapping?, value: (String) throws -> PlainValue
     ) throws
@@ -135,4 +124,77 @@ final class KnownValues {
     }
 
     private func place(of hash: UniqueValues.Hash) -> Int { Int(hash.low & (buckets - 1)) * Self.ways }
+}
+
+/// The objects of a root table by `unique`, looked up one by one: for a destination whose claims are not all right
+/// (``UniqueClaims``), so that what is wrong is found where it is.
+///
+/// One table in the lookup file per entity and list of attributes. Values that were looked for last stand in memory, too.
+final class UniqueLookups: UniqueObjects {
+    private final class Lookup {
+        let attributes: [String]
+        let insert: Statement
+        let find: Statement
+        private let bytes: Int
+        private(set) lazy var known = KnownValues(bytes: bytes)
+
+        init(_ attributes: [String], insert: Statement, find: Statement, bytes: Int) {
+            (self.attributes, self.insert, self.find, self.bytes) = (attributes, insert, find, bytes)
+        }
+    }
+
+    /// By destination entity.
+    private var lookups: [String: [Lookup]] = [:]
+    private let values: UniqueValues
+
+    /// The number keeps the tables of one root table apart from those of the others.
+    init(_ mappings: [ResolvedEntityMapping], number: Int, in context: VerificationContext) throws {
+        values = UniqueValues(key: context.progress.hashKey())
+        let searches = UniqueValues.searches(of: mappings)
+        for mapping in searches {
+            let table = "main.unique_\(number)_\(mapping.position)"
+            try context.connection.execute(
+                "CREATE TABLE IF NOT EXISTS \(table) (value BLOB PRIMARY KEY, key INTEGER) WITHOUT ROWID")
+            lookups[mapping.destination, default: []].append(
+                Lookup(
+                    mapping.unique,
+                    insert: try context.connection.prepare("INSERT OR IGNORE INTO \(table) VALUES (?, ?)"),
+                    find: try context.connection.prepare("SELECT key FROM \(table) WHERE value = ?"),
+                    bytes: context.verification.knownValueBytes / searches.count))
+        }
+    }
+
+    func isNeeded(for entity: String) -> Bool { lookups[entity] != nil }
+
+    func find(
+        _ mapping: ResolvedEntityMapping, _ sought: [PlainValue], source: Int64, element: Int64,
+        next: () throws -> [PlainValue]?
+    ) throws -> FoundObject {
+        guard let lookup = lookups[mapping.destination]?.first(where: { $0.attributes == mapping.unique }) else {
+            preconditionFailure("no lookup for \(mapping.name)")
+        }
+        let hash = values.hash(of: sought)
+        if let key = lookup.known.find(hash) { return .key(key) }
+        try bind(hash, to: lookup.find)
+        defer { lookup.find.reset() }
+        guard try lookup.find.step() else { return .none }
+        let key = lookup.find.integer(0)
+        lookup.known.add(hash, key: key)
+        return .key(key)
+    }
+
+    func add(
+        entity: String, key: Int64, by maker: ResolvedEntityMapping?, value: (String) throws -> PlainValue
+    ) throws {
+        for lookup in lookups[entity] ?? [] {
+            try bind(try values.hash(of: lookup.attributes.map(value)), to: lookup.insert)
+            try lookup.insert.bind(key, at: 2)
+            try lookup.insert.run()
+        }
+    }
+
+    private func bind(_ hash: UniqueValues.Hash, to statement: Statement) throws(DatabaseError) {
+        let bytes = withUnsafeBytes(of: (hash.low.bigEndian, hash.high.bigEndian)) { Array($0) }
+        try statement.bind(bytes, at: 1)
+    }
 }

@@ -20,16 +20,10 @@ package final class VerificationInPlace {
 
     private var step: ResolvedStep { context.step }
 
-    /// Looks at the old version.
+    /// Looks at the old version: the connection has the store as `main`, inside the step's transaction and before its
+    /// statements, which write the rows of some tables of the new version.
     ///
-    /// - Parameters:
-    ///   - step: The step.
-    ///   - tables: Tables of the new version whose rows its statements write.
-    ///   - connection: The store, as `main`, inside the step's transaction and before its statements.
-    ///   - damage: What was wrong with the store; nil where that was not looked for.
-    ///   - progress: Is told what is looked at.
-    ///   - stop: Ends the checks.
-    /// - Throws: ``DatabaseError``, ``FerryError``.
+    /// The damage is what was wrong with the store; nil where that was not looked for.
     package init(
         of step: ResolvedStep, writing tables: Set<String>, on connection: Connection, damage: [StoreDamage]?,
         progress: ProgressHook? = nil, stop: StopRequest = StopRequest()
@@ -42,7 +36,7 @@ package final class VerificationInPlace {
             destinationPath: connection.path, workFolder: "", counts: nil, now: nil, isInPlace: true,
             progress: progress, stop: stop)
         context = try VerificationContext(
-            inPlace: verification, on: connection, source: source,
+            verification, connection, source: source,
             destination: StoreLayout.canonical(for: step.destination.model, foundTriggers: .of(source)),
             surroundings: surroundings)
         func mayHave(_ kind: StoreDamage.Kind) -> Bool { damage?.contains { $0.kind == kind } ?? true }
@@ -51,8 +45,8 @@ package final class VerificationInPlace {
         guard countsLinks || countsUnknownRows else { return }
         // The old version is asked what is asked of a store by itself.
         let old = try VerificationContext(
-            inPlace: Verification(ofStore: step.source, at: connection.path, isNew: false, workFolder: ""),
-            on: connection, source: source, destination: source, surroundings: surroundings)
+            Verification(ofStore: step.source, at: connection.path, isNew: false, workFolder: ""), connection,
+            source: source, destination: source, surroundings: surroundings)
         try connection.withMain(named: "destination") {
             if countsLinks { mistakenLinks = try Self.mistakenLinks(in: old) { _ in true }.count }
             if countsUnknownRows { try countUnknownRows(in: old) }
@@ -60,9 +54,10 @@ package final class VerificationInPlace {
     }
 
     private func countUnknownRows(in old: VerificationContext) throws {
-        for root in Set(writtenRoots.flatMap(formerRoots)).sorted(by: codeUnitOrder) {
-            _ = try EntityNumbersCheck.rows(inTableOf: root, nil, as: CountsCheck.self, in: old) { _, rows in
-                unknownRows[root, default: 0] += rows
+        let roots = Set(writtenTables.flatMap { formerRoots(of: $0.root) })
+        for table in old.destinationTables where roots.contains(table.root) {
+            _ = try EntityNumbersCheck.rows(in: table, nil, as: CountsCheck.self, in: old) { _, rows in
+                unknownRows[table.root, default: 0] += rows
                 return true
             }
         }
@@ -73,18 +68,14 @@ package final class VerificationInPlace {
         context.keepers(into: root).map { context.sourceModel.root(of: $0.source) }
     }
 
-    private var writtenRoots: [String] {
-        context.destination.tables.filter { tables.contains($0.value.name) }.keys.sorted(by: codeUnitOrder)
-    }
+    private var writtenTables: [EntityTable] { context.destinationTables.filter { tables.contains($0.name) } }
 
     // MARK: Checks
 
-    /// Looks at the new version.
+    /// Looks at the new version, knowing what the entity mappings have read and written.
     ///
-    /// - Parameters:
-    ///   - counts: What the entity mappings have read and written.
-    ///   - counted: Rows of entities that are alone in their tables, as SQLite counted them where one statement has written
-    ///     them all.
+    /// Rows are counted of entities that are alone in their tables, as SQLite did where one statement has written them all.
+    ///
     /// - Throws: ``FerryError`` `.mandatoryValue`; `.verificationFailed` for the first difference; ``DatabaseError``.
     package func check(_ counts: [EntityMappingCounts], counted: [String: Int64]) throws {
         let rTrees = try context.connection.rows(
@@ -128,20 +119,19 @@ package final class VerificationInPlace {
         var written: [String: Int64] = [:]
         for count in counts { written[count.destination ?? "", default: 0] += count.written }
         var left: Int64 = 0
-        for root in writtenRoots {
-            var rows = counted.filter { context.destinationModel.root(of: $0.key) == root }
+        for table in writtenTables {
+            var rows = counted.filter { context.destinationModel.root(of: $0.key) == table.root }
             if rows.isEmpty {
-                rows = try EntityNumbersCheck.rows(inTableOf: root, nil, as: CountsCheck.self, in: context) {
+                rows = try EntityNumbersCheck.rows(in: table, nil, as: CountsCheck.self, in: context) {
                     left += $1
                     return true
                 }
             }
-            let table = try context.destinationTable(of: root).name
-            for entity in context.destinationModel.family(of: root).sorted(by: codeUnitOrder) {
+            for entity in context.destinationModel.family(of: table.root).sorted(by: codeUnitOrder) {
                 let (found, expected) = (rows[entity] ?? 0, written[entity] ?? 0)
                 context.report(
                     CountsCheck.self, entity: entity, count: abs(found - expected),
-                    example: "\(table) has \(found.counting("row")) instead of \(expected.grouped)")
+                    example: "\(table.name) has \(found.counting("row")) instead of \(expected.grouped)")
             }
         }
         context.report(
@@ -151,8 +141,8 @@ package final class VerificationInPlace {
 
     /// Attributes that were optional, or are new, have values; in the others nothing became empty that was not before.
     private func checkMandatoryValues(_ counted: [String: Int64]) throws {
-        for root in context.destination.tables.keys.sorted(by: codeUnitOrder) {
-            let empty = step.entityMappings.filter { context.destinationModel.root(of: $0.destination) == root }
+        for table in context.destinationTables {
+            let empty = step.entityMappings.filter { context.destinationModel.root(of: $0.destination) == table.root }
                 .flatMap { mapping in
                     TableTally.mandatory(of: mapping.destination, in: context)
                         .filter { mayBeEmpty($0.attribute, mapping, isCounted: counted[mapping.destination] != nil) }
@@ -162,7 +152,7 @@ package final class VerificationInPlace {
             let conditions = try empty.map {
                 "Z_ENT = \(try context.destinationNumber(of: $0.mapping.destination)) AND \($0.column) IS NULL"
             }
-            let rows = try TableTally.count(conditions, of: root, in: .all, context).dropFirst()
+            let rows = try TableTally.count(conditions, of: table.name, in: .all, context).dropFirst()
             guard let (attribute, count) = zip(empty, rows).first(where: { $0.1 > 0 }) else { continue }
             let entity = attribute.mapping.destination
             throw FerryError(

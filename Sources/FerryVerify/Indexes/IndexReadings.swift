@@ -77,7 +77,7 @@ struct IndexReadings {
         }
         (self.indexOfKeys, self.keysOfIndex) = (indexOfKeys, keysOfIndex)
         var parts: [String: [String]] = [:]
-        for links in try context.relations().compactMap({ CarriedRelation($0, in: context) }) {
+        for links in try context.relations.get().compactMap({ CarriedRelation($0, in: context) }) {
             guard context.verification.mode == .full, !context.verification.isStoreAlone,
                 let index = links.index(in: tables)
             else { continue }
@@ -120,7 +120,7 @@ struct IndexReadings {
         guard let index = links.index(in: tables), isReadWithLinks(index), let table = tables[index.table],
             let place = table.compared.firstIndex(where: { $0.name == index.name })
         else { return nil }
-        return OfLinks(index: index, hashed: IndexedRows(table).columns[place], keys: keys(of: index))
+        return OfLinks(index: index, hashed: table.rows.columns[place], keys: keys(of: index))
     }
 
     // MARK: What was found
@@ -145,7 +145,7 @@ struct IndexReadings {
     ) throws -> EntrySum {
         guard let table = tables[index.table], let place = table.compared.firstIndex(where: { $0.name == index.name })
         else { return EntrySum() }
-        let set = IndexedRows(table).sets[place]
+        let set = table.rows.sets[place]
         var sum = EntrySum()
         let names = try TableTally.parts(forIndexesOf: index.table, in: context)
         for name in try names ?? Self.ranges(of: table, in: context).map(\.name) {
@@ -175,10 +175,8 @@ struct IndexReadings {
     ) throws -> [(name: String, condition: String?)] {
         let name = "rows for indexes of \(indexes.table)"
         guard let key = indexes.rowID else { return [(name, nil)] }
-        let keys = try KeyRange.keys(
-            of: "destination.\(Connection.quoted(indexes.table))", numberedBy: key, on: context.connection)
-        return KeyRange.parts(from: keys.lowest, through: keys.highest, last: .max).enumerated().map { number, range in
-            ("\(name):\(number)", range == .all ? nil : range.condition(on: key))
-        }
+        return try KeyRange.parts(
+            name, of: "destination.\(Connection.quoted(indexes.table))", numberedBy: key, on: context.connection
+        ).map { ($0.name, $0.range == .all ? nil : $0.range.condition(on: key)) }
     }
 }

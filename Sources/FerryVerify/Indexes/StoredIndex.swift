@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerrySQLite
 
 /// An index of the destination, and what stands in its entries.
@@ -21,20 +22,14 @@ struct StoredIndex: Sendable {
 
     /// Nil when its entries cannot be read as such.
     ///
-    /// - Parameters:
-    ///   - row: Of `pragma_index_list`: name, whether it is unique, whether it is partial.
-    ///   - table: Its table.
-    ///   - rowID: A name by which the row's number can be read; nil where the table hides it.
-    ///   - context: The stores.
-    /// - Throws: ``DatabaseError``.
+    /// The row is one of `pragma_index_list`: name, whether it is unique, whether it is partial. The row's number has no name
+    /// where the table hides it.
     init?(_ row: [Value], of table: String, rowID: String?, in context: VerificationContext) throws {
         guard let name = row[0].text else { return nil }
         self.name = name
         self.table = table
         isUnique = row[1].integer == 1
-        let sql = try context.connection.value(
-            "SELECT sql FROM destination.sqlite_master WHERE type = 'index' AND name = ?", [.text(name)])
-        let text = sql?.text.flatMap { IndexText($0) }
+        let text = try context.statement(of: "index", name).flatMap { IndexText($0) }
         if row[2].integer == 1 {
             guard let condition = text?.filter else { return nil }
             filter = condition
@@ -96,97 +91,144 @@ struct StoredIndex: Sendable {
             + (filter.map { " WHERE \($0)" } ?? "")
     }
 
-    /// Every entry.
     var query: String { "SELECT \(selected.joined(separator: "\n, "))\n\(entries)" }
 }
 
-/// What a CREATE INDEX statement says that no pragma tells: the expressions of its keys, and its condition.
-struct IndexText {
-    /// Of each key in order, without its direction.
-    var keys: [String] = []
-    var filter: String?
+/// What a table's rows make of its indexes, in one reading.
+///
+/// Indexes with the same columns, in whatever order, share a sum: a join table's two have the same.
+struct IndexedRows: Sendable {
+    /// For each index its columns, in the order in which they are hashed.
+    private(set) var columns: [[Int]] = []
+    /// For each index the place of its sum.
+    private(set) var sets: [Int] = []
+    /// What makes the entries of some indexes: places in ``selected``, in their order.
+    private var entries: [RowSums.Columns] = []
+    private var selected: [String] = []
 
-    private enum Kind { case word, quoted, sign(UInt8) }
-
-    /// Nil when the text is not one that SQLite keeps for an index.
-    init?(_ sql: String) {
-        let text = Array(sql.utf8)
-        var depth = 0
-        var start: Int?
-        // Whether the list of keys is at its end.
-        var isClosed = false
-        // Where the key at hand ends, if its direction is left out.
-        var last: (range: Range<Int>, isDirection: Bool)?
-        func key(_ range: Range<Int>) -> String {
-            let stop = last.flatMap { $0.isDirection ? $0.range.lowerBound : nil } ?? range.upperBound
-            return String(decoding: text[range.lowerBound..<stop], as: UTF8.self)
+    init(_ indexes: [StoredIndex]) {
+        for index in indexes {
+            let places = index.columns.map { place(of: $0.sql) }
+            let order = places.indices.sorted { (places[$0], $0) < (places[$1], $1) }
+            let made = RowSums.Columns(
+                filter: index.filter.map { place(of: "CASE WHEN \($0)\nTHEN 1 ELSE 0 END") },
+                columns: order.map { places[$0] })
+            columns.append(order)
+            sets.append(entries.firstIndex(of: made) ?? entries.endIndex)
+            if sets.last == entries.endIndex { entries.append(made) }
         }
-        for (kind, range) in Self.tokens(of: text) {
-            if isClosed {
-                guard case .word = kind, String(decoding: text[range], as: UTF8.self).uppercased() == "WHERE" else {
-                    return nil
-                }
-                filter = String(decoding: text[range.upperBound...], as: UTF8.self)
-                return
-            }
-            switch kind {
-            case .sign(UInt8(ascii: "(")):
-                depth += 1
-                if depth == 1 { start = range.upperBound }
-            case .sign(UInt8(ascii: ")")):
-                depth -= 1
-                if depth == 0, let begin = start {
-                    keys.append(key(begin..<range.lowerBound))
-                    isClosed = true
-                }
-            case .sign(UInt8(ascii: ",")) where depth == 1:
-                if let begin = start { keys.append(key(begin..<range.lowerBound)) }
-                start = range.upperBound
-            default: break
-            }
-            var isDirection = false
-            if case .word = kind, depth == 1 {
-                isDirection = ["ASC", "DESC"].contains(String(decoding: text[range], as: UTF8.self).uppercased())
-            }
-            last = (range, isDirection)
-        }
-        if !isClosed { return nil }
     }
 
-    /// Words, quoted texts and signs, without blanks and comments.
-    private static func tokens(of text: [UInt8]) -> [(Kind, Range<Int>)] {
-        var tokens: [(Kind, Range<Int>)] = []
-        var index = 0
-        func starts(_ sign: String) -> Bool { text[index...].starts(with: sign.utf8) }
-        while index < text.count {
-            let begin = index
-            let byte = text[index]
-            if starts("--") {
-                while index < text.count, text[index] != UInt8(ascii: "\n") { index += 1 }
-            } else if starts("/*") {
-                index += 2
-                while index < text.count, !starts("*/") { index += 1 }
-                index = min(index + 2, text.count)
-            } else if "\"'`[".utf8.contains(byte) {
-                let close = byte == UInt8(ascii: "[") ? UInt8(ascii: "]") : byte
-                index += 1
-                // A doubled quote ends one text and begins the next, which comes to the same here.
-                while index < text.count, text[index] != close { index += 1 }
-                index = min(index + 1, text.count)
-                tokens.append((.quoted, begin..<index))
-            } else if isWordPart(byte) {
-                while index < text.count, isWordPart(text[index]) { index += 1 }
-                tokens.append((.word, begin..<index))
-            } else {
-                index += 1
-                if byte > 0x20 { tokens.append((.sign(byte), begin..<index)) }
-            }
-        }
-        return tokens
+    private mutating func place(of sql: String) -> Int {
+        if let known = selected.firstIndex(of: sql) { return known }
+        selected.append(sql)
+        return selected.count - 1
     }
 
-    private static func isWordPart(_ byte: UInt8) -> Bool {
-        byte > 127 || byte == 0x5f || byte == 0x24 || (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte)
-            || (0x61...0x7a).contains(byte)
+    /// Sums over rows of the table, and how many of them meet each of some conditions.
+    ///
+    /// There are as many sums as different sets of entries; the counts are of all rows, then of those of each condition.
+    func sums(
+        in table: String, where condition: String?, counting counted: [String] = [], key: KeyedHash.Key,
+        _ context: VerificationContext
+    ) throws -> (sums: [EntrySum], counts: [Int64]) {
+        let (columns, sums) = reading(beside: [], counting: counted, key: key)
+        let tail =
+            "FROM destination.\(Connection.quoted(table)) NOT INDEXED" + (condition.map { " WHERE \($0)" } ?? "")
+        try sums.add(columns, tail, on: context.connection, lookingEvery: VerificationContext.rowsBetweenLooks) {
+            try context.announce(table, done: sums.rows)
+        }
+        return sums.found
+    }
+
+    /// What rows must have for this beside columns of their own, as SQL that stands behind those, and what sums them up.
+    func reading(
+        beside own: [String], counting counted: [String], key: KeyedHash.Key
+    ) -> (columns: [String], sums: RowSums) {
+        var columns: [String] = []
+        let places = selected.map { sql in
+            if let place = own.firstIndex(of: sql) { return place }
+            columns.append(sql)
+            return own.count + columns.count - 1
+        }
+        let first = own.count + columns.count
+        // As the condition of a CASE, unlike as a value, a test for NULL does not read what it tests.
+        columns += counted.map { "CASE WHEN \($0)\nTHEN 1 ELSE 0 END" }
+        let entries = entries.map {
+            RowSums.Columns(filter: $0.filter.map { places[$0] }, columns: $0.columns.map { places[$0] })
+        }
+        return (columns, RowSums(entries, counting: first..<first + counted.count, key: key))
+    }
+}
+
+extension RowSums {
+    /// The sums; the number of all rows, and of those that meet each condition.
+    var found: (sums: [EntrySum], counts: [Int64]) { (results.map(EntrySum.init), [rows] + counts) }
+}
+
+/// The indexes of one table of the destination.
+struct TableIndexes: Sendable {
+    let table: String
+    /// Those whose entries are compared with the table's rows.
+    let compared: [StoredIndex]
+    /// Names of those whose entries are only counted.
+    private(set) var counted: [String] = []
+    /// A name of the rows' numbers; nil where the table has none, or hides it.
+    private(set) var rowID: String?
+    /// What the rows make of those that are compared.
+    let rows: IndexedRows
+
+    init(of table: String, in context: VerificationContext) throws {
+        self.table = table
+        let listed = try context.connection.rows(
+            "SELECT name, \"unique\", partial FROM pragma_index_list(?, 'destination') ORDER BY name", [.text(table)])
+        rowID = try Self.rowID(of: table, in: context)
+        var compared: [StoredIndex] = []
+        for row in listed {
+            if context.verification.mode == .full,
+                let index = try StoredIndex(row, of: table, rowID: rowID, in: context),
+                try Self.isReadable(index, in: context)
+            {
+                compared.append(index)
+            } else if row[2].integer == 0, let name = row[0].text {
+                counted.append(name)
+            }
+        }
+        let isNumbered = try context.connection.value(
+            "SELECT 1 FROM pragma_table_list WHERE schema = 'destination' AND name = ? AND wr = 0", [.text(table)])
+        if isNumbered == nil { rowID = nil }
+        (self.compared, rows) = (compared, IndexedRows(compared))
+    }
+
+    /// A name of the row's number that no column has taken.
+    private static func rowID(of table: String, in context: VerificationContext) throws -> String? {
+        let columns = try context.connection.rows(
+            "SELECT upper(name) FROM pragma_table_xinfo(?, 'destination')", [.text(table)])
+        let taken = Set(columns.compactMap { $0[0].text })
+        return ["rowid", "_rowid_", "oid"].first { !taken.contains($0.uppercased()) }
+    }
+
+    /// An index through a function that only the app has cannot be read.
+    private static func isReadable(_ index: StoredIndex, in context: VerificationContext) throws -> Bool {
+        do {
+            _ = try context.connection.prepare(index.query)
+            return true
+        } catch  where error.isInSQL {
+            return false
+        }
+    }
+}
+
+/// A sum of keyed hashes: equal for two sets of entries if and, but for one chance in 2⁶⁴, only if they are the same,
+/// whatever their order.
+struct EntrySum: Equatable, Sendable, Codable {
+    private(set) var count: Int64
+    private var sum: UInt64
+
+    init(count: Int64 = 0, sum: UInt64 = 0) { (self.count, self.sum) = (count, sum) }
+
+    mutating func add(_ other: EntrySum) {
+        sum &+= other.sum
+        count += other.count
     }
 }

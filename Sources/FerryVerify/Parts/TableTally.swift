@@ -13,10 +13,7 @@ struct TableTally: Sendable {
         case companions(PropertyKey)
     }
 
-    let root: String
-    let table: String
     private var counts: [Item: Int64] = [:]
-    /// All rows.
     private(set) var rows: Int64 = 0
 
     /// SQL has no more columns than these in one query.
@@ -27,21 +24,20 @@ struct TableTally: Sendable {
 
     /// Parts that together count what all tables hold, but for those whose rows are compared: their reading counts too.
     static func parts(in context: VerificationContext) throws -> [CheckPart] {
-        try roots(in: context).filter { try !isCountedWithRows($0, in: context) }.flatMap { root in
-            let conditions = try items(of: root, in: context).map(\.condition)
-            let table = try context.destinationTable(of: root).name
-            let indexed = try Self.parts(forIndexesOf: table, in: context).map { _ in
-                try Self.indexed(table, in: context)
+        try context.destinationTables.filter { try !isCountedWithRows($0, in: context) }.flatMap { table in
+            let conditions = try items(of: table, in: context).map(\.condition)
+            let indexed = try Self.parts(forIndexesOf: table.name, in: context).map { _ in
+                try Self.indexed(table.name, in: context)
             }
             let key = context.progress.hashKey()
-            return try ranges(of: root, in: context).map { name, range in
-                CheckPart(name: name, subject: indexed == nil ? nil : table) { context, outcome in
+            return try ranges(of: table, in: context).map { name, range in
+                CheckPart(name: name, subject: indexed == nil ? nil : table.name) { context, outcome in
                     guard let indexed else {
-                        outcome.tally = try count(conditions, of: root, in: range, context)
+                        outcome.tally = try count(conditions, of: table.name, in: range, context)
                         return
                     }
                     let (sums, counts) = try indexed.sums(
-                        in: table, where: range.condition(on: "Z_PK"), counting: conditions, key: key, context)
+                        in: table.name, where: range.condition(on: "Z_PK"), counting: conditions, key: key, context)
                     (outcome.sums, outcome.tally) = (sums, counts)
                 }
             }
@@ -49,76 +45,65 @@ struct TableTally: Sendable {
     }
 
     /// What is counted of the rows of a table as they are compared; nil where they are counted by themselves.
-    static func counting(ofRowsOf root: String, in context: VerificationContext) throws -> RowCounting? {
-        guard try isCountedWithRows(root, in: context) else { return nil }
+    static func counting(ofRowsOf table: EntityTable, in context: VerificationContext) throws -> RowCounting? {
+        guard try isCountedWithRows(table, in: context) else { return nil }
         return RowCounting(
-            indexed: try indexed(context.destinationTable(of: root).name, in: context),
-            conditions: try items(of: root, in: context).map(\.condition), key: context.progress.hashKey())
+            indexed: try indexed(table.name, in: context),
+            conditions: try items(of: table, in: context).map(\.condition), key: context.progress.hashKey())
     }
 
     private static func indexed(_ table: String, in context: VerificationContext) throws -> IndexedRows {
-        IndexedRows(try context.indexReadings().indexes(of: table)?.compared ?? [])
+        try context.indexReadings.get().indexes(of: table)?.rows ?? IndexedRows([])
     }
 
     /// Whether all rows are met where they are compared, range by range.
-    private static func isCountedWithRows(_ root: String, in context: VerificationContext) throws -> Bool {
-        let (verification, table) = (context.verification, try context.destinationTable(of: root))
-        guard verification.mode == .full, !verification.isStoreAlone, context.makers(into: root).isEmpty,
-            RowWalk.isDivisible(root, in: context)
+    private static func isCountedWithRows(_ table: EntityTable, in context: VerificationContext) throws -> Bool {
+        let verification = context.verification
+        guard verification.mode == .full, !verification.isStoreAlone, context.makers(into: table.root).isEmpty,
+            RowWalk.isDivisible(table.root, in: context)
         else { return false }
         // What is below the lowest of all numbers no walk begins at.
         let lowest = try KeyRange.keys(of: "destination.\(table.name)", on: context.connection).lowest
         return try lowest > .min && table.columns.count <= mostRowColumns
-            && items(of: root, in: context).count <= mostColumns
+            && items(of: table, in: context).count <= mostColumns
     }
 
     /// The names of the parts whose reading of a table also says what its indexes should hold; nil where these need one of
     /// their own.
     static func parts(forIndexesOf table: String, in context: VerificationContext) throws -> [String]? {
-        guard let root = roots(in: context).first(where: { context.destination.tables[$0]?.name == table }),
-            try context.indexReadings().indexes(of: table)?.compared.isEmpty == false,
-            try items(of: root, in: context).count <= mostColumns
+        guard let known = context.destinationTables.first(where: { $0.name == table }),
+            try context.indexReadings.get().indexes(of: table)?.compared.isEmpty == false,
+            try items(of: known, in: context).count <= mostColumns
         else { return nil }
-        return try ranges(of: root, in: context).map(\.name)
+        return try ranges(of: known, in: context).map(\.name)
     }
 
     /// The sums of all parts, by root entity.
     static func all(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [String: TableTally] {
         var tallies: [String: TableTally] = [:]
-        for root in roots(in: context) {
-            let items = try items(of: root, in: context).map(\.item)
-            var tally = TableTally(root: root, table: try context.destinationTable(of: root).name)
-            for (name, _) in try ranges(of: root, in: context) {
+        for table in context.destinationTables {
+            let items = try items(of: table, in: context).map(\.item)
+            var tally = TableTally()
+            for (name, _) in try ranges(of: table, in: context) {
                 let counts = outcomes[name]?.tally ?? []
                 tally.rows += counts.first ?? 0
                 for (item, count) in zip(items, counts.dropFirst()) { tally.counts[item, default: 0] += count }
             }
-            tallies[root] = tally
+            tallies[table.root] = tally
         }
         return tallies
     }
 
-    private init(root: String, table: String) { (self.root, self.table) = (root, table) }
-
-    private static func roots(in context: VerificationContext) -> [String] {
-        context.destination.tables.keys.sorted(by: codeUnitOrder)
-    }
-
     private static func ranges(
-        of root: String, in context: VerificationContext
+        of table: EntityTable, in context: VerificationContext
     ) throws -> [(name: String, range: KeyRange)] {
-        if try isCountedWithRows(root, in: context) { return try RowsCheck.ranges(of: root, in: context) }
-        let table = try context.destinationTable(of: root).name
-        let keys = try KeyRange.keys(of: "destination.\(table)", on: context.connection)
-        return KeyRange.parts(from: keys.lowest, through: keys.highest, last: .max).enumerated().map {
-            ("tally:\(root):\($0)", $1)
-        }
+        if try isCountedWithRows(table, in: context) { return try RowsCheck.ranges(of: table, in: context) }
+        return try KeyRange.parts("tally:\(table.root)", of: "destination.\(table.name)", on: context.connection)
     }
 
     static func count(
-        _ conditions: [String], of root: String, in range: KeyRange, _ context: VerificationContext
+        _ conditions: [String], of table: String, in range: KeyRange, _ context: VerificationContext
     ) throws -> [Int64] {
-        let table = try context.destinationTable(of: root).name
         try context.announce(table)
         var counts: [Int64] = []
         var rest = conditions[...]
@@ -140,21 +125,20 @@ struct TableTally: Sendable {
     // MARK: What is counted
 
     private static func items(
-        of root: String, in context: VerificationContext
+        of table: EntityTable, in context: VerificationContext
     ) throws -> [(item: Item, condition: String)] {
         let (model, layout) = (context.destinationModel, context.destination)
         var items: [(Item, String)] = []
-        for entity in model.family(of: root).sorted(by: codeUnitOrder) {
+        for entity in model.family(of: table.root).sorted(by: codeUnitOrder) {
             let number = try context.destinationNumber(of: entity)
             items.append((.entity(entity), "Z_ENT = \(number)"))
             for (attribute, column) in mandatory(of: entity, in: context) {
                 items.append((.empty(PropertyKey(entity, attribute)), "Z_ENT = \(number) AND \(column) IS NULL"))
             }
         }
-        let table = try context.destinationTable(of: root).name
         for key in layout.relationshipStorage.keys.sorted() {
             guard
-                case .foreignKey(table, let column, let entityColumn, let orderColumn)? =
+                case .foreignKey(table.name, let column, let entityColumn, let orderColumn)? =
                     layout.relationshipStorage[key],
                 let relationship = model.relationship(key.property, of: key.entity)
             else { continue }
@@ -235,18 +219,12 @@ final class RowCounts {
     /// SQL that the walk must have behind its own columns.
     let columns: [String]
 
-    /// - Parameters:
-    ///   - counting: What is counted.
-    ///   - table: Its name.
-    ///   - own: The walk's own columns, as SQL.
-    ///   - context: The stores.
     init(of counting: RowCounting, in table: String, beside own: [String], _ context: VerificationContext) {
         (self.counting, self.table, self.context) = (counting, table, context)
         (columns, sums) = counting.indexed.reading(beside: own, counting: counting.conditions, key: counting.key)
         ofLargeRows = sums.found
     }
 
-    /// Counts the row at hand.
     func add(_ rows: StoredRows) throws {
         if rows.isWhole { return try sums.add(rowOf: rows.walk) }
         let row = try counting.indexed.sums(

@@ -5,48 +5,37 @@ internal import FerryStore
 internal import Foundation
 
 /// Threads that make parts of checks beside each other, each on connections of its own.
-struct Walkers {
+enum Walkers {
     /// What the thread that waits is told of a part.
     enum Event {
         case progress(ProgressUpdate)
         case outcome(PartOutcome)
     }
 
-    private let count: Int
-    private let makeContext: @Sendable (@escaping ProgressHook) throws -> VerificationContext
-
-    /// - Parameters:
-    ///   - count: How many parts are made at one time.
-    ///   - caches: Bytes for the caches of each walker.
-    ///   - context: The verification that they belong to.
-    init(count: Int, caches: Int, of context: VerificationContext) {
-        self.count = count
-        let (verification, source, destination) = (context.verification, context.source, context.destination)
-        makeContext = { progress in
-            let context = try VerificationContext(
-                walkerOf: verification, caches: caches, source: source, destination: destination, progress: progress)
-            try context.connection.execute("BEGIN")
-            return context
-        }
-    }
-
-    /// Makes parts, in their order as far as they are begun one after another.
+    /// Makes parts, in their order as far as they are begun one after another; caches are the bytes of each walker's.
     ///
-    /// - Parameters:
-    ///   - parts: What is to be made.
-    ///   - beside: What the calling thread does meanwhile; the closure that it gets takes what there is to take.
-    ///   - take: Takes how far each has come and what it has found, on the calling thread; what it throws ends the work.
+    /// Meanwhile the calling thread does what stands beside, with a closure that takes what there is to take: how far each
+    /// part has come, and what it has found. What either throws ends the work.
+    ///
     /// - Returns: Why not all parts could be made: what the first of them threw.
-    /// - Throws: What `beside` and `take` throw, or why there is no walker.
-    func make(
-        _ parts: [CheckPart], beside: (_ look: @escaping () throws -> Void) throws -> Void,
+    static func make(
+        _ parts: [CheckPart], walkers: Int, caches: Int, of context: VerificationContext,
+        beside: (_ look: @escaping () throws -> Void) throws -> Void,
         take: @escaping (CheckPart, Event) throws -> Void
     ) throws -> (any Error)? {
-        let walkers = min(count, parts.count)
+        let (verification, source, destination) = (context.verification, context.source, context.destination)
         let queue = PartQueue(parts, walkers: walkers)
         for walker in 0..<walkers {
             do {
-                try WorkThread.start("ferry.verify") { [makeContext] in queue.work(makeContext) }
+                try WorkThread.start("ferry.verify") {
+                    queue.work { progress in
+                        let context = try VerificationContext(
+                            walkerOf: verification, caches: caches, source: source, destination: destination,
+                            progress: progress)
+                        try context.connection.execute("BEGIN")
+                        return context
+                    }
+                }
             } catch {
                 guard walker > 0 else { throw error }
                 // Those that have begun do the work of the others.
@@ -103,7 +92,7 @@ private final class PartQueue: @unchecked Sendable {
         state = State(walkers: walkers)
     }
 
-    /// Counts walkers no more that could not be begun.
+    /// Counts walkers no more that are at their end, or could not be begun.
     func lose(_ walkers: Int) {
         condition.withLock {
             state.walkers -= walkers
@@ -111,7 +100,6 @@ private final class PartQueue: @unchecked Sendable {
         }
     }
 
-    /// Begins no further part.
     func end() { condition.withLock { state.isEnding = true } }
 
     /// The next outcome, or how far a part has come; nil when all walkers have ended, or when there is none to wait for.
@@ -129,10 +117,7 @@ private final class PartQueue: @unchecked Sendable {
     func work(_ makeContext: (@escaping ProgressHook) throws -> VerificationContext) {
         // The context goes, and closes its connections, before the end is told.
         walk(makeContext)
-        condition.withLock {
-            state.walkers -= 1
-            condition.signal()
-        }
+        lose(1)
     }
 
     private func walk(_ makeContext: (@escaping ProgressHook) throws -> VerificationContext) {

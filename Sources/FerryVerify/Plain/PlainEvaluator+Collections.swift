@@ -253,16 +253,21 @@ extension PlainEvaluator {
         return texts.isEmpty ? .null : .text(Array(texts.joined(separator: between)))
     }
 
+    /// The JSON document that is the value of an expression; nil where there is none, and for nothing but white space.
+    func json(
+        _ text: Expression, in scope: PlainScope, orElse failure: @autoclosure () -> any Error
+    ) throws -> PlainJSON? {
+        switch try value(of: text, in: scope).plain {
+        case .null: return nil
+        case .text(let bytes), .blob(let bytes):
+            return bytes.contains { ![0x20, 0x09, 0x0a, 0x0d].contains($0) } ? try PlainJSON(bytes) : nil
+        default: throw failure()
+        }
+    }
+
     /// What stands under the keys of a JSON document.
     func json(_ text: Expression, _ key: String, in scope: PlainScope) throws -> PlainValue {
-        let bytes: [UInt8]
-        switch try value(of: text, in: scope).plain {
-        case .null: return .null
-        case .text(let found), .blob(let found): bytes = found
-        default: throw PlainFailure("JSON needs text")
-        }
-        guard bytes.contains(where: { ![0x20, 0x09, 0x0a, 0x0d].contains($0) }) else { return .null }
-        var document = try PlainJSON(bytes)
+        guard var document = try json(text, in: scope, orElse: PlainFailure("JSON needs text")) else { return .null }
         for name in key.split(separator: ".") {
             guard let member = document.member(String(name)) else { return .null }
             document = member

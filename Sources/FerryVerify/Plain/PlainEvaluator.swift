@@ -87,9 +87,8 @@ package struct PlainEvaluator {
                 return try collected(selector, arguments, in: scope)
             default: break
             }
-            let values = try arguments.map { argument in try value(of: argument, in: scope).plain }
-            if let value = try PlainTypedFunction.value(of: selector, values) { return value }
-            return try PlainFunction.value(of: selector, values)
+            return try PlainFunction.value(
+                of: selector, arguments.map { argument in try value(of: argument, in: scope).plain })
         case .function(let receiver, let selector, let arguments):
             if selector == "valueForKey:" || selector == "valueForKeyPath:",
                 case .constant(.string(let path))? = arguments.first
@@ -181,7 +180,8 @@ package struct PlainEvaluator {
             return
         }
         guard case .object(let object) = try value(of: base, in: scope) else { return }
-        try eachObject(along: steps[...], from: object, body)
+        // What these operators yield as a set is what the path yields without them.
+        try eachObject(along: Self.flattened(steps)[...], from: object, body)
     }
 
     private func eachObject(_ value: PlainValue, _ body: (PlainObject) throws -> Void) throws {
@@ -205,14 +205,7 @@ package struct PlainEvaluator {
             try objects.eachRelated(key, of: object) { related in
                 try eachObject(along: steps.dropFirst(), from: related, body)
             }
-        case .collectionOperator(let name):
-            // What these operators yield as a set is what the path yields without them.
-            let flattening: Set<String> = [
-                "distinctUnionOfSets", "distinctUnionOfObjects", "distinctUnionOfArrays", "unionOfObjects",
-                "unionOfArrays", "unionOfSets",
-            ]
-            guard flattening.contains(name) else { throw PlainFailure("@\(name) yields no objects") }
-            try eachObject(along: steps.dropFirst(), from: object, body)
+        case .collectionOperator(let name): throw PlainFailure("@\(name) yields no objects")
         }
     }
 
@@ -231,15 +224,8 @@ package struct PlainEvaluator {
                 index += 1
             }
         }
-        let text: [UInt8]
-        switch try value(of: document, in: scope).plain {
-        case .null: return
-        case .text(let bytes), .blob(let bytes): text = bytes
-        default: throw PlainJSON.Invalid(offset: 0)
-        }
-        // Nothing but white space is as good as nothing.
-        guard text.contains(where: { ![0x20, 0x09, 0x0a, 0x0d].contains($0) }) else { return }
-        switch try elements(in: try PlainJSON(text), under: key) {
+        guard let document = try json(document, in: scope, orElse: PlainJSON.Invalid(offset: 0)) else { return }
+        switch try elements(in: document, under: key) {
         case .null: return
         case .array(let elements, _):
             for element in elements {

@@ -51,6 +51,9 @@ enum PlainNumber {
 enum PlainFunction {
     static func value(of selector: String, _ arguments: [PlainValue]) throws -> PlainValue {
         if arguments.contains(where: \.isNull) { return .null }
+        if arguments.count == 2, let operation = PlainOperator(rawValue: selector) {
+            return try operation.value(arguments[0], arguments[1])
+        }
         switch selector {
         case "uppercase:": return .string(try text(selector, arguments).uppercased())
         case "lowercase:": return .string(try text(selector, arguments).lowercased())
@@ -59,14 +62,9 @@ enum PlainFunction {
                 try text(selector, arguments).folding(
                     options: [.caseInsensitive, .diacriticInsensitive], locale: nil))
         case "length": return .integer(Int64(try text(selector, arguments).utf16.count))
-        default: break
+        default: if let value = try PlainTypedFunction.value(of: selector, arguments) { return value }
         }
-        if arguments.count == 2 {
-            guard let operation = PlainOperator(rawValue: selector) else {
-                throw PlainFailure("\(selector) is not known")
-            }
-            return try operation.value(arguments[0], arguments[1])
-        }
+        if arguments.count == 2 { throw PlainFailure("\(selector) is not known") }
         let numbers = try arguments.map { argument in
             guard let number = PlainNumber(argument) else { throw PlainFailure("\(selector) needs numbers") }
             return number
@@ -170,16 +168,8 @@ enum PlainOperator: String {
 
 /// Ferry's own functions: dates as text, data as text, names as UUIDs.
 enum PlainTypedFunction {
-    private static let known: Set = [
-        "date:format:", "date:format:zone:", "text:format:", "text:format:zone:", "dateSince1970:", "secondsSince1970:",
-        "hex:", "dataFromHex:", "base64:", "dataFromBase64:", "dataFromText:", "textFromData:", "uuid:",
-        "uuidFromName:", "plist:", "plist:key:",
-    ]
-
-    /// - Returns: Nil for a function that is none of these.
+    /// The value for arguments of which none is nil; nil for a function that is none of these.
     static func value(of selector: String, _ arguments: [PlainValue]) throws -> PlainValue? {
-        guard known.contains(selector) else { return nil }
-        if arguments.contains(where: \.isNull) { return .null }
         switch selector {
         case "plist:", "plist:key:":
             let keys = arguments.count > 1 ? try text(arguments[1]) : ""
@@ -211,10 +201,11 @@ enum PlainTypedFunction {
         case "uuid:":
             guard let uuid = UUID(uuidString: try text(arguments[0])) else { throw PlainFailure("text is no UUID") }
             return .blob(withUnsafeBytes(of: uuid.uuid) { Array($0) })
-        default:
+        case "uuidFromName:":
             var bytes = Array(SHA256.hash(Array(try text(arguments[0]).utf8))[..<16])
             (bytes[6], bytes[8]) = (0x80 + bytes[6] % 16, 0x80 + bytes[8] % 64)
             return .blob(bytes)
+        default: return nil
         }
     }
 

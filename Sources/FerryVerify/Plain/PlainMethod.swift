@@ -101,21 +101,20 @@ enum PlainMethod {
         return (String(before), String(behind))
     }
 
-    private static func leading(_ text: String, _ pattern: String) -> String {
-        text.range(of: pattern, options: .regularExpression).map { String(text[$0]) } ?? ""
+    /// The number that a text begins with, behind blanks.
+    private static func leading(_ text: String, _ number: String) -> String {
+        let range = text.range(of: "^[\\x09-\\x0d ]*[+-]?\(number)", options: .regularExpression)
+        return range.map { String(text[$0].drop { " \t\n\r\u{0B}\u{0C}\r\n".contains($0) }) } ?? ""
     }
 
     private static func integer(_ text: String) -> Int64 {
-        let number = leading(text, "^[\\x09-\\x0d ]*[+-]?[0-9]+").drop(while: { " \t\n\r\u{0B}\u{0C}\r\n".contains($0) }
-        )
+        let number = leading(text, "[0-9]+")
         if number.isEmpty { return 0 }
         return Int64(number) ?? (number.hasPrefix("-") ? .min : .max)
     }
 
     private static func real(_ text: String) -> Double {
-        let number = leading(text, "^[\\x09-\\x0d ]*[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?")
-            .drop(while: { " \t\n\r\u{0B}\u{0C}\r\n".contains($0) })
-        return strtod(String(number), nil)
+        strtod(leading(text, "([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?"), nil)
     }
 
     private static func number(

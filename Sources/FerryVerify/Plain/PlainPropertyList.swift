@@ -84,8 +84,10 @@ indirect enum PlainPropertyList {
             switch token {
             case .text(let piece): text += piece
             case .start("key", _):
-                guard name == "dict", key == nil else { throw damaged }
-                key = try content(&tokens)
+                guard name == "dict", key == nil, case .scalar(.text(let bytes)) = try element("string", &tokens) else {
+                    throw damaged
+                }
+                key = String(decoding: bytes, as: UTF8.self)
             case .start(let inner, _):
                 let value = try element(inner, &tokens)
                 switch name {
@@ -103,18 +105,6 @@ indirect enum PlainPropertyList {
                 case "dict": return .dictionary(members)
                 default: return try scalar(name, text)
                 }
-            }
-        }
-        throw damaged
-    }
-
-    private static func content(_ tokens: inout XMLTokenizer) throws -> String {
-        var text = ""
-        while let token = try tokens.next() {
-            switch token {
-            case .text(let piece): text += piece
-            case .end: return text
-            case .start: throw damaged
             }
         }
         throw damaged

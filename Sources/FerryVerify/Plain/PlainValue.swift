@@ -149,12 +149,8 @@ package enum PlainConversion {
             let text = real.description
             return Array((text.hasSuffix(".0") ? String(text.dropLast(2)) : text).utf8)
         case .blob(let bytes) where bytes.count == 16:
-            var text = ""
-            for (index, byte) in bytes.enumerated() {
-                if [4, 6, 8, 10].contains(index) { text += "-" }
-                text += (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }
-            return Array(text.utf8)
+            let uuid = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+            return Array(uuid.uuidString.utf8)
         default: throw PlainFailure("the value is no text")
         }
     }

@@ -1,0 +1,319 @@
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// What the rules of one stored relation yield, gathered object by object.
+protocol ExpectedRelation {
+    var relation: StoredRelation { get }
+    var context: VerificationContext { get }
+    /// Takes what a rule yields for one object; an object that was merged comes once for each source object.
+    func add(_ key: Int64, by rule: StoredRelation.Rule, in scope: PlainScope, _ related: RelatedObjects) throws
+    /// Reports where the destination differs from what was gathered.
+    func compare() throws
+    /// SQL of `owner`, `member` and `place`: the pairs seen from one side, and a number by which its members are in
+    /// their order.
+    func inOrder(of side: RelationSide) -> String
+}
+
+/// One side of a relation, as ``StoredLinks`` has them.
+enum RelationSide { case a, b }
+
+extension ExpectedRelation {
+    /// Checks the positions where the relationship is ordered.
+    ///
+    /// They are strictly increasing in the expected order; 2048, then 1024 more for each, where a mapping relates objects by
+    /// a rule of its own or the source lacked some; else the source's own.
+    func checkPositions() throws {
+        if relation.otherColumn != nil || relation.isReflexive { return }
+        if let order = relation.links.bOrder { try check(of: .a, relation.links, order: order) }
+        if let order = relation.links.aOrder { try check(of: .b, relation.links.reversed, order: order) }
+    }
+
+    /// Checks the positions among the links of each object of one side, from which these are seen.
+    private func check(of side: RelationSide, _ links: StoredLinks, order: String) throws {
+        let (context, relation) = (self.context, self.relation)
+        let (table, owner, member) = (links.table, links.a, links.b)
+        let carried = carriedOrder(of: side)
+        // Else known from the side's own rules, or in the order in which the objects were made.
+        let place = carried ?? inOrder(of: side)
+        let statement = try context.connection.prepare(
+            """
+            SELECT p.owner, p.member, p.place, j.\(order) FROM (\(place)) AS p
+            JOIN destination.\(table) AS j ON j.\(member) = p.member AND j.\(owner) = p.owner
+            ORDER BY p.owner, p.place, p.member
+            """)
+        let isCarriedInPlace = context.verification.isInPlace && carried != nil
+        // Beside policies all that is related counts, not only what was.
+        let isCopied = carried != nil && !context.step.hasPolicies
+        let isExact = relation.rules.allSatisfy { !$0.relationship.isAutomatic }
+        var previous: (owner: Int64, place: Int64, order: Int64, index: Int64)?
+        while try statement.step() {
+            let (key, place) = (statement.integer(0), statement.integer(2))
+            let actual = statement.integer(3)
+            var index: Int64 = 0
+            var isRight = !statement.isNull(3)
+            if let before = previous, before.owner == key {
+                index = before.index + 1
+                // Objects that the source puts in one place may stand in any order.
+                isRight = isRight && (before.place == place || before.order < actual)
+            }
+            let isNew = actual == 2048 + 1024 * index
+            if isExact { isRight = isRight && isNew }
+            if isCopied { isRight = isRight && (isNew || !statement.isNull(2) && place == actual) }
+            // In place a position stays what it was, were it none.
+            if isCarriedInPlace, statement.isNull(2) == statement.isNull(3), place == actual { isRight = true }
+            if !isRight {
+                context.report(
+                    RelationshipsCheck.self, entity: relation.key.entity,
+                    example: "\(table) \(member) \(statement.integer(1)) \(order)")
+            }
+            previous = (key, place, actual, index)
+            try context.advance(table, done: 0, total: nil)
+        }
+    }
+
+    /// The source's own positions, where the relationship is carried over with the keys of both sides.
+    private func carriedOrder(of side: RelationSide) -> String? {
+        guard let rule = relation.rules.first, relation.rules.allSatisfy({ isCarried($0) }),
+            let storage = context.source.storage(
+                of: rule.relationship.sourceRelationship ?? rule.relationship.name, in: rule.mapping.source)
+        else { return nil }
+        // Seen from the objects whose members are ordered, that is from `side`.
+        let links = rule.isInverse == (side == .b) ? StoredLinks(storage) : StoredLinks(storage).reversed
+        return links.bOrder.map {
+            "SELECT \(links.a) AS owner, \(links.b) AS member, \($0) AS place FROM source.\(links.table)"
+        }
+    }
+
+    private func isCarried(_ rule: StoredRelation.Rule) -> Bool {
+        rule.relationship.isAutomatic && rule.mapping.keepsPrimaryKey
+            && rule.relationship.mappings.allSatisfy { context.step.entityMapping(named: $0)?.keepsPrimaryKey ?? false }
+    }
+}
+
+/// The pairs that the rules of one relation yield, in a table of the lookup file, in the order in which they arise.
+struct RelationPairs: ExpectedRelation {
+    let relation: StoredRelation
+    let context: VerificationContext
+
+    // Row ids count the pairs; `side` is 1 where the rule belongs to `b`, and 2 where it is an echo.
+    private let table: String
+    private let insert: Statement
+
+    init(_ relation: StoredRelation, number: Int, in context: VerificationContext) throws {
+        self.relation = relation
+        self.context = context
+        table = "main.pairs_\(number)"
+        try context.connection.execute("CREATE TABLE IF NOT EXISTS \(table) (a INTEGER, b INTEGER, side INTEGER)")
+        insert = try context.connection.prepare("INSERT INTO \(table) VALUES (?, ?, ?)")
+    }
+
+    func add(_ key: Int64, by rule: StoredRelation.Rule, in scope: PlainScope, _ related: RelatedObjects) throws {
+        guard rule.isToMany else {
+            if let other = try related.firstCandidate(related.rule(rule.relationship), in: scope) {
+                try record(key, other, rule)
+            }
+            return
+        }
+        try related.eachCandidate(related.rule(rule.relationship), in: scope) { try record(key, $0.key, rule) }
+    }
+
+    private func record(_ own: Int64, _ other: Int64, _ rule: StoredRelation.Rule) throws {
+        try insert.bind(own, at: rule.isInverse ? 2 : 1)
+        try insert.bind(other, at: rule.isInverse ? 1 : 2)
+        let side: Int64 = rule.isEcho ? 2 : rule.isInverse ? 1 : 0
+        try insert.bind(side, at: 3)
+        try insert.run()
+    }
+
+    func compare() throws {
+        let links = relation.links
+        guard isKeyed else {
+            // Of a relationship that is its own inverse a pair counts as one, whichever way round it stands. A row
+            // without one of its keys is no pair; the references' check judges it.
+            let (a, b) = (links.a, links.b)
+            func pairs(_ a: String, _ b: String) -> String {
+                relation.isReflexive ? "min(\(a), \(b)) AS a, max(\(a), \(b)) AS b" : "\(a) AS a, \(b) AS b"
+            }
+            return try compare(
+                relation.key, expected: "SELECT DISTINCT \(pairs("a", "b")) FROM \(table) ORDER BY 1, 2",
+                actual: """
+                    SELECT DISTINCT \(pairs(a, b)) FROM destination.\(links.table)
+                    WHERE \(a) IS NOT NULL AND \(b) IS NOT NULL ORDER BY 1, 2
+                    """,
+                place: { "\(links.table) \(a) \($0)" })
+        }
+        try compareKeys(
+            relation.key, links.b, in: links.table,
+            expected: relation.otherColumn == nil ? firstForEachOwner : firstForEachSide)
+        if let (table, column) = relation.otherColumn {
+            let inverse = context.destinationModel.relationship(relation.key.property, of: relation.key.entity)
+                .flatMap { StoredRelation.inverse(of: $0, in: context.destinationModel) }
+            try compareKeys(inverse ?? relation.key, column, in: table, expected: firstForEachSideInverted)
+        }
+    }
+
+    private func compareKeys(_ key: PropertyKey, _ column: String, in table: String, expected: String) throws {
+        try compare(
+            key, expected: expected,
+            actual: "SELECT Z_PK, \(column) FROM destination.\(table) WHERE \(column) IS NOT NULL ORDER BY Z_PK",
+            place: { "\(table) Z_PK \($0) \(column)" })
+    }
+
+    // MARK: Queries: pairs in the order of their keys
+
+    /// For an owner with several candidates, which side's rule counts: the later one.
+    private var sideOrder: String {
+        let last = relation.rules.filter { !$0.isEcho }.max {
+            ($0.mapping.position, $0.relationship.name) < ($1.mapping.position, $1.relationship.name)
+        }
+        return last?.isInverse == true ? "1 - side" : "side"
+    }
+
+    /// The number of a pair: lower is first.
+    private var rank: String { "(\(sideOrder)) * 1152921504606846976 + rowid" }
+
+    private var firstForEachOwner: String {
+        "SELECT a, b FROM (SELECT a, b, min(\(rank)) FROM \(table) WHERE side < 2 GROUP BY a) ORDER BY a"
+    }
+
+    /// The pairs of a one-to-one, as common table expressions up to `one`.
+    ///
+    /// Each `a` takes its first candidate; of several `a` with the same one the one keeps it with which both sides of
+    /// the source agree, else the lowest key. Then what only the other side says, where both objects are still free.
+    private var oneToOne: String {
+        """
+        WITH own AS MATERIALIZED (\(firstForEachOwner)),
+            agreed AS MATERIALIZED (
+                SELECT own.a, own.b FROM own JOIN \(table) AS e ON e.a = own.a AND e.b = own.b AND e.side = 2),
+            claimed AS MATERIALIZED (
+                SELECT min(a) AS a, b FROM own
+                WHERE b NOT IN (SELECT b FROM agreed) OR (a, b) IN (SELECT a, b FROM agreed) GROUP BY b),
+            echoed AS (
+                SELECT a, min(b) AS b FROM \(table) WHERE side = 2 AND a NOT IN (SELECT a FROM claimed)
+                    AND b NOT IN (SELECT b FROM claimed) GROUP BY a),
+            one AS (SELECT a, b FROM claimed UNION ALL SELECT min(a), b FROM echoed GROUP BY b)
+        """
+    }
+
+    private var firstForEachSide: String { "\(oneToOne) SELECT a, b FROM one ORDER BY a" }
+
+    private var firstForEachSideInverted: String { "\(oneToOne) SELECT b, a FROM one ORDER BY b" }
+
+    /// Pairs by `b`, each once, in the order in which they arose; those of the side's own rules first.
+    func inOrder(of side: RelationSide) -> String {
+        let (group, other, own) = side == .a ? ("a", "b", 0) : ("b", "a", 1)
+        return """
+            SELECT \(group) AS owner, \(other) AS member,
+                min((side <> \(own)) * 1152921504606846976 + rowid) AS place
+            FROM \(table) GROUP BY \(group), \(other)
+            """
+    }
+
+    // MARK: Comparing
+
+    /// Walks through expected and actual pairs, both in the order of their first and second keys.
+    private func compare(
+        _ key: PropertyKey, expected: String, actual: String, place: (Int64) -> String
+    ) throws {
+        let expected = try context.connection.prepare(expected)
+        let actual = try context.connection.prepare(actual)
+        var left = try RelationPairs.next(expected)
+        var right = try RelationPairs.next(actual)
+        while left != nil || right != nil {
+            try context.advance(relation.key.property, done: 0, total: nil)
+            if let pair = left, right == nil || pair < right ?? pair {
+                var found: Int64?
+                // A wrong key is one difference, not a missing and an additional one.
+                if isKeyed, let other = right, other.0 == pair.0 {
+                    found = other.1
+                    right = try RelationPairs.next(actual)
+                }
+                if try !(isKeyed && isKept(key, pair.0, found)) { report(place(pair.0)) }
+                left = try RelationPairs.next(expected)
+            } else if let pair = right, left == nil || pair < left ?? pair {
+                if try !isKept(key, pair.0, pair.1) { report(place(pair.0)) }
+                if isKeyed, let other = left, other.0 == pair.0 { left = try RelationPairs.next(expected) }
+                right = try RelationPairs.next(actual)
+            } else {
+                left = try RelationPairs.next(expected)
+                right = try RelationPairs.next(actual)
+            }
+        }
+    }
+
+    private func isKept(_ key: PropertyKey, _ holder: Int64, _ value: Int64?) throws -> Bool {
+        if try context.keptDamage.holds(key, holder: holder, value: value) { return true }
+        guard relation.isReflexive, !isKeyed, let value else { return false }
+        return try context.keptDamage.holds(key, holder: value, value: holder)
+    }
+
+    private var isKeyed: Bool { relation.links.areInRowsOfA }
+
+    private func report(_ place: String) {
+        context.report(RelationshipsCheck.self, entity: relation.key.entity, example: place)
+    }
+
+    private static func next(_ statement: Statement) throws -> (Int64, Int64)? {
+        try statement.step() ? (statement.integer(0), statement.integer(1)) : nil
+    }
+}
+
+/// The foreign keys of a relation that only the rules of their own objects fill, each object's once: they are compared
+/// as they come, and nothing is gathered.
+final class DirectKeys: ExpectedRelation {
+    let relation: StoredRelation
+    let context: VerificationContext
+    private let table: String
+    private let column: String
+    private let find: Statement
+    /// Under which ``VerificationProgress/State/met`` counts the keys met on the way; the destination may have no others.
+    private let name: String
+
+    /// Whether a relation can be compared this way: no rule from the other side, no merged objects, and no object that
+    /// could have a key without a rule.
+    static func suffice(for relation: StoredRelation, in context: VerificationContext) -> Bool {
+        guard relation.isForeignKey,
+            relation.rules.allSatisfy({ !$0.isInverse && $0.mapping.unique.isEmpty })
+        else { return false }
+        return context.step.entityMappings.allSatisfy { mapping in
+            !context.destinationModel.isKind(mapping.destination, of: relation.key.entity)
+                || relation.rules.contains { $0.mapping.position == mapping.position }
+        }
+    }
+
+    init(_ relation: StoredRelation, in context: VerificationContext) throws {
+        (self.relation, self.context) = (relation, context)
+        (table, column, name) = (relation.links.table, relation.links.b, relation.key.title)
+        find = try context.connection.prepare("SELECT \(column) FROM destination.\(table) WHERE Z_PK = ?")
+    }
+
+    func add(_ key: Int64, by rule: StoredRelation.Rule, in scope: PlainScope, _ related: RelatedObjects) throws {
+        let expected = try related.firstCandidate(related.rule(rule.relationship), in: scope)
+        try find.bind(key, at: 1)
+        defer { find.reset() }
+        let exists = try find.step()
+        let actual = exists && !find.isNull(0) ? find.integer(0) : nil
+        if actual != nil { context.progress.state.met[name, default: 0] += 1 }
+        guard actual != expected else { return }
+        if try context.keptDamage.holds(relation.key, holder: key, value: actual) { return }
+        report(example: "\(table) Z_PK \(key) \(column)")
+    }
+
+    func compare() throws {
+        let stored = try context.connection.integer("SELECT count(\(column)) FROM destination.\(table)") ?? 0
+        // Only rows that no mapping made are left, and they are reported themselves.
+        report(count: stored - context.progress.state.met[name, default: 0], example: "\(table) \(column)")
+    }
+
+    /// The objects of the other side have theirs in the order in which these were made, which is that of their keys.
+    func inOrder(of side: RelationSide) -> String {
+        "SELECT \(column) AS owner, Z_PK AS member, Z_PK AS place FROM destination.\(table) WHERE \(column) IS NOT NULL"
+    }
+
+    private func report(count: Int64 = 1, example: String) {
+        context.report(RelationshipsCheck.self, entity: relation.key.entity, count: count, example: example)
+    }
+}

@@ -1,0 +1,158 @@
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// The keys that a stored relationship has in one column of the destination, and what is asked of them.
+struct StoredKeys: Sendable {
+    let relationship: PropertyKey
+    let table: String
+    let column: String
+    /// Whether they stand in rows of objects, with companions that ``TableTally`` counts.
+    let areForeign: Bool
+    /// Whether nothing is asked of them, companions aside, but that each leads to an object of some entities.
+    let leadAlone: Bool
+    /// What a difference is named by: columns of ``faults``.
+    let holder: String
+    let value: String
+    /// Queries without their columns: keys that are wrong, and companions of none.
+    let faults: [String]
+    /// A query without its columns: keys that lead to an object of which they, or the number beside them, say another
+    /// entity; nil where no other can be said.
+    let mistaken: String?
+    /// The column that stands behind the table in a difference, and the one behind the number.
+    private let placeOfNumber: (before: String, after: String)
+    /// The table that they lead to, and `Z_ENT` of the objects in it that they may lead to, for an SQL list.
+    let other: String
+    private let otherNumbers: String
+    /// The root entity of that table, where they may lead to every object in it.
+    let wholeRoot: String?
+
+    /// The keys of all stored relationships, in the order of their names.
+    static func all(in context: VerificationContext) throws -> [StoredKeys] {
+        try context.destination.relationshipStorage.keys.sorted().flatMap { try of($0, in: context) }
+    }
+
+    /// Where the object with a number is, for a difference.
+    func place(of number: Int64) -> String { "\(table) \(placeOfNumber.before) \(number)\(placeOfNumber.after)" }
+
+    /// SQL of the objects that the keys may lead to, above a first number and in the order of their numbers.
+    var targets: String {
+        "SELECT Z_PK FROM destination.\(other) WHERE Z_PK > ?1 AND Z_ENT IN (\(otherNumbers)) ORDER BY Z_PK"
+    }
+
+    /// The numbers of all objects that the keys may lead to, where they may lead to every one of the table and the run that
+    /// wrote them has written as many as there are numbers from the first to the last: then each number is there, unless
+    /// the table has other rows than were written, which only its reading shows.
+    func wholeRange(in context: VerificationContext) throws -> ClosedRange<Int64>? {
+        guard let wholeRoot, let rows = context.writtenRows(in: wholeRoot), rows > 0 else { return nil }
+        let table = "destination.\(other)"
+        guard let lowest = try context.connection.integer("SELECT min(Z_PK) FROM \(table)"),
+            let highest = try context.connection.integer("SELECT max(Z_PK) FROM \(table)"),
+            highest.subtractingReportingOverflow(lowest) == (rows - 1, false)
+        else { return nil }
+        return lowest...highest
+    }
+
+    /// Whether each leads to a fitting object; these are met in the order of the keys, which is that of their index.
+    func leadToObjects(on connection: Connection) throws -> Bool {
+        let lost = try connection.value(
+            """
+            SELECT 1 FROM destination.\(table) o LEFT JOIN destination.\(other) t ON t.Z_PK = o.\(column)
+            WHERE o.\(column) IS NOT NULL AND (t.Z_PK IS NULL OR t.Z_ENT NOT IN (\(otherNumbers)))
+            ORDER BY o.\(column) LIMIT 1
+            """)
+        return lost == nil
+    }
+
+    // MARK: Kinds of storage
+
+    private static func of(_ key: PropertyKey, in context: VerificationContext) throws -> [StoredKeys] {
+        guard let relationship = context.destinationModel.relationship(key.property, of: key.entity),
+            let storage = context.destination.relationshipStorage[key]
+        else { return [] }
+        let other = try context.destinationTable(of: relationship.destinationEntity).name
+        let own = try context.destinationTable(of: key.entity).name
+        let ownNumbers = context.destinationNumbers(ofFamily: key.entity)
+        let otherNumbers = context.destinationNumbers(ofFamily: relationship.destinationEntity)
+        let root = context.destinationModel.root(of: relationship.destinationEntity)
+        let wholeRoot = relationship.destinationEntity == root ? root : nil
+        switch storage {
+        case .foreignKey(let table, let column, let entityColumn, let orderColumn):
+            var inverseColumn: String?
+            if let inverse = StoredRelation.inverse(of: relationship, in: context.destinationModel), inverse != key,
+                case .foreignKey(_, let column, _, _)? = context.destination.relationshipStorage[inverse]
+            {
+                inverseColumn = column
+            }
+            // Where there are several entities, the object itself must be looked at.
+            let leadToOneEntity = context.destinationModel.family(of: relationship.destinationEntity).count == 1
+            return [
+                StoredKeys(
+                    relationship: key, table: table, column: column, areForeign: true,
+                    leadAlone: inverseColumn == nil && (entityColumn == nil || leadToOneEntity), holder: "o.Z_PK",
+                    value: "o.\(column)",
+                    faults: faults(
+                        of: table, column, [entityColumn, orderColumn], inverseColumn, to: other,
+                        "o.Z_ENT NOT IN (\(ownNumbers)) OR t.Z_PK IS NULL OR t.Z_ENT NOT IN (\(otherNumbers))"),
+                    mistaken: entityColumn.map {
+                        "FROM destination.\(table) o JOIN destination.\(other) t ON t.Z_PK = o.\(column) "
+                            + "WHERE o.\($0) IS NOT t.Z_ENT"
+                    },
+                    placeOfNumber: ("Z_PK", " \(column)"), other: other, otherNumbers: otherNumbers,
+                    wholeRoot: wholeRoot)
+            ]
+        case .inverseless(let table, let column):
+            let query = """
+                FROM destination.\(table) o LEFT JOIN destination.\(own) t ON t.Z_PK = o.\(column)
+                WHERE o.\(column) IS NOT NULL AND (t.Z_PK IS NULL OR t.Z_ENT NOT IN (\(ownNumbers))
+                    OR o.Z_ENT NOT IN (\(otherNumbers)))
+                """
+            return [
+                StoredKeys(
+                    relationship: key, table: table, column: column, areForeign: false, leadAlone: false,
+                    holder: "o.Z_PK", value: "o.\(column)", faults: [query], mistaken: nil,
+                    placeOfNumber: ("Z_PK", " \(column)"), other: own, otherNumbers: ownNumbers, wholeRoot: nil)
+            ]
+        case .join(let table, let first, let second, let order, _):
+            let isOwnInverse = StoredRelation.inverse(of: relationship, in: context.destinationModel) == key
+            return [(second, first, order), (first, second, nil)].prefix(isOwnInverse ? 2 : 1).map {
+                (column: String, rest: String, order: String?) in
+                let fault = order.map { " OR j.\($0) IS NULL" } ?? ""
+                // In the order of the keys that are looked up, the rows that they lead to are met one after another.
+                let query = """
+                    FROM destination.\(table) j LEFT JOIN destination.\(other) t ON t.Z_PK = j.\(column)
+                    WHERE t.Z_PK IS NULL OR t.Z_ENT NOT IN (\(otherNumbers))\(fault)
+                    \(order == nil ? "ORDER BY j.\(column), j.\(rest)" : "")
+                    """
+                return StoredKeys(
+                    relationship: key, table: table, column: column, areForeign: false, leadAlone: order == nil,
+                    holder: "j.\(first)", value: "j.\(second)", faults: [query],
+                    mistaken: "FROM destination.\(table) j JOIN destination.\(other) t ON t.Z_PK = j.\(column) "
+                        + "WHERE t.Z_ENT NOT IN (\(otherNumbers))",
+                    placeOfNumber: (first, ""),
+                    other: other, otherNumbers: otherNumbers, wholeRoot: wholeRoot)
+            }
+        case .inverseForeignKey: return []
+        }
+    }
+
+    /// Queries for foreign keys that are wrong themselves, or whose entity column, position or inverse is.
+    private static func faults(
+        of table: String, _ column: String, _ companions: [String?], _ inverseColumn: String?, to other: String,
+        _ wrong: String
+    ) -> [String] {
+        var wrong = wrong
+        if let entityColumn = companions[0] { wrong += " OR o.\(entityColumn) IS NOT t.Z_ENT" }
+        if let orderColumn = companions[1] { wrong += " OR o.\(orderColumn) IS NULL" }
+        if let inverseColumn { wrong += " OR t.\(inverseColumn) IS NOT o.Z_PK" }
+        let query = """
+            FROM destination.\(table) o LEFT JOIN destination.\(other) t ON t.Z_PK = o.\(column)
+            WHERE o.\(column) IS NOT NULL AND (\(wrong))
+            """
+        // Without a key there is nothing that its companions could say.
+        let alone = companions.compactMap { $0 }.map { "o.\($0) IS NOT NULL" }
+        if alone.isEmpty { return [query] }
+        let rest = "FROM destination.\(table) o WHERE o.\(column) IS NULL AND (\(alone.joined(separator: " OR ")))"
+        return [query, rest]
+    }
+}

@@ -1,0 +1,172 @@
+/// The text of a statement that SQLite keeps, cut at its outermost parentheses and the commas between these.
+struct SQLText {
+    private(set) var head = ""
+    private(set) var parts: [String] = []
+    private(set) var tail = ""
+
+    enum Kind { case word, quoted, sign(UInt8) }
+
+    /// Nil where there are no such parentheses.
+    init?(_ sql: String) {
+        let text = Array(sql.utf8)
+        var depth = 0
+        // Where the parentheses and commas are.
+        var cuts: [Int] = []
+        for case (.sign(let sign), let range) in Self.tokens(of: text) {
+            if sign == UInt8(ascii: "(") { depth += 1 }
+            if depth == 1, "(,)".utf8.contains(sign) { cuts.append(range.lowerBound) }
+            if sign == UInt8(ascii: ")") { depth -= 1 }
+            if depth == 0, !cuts.isEmpty { break }
+        }
+        guard depth == 0, cuts.count > 1 else { return nil }
+        let pieces = zip([-1] + cuts, cuts + [text.count]).map { String(decoding: text[($0 + 1)..<$1], as: UTF8.self) }
+        (head, parts, tail) = (pieces[0], Array(pieces[1..<pieces.count - 1]), pieces[pieces.count - 1])
+    }
+
+    /// Words, quoted texts and signs, without blanks and comments.
+    static func tokens(of text: [UInt8]) -> [(Kind, Range<Int>)] {
+        var tokens: [(Kind, Range<Int>)] = []
+        var index = 0
+        func starts(_ sign: String) -> Bool { text[index...].starts(with: sign.utf8) }
+        while index < text.count {
+            let begin = index
+            let byte = text[index]
+            if starts("--") {
+                while index < text.count, text[index] != UInt8(ascii: "\n") { index += 1 }
+            } else if starts("/*") {
+                index += 2
+                while index < text.count, !starts("*/") { index += 1 }
+                index = min(index + 2, text.count)
+            } else if "\"'`[".utf8.contains(byte) {
+                let close = byte == UInt8(ascii: "[") ? UInt8(ascii: "]") : byte
+                index += 1
+                // A doubled quote ends one text and begins the next, which comes to the same here.
+                while index < text.count, text[index] != close { index += 1 }
+                index = min(index + 1, text.count)
+                tokens.append((.quoted, begin..<index))
+            } else if isWordPart(byte) {
+                while index < text.count, isWordPart(text[index]) { index += 1 }
+                tokens.append((.word, begin..<index))
+            } else {
+                index += 1
+                if byte > 0x20 { tokens.append((.sign(byte), begin..<index)) }
+            }
+        }
+        return tokens
+    }
+
+    private static func isWordPart(_ byte: UInt8) -> Bool {
+        byte > 127 || byte == 0x5f || byte == 0x24 || (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte)
+            || (0x61...0x7a).contains(byte)
+    }
+}
+
+/// What a CREATE INDEX statement says that no pragma tells: the expressions of its keys, and its condition.
+struct IndexText {
+    /// Of each key in order, without its direction.
+    let keys: [String]
+    private(set) var filter: String?
+
+    /// Nil when the text is not one that SQLite keeps for an index.
+    init?(_ sql: String) {
+        guard let text = SQLText(sql) else { return nil }
+        keys = text.parts.map { part in
+            guard let last = Self.word(in: part, SQLText.tokens(of: Array(part.utf8)).last),
+                ["ASC", "DESC"].contains(last.word)
+            else { return part }
+            return last.before
+        }
+        let tokens = SQLText.tokens(of: Array(text.tail.utf8))
+        if tokens.isEmpty { return }
+        guard let first = Self.word(in: text.tail, tokens.first), first.word == "WHERE" else { return nil }
+        filter = first.behind
+    }
+
+    /// A word in capital letters, and what stands around it; nil for another token.
+    private static func word(
+        in text: String, _ token: (kind: SQLText.Kind, range: Range<Int>)?
+    ) -> (before: String, word: String, behind: String)? {
+        guard let token, case .word = token.kind else { return nil }
+        let bytes = Array(text.utf8)
+        return (
+            String(decoding: bytes[..<token.range.lowerBound], as: UTF8.self),
+            String(decoding: bytes[token.range], as: UTF8.self).uppercased(),
+            String(decoding: bytes[token.range.upperBound...], as: UTF8.self)
+        )
+    }
+}
+
+/// A `CREATE TABLE` statement, in the parts that ALTER TABLE keeps whatever it does to the order of columns.
+///
+/// SQLite puts names in quotes where it renames, and adds a column behind the others; it changes no letter besides.
+package struct TableText {
+    struct Definition: Hashable {
+        /// The column; the first word of a constraint.
+        let name: String
+        /// Type and constraints, without space and quotes.
+        let rest: String
+    }
+
+    /// What stands before the definitions and behind them.
+    fileprivate let frame: [String]
+    private let definitions: [Definition]
+
+    package init(_ sql: String) {
+        let text = SQLText(sql)
+        frame = [text?.head ?? sql, text?.tail ?? ""].map(Self.bare)
+        definitions = (text?.parts ?? []).map(Self.definition)
+    }
+
+    /// Whether a table of this statement may have come from the sources' by ALTER TABLE, to be the one that is asked for.
+    ///
+    /// Its columns are checked by themselves: one may keep what a source said of it.
+    package func isAltered(_ sources: SourceTables, into asked: TableText, columns: Set<String>) -> Bool {
+        let known = Set(asked.definitions)
+        return frame[0] == asked.frame[0] && (frame[1] == asked.frame[1] || sources.ends.contains(frame[1]))
+            && definitions.allSatisfy { known.contains($0) || sources.kept.contains(Self.shape($0, columns)) }
+    }
+
+    fileprivate var shapes: [Definition] {
+        let columns = Set(definitions.map(\.name)).subtracting(["CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN"])
+        return definitions.map { Self.shape($0, columns) }
+    }
+
+    /// A definition as it stays when columns are renamed: none has its name.
+    private static func shape(_ definition: Definition, _ columns: Set<String>) -> Definition {
+        var rest = ""
+        var word = ""
+        for letter in definition.rest + "\n" {
+            if letter.isLetter || letter.isNumber || letter == "_" {
+                word.append(letter)
+            } else {
+                rest += columns.contains(word) ? "?" : word
+                rest.append(letter)
+                word = ""
+            }
+        }
+        return Definition(name: columns.contains(definition.name) ? "?" : definition.name, rest: rest)
+    }
+
+    private static func definition(_ text: String) -> Definition {
+        let text = text.drop { $0.isWhitespace }
+        let closing: [Character: Character] = ["\"": "\"", "`": "`", "[": "]"]
+        guard let close = text.first.flatMap({ closing[$0] }) else {
+            let name = text.prefix { !$0.isWhitespace && $0 != "(" }
+            return Definition(name: String(name), rest: bare(String(text[name.endIndex...])))
+        }
+        let name = text.dropFirst().prefix { $0 != close }
+        return Definition(name: String(name), rest: bare(String(text[name.endIndex...].dropFirst())))
+    }
+
+    private static func bare(_ text: String) -> String { text.filter { !$0.isWhitespace && $0 != "\"" } }
+}
+
+/// The statements of a source's tables, and what ALTER TABLE keeps of them: read once for all tables that are compared.
+package final class SourceTables {
+    let statements: Set<String>
+    private lazy var texts = statements.map(TableText.init)
+    fileprivate private(set) lazy var kept = Set(texts.flatMap(\.shapes))
+    fileprivate private(set) lazy var ends = Set(texts.map { $0.frame[1] })
+
+    package init(_ statements: [String]) { self.statements = Set(statements) }
+}
