@@ -82,13 +82,8 @@ package struct Planner: Sendable {
             {
                 throw refusal
             }
-            let edges: [VersionGraph.Edge]
-            do throws(FerryError) {
-                edges = try graph.path()
-            } catch {
-                comparisons = graph.comparisons
-                throw error
-            }
+            defer { comparisons = graph.comparisons }
+            let edges = try graph.path()
             var plan = MigrationPlan(chain: graph.names(of: edges), steps: [])
             plan.explanation = graph.explanation(of: edges)
             plan.comparisons = graph.comparisons

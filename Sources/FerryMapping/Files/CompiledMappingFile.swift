@@ -61,19 +61,21 @@ struct CompiledMappingFile {
             }
         }
         for property in try object.elements("NSAttributeMappings") ?? [] {
+            let expression = try property.object("NSValueExpression")
             try mapping.add(
                 "attribute", try name(of: property), to: \.attributes, orElse: .empty, damaged: { damaged("\($0).") }
             ) { () throws(FerryError) in
-                guard let expression = try property.object("NSValueExpression") else { return .empty }
+                guard let expression else { return .empty }
                 return .value(try ArchivedExpression.decode(expression))
             }
         }
         for property in try object.elements("NSRelationshipMappings") ?? [] {
+            let expression = try property.object("NSValueExpression")
             try mapping.add(
                 "relationship", try name(of: property), to: \.relationships, orElse: .empty,
                 damaged: { damaged("\($0).") }
             ) { () throws(FerryError) in
-                guard let expression = try property.object("NSValueExpression") else { return .empty }
+                guard let expression else { return .empty }
                 return try RelationshipRule(lookup: try ArchivedExpression.decode(expression))
             }
         }

@@ -200,8 +200,8 @@ struct JSONMappingFile {
         if let elements = try members["forEach"]?.members().first?.value {
             mapping.keepText(of: elements, as: "forEach")
         }
-        _ = mapping.isOpen(members["source"], "the source entity")
-        if let cursor = members["where"], !mapping.isOpen(cursor, "the filter predicate") {
+        mapping.keepIfOpen(members["source"], "the source entity")
+        if let cursor = members["where"], !mapping.keepIfOpen(cursor, "the filter predicate") {
             mapping.filter = try parsed(cursor, Predicate.parse)
             mapping.keepText(of: cursor, as: "where")
         }
@@ -213,7 +213,7 @@ struct JSONMappingFile {
         for (name, cursor) in try members["relationships"]?.members() ?? [] {
             mapping.relationships[name] = try relationship(cursor, name, of: &mapping)
         }
-        _ = mapping.isOpen(members["policy"], "what the policy did")
+        mapping.keepIfOpen(members["policy"], "what the policy did")
         return mapping
     }
 
@@ -247,8 +247,8 @@ struct JSONMappingFile {
             throw member.value.error("the name \"\(variable)\" is taken; choose another")
         }
         return EntityMapping.Iteration(
-            variable: variable, elements: try parsed(member.value, Expression.parse), skipsInvalid: try skips(onInvalid)
-        )
+            variable: variable, elements: try parsed(member.value, Expression.parse),
+            skipsInvalid: try skips(onInvalid))
     }
 
     private static func skips(_ cursor: JSONCursor?) throws(FerryError) -> Bool {
@@ -274,7 +274,7 @@ struct JSONMappingFile {
             guard let double = Double(text), double.isFinite else { throw cursor.error("the number is out of range") }
             return .value(.constant(.double(double)))
         case .string:
-            if mapping.isOpen(cursor, part, property: name) { return .empty }
+            if mapping.keepIfOpen(cursor, part, property: name) { return .empty }
             mapping.keepText(of: cursor, as: part)
             return .value(try parsed(cursor, Expression.parse))
         case .array, .object:
@@ -294,7 +294,7 @@ struct JSONMappingFile {
                 remedy: "Write { \"mapping\": \"…\", \"from\": \"$source…\" }, or null to leave it empty.")
         }
         let part = "relationship \"\(name)\""
-        let areOpen = [target, from].map { mapping.isOpen($0, part, property: name) }
+        let areOpen = [target, from].map { mapping.keepIfOpen($0, part, property: name) }
         if areOpen.contains(true) { return .empty }
         mapping.keepText(of: from, as: part)
         if target.isNull { return .destinationsOfAnyMapping(from: try parsed(from, Expression.parse)) }
@@ -318,8 +318,9 @@ struct JSONMappingFile {
 }
 
 extension EntityMapping {
-    /// Whether a place is left to be written, which begins with `?`; then the mapping keeps that.
-    fileprivate mutating func isOpen(_ cursor: JSONCursor?, _ part: String, property: String? = nil) -> Bool {
+    /// Keeps a place that is left to be written, which begins with `?`; false of any other.
+    @discardableResult
+    fileprivate mutating func keepIfOpen(_ cursor: JSONCursor?, _ part: String, property: String? = nil) -> Bool {
         guard let cursor, let text = cursor.openText else { return false }
         unreadable.append(
             .init(part: part, property: property, reason: "\(text) (line \(cursor.node.line)).", isOpen: true))

@@ -12,8 +12,6 @@ package struct MappingFile {
     /// The real paths of the files being read, the outermost first.
     private var reading: [String] = []
 
-    private init(files: FileLayer) { self.files = files }
-
     // MARK: Entry points
 
     /// Reads one mapping model: `.xcmappingmodel` (the folder or its XML), `.cdm`, or Ferry's JSON.
@@ -86,8 +84,17 @@ package struct MappingFile {
         return bytes
     }
 
-    private func stream(_ path: String) throws(FerryError) -> MappingFileStream {
-        MappingFileStream(try files.open(path), fingerprint: fingerprint)
+    /// Gives the bytes of a file piece by piece, none at the end; they are fingerprinted as they pass.
+    private func stream(_ path: String) throws(FerryError) -> () throws(FerryError) -> [UInt8] {
+        let input = try files.open(path)
+        let fingerprint = fingerprint
+        var offset: Int64 = 0
+        return { () throws(FerryError) in
+            let bytes = try input.read(count: 64 << 10, at: offset)
+            fingerprint.update(bytes)
+            offset += Int64(bytes.count)
+            return bytes
+        }
     }
 
     // MARK: Names
@@ -208,27 +215,5 @@ final class Fingerprint {
     func finish() -> [UInt8] {
         guard let hash = hash.take() else { preconditionFailure("A fingerprint is finished once.") }
         return hash.finalize()
-    }
-}
-
-/// A file that is read once from front to end, and fingerprinted as it passes.
-final class MappingFileStream {
-    private static let pieceBytes = 64 << 10
-
-    private let file: InputFile
-    private let fingerprint: Fingerprint
-    private var offset: Int64 = 0
-
-    init(_ file: consuming InputFile, fingerprint: Fingerprint) {
-        self.file = file
-        self.fingerprint = fingerprint
-    }
-
-    /// The next bytes; none at the end.
-    func next() throws(FerryError) -> [UInt8] {
-        let bytes = try file.read(count: Self.pieceBytes, at: offset)
-        fingerprint.update(bytes)
-        offset += Int64(bytes.count)
-        return bytes
     }
 }

@@ -13,17 +13,13 @@ struct XcodeMappingFile {
     private let path: String
     private var warnings: [FerryWarning] = []
 
-    static func read(_ stream: MappingFileStream, name: String, path: String) throws(FerryError) -> MappingModel {
+    static func read(
+        _ pieces: @escaping () throws(FerryError) -> [UInt8], name: String, path: String
+    ) throws(FerryError) -> MappingModel {
         let file = fileName(of: path)
         var reader = XcodeMappingFile(
-            file: file, objects: try MappingXMLReader.read(stream, file: file), path: path)
+            file: file, objects: try MappingXMLReader.read(pieces, file: file), path: path)
         return try reader.mappingModel(name: name, path: path)
-    }
-
-    private init(file: String, objects: [String: MappingXMLObject], path: String) {
-        self.file = file
-        self.objects = objects
-        self.path = path
     }
 
     private mutating func mappingModel(name: String, path: String) throws(FerryError) -> MappingModel {
@@ -237,7 +233,7 @@ struct MappingXMLObject {
     var relationships: [String: [String]] = [:]
 }
 
-/// Reads the objects of an `xcmapping.xml` from a stream.
+/// Reads the objects of an `xcmapping.xml` piece by piece.
 ///
 /// The two embedded copies of the models, nearly all of the bytes, are dropped as they arrive.
 struct MappingXMLReader {
@@ -256,24 +252,22 @@ struct MappingXMLReader {
     private var text = ""
     private var kept = 0
 
-    /// Reads the whole stream; messages give the file by this name.
+    /// All objects by their identifiers, orphans included; messages give the file by this name.
     ///
-    /// - Returns: Identifier to object, orphans included.
     /// - Throws: ``FerryError`` `.badMapping` with the line where the text is not what it should be.
-    static func read(_ stream: MappingFileStream, file: String) throws(FerryError) -> [String: MappingXMLObject] {
-        let tokens = XMLTokenizer(depthLimit: depthLimit) { reason, line in
+    static func read(
+        _ pieces: @escaping () throws(FerryError) -> [UInt8], file: String
+    ) throws(FerryError) -> [String: MappingXMLObject] {
+        let failure = { (reason: String, line: Int) in
             FerryError(
                 .badMapping, "\(file):\(line): \(reason).",
                 remedy: "Open the mapping model in Xcode and save it again, or take an undamaged copy.")
-        } fill: { () throws(FerryError) in
-            try stream.next()
         }
+        let tokens = XMLTokenizer(depthLimit: depthLimit, failure: failure, fill: pieces)
         var reader = MappingXMLReader(tokens: tokens)
         while let token = try reader.tokens.next() { try reader.take(token) }
         return reader.objects
     }
-
-    private init(tokens: XMLTokenizer) { self.tokens = tokens }
 
     // MARK: Elements
 

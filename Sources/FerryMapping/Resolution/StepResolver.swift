@@ -12,23 +12,13 @@ struct StepResolver {
     /// In processing order.
     var live: [LiveMapping] = []
     /// Names of entity mappings that exist but make no objects, by mapping model.
-    private var idle: [Set<String>]
+    var idle: [Int: Set<String>] = [:]
     var problems: [FerryError] = []
     var warnings: [FerryWarning] = []
     /// Relationships that an entity mapping does not fill, with what was said of them.
     var emptied: [(warning: FerryWarning, mapping: String, relationship: Relationship)] = []
     var overruled: [OverruledRule] = []
-    private var needsEmptySource: [MappingResolution.EmptyCheck] = []
-
-    init(
-        source: ModelVersion, destination: ModelVersion, mappingModels: [MappingModel], policies: KnownPolicies
-    ) {
-        self.policies = policies
-        self.source = source
-        self.destination = destination
-        self.mappingModels = mappingModels
-        idle = mappingModels.map { _ in [] }
-    }
+    var needsEmptySource: [MappingResolution.EmptyCheck] = []
 
     mutating func resolve() -> MappingResolution {
         warnings = mappingModels.flatMap(\.warnings)
@@ -78,7 +68,7 @@ struct StepResolver {
                 if let mapping = livingMapping(mapping, name: name, model: index) {
                     live.append(mapping)
                 } else {
-                    idle[index].insert(mapping.name)
+                    idle[index, default: []].insert(mapping.name)
                 }
             }
         }
@@ -138,9 +128,9 @@ struct StepResolver {
         let named = live.filter { $0.mapping.name == name || $0.name == name }
         let own = named.filter { $0.model == model }
         if !own.isEmpty { return own }
-        if idle[model].contains(name) { return [] }
+        if idle[model]?.contains(name) == true { return [] }
         if !named.isEmpty { return named }
-        return idle.contains { $0.contains(name) } ? [] : nil
+        return idle.values.contains { $0.contains(name) } ? [] : nil
     }
 
     // MARK: One mapping

@@ -40,7 +40,7 @@ struct Composition {
     var isInferred: Bool { first.isInferred && second.isInferred }
 
     private func step() throws(CompositionObstacle) -> StepPlan {
-        let relationships = try CompositionLinks(self).relationships()
+        let relationships = try relationships()
         var mappings: [ResolvedEntityMapping] = []
         for pair in pairs {
             var mapping = ResolvedEntityMapping(

@@ -286,8 +286,6 @@ private struct RowOperands: PathResolver {
     let entity: String
     private(set) var operands: [RowComputation.Operand] = []
 
-    init(source: StoreLayout, entity: String) { (self.source, self.entity) = (source, entity) }
-
     private mutating func add(_ operand: RowComputation.Operand) -> String {
         operands.append(operand)
         return "\(Self.mark)\(operands.count - 1)\(Self.mark)"

@@ -2,47 +2,39 @@ internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 
-/// The relationships of a composed step.
-///
-/// A relationship is looked at pair by pair: the objects of one entity mapping and those of another that they are
-/// related to. Each step names a pair from one of its two sides; the composed step names it from the side of the first.
-struct CompositionLinks {
-    let composition: Composition
-
-    init(_ composition: Composition) { self.composition = composition }
-
-    private typealias Pair = Composition.Pair
-
-    private var sourceModel: ManagedObjectModel { composition.sourceModel }
-    private var middleModel: ManagedObjectModel { composition.middleModel }
-    private var destinationModel: ManagedObjectModel { composition.destinationModel }
-
+// The relationships of a composed step.
+//
+// A relationship is looked at pair by pair: the objects of one entity mapping and those of another that they are related
+// to. Each step names a pair from one of its two sides; the composed step names it from the side of the first.
+extension Composition {
     /// By position in the composed step, in name order.
     func relationships() throws(CompositionObstacle) -> [Int: [ResolvedRelationship]] {
         try checkLimits()
         var found: [Int: [String: ResolvedRelationship]] = [:]
-        for pair in composition.pairs {
+        for pair in pairs {
             for rule in pair.second.relationships {
-                for other in composition.pairs where rule.mappings.contains(other.second.name) {
+                for other in pairs where rule.mappings.contains(other.second.name) {
                     guard let link = try link(pair, rule, other) else { continue }
                     try add(link, to: &found)
                 }
             }
         }
-        let order = composition.pairs.map(\.name)
+        let positions = Dictionary(pairs.map { ($0.name, $0.position) }, uniquingKeysWith: { first, _ in first })
         return found.mapValues { byName in
             byName.sorted { codeUnitOrder($0.key, $1.key) }.map { _, found in
                 var relationship = found
-                relationship.mappings = order.filter(found.mappings.contains)
+                relationship.mappings = Set(found.mappings).sorted {
+                    positions[$0, default: 0] < positions[$1, default: 0]
+                }
                 return relationship
             }
         }
     }
 
-    /// Two mappings, and the relationship of the one by which its objects are related to those of the other.
+    /// The places of two pairs, and the relationship of the one by which its objects are related to those of the other.
     private struct Link {
-        var holder: Pair
-        var target: Pair
+        var holder: Int
+        var target: Int
         var name: String
         var from: Expression
         var isAutomatic: Bool
@@ -51,15 +43,15 @@ struct CompositionLinks {
     private func add(
         _ link: Link, to found: inout [Int: [String: ResolvedRelationship]]
     ) throws(CompositionObstacle) {
-        let holder = link.holder.position
         var known =
-            found[holder]?[link.name]
+            found[link.holder]?[link.name]
             ?? ResolvedRelationship(name: link.name, mappings: [], from: link.from, isAutomatic: link.isAutomatic)
         guard known.from == link.from, known.isAutomatic == link.isAutomatic else {
-            throw CompositionObstacle("\(link.holder.second.destination).\(link.name) comes from several relationships")
+            throw CompositionObstacle(
+                "\(pairs[link.holder].second.destination).\(link.name) comes from several relationships")
         }
-        known.mappings.append(link.target.name)
-        found[holder, default: [:]][link.name] = known
+        known.mappings.append(pairs[link.target].name)
+        found[link.holder, default: [:]][link.name] = known
     }
 
     // MARK: One pair
@@ -75,18 +67,20 @@ struct CompositionLinks {
         guard let before = before(pair.first, between, other.first) else { return nil }
         let isAutomatic = before.rule.isAutomatic && rule.isAutomatic
         try LinkCheck(
-            composition: composition, between: between, entity: pair.second.source, old: oldShape(before),
+            composition: self, between: between, entity: pair.second.source, old: oldShape(before),
             shape: LinkShape(between, in: middleModel), new: LinkShape(new, in: destinationModel),
             isAutomatic: isAutomatic,
             hasSeveralMappings: before.rule.mappings.count > 1 || rule.mappings.count > 1
         ).check()
         guard before.isInverse else {
             return Link(
-                holder: pair, target: other, name: rule.name, from: before.rule.from, isAutomatic: isAutomatic)
+                holder: pair.position, target: other.position, name: rule.name, from: before.rule.from,
+                isAutomatic: isAutomatic)
         }
         if let inverse = destinationModel.inverse(of: new) {
             return Link(
-                holder: other, target: pair, name: inverse.name, from: before.rule.from, isAutomatic: isAutomatic)
+                holder: other.position, target: pair.position, name: inverse.name, from: before.rule.from,
+                isAutomatic: isAutomatic)
         }
         // The new side has no name for it, so that the source's own inverse must lead the other way.
         guard isAutomatic, let old = before.rule.sourceRelationship,
@@ -95,7 +89,8 @@ struct CompositionLinks {
             throw CompositionObstacle("\(pair.second.destination).\(rule.name) is known from its other side only")
         }
         return Link(
-            holder: pair, target: other, name: rule.name, from: .keyPath(.variable("source"), [.key(back)]),
+            holder: pair.position, target: other.position, name: rule.name,
+            from: .keyPath(.variable("source"), [.key(back)]),
             isAutomatic: true)
     }
 
@@ -133,8 +128,8 @@ struct CompositionLinks {
     /// How many objects a relationship must have is looked at where the rows of a mapping model of the user's arrive;
     /// a version that is passed must ask for nothing else than the others.
     private func checkLimits() throws(CompositionObstacle) {
-        guard !composition.isInferred else { return }
-        for step in [composition.first, composition.second] {
+        guard !isInferred else { return }
+        for step in [first, second] {
             for mapping in step.resolved.entityMappings {
                 for new in step.resolved.destination.model.relationships(of: mapping.destination)
                 where !new.isTransient && limits(of: new) != Limits() {
