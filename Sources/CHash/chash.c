@@ -241,7 +241,8 @@ typedef void (*compression)(void *hash, const uint8_t *bytes, size_t blocks);
 
 /// Takes bytes; those that fill no block of `size` bytes wait in `block`.
 static void take(
-    void *hash, compression compress, uint8_t *block, size_t size, uint64_t *length, const uint8_t *next, size_t count) {
+    void *hash, compression compress, uint8_t *block, size_t size, uint64_t *length, const uint8_t *next,
+    size_t count) {
     if (count == 0) return;  // an empty buffer may have no address
     size_t held = (size_t)(*length % size);
     *length += count;

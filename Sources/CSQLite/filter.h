@@ -24,7 +24,8 @@ static inline sqlite3_file *ferry_inner(sqlite3_file *file) { return ((ferry_fil
 
 FERRY_PASS(close, xClose, (sqlite3_file *file), (inner))
 FERRY_PASS(read, xRead, (sqlite3_file *file, void *into, int count, sqlite3_int64 at), (inner, into, count, at))
-FERRY_PASS(write, xWrite, (sqlite3_file *file, const void *bytes, int count, sqlite3_int64 at), (inner, bytes, count, at))
+FERRY_PASS(
+    write, xWrite, (sqlite3_file *file, const void *bytes, int count, sqlite3_int64 at), (inner, bytes, count, at))
 FERRY_PASS(truncate, xTruncate, (sqlite3_file *file, sqlite3_int64 size), (inner, size))
 FERRY_PASS(sync, xSync, (sqlite3_file *file, int flags), (inner, flags))
 FERRY_PASS(size, xFileSize, (sqlite3_file *file, sqlite3_int64 *size), (inner, size))

@@ -1,5 +1,5 @@
-// System calls that Swift's C library modules leave out, or that differ between glibc, musl and Darwin; and the C library
-// itself, whose module has another name on each system: what imports this one has it too.
+// System calls that Swift's C library modules leave out, or that differ between glibc, musl and Darwin; and the C
+// library itself, whose module has another name on each system: what imports this one has it too.
 #ifndef FERRY_CSYSTEM_H
 #define FERRY_CSYSTEM_H
 
@@ -27,8 +27,8 @@
 int ferry_clone(const char *source, const char *destination, mode_t mode);
 #endif
 
-/// `open` and `errno`, which Swift has only in the modules of each system: the one takes any number of arguments, the other
-/// is a macro.
+/// `open` and `errno`, which Swift has only in the modules of each system: the one takes any number of arguments, the
+/// other is a macro.
 static inline int ferry_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
 static inline int ferry_errno(void) { return errno; }
 
