@@ -135,6 +135,10 @@ struct RelationshipLimits {
 
     static let none = RelationshipLimits(least: 0, most: .max)
 
+    var isFree: Bool { least == 0 && most == .max }
+}
+
+extension RelationshipLimits {
     init(_ relationship: Relationship) {
         let fewest = Int64(max(relationship.minCount, relationship.isOptional ? 0 : 1))
         least = relationship.isOptional && fewest <= 1 ? 0 : fewest
@@ -145,13 +149,6 @@ struct RelationshipLimits {
         let isBounded = relationship.maxCount > 1 && relationship.maxCount < Int(Int32.max)
         most = isBounded ? Int64(relationship.maxCount) : .max
     }
-
-    private init(least: Int64, most: Int64) {
-        self.least = least
-        self.most = most
-    }
-
-    var isFree: Bool { least == 0 && most == .max }
 }
 
 /// Objects dealt out to owners as evenly as can be, each owner's one after another.

@@ -105,3 +105,208 @@ final class RunSampler: Sendable {
         }
     }
 }
+
+/// The samples of a run as curves over its time.
+struct RunCurve {
+    struct Mark {
+        var place: Double
+        var sign: String
+        var phase: String
+        var step: Int64?
+    }
+
+    private let seconds: Double
+    private let intervals: [JSON]
+
+    init(_ samples: JSON) {
+        seconds = samples["intervalSeconds"].number ?? 0
+        intervals = Array(samples["intervals"].elements.prefix(RunSamples.most))
+    }
+
+    /// A run of one interval is no curve.
+    var isDrawn: Bool { intervals.count > 1 && seconds > 0 }
+
+    /// Where phases begin; those that begin in one interval, or too close to be told apart, share a place.
+    var marks: [Mark] {
+        var marks: [Mark] = []
+        var last: (phase: String, step: Int64?)?
+        for (index, interval) in intervals.enumerated() {
+            guard let phase = interval["phase"].text else { continue }
+            let step = interval["step"].whole
+            guard last?.phase != phase || last?.step != step else { continue }
+            last = (phase, step)
+            guard marks.count < Self.signs.count else { break }
+            marks.append(
+                Mark(place: place(index), sign: String(Self.signs[marks.count]), phase: phase, step: step))
+        }
+        return marks
+    }
+
+    private static let signs = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+
+    func memory(limit: Int64?) -> Markup {
+        let bytes = intervals.map { $0["memoryBytes"].number }
+        return chart("Memory", up: "resident memory, bytes", bytes, in: .bytes, limit: limit.map { Double($0) })
+    }
+
+    var speed: Markup {
+        chart("Throughput", up: "rows a second", intervals.map { ($0["rows"].number ?? 0) / seconds }, in: .rows)
+    }
+
+    private func chart(
+        _ title: String, up: String, _ values: [Double?], in unit: LineChart.Unit, limit: Double? = nil
+    ) -> Markup {
+        let scale = ChartScale(highest: total, most: 4)
+        return LineChart(
+            title: title, across: "time since the start, \(span.name)", up: up, unit: unit,
+            points: values.enumerated().map { (place($0.offset), $0.element) },
+            ticks: scale.ticks.filter { $0 <= total }.map {
+                ($0 / total, Quantity.decimal($0, places: total < 1 ? 2 : total < 10 ? 1 : 0))
+            }, limit: limit, marks: spread
+        ).markup
+    }
+
+    /// The marks with their signs, of which those too close to each other become one.
+    private var spread: [(x: Double, sign: String)] {
+        var spread: [(x: Double, sign: String)] = []
+        for mark in marks {
+            if let last = spread.last, mark.place - last.x < 0.05 {
+                // The first and the last one of a crowd say which stand there.
+                spread[spread.count - 1].sign = "\(last.sign.prefix(1))–\(mark.sign)"
+            } else {
+                spread.append((mark.place, mark.sign))
+            }
+        }
+        return spread
+    }
+
+    private func place(_ index: Int) -> Double { Double(index) / Double(max(1, intervals.count - 1)) }
+
+    private var span: (name: String, seconds: Double) {
+        let all = seconds * Double(intervals.count - 1)
+        return all < 300 ? ("seconds", 1) : all < 18_000 ? ("minutes", 60) : ("hours", 3_600)
+    }
+
+    /// In the axis's unit.
+    private var total: Double { seconds * Double(intervals.count - 1) / span.seconds }
+}
+
+/// One measure over another one: a line with both axes, from zero up, and the limit where there is one.
+struct LineChart {
+    /// What goes up.
+    struct Unit: Sendable {
+        var steps: ChartScale.Steps
+        var words: @Sendable (Double) -> String
+
+        static let rows = Unit(steps: ChartScale.decimal) { Quantity.whole($0).grouped }
+        static let seconds = Unit(steps: ChartScale.decimal) { Quantity.durationText(seconds: $0) }
+        static let bytes = Unit(steps: ChartScale.binary) { Quantity.sizeText(Quantity.whole($0)) }
+    }
+
+    var title: String
+    /// What goes from left to right, and what goes up, with their units.
+    var across: String
+    var up: String
+    var unit: Unit
+    /// Places from 0 to 1 and values; a value that is not known leaves a gap.
+    var points: [(x: Double, y: Double?)]
+    /// Places from 0 to 1 and words below the axis.
+    var ticks: [(x: Double, text: String)]
+    var limit: Double?
+    /// Places from 0 to 1 where something begins, with a short sign.
+    var marks: [(x: Double, sign: String)] = []
+    /// Whether each point is a measurement of its own, to be seen as one.
+    var showsDots = false
+
+    private static let (width, height, left, right, top, bottom) = (400.0, 240.0, 68.0, 388.0, 44.0, 192.0)
+
+    private static let unitLine = 30.0
+
+    var markup: Markup {
+        let scale = ChartScale(highest: max(points.compactMap(\.y).max() ?? 0, limit ?? 0), steps: unit.steps)
+        func place(_ x: Double) -> Double { Self.left + (Self.right - Self.left) * min(1, max(0, x)) }
+        func rise(_ y: Double) -> Double {
+            Self.bottom - (Self.bottom - Self.top) * min(1, max(0, y / scale.end))
+        }
+        var parts: [Markup] = [
+            .element("title", [:], title), .element("desc", [:], "\(up), over \(across)."),
+            Drawing.text(title, Self.left - 60, 14, anchor: "start", style: "font-weight:600"),
+            Drawing.text(up, Self.left - 60, Self.unitLine, anchor: "start", isSoft: true),
+        ]
+        for y in scale.ticks {
+            parts.append(Drawing.line(Self.left, rise(y), Self.right, rise(y), "grid"))
+            parts.append(Drawing.text(unit.words(y), Self.left - 6, rise(y) + 4, anchor: "end"))
+        }
+        for tick in ticks {
+            parts.append(Drawing.line(place(tick.x), Self.bottom, place(tick.x), Self.bottom + 4, "axis"))
+            parts.append(Drawing.text(tick.text, place(tick.x), Self.bottom + 17, anchor: "middle"))
+        }
+        parts.append(
+            Drawing.text(across, (Self.left + Self.right) / 2, Self.bottom + 36, anchor: "middle", isSoft: true))
+        for mark in marks {
+            parts.append(Drawing.line(place(mark.x), Self.top, place(mark.x), Self.bottom, "mark"))
+            parts.append(Drawing.text(mark.sign, place(mark.x), Self.top - 3, anchor: "middle", isSoft: true))
+        }
+        for run in runs {
+            let dots = run.map { (place($0.x), rise($0.y)) }
+            if let first = dots.first, let last = dots.last, !showsDots {
+                parts.append(Drawing.polygon(dots + [(last.0, Self.bottom), (first.0, Self.bottom)], "area"))
+            }
+            parts.append(Drawing.polyline(dots, "curve"))
+            for (x, y) in dots where showsDots || run.count == 1 {
+                parts.append(.element("circle", ["class": "dot", "cx": x, "cy": y, "r": "3.5"]))
+            }
+        }
+        parts.append(Drawing.line(Self.left, Self.bottom, Self.right, Self.bottom, "axis"))
+        if let limit {
+            parts.append(Drawing.line(Self.left, rise(limit), Self.right, rise(limit), "limit"))
+            // Beside the unit, where neither a sign above the chart nor a curve comes.
+            parts.append(Drawing.text("limit \(unit.words(limit))", Self.right, Self.unitLine, anchor: "end"))
+        }
+        return Drawing.figure(title, width: Self.width, height: Self.height, parts)
+    }
+
+    /// The points without gaps between them.
+    private var runs: [[(x: Double, y: Double)]] {
+        var runs: [[(x: Double, y: Double)]] = [[]]
+        for point in points {
+            if let y = point.y {
+                runs[runs.count - 1].append((point.x, y))
+            } else if !runs[runs.count - 1].isEmpty {
+                runs.append([])
+            }
+        }
+        return runs.filter { !$0.isEmpty }
+    }
+}
+
+/// Round numbers on an axis from zero up.
+struct ChartScale {
+    /// What the steps between two numbers may be, within a power of the base.
+    struct Steps: Sendable {
+        var base: Double
+        var within: [Double]
+    }
+
+    static let decimal = Steps(base: 10, within: [1, 2, 5])
+    /// Bytes, in powers of two.
+    static let binary = Steps(base: 1_024, within: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
+
+    let end: Double
+    let ticks: [Double]
+
+    init(highest: Double, steps: Steps = decimal, most: Int = 5) {
+        let highest = highest.isFinite && highest > 0 ? highest : 1
+        var power = 1.0
+        while power > highest { power /= steps.base }
+        while power * steps.base <= highest { power *= steps.base }
+        // One power lower too: a few steps must lie below the highest value.
+        let candidates = [power / steps.base, power, power * steps.base].flatMap { power in
+            steps.within.map { $0 * power }
+        }
+        let step = candidates.first { highest / $0 <= Double(most) } ?? highest
+        let count = max(1, Int((highest / step).rounded(.up)))
+        end = Double(count) * step
+        ticks = (0...count).map { Double($0) * step }
+    }
+}
