@@ -144,17 +144,23 @@ package struct ManagedObjectModel: Sendable, Hashable {
 
 /// Ascending by UTF-16 code unit: the framework's plain string comparison.
 package func codeUnitOrder(_ left: String, _ right: String) -> Bool {
-    let precedes = left.utf8.withContiguousStorageIfAvailable { left in
-        right.utf8.withContiguousStorageIfAvailable { right -> Bool? in
-            guard let (one, other) = zip(left, right).first(where: { $0 != $1 }) else {
-                return left.count < right.count
-            }
-            // Up to U+DFFF bytes and code units are in the same order; beyond, surrogates come before U+E000.
-            return one < 0xEE && other < 0xEE ? one < other : nil
-        }
+    var (left, right) = (left, right)
+    return left.withUTF8 { left in
+        right.withUTF8 { codeUnitOrder(UnsafeRawBufferPointer(left), UnsafeRawBufferPointer($0)) < 0 }
     }
-    if case .some(.some(.some(let precedes))) = precedes { return precedes }
-    return left.utf16.lexicographicallyPrecedes(right.utf16)
+}
+
+/// The order of two UTF-8 texts by their UTF-16 code units: negative, zero or positive.
+///
+/// UTF-8 sorts by code point; the two differ only where a character outside the BMP (first byte F0 and up, in
+/// UTF-16 a surrogate) meets one of U+E000 to U+FFFF (first byte EE or EF).
+package func codeUnitOrder(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+    for index in 0..<min(left.count, right.count) where left[index] != right[index] {
+        let (first, second) = (left[index], right[index])
+        if first >= 0xEE, second >= 0xEE, (first >= 0xF0) != (second >= 0xF0) { return first >= 0xF0 ? -1 : 1 }
+        return first < second ? -1 : 1
+    }
+    return left.count < right.count ? -1 : left.count > right.count ? 1 : 0
 }
 
 extension ManagedObjectModel {

@@ -39,7 +39,7 @@ struct ExpressionSQL {
 
     /// The value of an expression in its own type.
     func value(_ expression: Expression, in scope: inout SourceScope) throws(FerryError) -> String {
-        try translate(in: &scope) { translator throws(FerryError) in try translator.value(expression).sql }
+        try translate(in: &scope) { translator throws(FerryError) in try translator.value(expression) }
     }
 
     /// A predicate that decides whether a row is taken.

@@ -9,9 +9,9 @@ package enum FunctionRegistry {
         let memory = CallMemory()
         for function in ScalarFunction.all {
             let call = Call(function, memory)
-            try connection.register(
-                function.name, arguments: function.argumentCount, deterministic: function.isDeterministic
-            ) { arguments, result in try call.run(arguments, &result) }
+            try connection.register(function.name, arguments: function.argumentCount, deterministic: true) {
+                arguments, result in try call.run(arguments, &result)
+            }
         }
         for function in AggregateFunction.byOperator.values {
             let count: Int = function.isOfSorted ? 2 : 1

@@ -98,12 +98,7 @@ extension Expression {
         guard case .keyPath(let base, let path) = self, base == .evaluatedObject || base == .variable("source") else {
             return nil
         }
-        var keys: [String] = []
-        for step in path {
-            guard case .key(let key) = step else { return nil }
-            keys.append(key)
-        }
-        return keys
+        return path.keys
     }
 }
 

@@ -10,7 +10,8 @@ package final class RowEvaluator {
         case place(Int)
         case constant(FunctionValue, ByteHolder?)
         case call(Call)
-        case real(Computation.RealOperator, Node, Node)
+        /// Arithmetic of reals.
+        case real(Computation.Operator, Node, Node)
         case ifNull(Node, Node)
         case same(Node, Node)
         case isNull(Node, negated: Bool)
@@ -62,7 +63,7 @@ package final class RowEvaluator {
 
     /// Whether a condition holds for one row.
     package func holds(in row: any RowValues, policy: (any PolicyFunctions)? = nil) throws -> Bool {
-        if case .integer(let flag) = try evaluate(root, row, policy) { flag != 0 } else { false }
+        Self.isTrue(try evaluate(root, row, policy))
     }
 
     // MARK: Building
@@ -80,20 +81,21 @@ package final class RowEvaluator {
         case .parameter(let value): return constant(value, now)
         case .argument(let index): return .place(index)
         case .call(let name, let arguments): return .call(Call(try function(name), try nodes(arguments, now, &places)))
-        case .real(let symbol, let left, let right):
-            return .real(symbol, try node(left, now, &places), try node(right, now, &places))
-        case .ifNull(let value, let substitute):
-            return .ifNull(try node(value, now, &places), try node(substitute, now, &places))
-        case .same(let left, let right): return .same(try node(left, now, &places), try node(right, now, &places))
-        case .isNull(let value, let negated): return .isNull(try node(value, now, &places), negated: negated)
-        case .precedes(let left, let right, let orEqual):
-            return .precedes(try node(left, now, &places), try node(right, now, &places), orEqual: orEqual)
-        case .all(let conditions): return .all(try nodes(conditions, now, &places))
-        case .any(let conditions): return .any(try nodes(conditions, now, &places))
-        case .not(let condition): return .not(try node(condition, now, &places))
-        case .choose(let condition, let value, let other):
-            return .choose(
-                try node(condition, now, &places), try node(value, now, &places), try node(other, now, &places))
+        case .operation(let symbol, let operands):
+            let operands = try nodes(operands, now, &places)
+            return switch symbol {
+            case .plus, .minus, .times: .real(symbol, operands[0], operands[1])
+            case .ifNull: .ifNull(operands[0], operands[1])
+            case .same: .same(operands[0], operands[1])
+            case .isNull: .isNull(operands[0], negated: false)
+            case .isNotNull: .isNull(operands[0], negated: true)
+            case .less: .precedes(operands[0], operands[1], orEqual: false)
+            case .lessOrEqual: .precedes(operands[0], operands[1], orEqual: true)
+            case .all: .all(operands)
+            case .any: .any(operands)
+            case .not: .not(operands[0])
+            case .choose: .choose(operands[0], operands[1], operands[2])
+            }
         case .collection(let collection): return .place(try places.place(of: collection))
         case .policy(let name, let arguments): return .policy(name, try nodes(arguments, now, &places), ByteHolder())
         }
@@ -184,10 +186,7 @@ package final class RowEvaluator {
     ) throws -> FunctionValue {
         call.values.removeAll(keepingCapacity: true)
         for argument in call.arguments { call.values.append(try evaluate(argument, row, policy)) }
-        let outcome = call.values.withUnsafeBufferPointer { values in
-            Result { () throws(FerryError) in try call.function.call(values, result: &call.result) }
-        }
-        try outcome.get()
+        try call.values.withUnsafeBufferPointer { try call.function.call($0, result: &call.result) }
         switch call.result.value {
         case .null: return .null
         case .integer(let integer): return .integer(integer)
@@ -201,17 +200,11 @@ package final class RowEvaluator {
 
     /// Nil where one operand is nil, and where the result is no number.
     private static func compute(
-        _ symbol: Computation.RealOperator, _ left: FunctionValue, _ right: FunctionValue
+        _ symbol: Computation.Operator, _ left: FunctionValue, _ right: FunctionValue
     ) throws(FerryError) -> FunctionValue {
-        guard let left = try left.number(symbol.rawValue), let right = try right.number(symbol.rawValue) else {
-            return .null
-        }
-        let result =
-            switch symbol {
-            case .plus: left.real + right.real
-            case .minus: left.real - right.real
-            case .times: left.real * right.real
-            }
+        let sign = symbol == .plus ? "+" : symbol == .minus ? "-" : "*"
+        guard let left = try left.number(sign)?.real, let right = try right.number(sign)?.real else { return .null }
+        let result = symbol == .plus ? left + right : symbol == .minus ? left - right : left * right
         return result.isNaN ? .null : .real(result)
     }
 

@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryModel
 
 /// Comparisons that SQL's own operators would not make as Core Data does; each gives 1 or 0, never nil.
 ///
@@ -10,29 +11,9 @@ extension ScalarFunction {
         },
         ordering("ferry_less", "<") { $0 < 0 },
         ordering("ferry_less_equal", "<=") { $0 <= 0 },
-        ScalarFunction("ferry_text_equal", title: "==", arguments: 3) { arguments, result throws(FerryError) in
-            let options = try TextOptions(arguments[2], "==")
-            if options.isLocalized, let left = try arguments[0].string("=="), let right = try arguments[1].string("==")
-            {
-                return result.set(LocalizedOrder.order(left, right, options) == 0)
-            }
-            if case .text(let left) = arguments[0], case .text(let right) = arguments[1], ASCII.holds(left),
-                ASCII.holds(right)
-            {
-                let isEqual =
-                    left.count == right.count
-                    && (options.ignoresCase ? ASCII.orderIgnoringCase(left, right) == 0 : left.elementsEqual(right))
-                return result.set(isEqual)
-            }
-            switch (try arguments[0].string("=="), try arguments[1].string("==")) {
-            case (nil, nil): result.set(true)
-            case (let left?, let right?):
-                result.set(folded(left, options).utf8.elementsEqual(folded(right, options).utf8))
-            default: result.set(false)
-            }
-        },
-        textOrdering("ferry_text_less", "<") { $0 < 0 },
-        textOrdering("ferry_text_less_equal", "<=") { $0 <= 0 },
+        textComparison("ferry_text_equal", "==", ofNils: true) { $0 == 0 },
+        textComparison("ferry_text_less", "<", ofNils: false) { $0 < 0 },
+        textComparison("ferry_text_less_equal", "<=", ofNils: false) { $0 <= 0 },
     ]
 
     private static func ordering(
@@ -44,32 +25,31 @@ extension ScalarFunction {
         }
     }
 
-    private static func textOrdering(
-        _ name: String, _ title: String, _ holds: @escaping @Sendable (Int) -> Bool
+    private static func textComparison(
+        _ name: String, _ title: String, ofNils: Bool, _ holds: @escaping @Sendable (Int) -> Bool
     ) -> ScalarFunction {
         ScalarFunction(name, title: title, arguments: 3) { arguments, result throws(FerryError) in
-            let options = try TextOptions(arguments[2], title)
-            guard let left = try arguments[0].text(title), let right = try arguments[1].text(title) else {
-                return result.set(false)
-            }
-            if options.isLocalized {
-                let (first, second) = (try arguments[0].string(title) ?? "", try arguments[1].string(title) ?? "")
-                return result.set(holds(LocalizedOrder.order(first, second, options)))
-            }
-            guard options != TextOptions(ignoresCase: false, ignoresDiacritics: false) else {
-                return result.set(holds(codeUnitOrder(left, right)))
-            }
-            if ASCII.holds(left), ASCII.holds(right) {
-                return result.set(
-                    holds(options.ignoresCase ? ASCII.orderIgnoringCase(left, right) : codeUnitOrder(left, right)))
-            }
-            let first = Array(folded(try arguments[0].string(title) ?? "", options).utf8)
-            let second = Array(folded(try arguments[1].string(title) ?? "", options).utf8)
-            result.set(
-                holds(
-                    first.withUnsafeBytes { first in
-                        second.withUnsafeBytes { second in codeUnitOrder(first, second) }
-                    }))
+            if let order = try textOrder(arguments, title) { return result.set(holds(order)) }
+            result.set(ofNils && arguments[0].isNull && arguments[1].isNull)
+        }
+    }
+
+    /// Negative, zero or positive; nil where one of the texts is nil.
+    private static func textOrder(_ arguments: Arguments, _ title: String) throws(FerryError) -> Int? {
+        let options = try TextOptions(arguments[2], title)
+        guard let left = try arguments[0].text(title), let right = try arguments[1].text(title) else { return nil }
+        if options == TextOptions() { return codeUnitOrder(left, right) }
+        if !options.isLocalized, ASCII.holds(left), ASCII.holds(right) {
+            return options.ignoresCase ? ASCII.orderIgnoringCase(left, right) : codeUnitOrder(left, right)
+        }
+        guard var first = try arguments[0].string(title), var second = try arguments[1].string(title) else {
+            return nil
+        }
+        if options.isLocalized { return options.localizedOrder(first, second) }
+        first = folded(first, options)
+        second = folded(second, options)
+        return first.withUTF8 { first in
+            second.withUTF8 { codeUnitOrder(UnsafeRawBufferPointer(first), UnsafeRawBufferPointer($0)) }
         }
     }
 
@@ -107,18 +87,5 @@ extension ScalarFunction {
         if integer != whole { return integer < whole ? -1 : 1 }
         let rest = real - Double(whole)
         return rest > 0 ? -1 : rest < 0 ? 1 : 0
-    }
-
-    /// The order of two UTF-8 texts by their UTF-16 code units.
-    ///
-    /// UTF-8 sorts by code point; the two differ only where a character outside the BMP (first byte F0 and up, in
-    /// UTF-16 a surrogate) meets one of U+E000 to U+FFFF (first byte EE or EF).
-    static func codeUnitOrder(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
-        for index in 0..<min(left.count, right.count) where left[index] != right[index] {
-            let (first, second) = (left[index], right[index])
-            if first >= 0xEE, second >= 0xEE, (first >= 0xF0) != (second >= 0xF0) { return first >= 0xF0 ? -1 : 1 }
-            return first < second ? -1 : 1
-        }
-        return left.count < right.count ? -1 : left.count > right.count ? 1 : 0
     }
 }

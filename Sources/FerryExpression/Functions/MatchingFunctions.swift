@@ -17,7 +17,7 @@ extension ScalarFunction {
     /// Whether an expression fits the whole of a text.
     fileprivate static func fits(_ expression: NSRegularExpression, _ string: String, _ options: TextOptions) -> Bool {
         // Case is the expression's own business; folding it here would change the length of some characters.
-        let diacritics = TextOptions(ignoresCase: false, ignoresDiacritics: options.ignoresDiacritics)
+        let diacritics = TextOptions(ignoresDiacritics: options.ignoresDiacritics)
         let subject = folded(string, diacritics)
         let whole = NSRange(location: 0, length: subject.utf16.count)
         return expression.firstMatch(in: subject, range: whole) != nil
@@ -59,23 +59,19 @@ struct PatternCache {
 
 /// `BEGINSWITH`, `ENDSWITH`, `CONTAINS` and `LIKE` where the text that is looked for is known only row by row.
 extension ScalarFunction {
-    static let searches: [ScalarFunction] = [
-        search("ferry_begins_with", .beginsWith), search("ferry_ends_with", .endsWith),
-        search("ferry_text_contains", .contains), search("ferry_like", .like),
-    ]
+    static let searches = Predicate.Comparison.Operator.searchFunctions.map { search($1, $0) }
 
-    private static func search(_ name: String, _ kind: TextOperator) -> ScalarFunction {
+    private static func search(_ name: String, _ kind: Predicate.Comparison.Operator) -> ScalarFunction {
         let title = kind.rawValue
         return ScalarFunction(name, title: title, arguments: 3) { arguments, result throws(FerryError) in
             let options = try TextOptions(arguments[2], title)
             guard let string = try arguments[0].string(title), let wanted = try arguments[1].string(title),
-                !wanted.isEmpty || kind == .like
+                !wanted.isEmpty || kind == .like, let pattern = kind.pattern(for: wanted)
             else { return result.set(false) }
-            let pattern = Array(kind.pattern(for: wanted).utf8)
-            let compiled = pattern.withUnsafeBytes { pattern in
-                Result { () throws(FerryError) in try result.patterns.expression(for: pattern, options) }
+            let compiled = try Array(pattern.utf8).withUnsafeBufferPointer { pattern throws(FerryError) in
+                try result.patterns.expression(for: UnsafeRawBufferPointer(pattern), options)
             }
-            result.set(fits(try compiled.get(), string, options))
+            result.set(fits(compiled, string, options))
         }
     }
 }

@@ -11,13 +11,7 @@ extension ScalarFunction {
         ofText("ferry_path_extension", "pathExtension") { PathText($0).pathExtension },
         ofText("ferry_without_last_path_component", "stringByDeletingLastPathComponent") { PathText($0).parent },
         ofText("ferry_without_path_extension", "stringByDeletingPathExtension") { PathText($0).withoutExtension },
-        ScalarFunction("ferry_byte_count", title: "length", arguments: 1) { arguments, result throws(FerryError) in
-            switch arguments[0] {
-            case .null: break
-            case .blob(let bytes): result.set(Int64(bytes.count))
-            default: throw .row("length", "needs binary data and was given \(arguments[0].kind)")
-            }
-        },
+        ofData("ferry_byte_count", "length") { data, result in result.set(Int64(data.count)) },
         ScalarFunction("ferry_integer_value", title: "integerValue", arguments: 1) {
             arguments, result throws(FerryError) in
             switch arguments[0] {

@@ -45,20 +45,15 @@ final class ProgramEvaluator: RowValues {
 
     func value(at place: Int) -> FunctionValue { values[place] }
 
-    func evaluate(
-        _ arguments: ScalarFunction.Arguments, _ result: inout FunctionResult
-    ) throws(FerryError) {
+    func evaluate(_ arguments: ScalarFunction.Arguments, _ result: inout FunctionResult) throws(FerryError) {
         values.removeAll(keepingCapacity: true)
         values.append(contentsOf: arguments)
-        let outcome = Result { try evaluator.value(in: self) }
-        switch outcome {
-        case .failure(let error as FerryError): throw error
-        case .failure: throw .row("an expression", "could not be evaluated")
-        case .success(.null): result.setNull()
-        case .success(.integer(let integer)): result.set(integer)
-        case .success(.real(let real)): result.set(real)
-        case .success(.text(let bytes)): result.set(text: bytes)
-        case .success(.blob(let bytes)): result.set(blob: bytes)
+        do {
+            result.set(try evaluator.value(in: self))
+        } catch let error as FerryError {
+            throw error
+        } catch {
+            throw .row("an expression", "could not be evaluated")
         }
     }
 

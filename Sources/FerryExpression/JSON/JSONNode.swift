@@ -54,8 +54,8 @@ extension JSONNode {
         }
     }
 
-    /// A string as JSON writes it.
-    package static func quoted(_ text: String) -> String {
+    /// A string as JSON writes it; an expression has U+007F as a number too, and capital digits in such numbers.
+    package static func quoted(_ text: String, asExpression isExpression: Bool = false) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
             switch scalar {
@@ -64,8 +64,8 @@ extension JSONNode {
             case "\n": quoted += "\\n"
             case "\r": quoted += "\\r"
             case "\t": quoted += "\\t"
-            case "\0"..<" ":
-                let digits = String(scalar.value, radix: 16)
+            case _ where scalar < " " || isExpression && scalar == "\u{7F}":
+                let digits = String(scalar.value, radix: 16, uppercase: isExpression)
                 quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
             default: quoted.unicodeScalars.append(scalar)
             }

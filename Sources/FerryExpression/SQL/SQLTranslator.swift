@@ -27,9 +27,8 @@ package struct SQLTranslator<Resolver: PathResolver> {
     }
 
     /// The value of an expression in its own type.
-    package mutating func value(_ expression: Expression) throws(FerryError) -> SQLFragment {
-        let typed = try translation.value(expression)
-        return SQLFragment(sql: try sql(typed.computation), type: typed.type)
+    package mutating func value(_ expression: Expression) throws(FerryError) -> String {
+        try sql(translation.value(expression).computation)
     }
 
     /// A predicate as SQL that yields 1 or 0, never NULL.
@@ -61,22 +60,34 @@ package struct SQLTranslator<Resolver: PathResolver> {
                 return "\(fitted)(\(try list(operands, ", ")))"
             }
             return "\(name)(\(try list(arguments, ", ")))"
-        case .real(let symbol, let left, let right): return "(\(try list([left, right], " \(symbol.rawValue) ")))"
-        case .ifNull(let value, let substitute): return "ifnull(\(try list([value, substitute], ", ")))"
-        case .same(let left, let right): return try list([left, right], " IS ")
-        case .isNull(let value, let negated): return try text(of: value) + (negated ? " IS NOT NULL" : " IS NULL")
-        case .precedes(let left, let right, let orEqual):
-            return "(\(try list([left, right], orEqual ? " <= " : " < "))) IS TRUE"
-        case .all(let conditions): return try joined(conditions, "AND", whenEmpty: true)
-        case .any(let conditions): return try joined(conditions, "OR", whenEmpty: false)
-        case .not(let condition): return "NOT (\(try text(of: condition)))"
-        case .choose(let condition, let value, let other):
-            return "CASE WHEN \(try text(of: condition)) THEN \(try text(of: value)) ELSE \(try text(of: other)) END"
+        case .operation(let symbol, let operands): return try text(of: symbol, operands)
         case .collection(let collection): return try subquery(collection)
         case .policy(let name, _):
             throw FerryError(
                 .unsupported, "\(name) of the migration policy is code, which no statement of SQL can call.",
                 remedy: "Leave the choice of the executor to Ferry.")
+        }
+    }
+
+    private mutating func text(
+        of symbol: Computation.Operator, _ operands: [Computation]
+    ) throws(FerryError) -> String {
+        switch symbol {
+        case .plus: return "(\(try list(operands, " + ")))"
+        case .minus: return "(\(try list(operands, " - ")))"
+        case .times: return "(\(try list(operands, " * ")))"
+        case .ifNull: return "ifnull(\(try list(operands, ", ")))"
+        case .same: return try list(operands, " IS ")
+        case .isNull: return try text(of: operands[0]) + " IS NULL"
+        case .isNotNull: return try text(of: operands[0]) + " IS NOT NULL"
+        case .less: return "(\(try list(operands, " < "))) IS TRUE"
+        case .lessOrEqual: return "(\(try list(operands, " <= "))) IS TRUE"
+        case .all: return try joined(operands, "AND", whenEmpty: true)
+        case .any: return try joined(operands, "OR", whenEmpty: false)
+        case .not: return "NOT (\(try text(of: operands[0])))"
+        case .choose:
+            let (condition, value) = (try text(of: operands[0]), try text(of: operands[1]))
+            return "CASE WHEN \(condition) THEN \(value) ELSE \(try text(of: operands[2])) END"
         }
     }
 
@@ -213,12 +224,6 @@ package enum SQLParameter: Sendable, Hashable {
     case constant(Expression.Constant)
     /// `now()`: the run's fixed time, in seconds since 2001-01-01 UTC, bound as a real.
     case now
-}
-
-/// Translated text and what it yields.
-package struct SQLFragment: Sendable, Hashable {
-    package var sql: String
-    package var type: ValueType
 }
 
 /// What a statement under construction gives to the translation: columns and places for parameters.

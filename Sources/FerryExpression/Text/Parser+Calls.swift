@@ -4,40 +4,19 @@ internal import FerryBase
 extension Parser {
     mutating func call(_ word: String, _ called: Token) throws(FerryError) -> Node {
         let upper = word.uppercased()
-        let nodes = try arguments()
-        switch upper {
-        case "TERNARY":
-            return try join(.expression(try ternary(nodes, called)), nodes, at: called.position)
-        case "SUBQUERY":
-            return try join(.expression(try subquery(nodes, called)), nodes, at: called.position)
-        default: break
-        }
-        var arguments: [Expression] = []
-        for node in nodes { arguments.append(try expression(node)) }
+        let nodes = try elements(from: "(", to: ")", .disjunction)
         let value: Expression =
             switch upper {
-            case "FUNCTION": try function(arguments, called)
-            case "JSON": try json(arguments, called)
-            case "FETCH": try fetch(arguments, called)
-            case "CAST" where arguments.count == 2: .predefined("castObject:toType:", arguments)
-            case "UNION", "INTERSECT", "MINUS": try sets(upper, arguments, called)
-            default: try predefined(word, arguments, called)
+            case "TERNARY": try ternary(nodes, called)
+            case "SUBQUERY": try subquery(nodes, called)
+            case "FUNCTION": try function(try expressions(nodes), called)
+            case "JSON": try json(try expressions(nodes), called)
+            case "FETCH": try fetch(try expressions(nodes), called)
+            case "CAST" where nodes.count == 2: .predefined("castObject:toType:", try expressions(nodes))
+            case "UNION", "INTERSECT", "MINUS": try sets(upper, try expressions(nodes), called)
+            default: try predefined(word, try expressions(nodes), called)
             }
         return try join(.expression(value), nodes, at: called.position)
-    }
-
-    private mutating func arguments() throws(FerryError) -> [Node] {
-        try pass("(")
-        var nodes: [Node] = []
-        if token.kind != .symbol(")") {
-            nodes.append(try read(.disjunction))
-            while token.kind == .symbol(",") {
-                try advance()
-                nodes.append(try read(.disjunction))
-            }
-        }
-        try pass(")")
-        return nodes
     }
 
     private func function(_ arguments: [Expression], _ called: Token) throws(FerryError) -> Expression {
@@ -68,17 +47,11 @@ extension Parser {
 
     /// The one request that there is for fetches: the migration manager's, for objects of the source.
     private func fetch(_ arguments: [Expression], _ called: Token) throws(FerryError) -> Expression {
-        guard arguments.count == 3,
-            case .function(.variable("manager"), "fetchRequestForSourceEntityNamed:predicateString:", let request) =
-                arguments[0],
-            request.count == 2, case .constant(.string(let entity)) = request[0],
-            case .constant(.string(let condition)) = request[1]
-        else {
+        guard arguments.count == 3, let expression = try Expression(fetchRequest: arguments[0]) else {
             throw lexer.error(
                 "FETCH needs FUNCTION($manager, 'fetchRequestForSourceEntityNamed:predicateString:', 'Entity', "
                     + "'predicate'), $manager.sourceContext and NO", at: called.position)
         }
-        let expression = Expression.fetch(entity: entity, try Predicate.parse(condition))
         switch arguments[2] {
         case .constant(.boolean(true)), .constant(.integer(1)):
             return .keyPath(expression, [.collectionOperator("count")])
@@ -89,7 +62,7 @@ extension Parser {
 
     /// `UNION(a, b)`, which is `a UNION b`.
     private func sets(_ word: String, _ arguments: [Expression], _ called: Token) throws(FerryError) -> Expression {
-        guard arguments.count == 2, let sets = SetOperator(symbol: word) else {
+        guard arguments.count == 2, let sets = SetOperator.allCases.first(where: { $0.symbol == word }) else {
             throw lexer.error("\(word) needs two collections", at: called.position)
         }
         return .predefined(sets.rawValue, arguments)
@@ -119,92 +92,5 @@ extension Parser {
                 at: called.position)
         }
         return .predefined(function.selector, arguments)
-    }
-}
-
-/// A predefined function of the language: its selector, and the function of ours that computes it.
-struct PredefinedFunction {
-    let selector: String
-    let argumentCount: Int
-    /// The scalar function, or nil where there is none (`now`, and what works on collections).
-    let function: String?
-
-    /// What an operator stands for.
-    struct Operator {
-        let symbol: String
-        let precedence: Expression.Precedence
-    }
-
-    static let operators: [String: Operator] = [
-        "add:to:": Operator(symbol: "+", precedence: .sum),
-        "from:subtract:": Operator(symbol: "-", precedence: .sum),
-        "multiply:by:": Operator(symbol: "*", precedence: .product),
-        "divide:by:": Operator(symbol: "/", precedence: .product),
-        "raise:toPower:": Operator(symbol: "**", precedence: .power),
-    ].merging(
-        SetOperator.allCases.map { ($0.rawValue, Operator(symbol: $0.symbol, precedence: .sum)) },
-        uniquingKeysWith: { first, _ in first })
-
-    /// What the language has and no store has values for, with the reason.
-    static let refused = [
-        "distanceToLocation:fromLocation:": "needs locations (CLLocation), which no type of attribute holds"
-    ]
-
-    static let all: [String: PredefinedFunction] = Dictionary(
-        uniqueKeysWithValues: [
-            PredefinedFunction("now", 0, nil),
-            PredefinedFunction("add:to:", 2, "ferry_add"),
-            PredefinedFunction("from:subtract:", 2, "ferry_subtract"),
-            PredefinedFunction("multiply:by:", 2, "ferry_multiply"),
-            PredefinedFunction("divide:by:", 2, "ferry_divide"),
-            PredefinedFunction("modulus:by:", 2, "ferry_modulus"),
-            PredefinedFunction("raise:toPower:", 2, "ferry_power"),
-            PredefinedFunction("sqrt:", 1, "ferry_sqrt"),
-            PredefinedFunction("log:", 1, "ferry_log"),
-            PredefinedFunction("ln:", 1, "ferry_ln"),
-            PredefinedFunction("exp:", 1, "ferry_exp"),
-            PredefinedFunction("abs:", 1, "ferry_abs"),
-            PredefinedFunction("floor:", 1, "ferry_floor"),
-            PredefinedFunction("ceiling:", 1, "ferry_ceiling"),
-            PredefinedFunction("trunc:", 1, "ferry_trunc"),
-            PredefinedFunction("uppercase:", 1, "ferry_uppercase"),
-            PredefinedFunction("lowercase:", 1, "ferry_lowercase"),
-            PredefinedFunction("canonical:", 1, "ferry_canonical"),
-            PredefinedFunction("bitwiseAnd:with:", 2, "ferry_bitwise_and"),
-            PredefinedFunction("bitwiseOr:with:", 2, "ferry_bitwise_or"),
-            PredefinedFunction("bitwiseXor:with:", 2, "ferry_bitwise_xor"),
-            PredefinedFunction("leftshift:by:", 2, "ferry_left_shift"),
-            PredefinedFunction("rightshift:by:", 2, "ferry_right_shift"),
-            PredefinedFunction("onesComplement:", 1, "ferry_ones_complement"),
-            PredefinedFunction("castObject:toType:", 2, nil),
-            PredefinedFunction("noindex:", 1, nil),
-            // Ferry's own: the first value, or where that is nil the second.
-            PredefinedFunction("ifnil:then:", 2, nil),
-            // Ferry's own: the values of a list, those that are nil left out, with a text between them.
-            PredefinedFunction("join:with:", 2, nil),
-            // Ferry's own: what a table of the mapping file has for a value; its content stands for its name.
-            PredefinedFunction(Expression.tableSelector, 2, nil),
-            PredefinedFunction("random", 0, nil),
-            PredefinedFunction("random:", 1, nil),
-            PredefinedFunction("randomn:", 1, nil),
-            PredefinedFunction("distanceToLocation:fromLocation:", 2, nil),
-            PredefinedFunction("plist:", 1, nil),
-            PredefinedFunction("plist:key:", 2, nil),
-            PredefinedFunction("sum:", 1, nil),
-            PredefinedFunction("count:", 1, nil),
-            PredefinedFunction("min:", 1, nil),
-            PredefinedFunction("max:", 1, nil),
-            PredefinedFunction("average:", 1, nil),
-            PredefinedFunction("median:", 1, nil),
-            PredefinedFunction("mode:", 1, nil),
-            PredefinedFunction("stddev:", 1, nil),
-        ].map { ($0.selector, $0) }
-            + SetOperator.allCases.map { ($0.rawValue, PredefinedFunction($0.rawValue, 2, nil)) }
-            + TypedFunction.all.values.map { ($0.selector, PredefinedFunction($0.selector, $0.arguments.count, nil)) })
-
-    private init(_ selector: String, _ argumentCount: Int, _ function: String?) {
-        self.selector = selector
-        self.argumentCount = argumentCount
-        self.function = function
     }
 }

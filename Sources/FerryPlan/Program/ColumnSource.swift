@@ -128,7 +128,7 @@ extension Computation {
     package var passedValue: PassedValue? {
         switch self {
         case .column(let path): return PassedValue(path: path)
-        case .ifNull(let value, _): return value.passedValue
+        case .operation(.ifNull, let operands): return operands[0].passedValue
         case .call(let name, let arguments) where arguments.count == 1:
             let marks: [String: PassedValue.Mark] = [
                 ScalarFunction.toExternalName: .added, ScalarFunction.fromExternalName: .removed,
@@ -185,9 +185,9 @@ package enum IterationPath {
     package static func entity(of mapping: ResolvedEntityMapping, in model: ManagedObjectModel) -> String? {
         guard let iteration = mapping.iteration else { return nil }
         guard let names = relationships(of: iteration.elements) else {
-            let checker = ExpressionChecker(scope: ExpressionScope(model: model, entity: mapping.source))
+            let translation = ExpressionTranslation(scope: ExpressionScope(model: model, entity: mapping.source))
             do {
-                guard case .object(let entity) = try checker.checkElements(iteration.elements) else { return nil }
+                guard case .object(let entity) = try translation.element(ofEach: iteration.elements) else { return nil }
                 return entity
             } catch {
                 // The mapping's check refused it, with its place.
