@@ -56,6 +56,16 @@ package enum ElementIndex: Sendable, Hashable {
     /// Not a value but how many there are.
     case size
 
+    /// The place, counted from the end where negative; nil for the size.
+    var place: Int64? {
+        switch self {
+        case .at(let place): place
+        case .first: 0
+        case .last: -1
+        case .size: nil
+        }
+    }
+
     /// `FIRST`, `LAST` or `SIZE`.
     init?(word: String) {
         switch word.uppercased() {

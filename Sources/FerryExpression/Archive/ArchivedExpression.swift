@@ -8,15 +8,13 @@ package import FerryModel
 package enum ArchivedExpression {
     /// Reads the expression that is the root of an archive.
     ///
-    /// - Returns: The expression, key paths of key paths joined to one.
     /// - Throws: ``FerryError`` `.badArchive` for damage, `.unsupported` for a class that is not known.
     package static func decode(_ archive: [UInt8]) throws(FerryError) -> Expression {
         try WorkThread.withStack { () throws(FerryError) in try decode(try KeyedArchive(archive).root) }
     }
 
-    /// Reads one archived expression.
+    /// Reads one archived expression; key paths of key paths are joined to one.
     ///
-    /// - Returns: The expression, key paths of key paths joined to one.
     /// - Throws: ``FerryError`` `.badArchive` for damage, `.unsupported` for a class that is not known.
     package static func decode(_ object: ArchivedObject) throws(FerryError) -> Expression {
         guard let name = try object.className else {
@@ -119,9 +117,8 @@ package enum ArchivedExpression {
         return .element(list, .at(place))
     }
 
-    /// Reads the source expression of a compiled entity mapping: the fetch that Xcode generates.
+    /// Reads the predicate of a compiled entity mapping's source expression, which is the fetch that Xcode generates.
     ///
-    /// - Returns: The fetch's predicate.
     /// - Throws: ``FerryError`` `.unsupported` for a source expression that Xcode did not generate.
     package static func decodeGeneratedFetch(_ object: ArchivedObject) throws(FerryError) -> Predicate {
         if try object.className == "NSFetchRequestExpression", try !object.flag("NSCountOnlyFlag"),

@@ -88,19 +88,15 @@ package struct ResolvedPath: Sendable, Hashable {
     package var hops: [Hop]
     package var end: End
     /// Keys of the attribute's value, such as `length`, in order.
-    package var valueKeys: [String]
+    package var valueKeys: [String] = []
     /// Whether a collection operator made the objects distinct (`@distinctUnionOfSets`).
-    package var isDistinct: Bool
+    package var isDistinct = false
     package var aggregate: Aggregate?
 
-    package init(
-        start: Start, hops: [Hop] = [], end: End, valueKeys: [String] = [], isDistinct: Bool = false
-    ) {
+    package init(start: Start, hops: [Hop] = [], end: End) {
         self.start = start
         self.hops = hops
         self.end = end
-        self.valueKeys = valueKeys
-        self.isDistinct = isDistinct
     }
 
     /// Whether the path yields a collection.
@@ -108,12 +104,8 @@ package struct ResolvedPath: Sendable, Hashable {
 }
 
 extension ExpressionScope {
-    /// Follows a key path through the model.
+    /// Follows a key path through the model, from `$source`, `SELF` or the iteration's variable.
     ///
-    /// - Parameters:
-    ///   - base: `$source`, `SELF`, or the iteration's variable.
-    ///   - steps: The path's steps; none for the object itself.
-    /// - Returns: The relationships followed, and what the path ends at.
     /// - Throws: ``FerryError`` `.badExpression` naming the path, the entity and the property, with names that are near;
     ///   `.missingPolicy` or `.unsupported` for variables that only code can serve.
     package func resolve(_ base: Expression, _ steps: [KeyPathStep] = []) throws(FerryError) -> ResolvedPath {
@@ -157,10 +149,9 @@ extension ExpressionScope {
     }
 
     private func json(_ steps: [KeyPathStep], _ path: Expression) throws(FerryError) -> ResolvedPath {
-        var keys: [String] = []
-        for step in steps {
+        let keys = try steps.map { step throws(FerryError) in
             guard case .key(let key) = step else { throw noOperator(step, path) }
-            keys.append(key)
+            return key
         }
         return ResolvedPath(start: .element, end: .json(keys: keys))
     }

@@ -37,10 +37,8 @@ package final class RowEvaluator {
         }
     }
 
-    /// - Parameters:
-    ///   - computation: What to evaluate.
-    ///   - now: `now()` of the run.
-    ///   - places: The place in the row of each column that the computation names; asked once per occurrence.
+    /// Asks `places` once for each column that the computation names; `now` is that of the run.
+    ///
     /// - Throws: What `places` throws; ``FerryError`` `.internalError` for a function that does not exist here.
     package init(_ computation: Computation, now: Double, places: inout some PlaceResolver) throws(FerryError) {
         root = try Self.node(computation, now, &places)
@@ -104,9 +102,7 @@ package final class RowEvaluator {
     private static func nodes(
         _ computations: [Computation], _ now: Double, _ places: inout some PlaceResolver
     ) throws(FerryError) -> [Node] {
-        var nodes: [Node] = []
-        for computation in computations { nodes.append(try node(computation, now, &places)) }
-        return nodes
+        try computations.map { computation throws(FerryError) in try node(computation, now, &places) }
     }
 
     private static func function(_ name: String) throws(FerryError) -> ScalarFunction {
@@ -240,13 +236,7 @@ package protocol RowValues: AnyObject {
 
 /// The functions of a migration policy, as expressions call them.
 package protocol PolicyFunctions: AnyObject {
-    /// Calls a function of the policy.
-    ///
-    /// - Parameters:
-    ///   - name: The selector or key that the expression names.
-    ///   - arguments: Borrowed for the length of the call.
-    /// - Returns: The value as a column would hold it.
-    /// - Throws: What the policy throws.
+    /// Calls a function by the selector or key that an expression names, and gives the value as a column would hold it.
     func call(_ name: String, _ arguments: [FunctionValue]) throws -> OwnedValue
 }
 

@@ -140,12 +140,7 @@ extension ScalarFunction {
 /// What SQLite and we do around a call takes longer than most functions, and a computed number rarely has the type of
 /// the attribute that takes it. What is computed is what the two functions give one after the other.
 extension ScalarFunction {
-    /// The name of the function that does the work of both.
-    ///
-    /// - Parameters:
-    ///   - outer: The function that is called with the other one's value.
-    ///   - inner: The function whose value it is.
-    /// - Returns: Nil where the two are called one by one.
+    /// The name of the function that does the work of both; nil where the two are called one by one.
     static func fitted(_ outer: String, of inner: String) -> String? {
         let name = name(outer, of: inner)
         return named(name) == nil ? nil : name

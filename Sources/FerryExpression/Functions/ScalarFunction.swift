@@ -23,11 +23,8 @@ package struct ScalarFunction: Sendable {
         self.body = body
     }
 
-    /// Evaluates the function.
+    /// Evaluates the function; the result's buffer is used again.
     ///
-    /// - Parameters:
-    ///   - arguments: As many as ``argumentCount`` says.
-    ///   - result: Receives the value; its buffer is used again.
     /// - Throws: ``FerryError`` `.rowFailed` naming the function, never a value.
     package func call(_ arguments: Arguments, result: inout FunctionResult) throws(FerryError) {
         precondition(argumentCount < 0 || arguments.count == argumentCount, "\(name) takes \(argumentCount) arguments")

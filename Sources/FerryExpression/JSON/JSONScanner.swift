@@ -59,11 +59,7 @@ struct JSONScanner {
         }
     }
 
-    /// Passes one whole value, checking it, and gives its bytes.
-    ///
-    /// - Parameter outer: How many containers are around it.
-    /// - Returns: The bytes of the value.
-    /// - Throws: ``Problem`` where the text is no JSON.
+    /// Passes one whole value with so many containers around it, checking it, and gives its bytes.
     mutating func value(within outer: Int = 0) throws(Problem) -> UnsafeRawBufferPointer {
         skipSpace()
         let start = position

@@ -111,17 +111,16 @@ enum Conversion: Equatable {
 }
 
 extension AttributeType {
-    /// Whether a column of this type holds what a column of another one would hold for the same value.
-    ///
-    /// - Parameter other: The type of the attribute that takes the value over.
-    /// - Returns: False also where there is no conversion.
+    /// Whether a column of this type holds what a column of another one would hold for the same value; false also where
+    /// there is no conversion.
     package func isStoredUnchanged(as other: AttributeType) -> Bool {
         Conversion(from: .attribute(self), to: other) == .unchanged
     }
 }
 
-/// Converts a constant once, before a statement is built, by the function that would convert a row's value.
-enum ConstantConversion {
+extension Conversion {
+    /// Converts a constant once, before a statement is built, by the function that would convert a row's value.
+    ///
     /// - Throws: ``FerryError`` `.badExpression` when the attribute cannot hold the constant.
     static func convert(
         _ constant: Expression.Constant, to attribute: Attribute

@@ -254,14 +254,10 @@ extension ExpressionTranslation {
                 .badExpression, "`\(expression)` takes one of something that has no places.",
                 remedy: "Take it of a to-many relationship, a {list} or the parts of a text.")
         }
-        let place: Int
-        switch index {
-        case .at(let number): place = Int(clamping: number)
-        case .first: place = 0
-        case .last: place = elements.count - 1
-        case .size:
+        guard var place = index.place.map({ Int(clamping: $0) }) else {
             return Typed(.constant(.integer(Int64(elements.count))), .integer64)
         }
+        if place < 0 { place += elements.count }
         guard elements.indices.contains(place) else {
             throw FerryError(.badExpression, "`\(expression)` has no such element.", remedy: "The first one is 0.")
         }
@@ -269,12 +265,7 @@ extension ExpressionTranslation {
     }
 
     private func part(_ index: ElementIndex, of parts: TextParts) -> Typed {
-        let place: Int64
-        switch index {
-        case .at(let number): place = number
-        case .first: place = 0
-        case .last: place = -1
-        case .size:
+        guard let place = index.place else {
             return Typed(.call("ferry_part_count", [parts.text, parts.separator]), .integer64)
         }
         return Typed(.call("ferry_part", [parts.text, parts.separator, .constant(.integer(place))]), .string)

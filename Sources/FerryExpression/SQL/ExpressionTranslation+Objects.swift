@@ -30,20 +30,15 @@ extension ExpressionTranslation {
     /// - Returns: The path followed; for anything else than a path one without relationships, from nowhere.
     /// - Throws: As ``value(_:for:)``.
     package func path(toObjects expression: Expression) throws(FerryError) -> ResolvedPath {
-        do throws(FerryError) {
+        try about(.expression(expression)) { () throws(FerryError) in
             guard expression.isPath else {
                 return ResolvedPath(start: .member(0), end: .object(entity: try objects(expression).entity))
             }
-            let path =
-                if case .keyPath(let base, let steps) = expression {
-                    try scope.resolve(base, steps)
-                } else {
-                    try scope.resolve(expression)
-                }
+            var (base, steps) = (expression, [KeyPathStep]())
+            if case .keyPath(let first, let rest) = expression { (base, steps) = (first, rest) }
+            let path = try scope.resolve(base, steps)
             guard case .object = path.end, path.aggregate == nil else { throw noObjects(expression) }
             return path
-        } catch {
-            throw error.at(.expression(expression))
         }
     }
 
@@ -51,7 +46,7 @@ extension ExpressionTranslation {
     ///
     /// - Throws: As ``value(_:for:)``.
     package func element(ofEach expression: Expression) throws(FerryError) -> ExpressionScope.Element {
-        do throws(FerryError) {
+        try about(.expression(expression)) { () throws(FerryError) in
             if case .json(let text, _) = expression {
                 _ = try jsonText(text, expression, mayBeJSON: false)
                 return .json
@@ -66,8 +61,6 @@ extension ExpressionTranslation {
             throw FerryError(
                 .badExpression, "`\(expression)` yields at most one object, and `forEach` needs several.",
                 remedy: "Name a to-many relationship, or leave `forEach` out.")
-        } catch {
-            throw error.at(.expression(expression))
         }
     }
 

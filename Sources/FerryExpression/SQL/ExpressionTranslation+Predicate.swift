@@ -6,11 +6,7 @@ extension ExpressionTranslation {
     ///
     /// Two nils are equal, a nil and a value are not; every other comparison with nil is false, and so NOT of it true.
     package func condition(_ predicate: Predicate) throws(FerryError) -> Computation {
-        do {
-            return try WorkThread.withStack { () throws(FerryError) in try computation(of: predicate) }
-        } catch {
-            throw error.at(.predicate(predicate))
-        }
+        try about(.predicate(predicate)) { () throws(FerryError) in try computation(of: predicate) }
     }
 
     private func computation(of predicate: Predicate) throws(FerryError) -> Computation {

@@ -203,7 +203,7 @@ extension ExpressionTranslation {
     func element(
         _ index: ElementIndex, of members: Members, _ steps: [KeyPathStep], _ expression: Expression
     ) throws(FerryError) -> Typed {
-        if index == .size { return count(members) }
+        guard let place = index.place else { return count(members) }
         guard !members.collection.isDistinct, members.collection.united.isEmpty else {
             throw FerryError(
                 .unsupported, "`\(expression)` takes one of a set, which has no order.",
@@ -212,11 +212,7 @@ extension ExpressionTranslation {
         var members = members
         if !steps.isEmpty { members.value = try inside(members).value(.keyPath(.variable(Self.inner), steps)) }
         var collection = members.collection
-        switch index {
-        case .at(let place): collection.aggregate = .element(place)
-        case .first, .size: collection.aggregate = .element(0)
-        case .last: collection.aggregate = .element(-1)
-        }
+        collection.aggregate = .element(place)
         collection.value = members.typed.computation
         return Typed(.collection(collection), members.typed.type)
     }

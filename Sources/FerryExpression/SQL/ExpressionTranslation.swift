@@ -28,11 +28,7 @@ package struct ExpressionTranslation {
     /// - Throws: ``FerryError`` `.badExpression` when the expression is wrong for the models or for the attribute's
     ///   type; `.missingPolicy` or `.unsupported` when only code could evaluate it.
     package func value(_ expression: Expression, for attribute: Attribute) throws(FerryError) -> Computation {
-        do {
-            return try WorkThread.withStack { () throws(FerryError) in try stored(expression, for: attribute) }
-        } catch {
-            throw error.at(.expression(expression))
-        }
+        try about(.expression(expression)) { () throws(FerryError) in try stored(expression, for: attribute) }
     }
 
     private func stored(_ expression: Expression, for attribute: Attribute) throws(FerryError) -> Computation {
@@ -41,7 +37,7 @@ package struct ExpressionTranslation {
             return try value(operands[0], for: attribute)
         }
         if case .constant(let constant) = expression {
-            let converted = Computation.constant(try ConstantConversion.convert(constant, to: attribute))
+            let converted = Computation.constant(try Conversion.convert(constant, to: attribute))
             // Its bytes have no form as a constant; that the text is one was checked by the conversion.
             return attribute.type == .uuid && constant != .null ? .call("ferry_to_uuid", [converted]) : converted
         }
@@ -77,11 +73,7 @@ package struct ExpressionTranslation {
 
     /// The value of an expression in its own type.
     package func value(_ expression: Expression) throws(FerryError) -> Typed {
-        do {
-            return try WorkThread.withStack { () throws(FerryError) in try typed(expression) }
-        } catch {
-            throw error.at(.expression(expression))
-        }
+        try about(.expression(expression)) { () throws(FerryError) in try typed(expression) }
     }
 
     private func typed(_ expression: Expression) throws(FerryError) -> Typed {
@@ -213,11 +205,7 @@ package struct ExpressionTranslation {
 
     /// An operand of arithmetic: a number whose storage class its type tells.
     func number(_ argument: Expression, _ expression: Expression) throws(FerryError) -> Typed {
-        do {
-            return try number(try value(argument), expression)
-        } catch {
-            throw error.at(.expression(argument))
-        }
+        try about(.expression(argument)) { () throws(FerryError) in try number(try value(argument), expression) }
     }
 
     /// The same for a value that is at hand.

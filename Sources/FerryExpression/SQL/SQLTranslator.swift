@@ -91,13 +91,7 @@ package struct SQLTranslator<Resolver: PathResolver> {
         }
     }
 
-    /// The condition that a key is one of an expression's objects.
-    ///
-    /// - Parameters:
-    ///   - expression: Anything that yields objects of the source, but a path.
-    ///   - key: SQL of the key.
-    /// - Returns: SQL that yields 1 or 0, or NULL where there is no object.
-    /// - Throws: As ``value(_:)``.
+    /// The condition that a key is one of the objects of an expression, which is no path; NULL where there is none.
     package mutating func condition(
         that expression: Expression, contains key: (_ entity: String) throws(FerryError) -> String
     ) throws(FerryError) -> String {
@@ -120,9 +114,7 @@ package struct SQLTranslator<Resolver: PathResolver> {
         let value = members.value ?? "NULL"
         let order = members.order.isEmpty ? "" : " ORDER BY " + members.order.joined(separator: ", ")
         // Of sums of reals the order counts, and of equal values the first is taken.
-        let values =
-            collection.isDistinct
-            ? "SELECT DISTINCT \(value) AS v FROM \(members.from)" : "SELECT \(value) AS v FROM \(members.from)"
+        let values = "SELECT \(collection.isDistinct ? "DISTINCT " : "")\(value) AS v FROM \(members.from)"
         switch collection.aggregate {
         case .exists: return "EXISTS (SELECT 1 FROM \(members.from))"
         case .count where collection.isDistinct: return "(SELECT count(DISTINCT v) FROM (\(values)))"
@@ -159,23 +151,19 @@ package struct SQLTranslator<Resolver: PathResolver> {
         case .object, .entity: break
         }
         try resolver.open(collection, keys: keys)
-        var conditions: [String] = []
-        for filter in collection.filters { conditions.append("(\(try text(of: filter)))") }
+        let filters = try collection.filters.map { filter throws(FerryError) in "(\(try text(of: filter)))" }
         let value = try collection.value.map { value throws(FerryError) in try text(of: value) }
         let parts = resolver.closeCollection()
-        conditions = parts.conditions + conditions
-        return (
-            parts.from + (conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")), value,
-            parts.order
-        )
+        let conditions = parts.conditions + filters
+        let suffix = conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
+        return (parts.from + suffix, value, parts.order)
     }
 
     /// The values of all parts, each once.
     private mutating func union(of parts: [CollectionComputation]) throws(FerryError) -> String {
-        var selects: [String] = []
-        for part in parts {
+        let selects = try parts.map { part throws(FerryError) in
             let members = try members(of: part)
-            selects.append("SELECT \(members.value ?? "NULL") AS v FROM \(members.from)")
+            return "SELECT \(members.value ?? "NULL") AS v FROM \(members.from)"
         }
         // Alone it has no UNION to make it distinct, which what asks whether a key is in it does not need.
         return selects.joined(separator: " UNION ")
@@ -189,16 +177,13 @@ package struct SQLTranslator<Resolver: PathResolver> {
                 "An expression has more operations within each other than SQLite reads, and cannot be run as one.",
                 remedy: "Split it, or compute it in a migration policy.")
         }
-        let call = [resolver.parameter(program: program.bytes)]
-        var arguments: [String] = []
-        for argument in program.arguments { arguments.append(try text(of: argument)) }
-        return "\(ScalarFunction.evaluateName)(\((call + arguments).joined(separator: ", ")))"
+        let bytes = resolver.parameter(program: program.bytes)
+        let arguments = try program.arguments.map { part throws(FerryError) in try text(of: part) }
+        return "\(ScalarFunction.evaluateName)(\(([bytes] + arguments).joined(separator: ", ")))"
     }
 
     private mutating func list(_ computations: [Computation], _ separator: String) throws(FerryError) -> String {
-        var parts: [String] = []
-        for computation in computations { parts.append(try text(of: computation)) }
-        return parts.joined(separator: separator)
+        try computations.map { part throws(FerryError) in try text(of: part) }.joined(separator: separator)
     }
 
     private static var groupCount: Int { 32 }
@@ -207,8 +192,7 @@ package struct SQLTranslator<Resolver: PathResolver> {
         _ conditions: [Computation], _ word: String, whenEmpty: Bool
     ) throws(FerryError) -> String {
         if conditions.isEmpty { return resolver.parameter(.constant(.boolean(whenEmpty))) }
-        var parts: [String] = []
-        for condition in conditions { parts.append("(\(try text(of: condition)))") }
+        var parts = try conditions.map { part throws(FerryError) in "(\(try text(of: part)))" }
         // SQLite takes a run of operators as a tree as deep as it is long, and none above 1,000: so in groups.
         while parts.count > Self.groupCount {
             parts = stride(from: 0, to: parts.count, by: Self.groupCount).map { start in

@@ -3,84 +3,71 @@ internal import FerryBase
 /// Calls: `FUNCTION(…)`, `JSON(…)`, `CAST(…)` and the predefined functions.
 extension Parser {
     mutating func call(_ word: String, _ called: Token) throws(FerryError) -> Node {
-        let upper = word.uppercased()
         let nodes = try elements(from: "(", to: ")", .disjunction)
-        let value: Expression =
-            switch upper {
-            case "TERNARY": try ternary(nodes, called)
-            case "SUBQUERY": try subquery(nodes, called)
-            case "FUNCTION": try function(try expressions(nodes), called)
-            case "JSON": try json(try expressions(nodes), called)
-            case "FETCH": try fetch(try expressions(nodes), called)
-            case "CAST" where nodes.count == 2: .predefined("castObject:toType:", try expressions(nodes))
-            case "UNION", "INTERSECT", "MINUS": try sets(upper, try expressions(nodes), called)
-            default: try predefined(word, try expressions(nodes), called)
-            }
+        let value = try value(of: word, nodes, at: called.position)
         return try join(.expression(value), nodes, at: called.position)
     }
 
-    private func function(_ arguments: [Expression], _ called: Token) throws(FerryError) -> Expression {
-        guard arguments.count >= 2, case .constant(.string(let selector)) = arguments[1] else {
-            throw lexer.error("FUNCTION needs a receiver and a selector in quotes", at: called.position)
+    private func value(of word: String, _ nodes: [Node], at position: Int) throws(FerryError) -> Expression {
+        func wrong(_ problem: String) -> FerryError { lexer.error(problem, at: position) }
+        let upper = word.uppercased()
+        switch upper {
+        case "TERNARY":
+            guard nodes.count == 3 else { throw wrong("TERNARY needs a condition and two values") }
+            return .ternary(try predicate(nodes[0]), try expression(nodes[1]), try expression(nodes[2]))
+        case "SUBQUERY":
+            guard nodes.count == 3, case .variable(let name) = try expression(nodes[1]) else {
+                throw wrong("SUBQUERY needs a collection, a $variable and a condition")
+            }
+            return .subquery(try expression(nodes[0]), variable: name, try predicate(nodes[2]))
+        default: break
         }
-        let rest = Array(arguments.dropFirst(2))
-        let wanted = selector.count { $0 == ":" }
-        guard wanted == rest.count else {
-            throw lexer.error("\(selector) takes \(wanted) arguments and was given \(rest.count)", at: called.position)
+        let arguments = try expressions(nodes)
+        switch upper {
+        case "FUNCTION":
+            guard arguments.count >= 2, case .constant(.string(let selector)) = arguments[1] else {
+                throw wrong("FUNCTION needs a receiver and a selector in quotes")
+            }
+            let rest = Array(arguments.dropFirst(2))
+            let wanted = selector.count { $0 == ":" }
+            guard wanted == rest.count else {
+                throw wrong("\(selector) takes \(wanted) arguments and was given \(rest.count)")
+            }
+            return .function(receiver: arguments[0], selector: selector, arguments: rest)
+        case "JSON":
+            guard arguments.count == 2, case .constant(.string(let key)) = arguments[1] else {
+                throw wrong("JSON needs a text and a key in quotes")
+            }
+            return .json(arguments[0], key: key)
+        case "FETCH":
+            guard arguments.count == 3, let fetch = try Expression(fetchRequest: arguments[0]) else {
+                throw wrong(
+                    "FETCH needs FUNCTION($manager, 'fetchRequestForSourceEntityNamed:predicateString:', 'Entity', "
+                        + "'predicate'), $manager.sourceContext and NO")
+            }
+            switch arguments[2] {
+            case .constant(.boolean(true)), .constant(.integer(1)):
+                return .keyPath(fetch, [.collectionOperator("count")])
+            case .constant(.boolean(false)), .constant(.integer(0)): return fetch
+            default: throw wrong("FETCH ends with YES (only the count) or NO")
+            }
+        case "CAST" where arguments.count == 2: return .predefined("castObject:toType:", arguments)
+        default: break
         }
-        return .function(receiver: arguments[0], selector: selector, arguments: rest)
-    }
-
-    private func ternary(_ nodes: [Node], _ called: Token) throws(FerryError) -> Expression {
-        guard nodes.count == 3 else {
-            throw lexer.error("TERNARY needs a condition and two values", at: called.position)
+        // `UNION(a, b)`, which is `a UNION b`.
+        if let sets = SetOperator.allCases.first(where: { $0.symbol == upper }) {
+            guard arguments.count == 2 else { throw wrong("\(upper) needs two collections") }
+            return .predefined(sets.rawValue, arguments)
         }
-        return .ternary(try predicate(nodes[0]), try expression(nodes[1]), try expression(nodes[2]))
-    }
-
-    private func subquery(_ nodes: [Node], _ called: Token) throws(FerryError) -> Expression {
-        guard nodes.count == 3, case .variable(let name) = try expression(nodes[1]) else {
-            throw lexer.error("SUBQUERY needs a collection, a $variable and a condition", at: called.position)
-        }
-        return .subquery(try expression(nodes[0]), variable: name, try predicate(nodes[2]))
-    }
-
-    /// The one request that there is for fetches: the migration manager's, for objects of the source.
-    private func fetch(_ arguments: [Expression], _ called: Token) throws(FerryError) -> Expression {
-        guard arguments.count == 3, let expression = try Expression(fetchRequest: arguments[0]) else {
-            throw lexer.error(
-                "FETCH needs FUNCTION($manager, 'fetchRequestForSourceEntityNamed:predicateString:', 'Entity', "
-                    + "'predicate'), $manager.sourceContext and NO", at: called.position)
-        }
-        switch arguments[2] {
-        case .constant(.boolean(true)), .constant(.integer(1)):
-            return .keyPath(expression, [.collectionOperator("count")])
-        case .constant(.boolean(false)), .constant(.integer(0)): return expression
-        default: throw lexer.error("FETCH ends with YES (only the count) or NO", at: called.position)
-        }
-    }
-
-    /// `UNION(a, b)`, which is `a UNION b`.
-    private func sets(_ word: String, _ arguments: [Expression], _ called: Token) throws(FerryError) -> Expression {
-        guard arguments.count == 2, let sets = SetOperator.allCases.first(where: { $0.symbol == word }) else {
-            throw lexer.error("\(word) needs two collections", at: called.position)
-        }
-        return .predefined(sets.rawValue, arguments)
-    }
-
-    private func json(_ arguments: [Expression], _ called: Token) throws(FerryError) -> Expression {
-        guard arguments.count == 2, case .constant(.string(let key)) = arguments[1] else {
-            throw lexer.error("JSON needs a text and a key in quotes", at: called.position)
-        }
-        return .json(arguments[0], key: key)
+        return try predefined(word, arguments, at: position)
     }
 
     private func predefined(
-        _ word: String, _ arguments: [Expression], _ called: Token
+        _ word: String, _ arguments: [Expression], at position: Int
     ) throws(FerryError) -> Expression {
         guard let known = PredefinedFunction.all[word] ?? PredefinedFunction.all["\(word):"] else {
             throw lexer.error(
-                "there is no function \(word)", at: called.position,
+                "there is no function \(word)", at: position,
                 remedy: NearNames.remedy(for: word, among: Array(PredefinedFunction.all.keys)))
         }
         // `random` and `random:` differ only by their argument.
@@ -89,7 +76,7 @@ extension Parser {
         guard function.argumentCount == arguments.count else {
             throw lexer.error(
                 "\(function.selector) takes \(function.argumentCount) arguments and was given \(arguments.count)",
-                at: called.position)
+                at: position)
         }
         return .predefined(function.selector, arguments)
     }

@@ -32,12 +32,7 @@ extension Predicate {
 struct Parser {
     /// What was read so far.
     struct Node {
-        enum Content {
-            case expression(Expression)
-            case predicate(Predicate)
-        }
-
-        var content: Content
+        var content: ExpressionPart
         /// Of the tree.
         var depth: Int
         var position: Int
@@ -307,7 +302,7 @@ struct Parser {
         return leaf(.expression(.constant(constant)), start)
     }
 
-    mutating func leaf(_ content: Node.Content, _ position: Int) -> Node {
+    mutating func leaf(_ content: ExpressionPart, _ position: Int) -> Node {
         note(Node(content: content, depth: 1, position: position))
     }
 
@@ -316,7 +311,7 @@ struct Parser {
         return node
     }
 
-    mutating func join(_ content: Node.Content, _ parts: [Node], at position: Int? = nil) throws(FerryError) -> Node {
+    mutating func join(_ content: ExpressionPart, _ parts: [Node], at position: Int? = nil) throws(FerryError) -> Node {
         let depth = (parts.map(\.depth).max() ?? 0) + 1
         if depth > Self.depthLimit { throw error("more than \(Self.depthLimit) operations in a row") }
         return note(

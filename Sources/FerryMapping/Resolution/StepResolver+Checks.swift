@@ -177,7 +177,7 @@ extension StepResolver {
         of error: FerryError, _ part: String, _ property: String?, in mapping: LiveMapping,
         _ written: EntityMapping.WrittenText?
     ) -> String? {
-        guard let fault = error.cause as? ExpressionFault else { return nil }
+        guard let fault = error.cause as? ExpressionPart else { return nil }
         let text: String
         switch (written, part, property) {
         case (let written?, _, _): text = written.text

@@ -1,18 +1,14 @@
 internal import FerryBase
 
-/// The part of an expression that an error is about: the innermost one that could not be evaluated.
-package enum ExpressionFault: Error {
+/// A value or a condition within an expression; as the cause of an error the innermost one that could not be evaluated.
+package enum ExpressionPart: Error, Hashable {
     case expression(Expression)
     case predicate(Predicate)
 
-    /// Where the part stands in the text that it was read from.
+    /// Line and column, from 1, of the part, or of a key in it, in the text that it was read from; nil for a text that
+    /// does not hold it.
     ///
     /// What stands for something else (a table's name, `IN {…}`) is looked for by its parts.
-    ///
-    /// - Parameters:
-    ///   - text: The text of a value expression or a predicate.
-    ///   - key: The key in the part that is wrong, where one is.
-    /// - Returns: Line and column, from 1; nil for a text that does not hold the part.
     package func place(in text: String, key: String? = nil) -> (line: Int, column: Int)? {
         do {
             var parser = try Parser(text, notesPlaces: true)
@@ -26,19 +22,13 @@ package enum ExpressionFault: Error {
 
     private func position(among nodes: [Parser.Node]) -> Int? {
         for wanted in candidates {
-            for node in nodes {
-                switch (wanted, node.content) {
-                case (.expression(let wanted), .expression(let found)) where wanted == found: return node.position
-                case (.predicate(let wanted), .predicate(let found)) where wanted == found: return node.position
-                default: break
-                }
-            }
+            if let found = nodes.first(where: { $0.content == wanted }) { return found.position }
         }
         return nil
     }
 
     /// The part, then what it is made of.
-    private var candidates: [ExpressionFault] {
+    private var candidates: [ExpressionPart] {
         let parts =
             switch self {
             case .expression(let expression): expression.parts
@@ -65,11 +55,24 @@ package enum ExpressionFault: Error {
 
 extension FerryError {
     /// The error with the part of an expression that it is about, if none within it was named yet.
-    func at(_ fault: ExpressionFault) -> FerryError {
+    func at(_ part: ExpressionPart) -> FerryError {
         guard cause == nil else { return self }
         var error = self
-        error.cause = fault
+        error.cause = part
         return error
+    }
+}
+
+extension ExpressionTranslation {
+    /// Runs what looks at a part of an expression; errors that name none within it name it.
+    func about<Result>(
+        _ part: ExpressionPart, _ body: () throws(FerryError) -> Result
+    ) throws(FerryError) -> Result {
+        do {
+            return try WorkThread.withStack(body)
+        } catch {
+            throw error.at(part)
+        }
     }
 }
 
