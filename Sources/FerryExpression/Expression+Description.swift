@@ -2,46 +2,38 @@ internal import FerryBase
 
 /// The canonical text, which parses back to the same expression.
 extension Expression: CustomStringConvertible {
-    package var description: String { WorkThread.withStack { text(.loosest) } }
+    package var description: String { WorkThread.withStack { text(.disjunction) } }
 
-    /// How tightly a form binds; a looser one needs parentheses inside a tighter one.
-    enum Precedence: Int, Comparable {
-        case loosest, sum, product, power, primary
-
-        static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
-        var tighter: Precedence { Precedence(rawValue: rawValue + 1) ?? .primary }
+    func text(_ minimum: Level) -> String {
+        var level = sign?.level ?? .primary
+        if case .constant(let constant) = self, constant.isNegative { level = .power }
+        return level < minimum ? "(\(bareText))" : bareText
     }
 
-    func text(_ minimum: Precedence) -> String {
-        let (text, precedence) = form
-        return precedence < minimum ? "(\(text))" : text
+    /// The operator that it is written with.
+    private var sign: ValueOperator? {
+        guard case .predefined(let selector, let operands) = self, operands.count == 2 else { return nil }
+        return ValueOperator.all.first { $0.selector == selector }
     }
 
-    private var form: (text: String, precedence: Precedence) {
+    private var bareText: String {
         switch self {
-        case .constant(let constant): (constant.description, constant.isNegative ? .power : .primary)
-        case .evaluatedObject: ("SELF", .primary)
-        case .variable(let name): ("$\(name)", .primary)
-        case .keyPath(let base, let steps): (keyPathText(base, steps), .primary)
+        case .constant(let constant): constant.description
+        case .predefined(let selector, let operands): predefinedText(selector, operands)
+        case .evaluatedObject: "SELF"
+        case .variable(let name): "$\(name)"
+        case .keyPath(let base, let steps): keyPathText(base, steps)
         case .function(let receiver, let selector, let arguments):
-            (
-                "FUNCTION(\(Self.list([receiver, .constant(.string(selector))] + arguments)))",
-                .primary
-            )
-        case .predefined(let selector, let arguments): predefinedForm(selector, arguments)
-        case .json(let text, let key): ("JSON(\(text), \(Constant.string(key)))", .primary)
-        case .ternary(let condition, let value, let other): ("TERNARY(\(condition), \(value), \(other))", .primary)
-        case .list(let elements): ("{\(Self.list(elements))}", .primary)
-        case .subquery(let collection, let name, let condition):
-            ("SUBQUERY(\(collection), $\(name), \(condition))", .primary)
+            "FUNCTION(\(Self.list([receiver, .constant(.string(selector))] + arguments)))"
+        case .json(let text, let key): "JSON(\(text), \(Constant.string(key)))"
+        case .ternary(let condition, let value, let other): "TERNARY(\(condition), \(value), \(other))"
+        case .list(let elements): "{\(Self.list(elements))}"
+        case .subquery(let collection, let name, let condition): "SUBQUERY(\(collection), $\(name), \(condition))"
         case .fetch(let entity, let condition):
-            (
-                "FETCH(FUNCTION($manager, \"fetchRequestForSourceEntityNamed:predicateString:\", "
-                    + "\(Constant.string(entity)), \(Constant.string(condition.description))), "
-                    + "$manager.sourceContext, FALSE)",
-                .primary
-            )
-        case .element(let list, let index): ("\(list.text(.primary))[\(index)]", .primary)
+            "FETCH(FUNCTION($manager, \"fetchRequestForSourceEntityNamed:predicateString:\", "
+                + "\(Constant.string(entity)), \(Constant.string(condition.description))), "
+                + "$manager.sourceContext, FALSE)"
+        case .element(let list, let index): "\(list.text(.primary))[\(index)]"
         }
     }
 
@@ -51,17 +43,15 @@ extension Expression: CustomStringConvertible {
         return "\(base.text(.primary)).\(path)"
     }
 
-    private func predefinedForm(_ selector: String, _ arguments: [Expression]) -> (text: String, precedence: Precedence)
-    {
-        if arguments.count == 2, let sign = PredefinedFunction.operators[selector] {
+    private func predefinedText(_ selector: String, _ operands: [Expression]) -> String {
+        if let sign {
             // Operators group from the left; a chain of powers is always in parentheses.
-            let left = arguments[0].text(sign.precedence == .power ? .primary : sign.precedence)
-            let right = arguments[1].text(sign.precedence.tighter)
-            return ("\(left) \(sign.symbol) \(right)", sign.precedence)
+            let left = operands[0].text(sign.level == .power ? .primary : sign.level)
+            return "\(left) \(sign.symbol) \(operands[1].text(sign.level.tighter))"
         }
-        if selector == "castObject:toType:" { return ("CAST(\(Self.list(arguments)))", .primary) }
-        let name = arguments.count == 1 && selector.hasSuffix(":") ? String(selector.dropLast()) : selector
-        return ("\(name)(\(Self.list(arguments)))", .primary)
+        if selector == "castObject:toType:" { return "CAST(\(Self.list(operands)))" }
+        let name = operands.count == 1 && selector.hasSuffix(":") ? String(selector.dropLast()) : selector
+        return "\(name)(\(Self.list(operands)))"
     }
 
     private static func list(_ expressions: [Expression]) -> String {
@@ -76,7 +66,7 @@ extension Expression.Constant: CustomStringConvertible {
         case .boolean(let flag): flag ? "TRUE" : "FALSE"
         case .integer(let integer): String(integer)
         case .double(let double): double.description
-        case .string(let string): "\"\(Self.escaped(string))\""
+        case .string(let string): JSONNode.quoted(string, asExpression: true)
         }
     }
 
@@ -89,23 +79,6 @@ extension Expression.Constant: CustomStringConvertible {
         }
     }
 
-    private static func escaped(_ string: String) -> String {
-        var text = ""
-        for scalar in string.unicodeScalars {
-            switch scalar {
-            case "\"": text += "\\\""
-            case "\\": text += "\\\\"
-            case "\n": text += "\\n"
-            case "\r": text += "\\r"
-            case "\t": text += "\\t"
-            case "\0"..<" ", "\u{7F}":
-                let digits = String(scalar.value, radix: 16, uppercase: true)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        return text
-    }
 }
 
 extension ElementIndex: CustomStringConvertible {
@@ -130,16 +103,14 @@ extension KeyPathStep: CustomStringConvertible {
 
 /// The canonical text, which parses back to the same predicate.
 extension Predicate: CustomStringConvertible {
-    package var description: String { WorkThread.withStack { text(.loosest) } }
+    package var description: String { WorkThread.withStack { text(.disjunction) } }
 
-    private enum Precedence: Int { case loosest, conjunction, negation, primary }
-
-    private func text(_ minimum: Precedence) -> String {
-        let (text, precedence) = form
-        return precedence.rawValue < minimum.rawValue ? "(\(text))" : text
+    private func text(_ minimum: Level) -> String {
+        let (text, level) = form
+        return level < minimum ? "(\(text))" : text
     }
 
-    private var form: (text: String, precedence: Precedence) {
+    private var form: (text: String, level: Level) {
         switch self {
         case .constant(let holds): (holds ? "TRUEPREDICATE" : "FALSEPREDICATE", .primary)
         case .comparison(let comparison): (comparison.description, .primary)
@@ -147,7 +118,7 @@ extension Predicate: CustomStringConvertible {
         case .quantified(let quantifier, let collection, let condition):
             ("\(quantifier.rawValue) \(collection.text(.sum)) \(condition.ofMember)", .primary)
         case .and(let operands): joined(operands, "AND", .conjunction, inside: .negation, empty: "TRUEPREDICATE")
-        case .or(let operands): joined(operands, "OR", .loosest, inside: .conjunction, empty: "FALSEPREDICATE")
+        case .or(let operands): joined(operands, "OR", .disjunction, inside: .conjunction, empty: "FALSEPREDICATE")
         }
     }
 
@@ -163,12 +134,12 @@ extension Predicate: CustomStringConvertible {
     }
 
     private func joined(
-        _ operands: [Predicate], _ word: String, _ precedence: Precedence, inside: Precedence, empty: String
-    ) -> (text: String, precedence: Precedence) {
+        _ operands: [Predicate], _ word: String, _ level: Level, inside: Level, empty: String
+    ) -> (text: String, level: Level) {
         switch operands.count {
         case 0: (empty, .primary)
         case 1: operands[0].form
-        default: (operands.map { $0.text(inside) }.joined(separator: " \(word) "), precedence)
+        default: (operands.map { $0.text(inside) }.joined(separator: " \(word) "), level)
         }
     }
 }

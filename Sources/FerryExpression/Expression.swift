@@ -1,3 +1,5 @@
+internal import FerryBase
+
 /// A value expression in Core Data's language, however it was written: as text or as a keyed archive.
 package indirect enum Expression: Sendable, Hashable {
     case constant(Constant)
@@ -29,9 +31,9 @@ package indirect enum Expression: Sendable, Hashable {
 
     /// Every predefined function and every method of a value that is evaluated, by its selector.
     package static var evaluatedSelectors: [String] {
-        let written = Set(PredefinedFunction.operators.keys).union(PredefinedFunction.refused.keys)
+        let written = Set(ValueOperator.all.map(\.selector)).union(PredefinedFunction.refused.keys)
         let functions = PredefinedFunction.all.keys.filter { !written.contains($0) && $0 != "castObject:toType:" }
-        return (functions + ValueMethod.all.map(\.selector)).sorted()
+        return (functions + TypedFunction.methods.map(\.selector)).sorted()
     }
 
     /// The member that a quantified predicate looks at; no name that can be written is empty.
@@ -53,6 +55,26 @@ package enum ElementIndex: Sendable, Hashable {
     case last
     /// Not a value but how many there are.
     case size
+
+    /// The place, counted from the end where negative; nil for the size.
+    var place: Int64? {
+        switch self {
+        case .at(let place): place
+        case .first: 0
+        case .last: -1
+        case .size: nil
+        }
+    }
+
+    /// `FIRST`, `LAST` or `SIZE`.
+    init?(word: String) {
+        switch word.uppercased() {
+        case "FIRST": self = .first
+        case "LAST": self = .last
+        case "SIZE": self = .size
+        default: return nil
+        }
+    }
 }
 
 /// One step of a key path.
@@ -166,39 +188,31 @@ extension Expression {
         }
     }
 
-    /// The expression with the values of what Core Data binds beside `$source`, where they are known beforehand.
-    ///
-    /// - Parameter values: By variable, then by keys: `$entityMapping.name`, `$propertyMapping.name`, …
-    /// - Returns: The expression with constants in the places of these paths.
+    /// The expression with constants in the places of what Core Data binds beside `$source`, where that is known: by
+    /// variable, then by keys (`$entityMapping.name`, `$propertyMapping.name`, …).
     package func binding(_ values: [String: [String: Constant]]) -> Expression {
         replacing { part in
-            guard case .keyPath(.variable(let name), let steps) = part else { return nil }
-            let keys = steps.map { if case .key(let key) = $0 { key } else { "" } }
+            guard case .keyPath(.variable(let name), let steps) = part, let keys = steps.keys else { return nil }
             return values[name]?[keys.joined(separator: ".")].map { .constant($0) }
         }
     }
 
-    /// The expression with the place in the mapping as what its random numbers are drawn by.
+    /// The expression with what its random numbers are drawn by.
     ///
     /// - Parameter place: What tells this expression from all others of the step.
-    /// - Returns: The expression; each call that draws has the place, and its number in the expression.
+    /// - Returns: Each call that draws has the place, and its number in the expression.
     package func drawing(at place: String) -> Expression {
         var count = 0
-        return drawing(at: place, &count)
+        return replacing { $0.drawn(at: place, &count) }
     }
 
-    fileprivate func drawing(at place: String, _ count: inout Int) -> Expression {
-        var number = count
-        func seed(_ part: Expression) -> Expression? {
-            guard case .predefined(let selector, let operands) = part, selector.hasPrefix("random"),
-                operands.count == (selector == "random" ? 0 : 1)
-            else { return nil }
-            number += 1
-            let own = Expression.constant(.string("\(place)#\(number)"))
-            return .predefined(selector, operands.map { $0.replacing(seed) } + [own])
-        }
-        defer { count = number }
-        return replacing(seed)
+    fileprivate func drawn(at place: String, _ count: inout Int) -> Expression? {
+        guard case .predefined(let selector, let operands) = self, selector.hasPrefix("random"),
+            operands.count == (selector == "random" ? 0 : 1)
+        else { return nil }
+        count += 1
+        let own = Expression.constant(.string("\(place)#\(count)"))
+        return .predefined(selector, operands.map { $0.replacing { $0.drawn(at: place, &count) } } + [own])
     }
 }
 
@@ -206,10 +220,7 @@ extension Predicate {
     /// The predicate with the place in the mapping as what its random numbers are drawn by.
     package func drawing(at place: String) -> Predicate {
         var count = 0
-        return replacing { part in
-            let drawn = part.drawing(at: place, &count)
-            return drawn == part ? nil : drawn
-        }
+        return replacing { $0.drawn(at: place, &count) }
     }
 
     /// The same for what a predicate compares.
@@ -229,17 +240,21 @@ extension Predicate {
     }
 }
 
+extension [KeyPathStep] {
+    /// The keys; nil where there is a collection operator among them.
+    package var keys: [String]? {
+        var keys: [String] = []
+        for case .key(let key) in self { keys.append(key) }
+        return keys.count == count ? keys : nil
+    }
+}
+
 extension Expression {
     /// The keys after `$source`, joined by dots, when the expression is nothing else: the name of an attribute, of an
     /// element of a composite (`composite.element`), or a path through relationships.
     package var sourceKeys: String? {
         guard case .keyPath(.variable("source"), let steps) = self else { return nil }
-        var keys: [String] = []
-        for step in steps {
-            guard case .key(let key) = step else { return nil }
-            keys.append(key)
-        }
-        return keys.joined(separator: ".")
+        return steps.keys?.joined(separator: ".")
     }
 
     /// The same path from `$source`, where the expression is a path from SELF: a value's SELF is its source object.
@@ -250,9 +265,19 @@ extension Expression {
 
     /// The only key after `$source`, when the expression is nothing else: a property of the source object's own.
     package var sourceKey: String? {
-        guard case .keyPath(.variable("source"), let steps) = self, steps.count == 1, case .key(let key) = steps[0]
+        guard case .keyPath(.variable("source"), let steps) = self, steps.count == 1 else { return nil }
+        return steps.keys?[0]
+    }
+
+    /// The fetch that a request stands for; nil for any other than the migration manager's for objects of the source.
+    init?(fetchRequest request: Expression) throws(FerryError) {
+        guard
+            case .function(.variable("manager"), "fetchRequestForSourceEntityNamed:predicateString:", let arguments) =
+                request,
+            arguments.count == 2, case .constant(.string(let entity)) = arguments[0],
+            case .constant(.string(let predicate)) = arguments[1]
         else { return nil }
-        return key
+        self = .fetch(entity: entity, try Predicate.parse(predicate))
     }
 
     /// `$source` and the keys of a dotted name.

@@ -7,38 +7,31 @@ package struct Entity: Sendable, Hashable {
     package var attributes: [Attribute]
     /// Own relationships, in the order of the file.
     package var relationships: [Relationship]
-    package var fetchedProperties: [FetchedProperty]
+    package var fetchedProperties: [FetchedProperty] = []
     /// Own constraints, each a list of property names.
     package var uniquenessConstraints: [[String]]
     package var fetchIndexes: [FetchIndex]
     /// Old form (`compoundIndexes`), each a list of property names.
-    package var compoundIndexes: [[String]]
+    package var compoundIndexes: [[String]] = []
     /// `elementID` in a source file; nil means the name.
     package var renamingIdentifier: String?
     package var versionHashModifier: String?
     package var className: String?
-    package var userInfo: [String: String]
+    package var userInfo: [String: String] = [:]
 
     package init(
         name: String, superentity: String? = nil, isAbstract: Bool = false, attributes: [Attribute] = [],
-        relationships: [Relationship] = [], fetchedProperties: [FetchedProperty] = [],
-        uniquenessConstraints: [[String]] = [], fetchIndexes: [FetchIndex] = [], compoundIndexes: [[String]] = [],
-        renamingIdentifier: String? = nil, versionHashModifier: String? = nil, className: String? = nil,
-        userInfo: [String: String] = [:]
+        relationships: [Relationship] = [], uniquenessConstraints: [[String]] = [], fetchIndexes: [FetchIndex] = [],
+        renamingIdentifier: String? = nil
     ) {
         self.name = name
         self.superentity = superentity
         self.isAbstract = isAbstract
         self.attributes = attributes
         self.relationships = relationships
-        self.fetchedProperties = fetchedProperties
         self.uniquenessConstraints = uniquenessConstraints
         self.fetchIndexes = fetchIndexes
-        self.compoundIndexes = compoundIndexes
         self.renamingIdentifier = renamingIdentifier
-        self.versionHashModifier = versionHashModifier
-        self.className = className
-        self.userInfo = userInfo
     }
 }
 

@@ -1,3 +1,5 @@
+internal import FerryBase
+
 /// One version of a Core Data model: entities and what is declared with them.
 package struct ManagedObjectModel: Sendable, Hashable {
     /// The `userDefinedModelVersionIdentifier`s; `[""]` when a source file's is empty, `[]` for models made in code.
@@ -149,17 +151,23 @@ package struct ManagedObjectModel: Sendable, Hashable {
 
 /// Ascending by UTF-16 code unit: the framework's plain string comparison.
 package func codeUnitOrder(_ left: String, _ right: String) -> Bool {
-    let precedes = left.utf8.withContiguousStorageIfAvailable { left in
-        right.utf8.withContiguousStorageIfAvailable { right -> Bool? in
-            guard let (one, other) = zip(left, right).first(where: { $0 != $1 }) else {
-                return left.count < right.count
-            }
-            // Up to U+DFFF bytes and code units are in the same order; beyond, surrogates come before U+E000.
-            return one < 0xEE && other < 0xEE ? one < other : nil
-        }
+    var (left, right) = (left, right)
+    return left.withUTF8 { left in
+        right.withUTF8 { codeUnitOrder(UnsafeRawBufferPointer(left), UnsafeRawBufferPointer($0)) < 0 }
     }
-    if case .some(.some(.some(let precedes))) = precedes { return precedes }
-    return left.utf16.lexicographicallyPrecedes(right.utf16)
+}
+
+/// The order of two UTF-8 texts by their UTF-16 code units: negative, zero or positive.
+///
+/// UTF-8 sorts by code point; the two differ only where a character outside the BMP (first byte F0 and up, in
+/// UTF-16 a surrogate) meets one of U+E000 to U+FFFF (first byte EE or EF).
+package func codeUnitOrder(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+    for index in 0..<min(left.count, right.count) where left[index] != right[index] {
+        let (first, second) = (left[index], right[index])
+        if first >= 0xEE, second >= 0xEE, (first >= 0xF0) != (second >= 0xF0) { return first >= 0xF0 ? -1 : 1 }
+        return first < second ? -1 : 1
+    }
+    return left.count < right.count ? -1 : left.count > right.count ? 1 : 0
 }
 
 extension ManagedObjectModel {
@@ -220,13 +228,8 @@ extension ManagedObjectModel {
 }
 
 extension ManagedObjectModel {
-    /// What keeps a derived attribute from being the same in another version, its path under the same names included.
-    ///
-    /// - Parameters:
-    ///   - entity: The entity that declares it.
-    ///   - name: Its name.
-    ///   - other: The newer version, which has it.
-    /// - Returns: The reason in words that follow "and"; nil when nothing does.
+    /// What keeps a derived attribute from being the same in a newer version, its path under the same names included, in
+    /// words that follow "and"; nil when nothing does.
     package func changeOfDerivation(entity: String, attribute name: String, in other: ManagedObjectModel) -> String? {
         let before = entities[entity]?.attributes.first { $0.name == name }
         guard let before, before.isDerived, let after = other.attribute(name, of: entity) else {
@@ -252,5 +255,114 @@ extension ManagedObjectModel {
         let name = path.joined(separator: ".")
         guard let attribute = attribute(name, of: entity), !attribute.isTransient else { return nil }
         return ends + ["\(entity).\(name) of type \(attribute.type)"]
+    }
+}
+
+extension ManagedObjectModel {
+    /// Checks what everything else relies on: parents, destinations and composites exist, nothing holds itself, and
+    /// no name is declared twice in one entity.
+    ///
+    /// - Throws: `.badModel` with the first problem, in name order.
+    func check(path: String) throws(FerryError) {
+        try Self.check(Array(entities.values), path: path)
+        let ordered = sortedEntityNames.compactMap { entities[$0] }
+        for entity in ordered {
+            if let parent = entity.superentity, entities[parent] == nil {
+                throw Self.unusable(path, "'\(entity.name)' has the unknown parent '\(parent)'")
+            }
+        }
+        for entity in ordered {
+            if let problem = problem(of: entity) ?? compositeProblem(of: entity) { throw Self.unusable(path, problem) }
+        }
+    }
+
+    /// Checks, before a model holds them, that no two entities have one name and that their ancestors come to an end.
+    ///
+    /// - Throws: `.badModel` with the first problem, in name order.
+    static func check(_ entities: [Entity], path: String) throws(FerryError) {
+        if let twice = entities.map(\.name).firstRepeated {
+            throw unusable(path, "it declares the entity '\(twice)' twice")
+        }
+        if let problem = lineageProblem(of: entities) { throw unusable(path, problem) }
+    }
+
+    /// What is wrong with the ancestors of entities: a circle, or more of them than ``lineageLimit``; nil when nothing is.
+    ///
+    /// Looks at each entity once, so that it can be asked of entities that no model holds yet.
+    static func lineageProblem(of entities: [Entity]) -> String? {
+        let parents = Dictionary(
+            entities.map { ($0.name, $0.superentity) }, uniquingKeysWith: { first, _ in first })
+        var depths: [String: Int] = [:]
+        for name in parents.keys.sorted(by: codeUnitOrder) {
+            var way: [String] = []
+            var next: String? = name
+            while let current = next, depths[current] == nil, let parent = parents[current] {
+                if current == name, !way.isEmpty { return "the entity '\(name)' is its own ancestor" }
+                way.append(current)
+                guard way.count <= lineageLimit + 1 else {
+                    return "'\(name)' has more than \(lineageLimit) ancestors"
+                }
+                next = parent
+            }
+            var depth = next.flatMap { depths[$0] } ?? 0
+            for passed in way.reversed() {
+                depth += 1
+                guard depth <= lineageLimit + 1 else {
+                    return "'\(passed)' has more than \(lineageLimit) ancestors"
+                }
+                depths[passed] = depth
+            }
+        }
+        return nil
+    }
+
+    static func unusable(_ path: String, _ problem: String) -> FerryError {
+        FerryError(
+            .badModel, "The model \(path) cannot be used: \(problem).",
+            remedy: "Correct it in Xcode, or take an undamaged copy.")
+    }
+
+    private func problem(of entity: Entity) -> String? {
+        let name = entity.name
+        let properties = entity.attributes.map(\.name) + entity.relationships.map(\.name)
+        if let twice = properties.firstRepeated { return "'\(name)' declares the property '\(twice)' twice" }
+        for relationship in entity.relationships where entities[relationship.destinationEntity] == nil {
+            return "the relationship '\(name).\(relationship.name)' leads to the unknown entity "
+                + "'\(relationship.destinationEntity)'"
+        }
+        return nil
+    }
+
+    private func compositeProblem(of entity: Entity) -> String? {
+        for attribute in entity.attributes {
+            guard let composite = attribute.compositeName else { continue }
+            let place = "'\(entity.name).\(attribute.name)'"
+            if composites[composite] == nil { return "\(place) uses the unknown composite '\(composite)'" }
+            var counts: [String: Int] = [:]
+            guard leafCount(of: composite, depth: 0, counts: &counts) != nil else {
+                return "\(place) is a composite that holds itself, an unknown one, or too many elements"
+            }
+        }
+        return nil
+    }
+
+    /// How many columns a composite unfolds to; nil when it does not end or has more than a table can hold.
+    private func leafCount(of composite: String, depth: Int, counts: inout [String: Int]) -> Int? {
+        if let known = counts[composite] { return known }
+        // SQLite's default limit of columns in a table.
+        let limit = 2000
+        guard depth < 32, let elements = composites[composite] else { return nil }
+        var count = 0
+        for element in elements {
+            var leaves = 1
+            if let nested = element.compositeName {
+                guard let nestedCount = leafCount(of: nested, depth: depth + 1, counts: &counts) else { return nil }
+                leaves = nestedCount
+            }
+            count += leaves
+            guard count <= limit else { return nil }
+        }
+        counts[composite] = count
+        return count
     }
 }

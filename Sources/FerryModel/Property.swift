@@ -58,8 +58,7 @@ package struct Attribute: Sendable, Hashable {
         name: String, type: AttributeType, isOptional: Bool = false, isTransient: Bool = false,
         defaultValue: DefaultValue? = nil, allowsExternalStorage: Bool = false,
         preservesValueAfterDeletion: Bool = false, isIndexed: Bool = false, derivationExpression: String? = nil,
-        compositeName: String? = nil, renamingIdentifier: String? = nil, versionHashModifier: String? = nil,
-        valueTransformerName: String? = nil, valueClassName: String? = nil, userInfo: [String: String] = [:]
+        compositeName: String? = nil, renamingIdentifier: String? = nil, userInfo: [String: String] = [:]
     ) {
         self.name = name
         self.type = type
@@ -72,9 +71,6 @@ package struct Attribute: Sendable, Hashable {
         self.derivationExpression = derivationExpression
         self.compositeName = compositeName
         self.renamingIdentifier = renamingIdentifier
-        self.versionHashModifier = versionHashModifier
-        self.valueTransformerName = valueTransformerName
-        self.valueClassName = valueClassName
         self.userInfo = userInfo
     }
 
@@ -103,13 +99,12 @@ package struct Relationship: Sendable, Hashable {
     package var deleteRule: DeleteRule
     package var renamingIdentifier: String?
     package var versionHashModifier: String?
-    package var userInfo: [String: String]
+    package var userInfo: [String: String] = [:]
 
     package init(
         name: String, destinationEntity: String, inverseName: String? = nil, inverseEntity: String? = nil,
         isOptional: Bool = false, isTransient: Bool = false, isOrdered: Bool = false, minCount: Int = 0,
-        maxCount: Int = 1, deleteRule: DeleteRule = .nullify, renamingIdentifier: String? = nil,
-        versionHashModifier: String? = nil, userInfo: [String: String] = [:]
+        maxCount: Int = 1, deleteRule: DeleteRule = .nullify, renamingIdentifier: String? = nil
     ) {
         self.name = name
         self.destinationEntity = destinationEntity
@@ -122,8 +117,6 @@ package struct Relationship: Sendable, Hashable {
         self.maxCount = maxCount
         self.deleteRule = deleteRule
         self.renamingIdentifier = renamingIdentifier
-        self.versionHashModifier = versionHashModifier
-        self.userInfo = userInfo
     }
 
     package var isToMany: Bool { maxCount != 1 }
@@ -182,9 +175,7 @@ package enum Derivation: Sendable, Hashable {
     /// `now()`: when the object was last saved.
     case now
 
-    /// Nil for what is none of the forms that Core Data documents.
-    ///
-    /// - Parameter text: The expression as a source file has it.
+    /// Takes an expression as a source file has it; nil for what is none of the forms that Core Data documents.
     package init?(_ text: String) {
         let text = text.filter { !$0.isWhitespace }
         if text == "now()" {

@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import Foundation
 
 /// Core Data's version hashes: what decides whether a model fits a store.
 package enum VersionHash {
@@ -48,16 +49,7 @@ package enum VersionHash {
 
     /// Standard base64 with padding, as the metadata and the listings show hashes.
     package static func base64(_ bytes: [UInt8]) -> String {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-        var text: [UInt8] = []
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = bytes[start..<min(start + 3, bytes.count)]
-            let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
-            for position in 0..<4 {
-                text.append(position <= group.count ? alphabet[bits >> (18 - 6 * position) & 63] : UInt8(ascii: "="))
-            }
-        }
-        return String(decoding: text, as: UTF8.self)
+        Data(bytes).base64EncodedString()
     }
 
     // MARK: One property

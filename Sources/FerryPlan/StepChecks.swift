@@ -83,21 +83,12 @@ extension Computation {
                 way.append(hop.relationship.name)
                 hops.insert(way)
             }
-        case .elementText, .parameter, .argument: break
-        case .call(_, let parts), .all(let parts), .any(let parts), .policy(_, let parts):
-            for part in parts { part.addHops(to: &hops) }
-        case .real(_, let left, let right), .ifNull(let left, let right), .same(let left, let right),
-            .precedes(let left, let right, _):
-            left.addHops(to: &hops)
-            right.addHops(to: &hops)
-        case .isNull(let part, _), .not(let part): part.addHops(to: &hops)
-        case .choose(let condition, let value, let other):
-            for part in [condition, value, other] { part.addHops(to: &hops) }
         case .collection(let collection):
             // Its own statement, but joined to the objects that it begins at.
             if case .object(let path) = collection.start { Computation.column(path).addHops(to: &hops) }
             for united in collection.united { Computation.collection(united).addHops(to: &hops) }
-            for part in collection.parts { part.addHops(to: &hops) }
+            fallthrough
+        default: for part in parts { part.addHops(to: &hops) }
         }
     }
 }

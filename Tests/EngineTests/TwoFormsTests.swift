@@ -48,24 +48,28 @@ struct TwoFormsTests {
     }
 
     static let operators: [(String, Computation, Int, SmallRandom.Kind)] = [
-        ("+", .real(.plus, Forms.place(0), Forms.place(1)), 2, .real),
-        ("-", .real(.minus, Forms.place(0), Forms.place(1)), 2, .real),
-        ("*", .real(.times, Forms.place(0), Forms.place(1)), 2, .real),
-        ("ifnull", .ifNull(Forms.place(0), Forms.place(1)), 2, .any),
-        ("equal", .same(Forms.place(0), Forms.place(1)), 2, .any),
-        ("equal numbers", .same(Forms.place(0), Forms.place(1)), 2, .number),
-        ("equal texts", .same(Forms.place(0), Forms.place(1)), 2, .text),
-        ("nil", .isNull(Forms.place(0), negated: false), 1, .any),
-        ("not nil", .isNull(Forms.place(0), negated: true), 1, .any),
-        ("less", .precedes(Forms.place(0), Forms.place(1), orEqual: false), 2, .number),
-        ("less or equal", .precedes(Forms.place(0), Forms.place(1), orEqual: true), 2, .number),
+        ("+", .operation(.plus, [Forms.place(0), Forms.place(1)]), 2, .real),
+        ("-", .operation(.minus, [Forms.place(0), Forms.place(1)]), 2, .real),
+        ("*", .operation(.times, [Forms.place(0), Forms.place(1)]), 2, .real),
+        ("ifnull", .operation(.ifNull, [Forms.place(0), Forms.place(1)]), 2, .any),
+        ("equal", .operation(.same, [Forms.place(0), Forms.place(1)]), 2, .any),
+        ("equal numbers", .operation(.same, [Forms.place(0), Forms.place(1)]), 2, .number),
+        ("equal texts", .operation(.same, [Forms.place(0), Forms.place(1)]), 2, .text),
+        ("nil", .operation(.isNull, [Forms.place(0)]), 1, .any),
+        ("not nil", .operation(.isNotNull, [Forms.place(0)]), 1, .any),
+        ("less", .operation(.less, [Forms.place(0), Forms.place(1)]), 2, .number),
+        ("less or equal", .operation(.lessOrEqual, [Forms.place(0), Forms.place(1)]), 2, .number),
         (
             "and",
-            .all([.isNull(Forms.place(0), negated: true), .precedes(Forms.place(0), Forms.place(1), orEqual: false)]),
+            .all([.operation(.isNotNull, [Forms.place(0)]), .operation(.less, [Forms.place(0), Forms.place(1)])]),
             2, .number
         ),
-        ("or", .any([.isNull(Forms.place(0), negated: false), .same(Forms.place(0), Forms.place(1))]), 2, .number),
-        ("not", .not(.precedes(Forms.place(0), Forms.place(1), orEqual: true)), 2, .number),
+        (
+            "or",
+            .any([.operation(.isNull, [Forms.place(0)]), .operation(.same, [Forms.place(0), Forms.place(1)])]),
+            2, .number
+        ),
+        ("not", .not(.operation(.lessOrEqual, [Forms.place(0), Forms.place(1)])), 2, .number),
         ("no conditions", .not(.all([.all([]), .any([])])), 1, .any),
         (
             "nested",
@@ -75,7 +79,7 @@ struct TwoFormsTests {
                     .call(
                         "ferry_add",
                         [
-                            .real(.times, Forms.place(0), Forms.place(1)),
+                            .operation(.times, [Forms.place(0), Forms.place(1)]),
                             .parameter(.constant(.integer(3))),
                         ])
                 ]), 2, .real

@@ -44,6 +44,15 @@ import Testing
                 "ifnil:then:($source.uuid, '0E984725-C51C-4BF4-9960-E1C80E27ABA0')", "uuid",
                 "ifnull(s.uuid, ferry_to_uuid(?1))", ["\"0E984725-C51C-4BF4-9960-E1C80E27ABA0\""]
             ),
+            // The substitute may be larger than the first value's type, or of any type.
+            (
+                "{ifnil:then:($source.pages16, $source.pages)}[0]", "pages16",
+                "ferry_to_integer16(ifnull(s.pages16, s.pages))", []
+            ),
+            (
+                "{ifnil:then:(0.5, $item.n)}[0]", "price", "ferry_to_double(ifnull(?1, ferry_json_get(e.json, ?2)))",
+                ["0.5", "\"n\""]
+            ),
             ("now()", "date", "?1", ["now"]),
             ("now()", "price", "ferry_to_double(?1)", ["now"]),
             ("0", "price", "?1", ["0.0"]),
@@ -150,7 +159,7 @@ import Testing
         let destination = try #require(Library.model.attribute(attribute, of: "Destination"))
         let expression = try Expression.parse(text)
         let error = try #require(throws: FerryError.self) {
-            try ExpressionChecker(scope: Library.json).check(expression, for: destination)
+            try ExpressionTranslation(scope: Library.json).value(expression, for: destination)
         }
         #expect(error.code.name == code, "\(error)")
         #expect(error.description.contains(mention), "\(error)")
@@ -171,7 +180,7 @@ import Testing
             let sum = Array(repeating: "$source.price", count: 190).joined(separator: " + ")
             let nested = String(repeating: "uppercase:(", count: 60) + "title" + String(repeating: ")", count: 60)
             let predicate = try Predicate.parse("\(sum) > 3 AND \(nested) == 'A'")
-            try ExpressionChecker(scope: Library.json).check(predicate)
+            _ = try ExpressionTranslation(scope: Library.json).condition(predicate)
             let attribute = try #require(Library.model.attribute("price", of: "Destination"))
             var translator = SQLTranslator(scope: Library.json, resolver: TextResolver())
             return [
@@ -190,24 +199,24 @@ import Testing
         ])
     func refusesCondition(text: String) throws {
         let predicate = try Predicate.parse(text)
-        #expect(throws: FerryError.self) { try ExpressionChecker(scope: Library.json).check(predicate) }
+        #expect(throws: FerryError.self) { try ExpressionTranslation(scope: Library.json).condition(predicate) }
     }
 
     @Test("Objects are reached through relationships, and the operators that only flatten")
     func resolvesObjects() throws {
-        let checker = ExpressionChecker(scope: Library.objects)
+        let translation = ExpressionTranslation(scope: Library.objects)
         func hops(_ text: String) throws -> [String] {
-            let path = try checker.checkObjects(try Expression.parse(text))
+            let path = try translation.path(toObjects: try Expression.parse(text))
             return path.hops.map { "\($0.entity).\($0.relationship.name)" }
         }
         #expect(try hops("$source") == [])
         #expect(try hops("$source.publisher") == ["Book.publisher"])
         #expect(try hops("$source.publisher.books") == ["Book.publisher", "Publisher.books"])
         #expect(try hops("$author.books") == ["Author.books"])
-        let path = try checker.checkObjects(try Expression.parse("$source.authors.@distinctUnionOfSets.books"))
+        let path = try translation.path(toObjects: try Expression.parse("$source.authors.@distinctUnionOfSets.books"))
         #expect(path.hops.map(\.relationship.name) == ["authors", "books"])
         #expect(path.isDistinct && path.isToMany && path.start == .source)
-        #expect(try checker.checkObjects(try Expression.parse("$author")).start == .element)
+        #expect(try translation.path(toObjects: try Expression.parse("$author")).start == .element)
         #expect(throws: FerryError.self) { try hops("$source.title") }
         #expect(throws: FerryError.self) { try hops("'x'") }
         #expect(throws: FerryError.self) { try hops("$source.publisher.@distinctUnionOfSets.books") }
@@ -215,13 +224,13 @@ import Testing
 
     @Test("A forEach takes a to-many relationship or JSON in a text")
     func checksElements() throws {
-        let checker = ExpressionChecker(scope: Library.objects)
-        #expect(try checker.checkElements(try Expression.parse("$source.authors")) == .object(entity: "Author"))
-        #expect(try checker.checkElements(try Expression.parse("JSON($source.title, 'a')")) == .json)
+        let translation = ExpressionTranslation(scope: Library.objects)
+        #expect(try translation.element(ofEach: try Expression.parse("$source.authors")) == .object(entity: "Author"))
+        #expect(try translation.element(ofEach: try Expression.parse("JSON($source.title, 'a')")) == .json)
         for text in [
             "$source.publisher", "$source", "$source.title", "JSON($source.pages, 'a')", "JSON($source.photo, '')",
         ] {
-            #expect(throws: FerryError.self) { try checker.checkElements(try Expression.parse(text)) }
+            #expect(throws: FerryError.self) { try translation.element(ofEach: try Expression.parse(text)) }
         }
     }
 

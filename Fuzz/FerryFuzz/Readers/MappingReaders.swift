@@ -224,14 +224,14 @@ struct ExpressionReader: FuzzReader {
         // The text of what was read means the same.
         let again = try Expression.parse("\(expression)")
         precondition(again == expression, "An expression does not survive being written.")
-        try ExpressionChecker(scope: scope).check(expression, for: Attribute(name: "title", type: .string))
+        _ = try ExpressionTranslation(scope: scope).value(expression, for: Attribute(name: "title", type: .string))
     }
 
     private func predicate(_ text: String) throws {
         let predicate = try Predicate.parse(text)
         let again = try Predicate.parse("\(predicate)")
         precondition(again == predicate, "A predicate does not survive being written.")
-        try ExpressionChecker(scope: scope).check(predicate)
+        _ = try ExpressionTranslation(scope: scope).condition(predicate)
     }
 }
 

@@ -8,9 +8,9 @@ package enum FunctionRegistry {
     package static func register(on connection: Connection) throws(DatabaseError) {
         let memory = CallMemory()
         for function in ScalarFunction.all {
-            try connection.register(
-                function.name, arguments: function.argumentCount, deterministic: function.isDeterministic
-            ) { arguments, result in try memory.call(function, arguments, &result) }
+            try connection.register(function.name, arguments: function.argumentCount, deterministic: true) {
+                arguments, result in try memory.call(function, arguments, &result)
+            }
         }
         for function in AggregateFunction.byOperator.values {
             let count: Int = function.isOfSorted ? 2 : 1

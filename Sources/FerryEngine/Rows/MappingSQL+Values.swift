@@ -55,7 +55,7 @@ extension MappingSQL {
     /// The value of an expression in its own type.
     func value(_ expression: Expression, in scope: inout SourceScope) throws(FerryError) -> String {
         try placed { () throws(FerryError) in
-            try scope.translate { translator throws(FerryError) in try translator.value(expression).sql }
+            try scope.translate { translator throws(FerryError) in try translator.value(expression) }
         }
     }
 

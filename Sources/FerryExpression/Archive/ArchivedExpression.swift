@@ -6,23 +6,15 @@ package import FerryModel
 /// The classes seen in real mapping models are known; any other is an error that names it, so that nothing is read as
 /// less than it is.
 package enum ArchivedExpression {
-    /// The fetch that Xcode generates as an entity mapping's source expression.
-    package struct GeneratedFetch: Sendable, Hashable {
-        package var entity: String
-        package var predicate: Predicate
-    }
-
     /// Reads the expression that is the root of an archive.
     ///
-    /// - Returns: The expression, key paths of key paths joined to one.
     /// - Throws: ``FerryError`` `.badArchive` for damage, `.unsupported` for a class that is not known.
     package static func decode(_ archive: [UInt8]) throws(FerryError) -> Expression {
         try WorkThread.withStack { () throws(FerryError) in try decode(try KeyedArchive(archive).root) }
     }
 
-    /// Reads one archived expression.
+    /// Reads one archived expression; key paths of key paths are joined to one.
     ///
-    /// - Returns: The expression, key paths of key paths joined to one.
     /// - Throws: ``FerryError`` `.badArchive` for damage, `.unsupported` for a class that is not known.
     package static func decode(_ object: ArchivedObject) throws(FerryError) -> Expression {
         guard let name = try object.className else {
@@ -41,9 +33,7 @@ package enum ArchivedExpression {
         case "NSFetchRequestExpression": return try fetch(object)
         case "NSAggregateExpression":
             guard let elements = try object.elements("NSCollection") else { throw incomplete(name) }
-            var values: [Expression] = []
-            for element in elements { values.append(try member(element)) }
-            return .list(values)
+            return .list(try elements.map { element throws(FerryError) in try member(element) })
         case "NSSetExpression":
             guard let left = try object.object("NSLeftExpression"), let right = try object.object("NSRightExpression"),
                 let sets = Self.sets[try object.integer("NSExpressionType") ?? 0]
@@ -80,25 +70,22 @@ package enum ArchivedExpression {
     /// The error of a class that cannot be evaluated.
     static func refusal(of name: String) -> FerryError {
         let reason = refused[name].map { "An archived \(name) \($0)." }
-        return FerryError(
-            .unsupported, reason ?? "An archived expression of the class \(name) is not known to Ferry.",
-            remedy: "Give the property an expression of its own in a mapping file.")
+        return unsupported(reason ?? "An archived expression of the class \(name) is not known to Ferry.")
+    }
+
+    fileprivate static func unsupported(_ message: String) -> FerryError {
+        FerryError(
+            .unsupported, message, remedy: "Give the property an expression of its own in a mapping file.")
     }
 
     private static func fetch(_ object: ArchivedObject) throws(FerryError) -> Expression {
         guard let request = try object.object("NSFRExpression"),
-            case .function(.variable("manager"), "fetchRequestForSourceEntityNamed:predicateString:", let arguments) =
-                try decode(request),
-            arguments.count == 2, case .constant(.string(let entity)) = arguments[0],
-            case .constant(.string(let predicate)) = arguments[1]
+            let fetch = try Expression(fetchRequest: try decode(request))
         else {
-            throw FerryError(
-                .unsupported,
-                "An archived fetch (NSFetchRequestExpression) asks for something else than objects of the "
-                    + "source by the migration manager.",
-                remedy: "Give the property an expression of its own in a mapping file.")
+            throw unsupported(
+                "An archived fetch (NSFetchRequestExpression) asks for something else than objects of the source by the "
+                    + "migration manager.")
         }
-        let fetch = Expression.fetch(entity: entity, try Predicate.parse(predicate))
         return try object.flag("NSCountOnlyFlag") ? .keyPath(fetch, [.collectionOperator("count")]) : fetch
     }
 
@@ -106,13 +93,9 @@ package enum ArchivedExpression {
         guard let collection = try object.object("NSExpression"), let variable = try object.object("NSVariable"),
             let condition = try object.object("NSSubpredicate")
         else { throw incomplete("NSSubqueryExpression") }
-        let name: String
-        if let text = try variable.text {
-            name = text
-        } else {
-            guard case .variable(let text) = try decode(variable) else { throw incomplete("NSSubqueryExpression") }
-            name = text
-        }
+        var name = try variable.text
+        if name == nil, case .variable(let text) = try decode(variable) { name = text }
+        guard let name else { throw incomplete("NSSubqueryExpression") }
         return .subquery(try decode(collection), variable: name, try ArchivedPredicate.decode(condition))
     }
 
@@ -122,37 +105,27 @@ package enum ArchivedExpression {
         let list = try decode(archived[0])
         if try archived[1].className == "NSSymbolicExpression" {
             for key: StaticString in ["NSToken", "NSSymbol", "NSConstantValue"] {
-                guard let word = try archived[1].text(key) else { continue }
-                switch word.uppercased() {
-                case "FIRST": return .element(list, .first)
-                case "LAST": return .element(list, .last)
-                case "SIZE": return .element(list, .size)
-                default: break
+                if let index = try archived[1].text(key).flatMap(ElementIndex.init(word:)) {
+                    return .element(list, index)
                 }
             }
             throw incomplete("NSSymbolicExpression")
         }
         guard case .constant(.integer(let place)) = try decode(archived[1]), place >= 0 else {
-            throw FerryError(
-                .unsupported, "An archived expression takes one of a collection by a place that is computed.",
-                remedy: "Give the property an expression of its own in a mapping file.")
+            throw unsupported("An archived expression takes one of a collection by a place that is computed.")
         }
         return .element(list, .at(place))
     }
 
-    /// Reads the source expression of a compiled entity mapping.
+    /// Reads the predicate of a compiled entity mapping's source expression, which is the fetch that Xcode generates.
     ///
-    /// - Returns: The entity and the predicate of the fetch.
     /// - Throws: ``FerryError`` `.unsupported` for a source expression that Xcode did not generate.
-    package static func decodeGeneratedFetch(_ object: ArchivedObject) throws(FerryError) -> GeneratedFetch {
+    package static func decodeGeneratedFetch(_ object: ArchivedObject) throws(FerryError) -> Predicate {
         if try object.className == "NSFetchRequestExpression", try !object.flag("NSCountOnlyFlag"),
             let request = try object.object("NSFRExpression"),
-            case .function(.variable("manager"), "fetchRequestForSourceEntityNamed:predicateString:", let arguments) =
-                try decode(request),
-            arguments.count == 2, case .constant(.string(let entity)) = arguments[0],
-            case .constant(.string(let predicate)) = arguments[1]
+            case .fetch(_, let predicate)? = try Expression(fetchRequest: try decode(request))
         {
-            return GeneratedFetch(entity: entity, predicate: try Predicate.parse(predicate))
+            return predicate
         }
         throw FerryError(
             .unsupported, "An entity mapping has a source expression of its own.",
@@ -161,9 +134,7 @@ package enum ArchivedExpression {
 
     private static func constant(_ object: ArchivedObject) throws(FerryError) -> Expression {
         if let name = try object.text("NSConstantValueClassName") {
-            throw FerryError(
-                .unsupported, "The class \(name) is used as a value in an archived expression.",
-                remedy: "Give the property an expression of its own in a mapping file.")
+            throw unsupported("The class \(name) is used as a value in an archived expression.")
         }
         guard let value = try object.object("NSConstantValue"), try !value.isNull else { return .constant(.null) }
         return try constant(of: value)
@@ -182,13 +153,10 @@ package enum ArchivedExpression {
         }
         let classes = try value.classNames
         if ["NSArray", "NSSet", "NSOrderedSet"].contains(where: classes.contains), let elements = try value.elements {
-            var values: [Expression] = []
-            for element in elements { values.append(try constant(of: element)) }
-            return .list(values)
+            return .list(try elements.map { element throws(FerryError) in try constant(of: element) })
         }
-        throw FerryError(
-            .unsupported, "An archived constant of the class \(try value.className ?? "NSData") is not known to Ferry.",
-            remedy: "Give the property an expression of its own in a mapping file.")
+        throw unsupported(
+            "An archived constant of the class \(try value.className ?? "NSData") is not known to Ferry.")
     }
 
     private static func function(_ object: ArchivedObject, _ name: String) throws(FerryError) -> Expression {
@@ -201,14 +169,11 @@ package enum ArchivedExpression {
             return try keyPath(operand, archived[0], name)
         }
         if selector == "objectFrom:withIndex:" { return try element(archived, name) }
-        var arguments: [Expression] = []
-        for argument in archived { arguments.append(try decode(argument)) }
+        let arguments = try archived.map { argument throws(FerryError) in try decode(argument) }
         if try operand.text("NSConstantValueClassName") == "_NSPredicateUtilities" {
             guard PredefinedFunction.all[selector]?.argumentCount == arguments.count else {
-                throw FerryError(
-                    .unsupported,
-                    "The predefined function \(selector) of an archived expression is not known to Ferry.",
-                    remedy: "Give the property an expression of its own in a mapping file.")
+                throw unsupported(
+                    "The predefined function \(selector) of an archived expression is not known to Ferry.")
             }
             return .predefined(selector, arguments)
         }
@@ -251,9 +216,9 @@ package enum ArchivedExpression {
 /// Reads predicates from keyed archives, as they stand in archived conditions and subqueries.
 ///
 /// What it gives is what the same predicate gives as text.
-package enum ArchivedPredicate {
+enum ArchivedPredicate {
     /// - Throws: ``FerryError`` `.badArchive` for damage, `.unsupported` for a class that is not known.
-    package static func decode(_ object: ArchivedObject) throws(FerryError) -> Predicate {
+    static func decode(_ object: ArchivedObject) throws(FerryError) -> Predicate {
         guard let name = try object.className else {
             throw FerryError(.badArchive, "A plain value stands where an archived predicate is needed.")
         }
@@ -269,8 +234,7 @@ package enum ArchivedPredicate {
     private static func compound(_ object: ArchivedObject) throws(FerryError) -> Predicate {
         let incomplete = ArchivedExpression.incomplete("NSCompoundPredicate")
         guard let archived = try object.elements("NSSubpredicates") else { throw incomplete }
-        var parts: [Predicate] = []
-        for part in archived { parts.append(try decode(part)) }
+        let parts = try archived.map { part throws(FerryError) in try decode(part) }
         // Archives leave out what is 0.
         switch try object.integer("NSCompoundPredicateType") ?? 0 {
         case 0:
@@ -296,51 +260,29 @@ package enum ArchivedPredicate {
     }
 
     /// By the framework's public numbers.
+    private static let comparators: [Int64: Predicate.Comparison.Operator] = [
+        0: .less, 1: .lessOrEqual, 2: .greater, 3: .greaterOrEqual, 4: .equal, 5: .notEqual, 6: .matches, 7: .like,
+        8: .beginsWith, 9: .endsWith, 10: .isIn, 99: .contains,
+    ]
+
     private static func predicate(
         _ left: Expression, _ operation: ArchivedObject, _ right: Expression
     ) throws(FerryError) -> Predicate {
         let options = try self.options(of: operation)
-        func compare(_ comparator: Predicate.Comparison.Operator, _ right: Expression) -> Predicate {
-            .comparison(.init(left: left, comparator: comparator, right: right, options: options))
-        }
-        let isNegated = try operation.flag("NSNegate")
-        switch try operation.integer("NSOperatorType") ?? 0 {
-        case 0: return compare(.less, right)
-        case 1: return compare(.lessOrEqual, right)
-        case 2: return compare(.greater, right)
-        case 3: return compare(.greaterOrEqual, right)
-        case 4: return compare(isNegated ? .notEqual : .equal, right)
-        case 5: return compare(.notEqual, right)
-        case 6: return compare(.matches, right)
-        case 7: return search(.like, right, compare)
-        case 8: return search(.beginsWith, right, compare)
-        case 9: return search(.endsWith, right, compare)
-        case 10:
-            guard case .list(let elements) = right else { return compare(.isIn, right) }
-            let parts = elements.map { compare(.equal, $0) }
-            return parts.isEmpty ? .constant(false) : parts.count == 1 ? parts[0] : .or(parts)
-        case 99: return search(.contains, right, compare)
-        case 100:
-            guard case .list(let bounds) = right, bounds.count == 2 else {
-                throw ArchivedExpression.incomplete("NSBetweenPredicateOperator")
+        switch (try operation.integer("NSOperatorType") ?? 0, right) {
+        case (10, .list(let elements)): return .isEqual(left, toOneOf: elements, options)
+        case (100, .list(let bounds)) where bounds.count == 2: return .isBetween(left, bounds[0], bounds[1], options)
+        case (100, _): throw ArchivedExpression.incomplete("NSBetweenPredicateOperator")
+        case (11, _):
+            throw ArchivedExpression.unsupported(
+                "An archived predicate compares by a method of the app (NSCustomPredicateOperator).")
+        case (let number, _):
+            guard var comparator = comparators[number] else {
+                throw ArchivedExpression.incomplete("NSComparisonPredicate")
             }
-            return .and([compare(.greaterOrEqual, bounds[0]), compare(.lessOrEqual, bounds[1])])
-        case 11:
-            throw FerryError(
-                .unsupported, "An archived predicate compares by a method of the app (NSCustomPredicateOperator).",
-                remedy: "Give the property an expression of its own in a mapping file.")
-        default: throw ArchivedExpression.incomplete("NSComparisonPredicate")
+            if comparator == .equal, try operation.flag("NSNegate") { comparator = .notEqual }
+            return .compare(left, comparator, right, options)
         }
-    }
-
-    private static func search(
-        _ kind: TextOperator, _ wanted: Expression,
-        _ compare: (Predicate.Comparison.Operator, Expression) -> Predicate
-    ) -> Predicate {
-        guard case .constant(.string(let text)) = wanted, !text.isEmpty || kind == .like else {
-            return compare(kind.comparator, wanted)
-        }
-        return compare(.matches, .constant(.string(kind.pattern(for: text))))
     }
 
     private static func options(of operation: ArchivedObject) throws(FerryError) -> String {

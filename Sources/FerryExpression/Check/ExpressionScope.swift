@@ -88,19 +88,15 @@ package struct ResolvedPath: Sendable, Hashable {
     package var hops: [Hop]
     package var end: End
     /// Keys of the attribute's value, such as `length`, in order.
-    package var valueKeys: [String]
+    package var valueKeys: [String] = []
     /// Whether a collection operator made the objects distinct (`@distinctUnionOfSets`).
-    package var isDistinct: Bool
+    package var isDistinct = false
     package var aggregate: Aggregate?
 
-    package init(
-        start: Start, hops: [Hop] = [], end: End, valueKeys: [String] = [], isDistinct: Bool = false
-    ) {
+    package init(start: Start, hops: [Hop] = [], end: End) {
         self.start = start
         self.hops = hops
         self.end = end
-        self.valueKeys = valueKeys
-        self.isDistinct = isDistinct
     }
 
     /// Whether the path yields a collection.
@@ -108,60 +104,26 @@ package struct ResolvedPath: Sendable, Hashable {
 }
 
 extension ExpressionScope {
-    /// Follows a key path through the model.
+    /// Follows a key path through the model, from `$source`, `SELF` or the iteration's variable.
     ///
-    /// - Parameters:
-    ///   - base: `$source`, `SELF`, or the iteration's variable.
-    ///   - steps: The path's steps; none for the object itself.
-    /// - Returns: The relationships followed, and what the path ends at.
     /// - Throws: ``FerryError`` `.badExpression` naming the path, the entity and the property, with names that are near;
     ///   `.missingPolicy` or `.unsupported` for variables that only code can serve.
     package func resolve(_ base: Expression, _ steps: [KeyPathStep] = []) throws(FerryError) -> ResolvedPath {
         let path = Expression.keyPath(base, steps)
-        if let member = member(base) {
-            return try follow(steps, from: member.entity, .member(member.level), path)
-        }
-        switch try start(base, path) {
-        case .json: return try json(steps, path)
-        case .object(let entity): return try follow(steps, from: entity, isIteration(base) ? .element : .source, path)
-        }
-    }
-
-    /// Follows an expression that is to yield objects: `$source`, a variable, or a path that ends at a relationship.
-    package func resolveObjects(_ expression: Expression) throws(FerryError) -> ResolvedPath {
-        let resolved: ResolvedPath
-        if case .keyPath(let base, let steps) = expression {
-            resolved = try resolve(base, steps)
-        } else {
-            resolved = try resolve(expression)
-        }
-        guard case .object = resolved.end, resolved.aggregate == nil else {
-            throw FerryError(
-                .badExpression, "`\(expression)` yields a value where objects of the source are needed.",
-                remedy: "Name a relationship, or `$source` itself.")
-        }
-        return resolved
-    }
-
-    /// The member of a collection that a base means.
-    private func member(_ base: Expression) -> Member? {
         switch base {
-        case .evaluatedObject: members.last { $0.variable == nil }
-        case .variable(let name): members.last { $0.variable == name }
-        default: nil
-        }
-    }
-
-    private func isIteration(_ base: Expression) -> Bool {
-        if case .variable(let name) = base, let iteration { name == iteration.variable } else { false }
-    }
-
-    private func start(_ base: Expression, _ path: Expression) throws(FerryError) -> Element {
-        switch base {
-        case .evaluatedObject, .variable("source"): return .object(entity: entity)
-        case .variable(let name):
-            if let iteration, iteration.variable == name { return iteration.element }
-            throw unknownVariable(name, in: path)
+        case .evaluatedObject, .variable:
+            let name = if case .variable(let name) = base { name } else { nil as String? }
+            if let member = members.last(where: { $0.variable == name }) {
+                return try follow(steps, from: member.entity, .member(member.level), path)
+            }
+            if let name, let iteration, iteration.variable == name {
+                switch iteration.element {
+                case .object(let entity): return try follow(steps, from: entity, .element, path)
+                case .json: return try json(steps, path)
+                }
+            }
+            guard name == nil || name == "source" else { throw unknownVariable(name ?? "", in: path) }
+            return try follow(steps, from: entity, .source, path)
         default:
             throw FerryError(
                 .badExpression, "`\(path)` follows keys from something that is no object.",
@@ -187,10 +149,9 @@ extension ExpressionScope {
     }
 
     private func json(_ steps: [KeyPathStep], _ path: Expression) throws(FerryError) -> ResolvedPath {
-        var keys: [String] = []
-        for step in steps {
+        let keys = try steps.map { step throws(FerryError) in
             guard case .key(let key) = step else { throw noOperator(step, path) }
-            keys.append(key)
+            return key
         }
         return ResolvedPath(start: .element, end: .json(keys: keys))
     }
@@ -200,8 +161,8 @@ extension ExpressionScope {
     ) throws(FerryError) -> ResolvedPath {
         var resolved = ResolvedPath(start: start, end: .object(entity: entity))
         for (index, step) in steps.enumerated() {
-            if case .collectionOperator(let name) = step, Self.aggregates.contains(name), resolved.isToMany,
-                resolved.aggregate == nil, resolved.valueKeys.isEmpty
+            if case .collectionOperator(let name) = step, AggregateFunction.operators.contains(name),
+                resolved.isToMany, resolved.valueKeys.isEmpty
             {
                 try aggregate(name, Array(steps[(index + 1)...]), &resolved, path)
                 return resolved
@@ -218,9 +179,6 @@ extension ExpressionScope {
         }
         return resolved
     }
-
-    /// Collection operators that make one value of many.
-    private static let aggregates: Set = ["count", "sum", "avg", "min", "max"]
 
     private func aggregate(
         _ name: String, _ rest: [KeyPathStep], _ resolved: inout ResolvedPath, _ path: Expression

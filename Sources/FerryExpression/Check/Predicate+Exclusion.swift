@@ -1,10 +1,6 @@
 extension Predicate {
-    /// Whether no object passes both, as far as their forms show it.
-    ///
-    /// - Parameters:
-    ///   - other: A predicate over the same objects.
-    ///   - isSingle: Whether a path of keys from the object leads to one value at most.
-    /// - Returns: False also where they exclude each other in a way that takes more than reading them.
+    /// Whether no object passes both, as far as their forms show it; `isSingle` says whether a path of keys from the
+    /// object leads to one value at most.
     package func excludes(_ other: Predicate, where isSingle: ([String]) -> Bool) -> Bool {
         if self == .not(other) || other == .not(self) { return true }
         switch (self, other) {
@@ -98,12 +94,7 @@ extension Expression {
         guard case .keyPath(let base, let path) = self, base == .evaluatedObject || base == .variable("source") else {
             return nil
         }
-        var keys: [String] = []
-        for step in path {
-            guard case .key(let key) = step else { return nil }
-            keys.append(key)
-        }
-        return keys
+        return path.keys
     }
 }
 

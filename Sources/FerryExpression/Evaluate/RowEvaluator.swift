@@ -10,7 +10,8 @@ package final class RowEvaluator {
         case place(Int)
         case constant(FunctionValue, ByteHolder?)
         case call(Call)
-        case real(Computation.RealOperator, Node, Node)
+        /// Arithmetic of reals.
+        case real(Computation.Operator, Node, Node)
         case ifNull(Node, Node)
         case same(Node, Node)
         case isNull(Node, negated: Bool)
@@ -36,10 +37,8 @@ package final class RowEvaluator {
         }
     }
 
-    /// - Parameters:
-    ///   - computation: What to evaluate.
-    ///   - now: `now()` of the run.
-    ///   - places: The place in the row of each column that the computation names; asked once per occurrence.
+    /// Asks `places` once for each column that the computation names; `now` is that of the run.
+    ///
     /// - Throws: What `places` throws; ``FerryError`` `.internalError` for a function that does not exist here.
     package init(_ computation: Computation, now: Double, places: inout some PlaceResolver) throws(FerryError) {
         root = try Self.node(computation, now, &places)
@@ -62,7 +61,7 @@ package final class RowEvaluator {
 
     /// Whether a condition holds for one row.
     package func holds(in row: any RowValues, policy: (any PolicyFunctions)? = nil) throws -> Bool {
-        if case .integer(let flag) = try evaluate(root, row, policy) { flag != 0 } else { false }
+        Self.isTrue(try evaluate(root, row, policy))
     }
 
     // MARK: Building
@@ -80,20 +79,21 @@ package final class RowEvaluator {
         case .parameter(let value): return constant(value, now)
         case .argument(let index): return .place(index)
         case .call(let name, let arguments): return .call(Call(try function(name), try nodes(arguments, now, &places)))
-        case .real(let symbol, let left, let right):
-            return .real(symbol, try node(left, now, &places), try node(right, now, &places))
-        case .ifNull(let value, let substitute):
-            return .ifNull(try node(value, now, &places), try node(substitute, now, &places))
-        case .same(let left, let right): return .same(try node(left, now, &places), try node(right, now, &places))
-        case .isNull(let value, let negated): return .isNull(try node(value, now, &places), negated: negated)
-        case .precedes(let left, let right, let orEqual):
-            return .precedes(try node(left, now, &places), try node(right, now, &places), orEqual: orEqual)
-        case .all(let conditions): return .all(try nodes(conditions, now, &places))
-        case .any(let conditions): return .any(try nodes(conditions, now, &places))
-        case .not(let condition): return .not(try node(condition, now, &places))
-        case .choose(let condition, let value, let other):
-            return .choose(
-                try node(condition, now, &places), try node(value, now, &places), try node(other, now, &places))
+        case .operation(let symbol, let operands):
+            let operands = try nodes(operands, now, &places)
+            return switch symbol {
+            case .plus, .minus, .times: .real(symbol, operands[0], operands[1])
+            case .ifNull: .ifNull(operands[0], operands[1])
+            case .same: .same(operands[0], operands[1])
+            case .isNull: .isNull(operands[0], negated: false)
+            case .isNotNull: .isNull(operands[0], negated: true)
+            case .less: .precedes(operands[0], operands[1], orEqual: false)
+            case .lessOrEqual: .precedes(operands[0], operands[1], orEqual: true)
+            case .all: .all(operands)
+            case .any: .any(operands)
+            case .not: .not(operands[0])
+            case .choose: .choose(operands[0], operands[1], operands[2])
+            }
         case .collection(let collection): return .place(try places.place(of: collection))
         case .policy(let name, let arguments): return .policy(name, try nodes(arguments, now, &places), ByteHolder())
         }
@@ -102,9 +102,7 @@ package final class RowEvaluator {
     private static func nodes(
         _ computations: [Computation], _ now: Double, _ places: inout some PlaceResolver
     ) throws(FerryError) -> [Node] {
-        var nodes: [Node] = []
-        for computation in computations { nodes.append(try node(computation, now, &places)) }
-        return nodes
+        try computations.map { computation throws(FerryError) in try node(computation, now, &places) }
     }
 
     private static func function(_ name: String) throws(FerryError) -> ScalarFunction {
@@ -184,10 +182,7 @@ package final class RowEvaluator {
     ) throws -> FunctionValue {
         call.values.removeAll(keepingCapacity: true)
         for argument in call.arguments { call.values.append(try evaluate(argument, row, policy)) }
-        let outcome = call.values.withUnsafeBufferPointer { values in
-            Result { () throws(FerryError) in try call.function.call(values, result: &call.result) }
-        }
-        try outcome.get()
+        try call.values.withUnsafeBufferPointer { try call.function.call($0, result: &call.result) }
         switch call.result.value {
         case .null: return .null
         case .integer(let integer): return .integer(integer)
@@ -201,17 +196,11 @@ package final class RowEvaluator {
 
     /// Nil where one operand is nil, and where the result is no number.
     private static func compute(
-        _ symbol: Computation.RealOperator, _ left: FunctionValue, _ right: FunctionValue
+        _ symbol: Computation.Operator, _ left: FunctionValue, _ right: FunctionValue
     ) throws(FerryError) -> FunctionValue {
-        guard let left = try left.number(symbol.rawValue), let right = try right.number(symbol.rawValue) else {
-            return .null
-        }
-        let result =
-            switch symbol {
-            case .plus: left.real + right.real
-            case .minus: left.real - right.real
-            case .times: left.real * right.real
-            }
+        let sign = symbol == .plus ? "+" : symbol == .minus ? "-" : "*"
+        guard let left = try left.number(sign)?.real, let right = try right.number(sign)?.real else { return .null }
+        let result = symbol == .plus ? left + right : symbol == .minus ? left - right : left * right
         return result.isNaN ? .null : .real(result)
     }
 
@@ -247,13 +236,7 @@ package protocol RowValues: AnyObject {
 
 /// The functions of a migration policy, as expressions call them.
 package protocol PolicyFunctions: AnyObject {
-    /// Calls a function of the policy.
-    ///
-    /// - Parameters:
-    ///   - name: The selector or key that the expression names.
-    ///   - arguments: Borrowed for the length of the call.
-    /// - Returns: The value as a column would hold it.
-    /// - Throws: What the policy throws.
+    /// Calls a function by the selector or key that an expression names, and gives the value as a column would hold it.
     func call(_ name: String, _ arguments: [FunctionValue]) throws -> OwnedValue
 }
 

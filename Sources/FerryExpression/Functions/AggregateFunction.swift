@@ -28,8 +28,8 @@ package struct AggregateFunction: Sendable {
         "stddev": AggregateFunction(name: "ferry_deviation") { Deviation() },
     ]
 
-    /// Whether a path may have it behind `@`.
-    static func isOperator(_ name: String) -> Bool { ["count", "sum", "avg", "min", "max"].contains(name) }
+    /// What a path may have behind `@`.
+    static let operators: Set = ["count", "sum", "avg", "min", "max"]
 }
 
 /// The sum, or the mean, of doubles; nil counts as zero, and of nothing both are zero.
@@ -69,15 +69,7 @@ private final class Extreme: Accumulator {
             }
     }
 
-    func finish(_ result: inout FunctionResult) {
-        switch value {
-        case .null: result.setNull()
-        case .integer(let integer): result.set(integer)
-        case .real(let real): result.set(real)
-        case .text(let bytes): result.set(text: bytes)
-        case .blob(let bytes): result.set(blob: bytes)
-        }
-    }
+    func finish(_ result: inout FunctionResult) { result.set(value) }
 }
 
 /// The value in the middle of the sorted ones, or the mean of the two; of nothing it is nil.

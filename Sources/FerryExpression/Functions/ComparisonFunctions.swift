@@ -1,4 +1,6 @@
 internal import FerryBase
+internal import FerryModel
+internal import Foundation
 
 /// Comparisons that SQL's own operators would not make as Core Data does; each gives 1 or 0, never nil.
 ///
@@ -10,29 +12,9 @@ extension ScalarFunction {
         },
         ordering("ferry_less", "<") { $0 < 0 },
         ordering("ferry_less_equal", "<=") { $0 <= 0 },
-        ScalarFunction("ferry_text_equal", title: "==", arguments: 3) { arguments, result throws(FerryError) in
-            let options = try TextOptions(arguments[2], "==")
-            if options.isLocalized, let left = try arguments[0].string("=="), let right = try arguments[1].string("==")
-            {
-                return result.set(LocalizedOrder.order(left, right, options) == 0)
-            }
-            if case .text(let left) = arguments[0], case .text(let right) = arguments[1], ASCII.holds(left),
-                ASCII.holds(right)
-            {
-                let isEqual =
-                    left.count == right.count
-                    && (options.ignoresCase ? ASCII.orderIgnoringCase(left, right) == 0 : left.elementsEqual(right))
-                return result.set(isEqual)
-            }
-            switch (try arguments[0].string("=="), try arguments[1].string("==")) {
-            case (nil, nil): result.set(true)
-            case (let left?, let right?):
-                result.set(folded(left, options).utf8.elementsEqual(folded(right, options).utf8))
-            default: result.set(false)
-            }
-        },
-        textOrdering("ferry_text_less", "<") { $0 < 0 },
-        textOrdering("ferry_text_less_equal", "<=") { $0 <= 0 },
+        textComparison("ferry_text_equal", "==", ofNils: true) { $0 == 0 },
+        textComparison("ferry_text_less", "<", ofNils: false) { $0 < 0 },
+        textComparison("ferry_text_less_equal", "<=", ofNils: false) { $0 <= 0 },
     ]
 
     private static func ordering(
@@ -44,32 +26,31 @@ extension ScalarFunction {
         }
     }
 
-    private static func textOrdering(
-        _ name: String, _ title: String, _ holds: @escaping @Sendable (Int) -> Bool
+    private static func textComparison(
+        _ name: String, _ title: String, ofNils: Bool, _ holds: @escaping @Sendable (Int) -> Bool
     ) -> ScalarFunction {
         ScalarFunction(name, title: title, arguments: 3) { arguments, result throws(FerryError) in
-            let options = try TextOptions(arguments[2], title)
-            guard let left = try arguments[0].text(title), let right = try arguments[1].text(title) else {
-                return result.set(false)
-            }
-            if options.isLocalized {
-                let (first, second) = (try arguments[0].string(title) ?? "", try arguments[1].string(title) ?? "")
-                return result.set(holds(LocalizedOrder.order(first, second, options)))
-            }
-            guard options != TextOptions(ignoresCase: false, ignoresDiacritics: false) else {
-                return result.set(holds(codeUnitOrder(left, right)))
-            }
-            if ASCII.holds(left), ASCII.holds(right) {
-                return result.set(
-                    holds(options.ignoresCase ? ASCII.orderIgnoringCase(left, right) : codeUnitOrder(left, right)))
-            }
-            let first = Array(folded(try arguments[0].string(title) ?? "", options).utf8)
-            let second = Array(folded(try arguments[1].string(title) ?? "", options).utf8)
-            result.set(
-                holds(
-                    first.withUnsafeBytes { first in
-                        second.withUnsafeBytes { second in codeUnitOrder(first, second) }
-                    }))
+            if let order = try textOrder(arguments, title) { return result.set(holds(order)) }
+            result.set(ofNils && arguments[0].isNull && arguments[1].isNull)
+        }
+    }
+
+    /// Negative, zero or positive; nil where one of the texts is nil.
+    private static func textOrder(_ arguments: Arguments, _ title: String) throws(FerryError) -> Int? {
+        let options = try TextOptions(arguments[2], title)
+        guard let left = try arguments[0].text(title), let right = try arguments[1].text(title) else { return nil }
+        if options == TextOptions() { return codeUnitOrder(left, right) }
+        if !options.isLocalized, ASCII.holds(left), ASCII.holds(right) {
+            return options.ignoresCase ? ASCII.orderIgnoringCase(left, right) : codeUnitOrder(left, right)
+        }
+        guard var first = try arguments[0].string(title), var second = try arguments[1].string(title) else {
+            return nil
+        }
+        if options.isLocalized { return options.localizedOrder(first, second) }
+        first = folded(first, options)
+        second = folded(second, options)
+        return first.withUTF8 { first in
+            second.withUTF8 { codeUnitOrder(UnsafeRawBufferPointer(first), UnsafeRawBufferPointer($0)) }
         }
     }
 
@@ -108,17 +89,79 @@ extension ScalarFunction {
         let rest = real - Double(whole)
         return rest > 0 ? -1 : rest < 0 ? 1 : 0
     }
+}
 
-    /// The order of two UTF-8 texts by their UTF-16 code units.
-    ///
-    /// UTF-8 sorts by code point; the two differ only where a character outside the BMP (first byte F0 and up, in
-    /// UTF-16 a surrogate) meets one of U+E000 to U+FFFF (first byte EE or EF).
-    static func codeUnitOrder(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
-        for index in 0..<min(left.count, right.count) where left[index] != right[index] {
-            let (first, second) = (left[index], right[index])
-            if first >= 0xEE, second >= 0xEE, (first >= 0xF0) != (second >= 0xF0) { return first >= 0xF0 ? -1 : 1 }
-            return first < second ? -1 : 1
+/// `MATCHES`: a regular expression in ICU's syntax that must fit the whole string.
+extension ScalarFunction {
+    static let matching: [ScalarFunction] = [
+        ScalarFunction("ferry_matches", title: "MATCHES", arguments: 3) { arguments, result throws(FerryError) in
+            let options = try TextOptions(arguments[2], "MATCHES")
+            guard let string = try arguments[0].string("MATCHES"), let pattern = try arguments[1].text("MATCHES") else {
+                return result.set(false)
+            }
+            let expression = try result.patterns.expression(for: pattern, options)
+            result.set(fits(expression, string, options))
         }
-        return left.count < right.count ? -1 : left.count > right.count ? 1 : 0
+    ]
+
+    /// Whether an expression fits the whole of a text.
+    fileprivate static func fits(_ expression: NSRegularExpression, _ string: String, _ options: TextOptions) -> Bool {
+        // Case is the expression's own business; folding it here would change the length of some characters.
+        let diacritics = TextOptions(ignoresDiacritics: options.ignoresDiacritics)
+        let subject = folded(string, diacritics)
+        let whole = NSRange(location: 0, length: subject.utf16.count)
+        return expression.firstMatch(in: subject, range: whole) != nil
+    }
+}
+
+/// The few regular expressions that a statement uses, compiled once.
+struct PatternCache {
+    private var known = RecentValues<(pattern: [UInt8], options: TextOptions), NSRegularExpression>()
+
+    mutating func expression(
+        for pattern: UnsafeRawBufferPointer, _ options: TextOptions
+    ) throws(FerryError) -> NSRegularExpression {
+        if let expression = known.first(where: { $0.options == options && pattern.elementsEqual($0.pattern) }) {
+            return expression
+        }
+        let expression = try Self.compile(String(decoding: pattern, as: UTF8.self), options)
+        return known.keep(expression, for: (Array(pattern), options))
+    }
+
+    /// Compiles a pattern so that it fits only whole strings.
+    ///
+    /// - Throws: ``FerryError`` `.badExpression` when it is no regular expression.
+    static func compile(_ pattern: String, _ options: TextOptions) throws(FerryError) -> NSRegularExpression {
+        var text = pattern
+        if options.ignoresDiacritics { text = text.folding(options: .diacriticInsensitive, locale: nil) }
+        let flags: NSRegularExpression.Options = options.ignoresCase ? .caseInsensitive : []
+        do {
+            // Alone first: an unbalanced parenthesis must not be completed by ours. (Foundation takes no empty one.)
+            if !text.isEmpty { _ = try NSRegularExpression(pattern: text, options: flags) }
+            return try NSRegularExpression(pattern: "\\A(?:\(text))\\z", options: flags)
+        } catch {
+            throw FerryError(
+                .badExpression, "MATCHES was given a pattern that is no regular expression.",
+                remedy: "Check brackets, parentheses and backslashes of the pattern.")
+        }
+    }
+}
+
+/// `BEGINSWITH`, `ENDSWITH`, `CONTAINS` and `LIKE` where the text that is looked for is known only row by row.
+extension ScalarFunction {
+    static let searches = Predicate.Comparison.Operator.searchFunctions.map { search($1, $0) }
+
+    private static func search(_ name: String, _ kind: Predicate.Comparison.Operator) -> ScalarFunction {
+        let title = kind.rawValue
+        return ScalarFunction(name, title: title, arguments: 3) { arguments, result throws(FerryError) in
+            let options = try TextOptions(arguments[2], title)
+            guard let string = try arguments[0].string(title), let wanted = try arguments[1].string(title),
+                !wanted.isEmpty || kind == .like, let pattern = kind.pattern(for: wanted)
+            else { return result.set(false) }
+            let compiled = try Array(pattern.utf8).withUnsafeBufferPointer { pattern throws(FerryError) in
+                try result.patterns.expression(for: UnsafeRawBufferPointer(pattern), options)
+            }
+            result.set(fits(compiled, string, options))
+        }
     }
 }

@@ -76,8 +76,7 @@ extension ScalarFunction {
                 result.setText { text in
                     for (index, byte) in bytes.enumerated() {
                         if [4, 6, 8, 10].contains(index) { text.append(UInt8(ascii: "-")) }
-                        text.append(hexadecimal[Int(byte >> 4)])
-                        text.append(hexadecimal[Int(byte & 15)])
+                        appendHexadecimal(byte, to: &text)
                     }
                 }
             default: throw .row("conversion to String", "was given something that is no UUID")
@@ -85,8 +84,24 @@ extension ScalarFunction {
         },
     ]
 
-    /// The digits of hexadecimal numbers.
-    static let hexadecimal = Array("0123456789ABCDEF".utf8)
+    private static let hexadecimalDigits = Array("0123456789ABCDEF".utf8)
+
+    static func appendHexadecimal(_ byte: UInt8, to text: inout [UInt8]) {
+        text.append(hexadecimalDigits[Int(byte >> 4)])
+        text.append(hexadecimalDigits[Int(byte & 15)])
+    }
+
+    /// The bytes that hexadecimal digits stand for, two each; nil where there are others.
+    static func bytes(hexadecimal digits: some Sequence<UInt8>) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var high: UInt8?
+        for digit in digits {
+            guard let value = hexadecimalValue(digit) else { return nil }
+            if let first = high { bytes.append(first << 4 | value) }
+            high = high == nil ? value : nil
+        }
+        return high == nil ? bytes : nil
+    }
 
     private static func integer(_ name: String, _ type: String, _ range: ClosedRange<Int64>) -> ScalarFunction {
         let title = title(type)
@@ -143,22 +158,10 @@ extension ScalarFunction {
     }
 
     private static func uuid(from text: UnsafeRawBufferPointer) -> [UInt8]? {
-        guard text.count == 36 else { return nil }
-        var bytes: [UInt8] = []
-        var index = 0
-        while index < 36 {
-            if [8, 13, 18, 23].contains(index) {
-                guard text[index] == UInt8(ascii: "-") else { return nil }
-                index += 1
-                continue
-            }
-            guard let high = hexadecimalValue(text[index]), let low = hexadecimalValue(text[index + 1]) else {
-                return nil
-            }
-            bytes.append(high << 4 | low)
-            index += 2
-        }
-        return bytes
+        let dash = UInt8(ascii: "-")
+        guard text.count == 36, [8, 13, 18, 23].allSatisfy({ text[$0] == dash }) else { return nil }
+        let uuid = bytes(hexadecimal: text.lazy.filter { $0 != dash })
+        return uuid?.count == 16 ? uuid : nil
     }
 }
 

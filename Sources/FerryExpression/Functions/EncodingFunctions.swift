@@ -6,20 +6,10 @@ extension ScalarFunction {
     static let encodings: [ScalarFunction] = [
         ofData("ferry_hex", "hex:") { data, result in
             result.setText { text in
-                for byte in data { text += [hexadecimal[Int(byte >> 4)], hexadecimal[Int(byte & 15)]] }
+                for byte in data { appendHexadecimal(byte, to: &text) }
             }
         },
-        toData("ferry_data_from_hex", "dataFromHex:") { text in
-            guard text.count % 2 == 0 else { return nil }
-            var bytes: [UInt8] = []
-            for place in stride(from: 0, to: text.count, by: 2) {
-                guard let high = hexadecimalValue(text[place]), let low = hexadecimalValue(text[place + 1]) else {
-                    return nil
-                }
-                bytes.append(high << 4 | low)
-            }
-            return bytes
-        },
+        toData("ferry_data_from_hex", "dataFromHex:") { bytes(hexadecimal: $0) },
         ofData("ferry_base64", "base64:") { data, result in
             result.set(text: Data(data).base64EncodedString().utf8)
         },
@@ -50,20 +40,20 @@ extension ScalarFunction {
         },
         // A whole JSON document and the keys of a path into it; an empty text and a missing key give nil.
         ScalarFunction("ferry_json_value", title: "JSON", arguments: -1) { arguments, result throws(FerryError) in
-            let text: UnsafeRawBufferPointer
-            switch arguments.first {
-            case nil, .null?: return
-            case .text(let bytes)?, .blob(let bytes)?: text = bytes
-            case .integer?, .real?: throw .row("JSON", "needs text and was given a number")
-            }
+            guard let text = try arguments.first?.content("JSON", "text") else { return }
             var scanner = JSONScanner(text)
             scanner.skipSpace()
             if scanner.isAtEnd { return }
             try read(text, isDocument: true, under: arguments.dropFirst(), into: &result)
         },
+        // An element's JSON text and the keys of a path into it; a missing key gives nil, as does a key of no object.
+        ScalarFunction("ferry_json_get", title: "JSON", arguments: -1) { arguments, result throws(FerryError) in
+            guard let first = arguments.first, let text = try first.text("JSON") else { return }
+            try read(text, isDocument: false, under: arguments.dropFirst(), into: &result)
+        },
     ]
 
-    private static func ofData(
+    static func ofData(
         _ name: String, _ title: String,
         _ body: @escaping @Sendable (UnsafeRawBufferPointer, inout FunctionResult) throws(FerryError) -> Void
     ) -> ScalarFunction {
@@ -85,21 +75,11 @@ extension ScalarFunction {
             result.set(blob: bytes)
         }
     }
-}
-
-extension ScalarFunction {
-    static let json: [ScalarFunction] = [
-        // An element's JSON text and the keys of a path into it; a missing key gives nil, as does a key of no object.
-        ScalarFunction("ferry_json_get", title: "JSON", arguments: -1) { arguments, result throws(FerryError) in
-            guard let first = arguments.first, let text = try first.text("JSON") else { return }
-            try read(text, isDocument: false, under: arguments.dropFirst(), into: &result)
-        }
-    ]
 
     /// Reads what stands in a JSON text under the keys of a path.
     ///
     /// - Throws: ``FerryError`` `.rowFailed` where the text does not begin with a JSON value, or a document goes on.
-    fileprivate static func read(
+    private static func read(
         _ text: UnsafeRawBufferPointer, isDocument: Bool, under keys: Slice<Arguments>,
         into result: inout FunctionResult
     ) throws(FerryError) {

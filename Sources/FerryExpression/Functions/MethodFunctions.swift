@@ -11,13 +11,7 @@ extension ScalarFunction {
         ofText("ferry_path_extension", "pathExtension") { PathText($0).pathExtension },
         ofText("ferry_without_last_path_component", "stringByDeletingLastPathComponent") { PathText($0).parent },
         ofText("ferry_without_path_extension", "stringByDeletingPathExtension") { PathText($0).withoutExtension },
-        ScalarFunction("ferry_byte_count", title: "length", arguments: 1) { arguments, result throws(FerryError) in
-            switch arguments[0] {
-            case .null: break
-            case .blob(let bytes): result.set(Int64(bytes.count))
-            default: throw .row("length", "needs binary data and was given \(arguments[0].kind)")
-            }
-        },
+        ofData("ferry_byte_count", "length") { data, result in result.set(Int64(data.count)) },
         ScalarFunction("ferry_integer_value", title: "integerValue", arguments: 1) {
             arguments, result throws(FerryError) in
             switch arguments[0] {
@@ -50,22 +44,9 @@ extension ScalarFunction {
         ofNumber("ferry_since_1970", "timeIntervalSince1970") { $0 + 978_307_200 },
         ofNumbers("ferry_add_seconds", "dateByAddingTimeInterval:") { $0 + $1 },
         ofNumbers("ferry_seconds_between", "timeIntervalSinceDate:") { $0 - $1 },
-        ScalarFunction("ferry_append", title: "stringByAppendingString:", arguments: 2) {
-            arguments, result throws(FerryError) in
-            let title = "stringByAppendingString:"
-            guard let text = try arguments[0].text(title), let other = try arguments[1].text(title) else { return }
-            result.set(text: [Array(text), Array(other)].joined())
-        },
-        ScalarFunction("ferry_substring_from", title: "substringFromIndex:", arguments: 2) {
-            arguments, result throws(FerryError) in
-            guard let (text, index) = try cut(arguments, "substringFromIndex:") else { return }
-            result.set(text: text[index...].utf8)
-        },
-        ScalarFunction("ferry_substring_to", title: "substringToIndex:", arguments: 2) {
-            arguments, result throws(FerryError) in
-            guard let (text, index) = try cut(arguments, "substringToIndex:") else { return }
-            result.set(text: text[..<index].utf8)
-        },
+        ofTwoTexts("ferry_append", "stringByAppendingString:") { $2.set(text: [Array($0), Array($1)].joined()) },
+        cutting("ferry_substring_from", "substringFromIndex:") { $0[$1...] },
+        cutting("ferry_substring_to", "substringToIndex:") { $0[..<$1] },
         ScalarFunction(
             "ferry_replace", title: "stringByReplacingOccurrencesOfString:withString:", arguments: 3
         ) { arguments, result throws(FerryError) in
@@ -75,10 +56,12 @@ extension ScalarFunction {
             else { return }
             result.set(text: replacing(wanted, by: other, in: text))
         },
-        ofTwoTexts("ferry_has_prefix", "hasPrefix:") { $1.isEmpty ? false : $0.starts(with: $1) },
-        ofTwoTexts("ferry_has_suffix", "hasSuffix:") { $1.isEmpty ? false : $0.reversed().starts(with: $1.reversed()) },
-        ofTwoTexts("ferry_contains", "containsString:") { place(of: $1, in: $0, from: 0) != nil },
-        ofTwoTexts("ferry_is_text", "isEqualToString:") { $0.elementsEqual($1) },
+        ofTwoTexts("ferry_has_prefix", "hasPrefix:") { $2.set(!$1.isEmpty && $0.starts(with: $1)) },
+        ofTwoTexts("ferry_has_suffix", "hasSuffix:") {
+            $2.set(!$1.isEmpty && $0.reversed().starts(with: $1.reversed()))
+        },
+        ofTwoTexts("ferry_contains", "containsString:") { $2.set(place(of: $1, in: $0, from: 0) != nil) },
+        ofTwoTexts("ferry_is_text", "isEqualToString:") { $2.set($0.elementsEqual($1)) },
         // A text, what separates its parts, and which part; counted from the end where negative.
         ScalarFunction("ferry_part", title: "componentsSeparatedByString:", arguments: 3) {
             arguments, result throws(FerryError) in
@@ -98,12 +81,7 @@ extension ScalarFunction {
             let end = place(of: separator, in: text, from: start) ?? text.count
             result.set(text: text[start..<end])
         },
-        ScalarFunction("ferry_part_count", title: "componentsSeparatedByString:", arguments: 2) {
-            arguments, result throws(FerryError) in
-            let title = "componentsSeparatedByString:"
-            guard let text = try arguments[0].text(title), let separator = try arguments[1].text(title) else { return }
-            result.set(Int64(partCount(text, separator)))
-        },
+        ofTwoTexts("ferry_part_count", "componentsSeparatedByString:") { $2.set(Int64(partCount($0, $1))) },
     ]
 
     private static func ofText(
@@ -117,26 +95,31 @@ extension ScalarFunction {
 
     private static func ofTwoTexts(
         _ name: String, _ title: String,
-        _ holds: @escaping @Sendable (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool
+        _ body: @escaping @Sendable (UnsafeRawBufferPointer, UnsafeRawBufferPointer, inout FunctionResult) -> Void
     ) -> ScalarFunction {
         ScalarFunction(name, title: title, arguments: 2) { arguments, result throws(FerryError) in
             guard let text = try arguments[0].text(title), let other = try arguments[1].text(title) else { return }
-            result.set(holds(text, other))
+            body(text, other, &result)
         }
     }
 
-    /// A text and the place in it that is so many UTF-16 code units from its start; nil where one of them is.
-    private static func cut(_ arguments: Arguments, _ title: String) throws(FerryError) -> (String, String.Index)? {
-        guard let text = try arguments[0].string(title), let number = try arguments[1].number(title) else { return nil }
-        guard case .integer(let offset) = number, offset >= 0 else { throw .row(title, "needs an index from 0") }
-        let units = text.utf16
-        guard let index = units.index(units.startIndex, offsetBy: Int(clamping: offset), limitedBy: units.endIndex)
-        else { return (text, text.endIndex) }
-        // Half a character is none.
-        return (
-            text,
-            index.samePosition(in: text.unicodeScalars) ?? text.unicodeScalars.index(before: units.index(after: index))
-        )
+    /// A function that cuts a text at a place, counted in UTF-16 code units from its start.
+    private static func cutting(
+        _ name: String, _ title: String, _ piece: @escaping @Sendable (String, String.Index) -> Substring
+    ) -> ScalarFunction {
+        ScalarFunction(name, title: title, arguments: 2) { arguments, result throws(FerryError) in
+            guard let text = try arguments[0].string(title), let number = try arguments[1].number(title) else { return }
+            guard case .integer(let offset) = number, offset >= 0 else { throw .row(title, "needs an index from 0") }
+            let units = text.utf16
+            var place = text.endIndex
+            if let index = units.index(units.startIndex, offsetBy: Int(clamping: offset), limitedBy: units.endIndex) {
+                // Half a character is none.
+                place =
+                    index.samePosition(in: text.unicodeScalars)
+                    ?? text.unicodeScalars.index(before: units.index(after: index))
+            }
+            result.set(text: piece(text, place).utf8)
+        }
     }
 
     /// Where a text next stands in another one; nil also for an empty text.

@@ -14,57 +14,45 @@ extension ScalarFunction {
         binary("ferry_add", "add:to:", integer: { $0.addingReportingOverflow($1) }, real: +),
         binary("ferry_subtract", "from:subtract:", integer: { $0.subtractingReportingOverflow($1) }, real: -),
         binary("ferry_multiply", "multiply:by:", integer: { $0.multipliedReportingOverflow(by: $1) }, real: *),
-        division(
-            "ferry_divide", "divide:by:", integer: { $0.dividedReportingOverflow(by: $1) }, real: { $0 / $1 }),
-        division(
-            "ferry_modulus", "modulus:by:",
+        binary(
+            "ferry_divide", "divide:by:", divides: true, integer: { $0.dividedReportingOverflow(by: $1) }, real: /),
+        binary(
+            "ferry_modulus", "modulus:by:", divides: true,
             // The smallest integer by -1 leaves no rest, although the quotient overflows.
             integer: { ($1 == -1 ? 0 : $0 % $1, false) }, real: { $0.truncatingRemainder(dividingBy: $1) }),
-        ofNumbers("ferry_power", "raise:toPower:") { pow($0, $1) },
     ]
 
-    private static func division(
-        _ name: String, _ title: String,
-        integer: @escaping @Sendable (Int64, Int64) -> (partialValue: Int64, overflow: Bool),
-        real: @escaping @Sendable (Double, Double) -> Double
-    ) -> ScalarFunction {
-        ScalarFunction(name, title: title, arguments: 2) { arguments, result throws(FerryError) in
-            if case .integer(0) = arguments[1], case .integer = arguments[0] { throw .row(title, "divides by zero") }
-            try apply(title, arguments, &result, integer, real)
-        }
-    }
-
     private static func binary(
-        _ name: String, _ title: String,
+        _ name: String, _ title: String, divides: Bool = false,
         integer: @escaping @Sendable (Int64, Int64) -> (partialValue: Int64, overflow: Bool),
         real: @escaping @Sendable (Double, Double) -> Double
     ) -> ScalarFunction {
         ScalarFunction(name, title: title, arguments: 2) { arguments, result throws(FerryError) in
-            try apply(title, arguments, &result, integer, real)
+            if divides, case .integer(0) = arguments[1], case .integer = arguments[0] {
+                throw .row(title, "divides by zero")
+            }
+            guard let left = try arguments[0].number(title), let right = try arguments[1].number(title) else { return }
+            guard case .integer(let first) = left, case .integer(let second) = right else {
+                return result.set(real(left.real, right.real))
+            }
+            let (value, overflow) = integer(first, second)
+            if overflow { throw .row(title, "exceeds a 64-bit integer") }
+            result.set(value)
         }
-    }
-
-    private static func apply(
-        _ title: String, _ arguments: Arguments, _ result: inout FunctionResult,
-        _ integer: (Int64, Int64) -> (partialValue: Int64, overflow: Bool), _ real: (Double, Double) -> Double
-    ) throws(FerryError) {
-        guard let left = try arguments[0].number(title), let right = try arguments[1].number(title) else { return }
-        guard case .integer(let first) = left, case .integer(let second) = right else {
-            return result.set(real(left.real, right.real))
-        }
-        let (value, overflow) = integer(first, second)
-        if overflow { throw .row(title, "exceeds a 64-bit integer") }
-        result.set(value)
     }
 }
 
-/// Functions of one number; nil gives nil, and so does what is no real number (the root of a negative one).
+/// Functions of numbers; nil gives nil, and so does what is no real number (the root of a negative one).
 extension ScalarFunction {
-    static let mathematics: [ScalarFunction] = [
+    static let powers: [ScalarFunction] = [
+        ofNumbers("ferry_power", "raise:toPower:") { pow($0, $1) },
         ofNumber("ferry_sqrt", "sqrt:") { $0.squareRoot() },
         ofNumber("ferry_log", "log:") { log10($0) },
         ofNumber("ferry_ln", "ln:") { log($0) },
         ofNumber("ferry_exp", "exp:") { exp($0) },
+    ]
+
+    static let roundings: [ScalarFunction] = [
         rounding("ferry_floor", "floor:", .down),
         rounding("ferry_ceiling", "ceiling:", .up),
         rounding("ferry_trunc", "trunc:", .towardZero),
@@ -152,12 +140,7 @@ extension ScalarFunction {
 /// What SQLite and we do around a call takes longer than most functions, and a computed number rarely has the type of
 /// the attribute that takes it. What is computed is what the two functions give one after the other.
 extension ScalarFunction {
-    /// The name of the function that does the work of both.
-    ///
-    /// - Parameters:
-    ///   - outer: The function that is called with the other one's value.
-    ///   - inner: The function whose value it is.
-    /// - Returns: Nil where the two are called one by one.
+    /// The name of the function that does the work of both; nil where the two are called one by one.
     static func fitted(_ outer: String, of inner: String) -> String? {
         let name = name(outer, of: inner)
         return named(name) == nil ? nil : name
@@ -192,9 +175,7 @@ extension ScalarFunction {
             case .real(let real): value = .real(real)
             case .text, .blob, .borrowedText, .argument: preconditionFailure("\(inner.name) computes a number")
             }
-            try withUnsafePointer(to: value) { pointer throws(FerryError) in
-                try outer.call(UnsafeBufferPointer(start: pointer, count: 1), result: &result)
-            }
+            try outer.call(value, result: &result)
         }
     }
 }

@@ -7,13 +7,7 @@ extension ScalarFunction {
     static let propertyLists: [ScalarFunction] = [
         // A property list and the keys of a path into it; a missing key and no bytes at all give nil.
         ScalarFunction("ferry_plist_value", title: "plist:", arguments: -1) { arguments, result throws(FerryError) in
-            let bytes: UnsafeRawBufferPointer
-            switch arguments.first {
-            case nil, .null?: return
-            case .text(let given)?, .blob(let given)?: bytes = given
-            case .integer?, .real?: throw .row("plist:", "needs data or text and was given a number")
-            }
-            if bytes.isEmpty { return }
+            guard let bytes = try arguments.first?.content("plist:", "data or text"), !bytes.isEmpty else { return }
             var value: PlistValue
             do {
                 value = try PlistValue(Array(bytes))

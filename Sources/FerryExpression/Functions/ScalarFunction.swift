@@ -1,6 +1,8 @@
 package import FerryBase
 
 /// A function on values: the one implementation behind SQL text and Swift code.
+///
+/// Equal arguments always give the equal result.
 package struct ScalarFunction: Sendable {
     package typealias Arguments = UnsafeBufferPointer<FunctionValue>
     package typealias Body =
@@ -12,25 +14,17 @@ package struct ScalarFunction: Sendable {
     package let title: String
     /// How many arguments it takes; -1 for any number.
     package let argumentCount: Int
-    /// Whether equal arguments always give the equal result, so that SQLite may factor it out of a loop.
-    package let isDeterministic: Bool
     private let body: Body
 
-    init(
-        _ name: String, title: String, arguments: Int, isDeterministic: Bool = true, body: @escaping Body
-    ) {
+    init(_ name: String, title: String, arguments: Int, body: @escaping Body) {
         self.name = name
         self.title = title
         argumentCount = arguments
-        self.isDeterministic = isDeterministic
         self.body = body
     }
 
-    /// Evaluates the function.
+    /// Evaluates the function; the result's buffer is used again.
     ///
-    /// - Parameters:
-    ///   - arguments: As many as ``argumentCount`` says.
-    ///   - result: Receives the value; its buffer is used again.
     /// - Throws: ``FerryError`` `.rowFailed` naming the function, never a value.
     package func call(_ arguments: Arguments, result: inout FunctionResult) throws(FerryError) {
         precondition(argumentCount < 0 || arguments.count == argumentCount, "\(name) takes \(argumentCount) arguments")
@@ -38,11 +32,18 @@ package struct ScalarFunction: Sendable {
         try body(arguments, &result)
     }
 
+    /// Evaluates a function of one argument.
+    func call(_ argument: FunctionValue, result: inout FunctionResult) throws(FerryError) {
+        try withUnsafePointer(to: argument) { pointer throws(FerryError) in
+            try call(UnsafeBufferPointer(start: pointer, count: 1), result: &result)
+        }
+    }
+
     /// Every function, in no particular order.
     package static let all: [ScalarFunction] =
-        arithmetic + mathematics + bitwise + text + comparison + matching + conversions + json + fitted + programs
-        + lists + methods + searches
-        + dates + encodings + sets + draws + propertyLists
+        arithmetic + powers + roundings + bitwise + text + comparison + matching + conversions + fitted + programs
+        + lists
+        + methods + searches + dates + encodings + sets + draws + propertyLists
 
     func takes(_ count: Int) -> Bool { argumentCount < 0 ? count <= 127 : argumentCount == count }
 
@@ -82,6 +83,15 @@ extension FunctionValue {
         case .null: return nil
         case .text(let bytes): return bytes
         case .integer, .real, .blob: throw .row(title, "needs text and was given \(kind)")
+        }
+    }
+
+    /// The bytes of an argument that is text or data, or nil when it is null.
+    func content(_ title: String, _ wanted: String) throws(FerryError) -> UnsafeRawBufferPointer? {
+        switch self {
+        case .null: return nil
+        case .text(let bytes), .blob(let bytes): return bytes
+        case .integer, .real: throw .row(title, "needs \(wanted) and was given a number")
         }
     }
 
@@ -156,11 +166,7 @@ package struct FunctionResult {
 
     mutating func set(_ real: Double) { value = real.isNaN ? .null : .real(real) }
 
-    mutating func set(text: some Sequence<UInt8>) {
-        bytes.removeAll(keepingCapacity: true)
-        bytes.append(contentsOf: text)
-        value = .text
-    }
+    mutating func set(text: some Sequence<UInt8>) { setText { $0.append(contentsOf: text) } }
 
     /// Sets text of ASCII with its letters in one case.
     mutating func set(ascii text: UnsafeRawBufferPointer, in letterCase: ASCII.LetterCase) {
@@ -169,9 +175,19 @@ package struct FunctionResult {
     }
 
     mutating func set(blob: some Sequence<UInt8>) {
-        bytes.removeAll(keepingCapacity: true)
-        bytes.append(contentsOf: blob)
+        set(text: blob)
         value = .blob
+    }
+
+    /// Sets a copy of a value.
+    mutating func set(_ copied: FunctionValue) {
+        switch copied {
+        case .null: setNull()
+        case .integer(let integer): set(integer)
+        case .real(let real): set(real)
+        case .text(let bytes): set(text: bytes)
+        case .blob(let bytes): set(blob: bytes)
+        }
     }
 
     /// Lets `body` append the result's text to the emptied buffer.

@@ -31,7 +31,7 @@ extension ScalarFunction {
     }
 
     /// The bytes of a well-formed character (Unicode, table 3-7); 0 for a malformed one.
-    private static func length(ofCharacterAt index: Int, in bytes: UnsafeRawBufferPointer) -> Int {
+    static func length(ofCharacterAt index: Int, in bytes: UnsafeRawBufferPointer) -> Int {
         let (length, second): (Int, ClosedRange<UInt8>) =
             switch bytes[index] {
             case 0...0x7F: (1, 0...0)
@@ -70,27 +70,12 @@ extension ScalarFunction {
     }
 }
 
-/// Texts as the root of all languages orders them: what a device's own language says differs from one to the next.
-enum LocalizedOrder {
-    private static let root = Locale(identifier: "")
-
-    /// Negative, zero or positive.
-    static func order(_ left: String, _ right: String, _ options: TextOptions) -> Int {
-        left.compare(right, options: options.compareOptions, range: nil, locale: root).rawValue
-    }
-}
-
 /// The letters in brackets after a string operator.
 struct TextOptions: Hashable {
     var ignoresCase = false
     var ignoresDiacritics = false
     /// Whether texts are ordered as a language does, not by their code units.
     var isLocalized = false
-
-    init(ignoresCase: Bool, ignoresDiacritics: Bool) {
-        self.ignoresCase = ignoresCase
-        self.ignoresDiacritics = ignoresDiacritics
-    }
 
     var compareOptions: String.CompareOptions {
         var compare: String.CompareOptions = []
@@ -99,6 +84,16 @@ struct TextOptions: Hashable {
         return compare
     }
 
+    private static let root = Locale(identifier: "")
+
+    /// Negative, zero or positive, as the root of all languages orders texts: what a device's own language says differs
+    /// from one to the next.
+    func localizedOrder(_ left: String, _ right: String) -> Int {
+        left.compare(right, options: compareOptions, range: nil, locale: Self.root).rawValue
+    }
+}
+
+extension TextOptions {
     init(_ letters: String) {
         ignoresCase = letters.contains("c")
         ignoresDiacritics = letters.contains("d")

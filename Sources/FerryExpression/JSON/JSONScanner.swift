@@ -59,11 +59,7 @@ struct JSONScanner {
         }
     }
 
-    /// Passes one whole value, checking it, and gives its bytes.
-    ///
-    /// - Parameter outer: How many containers are around it.
-    /// - Returns: The bytes of the value.
-    /// - Throws: ``Problem`` where the text is no JSON.
+    /// Passes one whole value with so many containers around it, checking it, and gives its bytes.
     mutating func value(within outer: Int = 0) throws(Problem) -> UnsafeRawBufferPointer {
         skipSpace()
         let start = position
@@ -242,25 +238,10 @@ struct JSONScanner {
         }
     }
 
-    /// Passes one character of two to four bytes: well-formed UTF-8, no overlong form, no surrogate.
+    /// Passes one character of two to four bytes.
     private mutating func multibyte() throws(Problem) {
-        let lead = text[position]
-        let length: Int
-        let second: ClosedRange<UInt8>
-        switch lead {
-        case 0xC2...0xDF: (length, second) = (2, 0x80...0xBF)
-        case 0xE0: (length, second) = (3, 0xA0...0xBF)
-        case 0xED: (length, second) = (3, 0x80...0x9F)
-        case 0xE1...0xEF: (length, second) = (3, 0x80...0xBF)
-        case 0xF0: (length, second) = (4, 0x90...0xBF)
-        case 0xF1...0xF3: (length, second) = (4, 0x80...0xBF)
-        case 0xF4: (length, second) = (4, 0x80...0x8F)
-        default: throw .invalid
-        }
-        guard position + length <= text.count, second.contains(text[position + 1]) else { throw .invalid }
-        for index in (position + 2)..<max(position + 2, position + length) {
-            guard text[index] & 0xC0 == 0x80 else { throw .invalid }
-        }
+        let length = ScalarFunction.length(ofCharacterAt: position, in: text)
+        if length == 0 { throw .invalid }
         position += length
     }
 

@@ -163,42 +163,43 @@ package struct JSONArrayScanner {
         }
     }
 
-    private enum Location {
-        case nothing
-        case array(Int)
-        case somethingElse
-    }
-
     private var cursor: JSONScanner
     private var index: Int64 = 0
     /// Whether elements may follow.
     private var isInside: Bool
 
-    /// Checks a document and finds the array.
+    /// Checks a document and finds the array under a key of its object; without a key the document is the array.
     ///
-    /// - Parameters:
-    ///   - text: UTF-8. Empty text, a JSON `null`, a missing key and a `null` under the key give no elements.
-    ///   - key: The key of the array in the document's object; empty for a document that is the array itself. Where a
-    ///     key occurs twice the last one counts.
+    /// Empty text, a JSON `null`, a missing key and a `null` under the key give no elements. Where a key occurs twice the
+    /// last one counts.
+    ///
     /// - Throws: ``FerryError`` `.rowFailed` when the text is no JSON or the value is no array.
     package init(_ text: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) throws(FerryError) {
         cursor = JSONScanner(text)
         isInside = false
-        let location: Location
+        var found: JSONValue?
+        var isInPlace = true
         do throws(JSONScanner.Problem) {
-            location = try Self.locate(key, in: &cursor)
+            cursor.skipSpace()
+            if cursor.isAtEnd { return }
+            if !key.isEmpty, try cursor.kind() == .object {
+                found = try cursor.object(member: key).map(JSONValue.init)
+            } else {
+                found = JSONValue(try cursor.value())
+                isInPlace = key.isEmpty
+            }
+            cursor.skipSpace()
+            guard cursor.isAtEnd else { throw .invalid }
         } catch {
             throw .json(error, at: cursor.position)
         }
-        switch location {
-        case .nothing: break
-        case .array(let position):
-            cursor = JSONScanner(text, at: position + 1)
-            isInside = true
-        case .somethingElse:
+        guard let found, found.kind != .null else { return }
+        guard found.kind == .array, isInPlace else {
             throw .row(
                 "JSON", key.isEmpty ? "was given a document that is no array" : "found something else than an array")
         }
+        cursor = JSONScanner(text, at: cursor.offset(of: found.text) + 1)
+        isInside = true
     }
 
     /// The next element, or nil after the last.
@@ -210,26 +211,6 @@ package struct JSONArrayScanner {
         }
         defer { index += 1 }
         return Element(index: index, json: cursor.checkedValue())
-    }
-
-    private static func locate(
-        _ key: UnsafeRawBufferPointer, in cursor: inout JSONScanner
-    ) throws(JSONScanner.Problem) -> Location {
-        cursor.skipSpace()
-        if cursor.isAtEnd { return .nothing }
-        let kind = try cursor.kind()
-        var found: JSONValue?
-        if !key.isEmpty, kind == .object {
-            found = try cursor.object(member: key).map(JSONValue.init)
-        } else {
-            found = JSONValue(try cursor.value())
-        }
-        cursor.skipSpace()
-        guard cursor.isAtEnd else { throw .invalid }
-        if !key.isEmpty, kind != .object, kind != .null { return .somethingElse }
-        guard let found, found.kind != .null else { return .nothing }
-        guard found.kind == .array else { return .somethingElse }
-        return .array(cursor.offset(of: found.text))
     }
 }
 

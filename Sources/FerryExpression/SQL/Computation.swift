@@ -3,11 +3,44 @@
 /// It has two forms, which must not differ in any value: text of SQL (``SQLTranslator``), and the same run by Swift
 /// (``RowEvaluator``).
 package indirect enum Computation: Sendable, Hashable {
-    /// SQL's own arithmetic, which is used on operands that are always stored as reals.
-    package enum RealOperator: String, Sendable, Hashable {
-        case plus = "+"
-        case minus = "-"
-        case times = "*"
+    /// What is made of other computations, by SQL's own operators.
+    package enum Operator: UInt8, Sendable {
+        /// Arithmetic, which is used on operands that are always stored as reals.
+        case plus, minus, times
+        /// The first operand, or the second where that is nil.
+        case ifNull
+        /// Equality in which two nils are equal.
+        case same
+        case isNull, isNotNull
+        /// `<` and `<=` of numbers; false where one is nil.
+        case less, lessOrEqual
+        /// Of any number of conditions.
+        case all, any
+        case not
+        /// The second operand where the first holds, else the third.
+        case choose
+
+        /// How many operands it has; nil for any number.
+        var operandCount: Int? {
+            switch self {
+            case .all, .any: nil
+            case .isNull, .isNotNull, .not: 1
+            case .plus, .minus, .times, .ifNull, .same, .less, .lessOrEqual: 2
+            case .choose: 3
+            }
+        }
+
+        /// What stands in SQL beside the first operand and beside each other one, in symbols of the parser.
+        fileprivate var room: (first: Int, others: Int) {
+            switch self {
+            case .same: (0, 2)
+            case .isNull, .isNotNull: (0, 0)
+            // Conditions stand in groups, each of them in parentheses.
+            case .plus, .minus, .times, .less, .lessOrEqual, .all, .any: (1, 3)
+            case .not: (2, 2)
+            case .ifNull, .choose: (3, 5)
+            }
+        }
     }
 
     /// The column at the end of a path.
@@ -19,18 +52,7 @@ package indirect enum Computation: Sendable, Hashable {
     case argument(Int)
     /// A scalar function of ours, by its name in SQL.
     case call(String, [Computation])
-    case real(RealOperator, Computation, Computation)
-    case ifNull(Computation, Computation)
-    /// Equality in which two nils are equal.
-    case same(Computation, Computation)
-    case isNull(Computation, negated: Bool)
-    /// `<` and `<=` of numbers; false where one is nil.
-    case precedes(Computation, Computation, orEqual: Bool)
-    case all([Computation])
-    case any([Computation])
-    case not(Computation)
-    /// The first value where a condition holds, else the second.
-    case choose(Computation, Computation, Computation)
+    case operation(Operator, [Computation])
     /// What the members of a collection come to.
     case collection(CollectionComputation)
     /// A function of the migration policy, which only code can run.
@@ -57,20 +79,23 @@ extension Computation {
         }
     }
 
-    package var callsPolicy: Bool {
+    /// The computations that it is directly made of.
+    package var parts: [Computation] {
         switch self {
-        case .policy: true
-        case .column, .elementText, .parameter, .argument: false
-        case .call(_, let parts), .all(let parts), .any(let parts): parts.contains(where: \.callsPolicy)
-        case .real(_, let left, let right), .ifNull(let left, let right), .same(let left, let right),
-            .precedes(let left, let right, _):
-            left.callsPolicy || right.callsPolicy
-        case .isNull(let part, _), .not(let part): part.callsPolicy
-        case .choose(let condition, let value, let other):
-            condition.callsPolicy || value.callsPolicy || other.callsPolicy
-        case .collection(let collection): collection.parts.contains(where: \.callsPolicy)
+        case .column, .elementText, .parameter, .argument: []
+        case .call(_, let parts), .operation(_, let parts), .policy(_, let parts): parts
+        case .collection(let collection): collection.parts
         }
     }
+
+    package var callsPolicy: Bool {
+        if case .policy = self { true } else { parts.contains(where: \.callsPolicy) }
+    }
+
+    package static func all(_ conditions: [Computation]) -> Computation { .operation(.all, conditions) }
+    package static func any(_ conditions: [Computation]) -> Computation { .operation(.any, conditions) }
+    package static func not(_ condition: Computation) -> Computation { .operation(.not, [condition]) }
+    static func constant(_ constant: Expression.Constant) -> Computation { .parameter(.constant(constant)) }
 }
 
 /// What the members of a collection come to: how many they are, whether there is one, or a value of theirs.
@@ -101,14 +126,14 @@ package struct CollectionComputation: Sendable, Hashable {
 
     package var start: Start
     /// The relationships to the members; none from an entity.
-    package var hops: [ResolvedPath.Hop]
+    package var hops: [ResolvedPath.Hop] = []
     /// What ``ResolvedPath/Start/member(_:)`` in its parts is called.
     package var level: Int
     /// What all members that count must fulfil.
-    package var filters: [Computation]
+    package var filters: [Computation] = []
     /// The value of a member.
     package var value: Computation?
-    package var aggregate: Aggregate
+    package var aggregate = Aggregate.count
     /// Whether equal values count once, and nil not at all.
     package var isDistinct = false
 
@@ -144,16 +169,8 @@ extension Computation {
         // A column with the name of its table, or what the scope has instead of one.
         case .column, .elementText, .parameter, .argument: 5
         case .call(_, let parts), .policy(_, let parts): Self.depth(parts, first: 3, others: 5)
-        case .ifNull(let value, let substitute): Self.depth([value, substitute], first: 3, others: 5)
-        case .real(_, let left, let right), .precedes(let left, let right, _):
-            Self.depth([left, right], first: 1, others: 3)
-        case .same(let left, let right): Self.depth([left, right], first: 0, others: 2)
-        case .isNull(let part, _): part.depth
-        // In groups, each of them in parentheses.
-        case .all(let parts), .any(let parts): Self.depth(parts, first: 1, others: 3) + (parts.count > 32 ? 6 : 0)
-        case .not(let part): part.depth + 2
-        case .choose(let condition, let value, let other):
-            max(condition.depth + 3, value.depth + 5, other.depth + 5)
+        case .operation(let symbol, let parts):
+            Self.depth(parts, first: symbol.room.first, others: symbol.room.others) + (parts.count > 32 ? 6 : 0)
         // What stands inside of it is never deeper than the room that it is given.
         case .collection(let collection):
             Self.collectionDepth * (1 + collection.unionDepth)

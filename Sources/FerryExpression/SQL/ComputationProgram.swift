@@ -13,8 +13,9 @@ package struct ComputationProgram {
     package private(set) var arguments: [Computation] = []
 
     private enum Code: UInt8 {
-        case argument, null, boolean, integer, double, string, call, plus, minus, times, ifNull, same, isNull, isNotNull
-        case less, lessOrEqual, all, any, not, choose
+        case argument, null, boolean, integer, double, string, call
+        /// What comes from here on is an operator.
+        case firstOperator
     }
 
     /// - Returns: Nil where the computation calls the migration policy, which has no bytes, or reads more columns than a
@@ -33,22 +34,13 @@ package struct ComputationProgram {
         case .parameter(.constant(let constant)): write(constant)
         case .call(let name, let parts):
             write(.call)
-            write(Array(name.utf8))
-            write(parts)
-        case .real(let symbol, let left, let right):
-            write(symbol == .plus ? .plus : symbol == .minus ? .minus : .times, left, right)
-        case .ifNull(let value, let substitute): write(.ifNull, value, substitute)
-        case .same(let left, let right): write(.same, left, right)
-        case .isNull(let part, let negated): write(negated ? .isNotNull : .isNull, part)
-        case .precedes(let left, let right, let orEqual): write(orEqual ? .lessOrEqual : .less, left, right)
-        case .all(let parts):
-            write(.all)
-            write(parts)
-        case .any(let parts):
-            write(.any)
-            write(parts)
-        case .not(let part): write(.not, part)
-        case .choose(let condition, let value, let other): write(.choose, condition, value, other)
+            write(text: name)
+            write(UInt64(parts.count))
+            for part in parts { write(part) }
+        case .operation(let symbol, let parts):
+            bytes.append(Code.firstOperator.rawValue + symbol.rawValue)
+            if symbol.operandCount == nil { write(UInt64(parts.count)) }
+            for part in parts { write(part) }
         }
     }
 
@@ -61,7 +53,6 @@ package struct ComputationProgram {
 
     private mutating func write(_ constant: Expression.Constant) {
         switch constant {
-        // Without its type this would be the constant again, and without end.
         case .null: write(Code.null)
         case .boolean(let flag):
             write(.boolean)
@@ -74,23 +65,15 @@ package struct ComputationProgram {
             write(double.bitPattern)
         case .string(let string):
             write(.string)
-            write(Array(string.utf8))
+            write(text: string)
         }
     }
 
-    private mutating func write(_ code: Code, _ parts: Computation...) {
-        bytes.append(code.rawValue)
-        for part in parts { write(part) }
-    }
+    private mutating func write(_ code: Code) { bytes.append(code.rawValue) }
 
-    private mutating func write(_ parts: [Computation]) {
-        write(UInt64(parts.count))
-        for part in parts { write(part) }
-    }
-
-    private mutating func write(_ text: [UInt8]) {
-        write(UInt64(text.count))
-        bytes += text
+    private mutating func write(text: String) {
+        write(UInt64(text.utf8.count))
+        bytes += text.utf8
     }
 
     private mutating func write(_ number: UInt64) { withUnsafeBytes(of: number.littleEndian) { bytes += $0 } }
@@ -118,49 +101,36 @@ package struct ComputationProgram {
         var damaged: FerryError { .row("ferry_evaluate", "was given no program") }
 
         mutating func computation(depth: Int) throws(FerryError) -> Computation {
-            guard place < bytes.count, depth < Self.depthLimit, let code = Code(rawValue: bytes[place]) else {
-                throw damaged
+            guard depth < Self.depthLimit else { throw damaged }
+            let byte = try byte()
+            if byte >= Code.firstOperator.rawValue {
+                guard let symbol = Computation.Operator(rawValue: byte - Code.firstOperator.rawValue) else {
+                    throw damaged
+                }
+                return .operation(symbol, try computations(count: symbol.operandCount, depth))
             }
-            place += 1
-            switch code {
+            switch Code(rawValue: byte) {
             case .argument:
                 let index = try number()
                 guard index < UInt64(argumentCount) else { throw damaged }
                 return .argument(Int(index))
-            case .null: return .parameter(.constant(.null))
-            case .boolean: return .parameter(.constant(.boolean(try byte() != 0)))
-            case .integer: return .parameter(.constant(.integer(Int64(bitPattern: try number()))))
-            case .double: return .parameter(.constant(.double(Double(bitPattern: try number()))))
-            case .string: return .parameter(.constant(.string(try text())))
+            case .null: return .constant(.null)
+            case .boolean: return .constant(.boolean(try self.byte() != 0))
+            case .integer: return .constant(.integer(Int64(bitPattern: try number())))
+            case .double: return .constant(.double(Double(bitPattern: try number())))
+            case .string: return .constant(.string(try text()))
             case .call:
                 let name = try text()
-                let parts = try computations(depth)
+                let parts = try computations(count: nil, depth)
                 guard let function = ScalarFunction.named(name), function.takes(parts.count) else { throw damaged }
                 return .call(name, parts)
-            case .plus: return .real(.plus, try computation(depth: depth + 1), try computation(depth: depth + 1))
-            case .minus: return .real(.minus, try computation(depth: depth + 1), try computation(depth: depth + 1))
-            case .times: return .real(.times, try computation(depth: depth + 1), try computation(depth: depth + 1))
-            case .ifNull: return .ifNull(try computation(depth: depth + 1), try computation(depth: depth + 1))
-            case .same: return .same(try computation(depth: depth + 1), try computation(depth: depth + 1))
-            case .isNull: return .isNull(try computation(depth: depth + 1), negated: false)
-            case .isNotNull: return .isNull(try computation(depth: depth + 1), negated: true)
-            case .less:
-                return .precedes(
-                    try computation(depth: depth + 1), try computation(depth: depth + 1), orEqual: false)
-            case .lessOrEqual:
-                return .precedes(try computation(depth: depth + 1), try computation(depth: depth + 1), orEqual: true)
-            case .all: return .all(try computations(depth))
-            case .any: return .any(try computations(depth))
-            case .not: return .not(try computation(depth: depth + 1))
-            case .choose:
-                return .choose(
-                    try computation(depth: depth + 1), try computation(depth: depth + 1),
-                    try computation(depth: depth + 1))
+            case .firstOperator, nil: throw damaged
             }
         }
 
-        private mutating func computations(_ depth: Int) throws(FerryError) -> [Computation] {
-            let count = try number()
+        /// So many computations; without a count one stands before them.
+        private mutating func computations(count known: Int?, _ depth: Int) throws(FerryError) -> [Computation] {
+            let count = if let known { UInt64(known) } else { try number() }
             // Each takes a byte at least.
             guard count <= UInt64(bytes.count - place) else { throw damaged }
             var parts: [Computation] = []
@@ -189,5 +159,69 @@ package struct ComputationProgram {
             }
             return text
         }
+    }
+}
+
+/// `ferry_evaluate`: runs a computation that came as a value (``ComputationProgram``), because it is deeper than
+/// SQLite's parser reads.
+extension ScalarFunction {
+    package static let evaluateName = "ferry_evaluate"
+
+    static let programs: [ScalarFunction] = [
+        ScalarFunction(evaluateName, title: "an expression", arguments: -1) { arguments, result throws(FerryError) in
+            guard case .blob(let program)? = arguments.first else {
+                throw .row("ferry_evaluate", "was given no program")
+            }
+            try result.programs.evaluator(of: program, argumentCount: arguments.count - 1)
+                .evaluate(UnsafeBufferPointer(rebasing: arguments.dropFirst()), &result)
+        }
+    ]
+}
+
+/// The few programs that a statement has, each made ready once.
+struct ProgramCache {
+    private var known = RecentValues<(program: [UInt8], argumentCount: Int), ProgramEvaluator>()
+
+    mutating func evaluator(
+        of program: UnsafeRawBufferPointer, argumentCount: Int
+    ) throws(FerryError) -> ProgramEvaluator {
+        let found = known.first {
+            $0.argumentCount == argumentCount && $0.program.count == program.count && program.elementsEqual($0.program)
+        }
+        if let found { return found }
+        let evaluator = try ProgramEvaluator(program, argumentCount: argumentCount)
+        return known.keep(evaluator, for: (Array(program), argumentCount))
+    }
+}
+
+/// One program with the arguments of the call at hand.
+final class ProgramEvaluator: RowValues {
+    private let evaluator: RowEvaluator
+    private var values: [FunctionValue] = []
+
+    init(_ program: UnsafeRawBufferPointer, argumentCount: Int) throws(FerryError) {
+        var places = NoPlaces()
+        evaluator = try RowEvaluator(
+            try ComputationProgram.read(program, argumentCount: argumentCount), now: 0, places: &places)
+    }
+
+    func value(at place: Int) -> FunctionValue { values[place] }
+
+    func evaluate(_ arguments: ScalarFunction.Arguments, _ result: inout FunctionResult) throws(FerryError) {
+        values.removeAll(keepingCapacity: true)
+        values.append(contentsOf: arguments)
+        do {
+            result.set(try evaluator.value(in: self))
+        } catch let error as FerryError {
+            throw error
+        } catch {
+            throw .row("an expression", "could not be evaluated")
+        }
+    }
+
+    private struct NoPlaces: PlaceResolver {
+        mutating func place(of path: ResolvedPath) throws(FerryError) -> Int { throw Self.none }
+        mutating func elementTextPlace() throws(FerryError) -> Int { throw Self.none }
+        static var none: FerryError { .row("ferry_evaluate", "was given no program") }
     }
 }

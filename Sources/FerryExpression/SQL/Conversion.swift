@@ -26,6 +26,11 @@ extension ValueType {
 
     var isText: Bool { self == .attribute(.string) || self == .attribute(.uri) }
 
+    /// Whether only a row tells what a value is, or it is nil in every one.
+    var isOpen: Bool { self == .dynamic || self == .null }
+
+    var mayBeText: Bool { isText || isOpen }
+
     /// Whether comparing two such values is comparing numbers.
     var isNumber: Bool { if case .attribute(let type) = self { type.isNumeric || type == .date } else { false } }
 
@@ -106,17 +111,16 @@ enum Conversion: Equatable {
 }
 
 extension AttributeType {
-    /// Whether a column of this type holds what a column of another one would hold for the same value.
-    ///
-    /// - Parameter other: The type of the attribute that takes the value over.
-    /// - Returns: False also where there is no conversion.
+    /// Whether a column of this type holds what a column of another one would hold for the same value; false also where
+    /// there is no conversion.
     package func isStoredUnchanged(as other: AttributeType) -> Bool {
         Conversion(from: .attribute(self), to: other) == .unchanged
     }
 }
 
-/// Converts a constant once, before a statement is built, by the function that would convert a row's value.
-enum ConstantConversion {
+extension Conversion {
+    /// Converts a constant once, before a statement is built, by the function that would convert a row's value.
+    ///
     /// - Throws: ``FerryError`` `.badExpression` when the attribute cannot hold the constant.
     static func convert(
         _ constant: Expression.Constant, to attribute: Attribute
@@ -154,15 +158,13 @@ enum ConstantConversion {
         var result = FunctionResult()
         switch constant {
         case .null: return .null
-        case .boolean(let flag): try call(function, .integer(flag ? 1 : 0), &result)
-        case .integer(let integer): try call(function, .integer(integer), &result)
-        case .double(let double): try call(function, .real(double), &result)
+        case .boolean(let flag): try function.call(.integer(flag ? 1 : 0), result: &result)
+        case .integer(let integer): try function.call(.integer(integer), result: &result)
+        case .double(let double): try function.call(.real(double), result: &result)
         case .string(let string):
-            let bytes = Array(string.utf8)
-            let outcome: Result<Void, FerryError> = bytes.withUnsafeBytes { bytes in
-                Result { () throws(FerryError) in try call(function, .text(bytes), &result) }
+            try Array(string.utf8).withUnsafeBufferPointer { bytes throws(FerryError) in
+                try function.call(.text(UnsafeRawBufferPointer(bytes)), result: &result)
             }
-            try outcome.get()
         }
         switch result.value {
         case .null: return .null
@@ -173,16 +175,5 @@ enum ConstantConversion {
         case .blob where attribute.type == .uuid: return constant
         case .blob: throw refusal(constant, attribute, "a constant has no form for it")
         }
-    }
-
-    private static func call(
-        _ function: ScalarFunction, _ value: FunctionValue, _ result: inout FunctionResult
-    ) throws(FerryError) {
-        let outcome: Result<Void, FerryError> = withUnsafePointer(to: value) { pointer in
-            Result { () throws(FerryError) in
-                try function.call(UnsafeBufferPointer(start: pointer, count: 1), result: &result)
-            }
-        }
-        try outcome.get()
     }
 }

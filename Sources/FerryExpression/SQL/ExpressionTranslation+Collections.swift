@@ -20,11 +20,9 @@ extension ExpressionTranslation {
 
         /// The member itself: its value, or its key.
         var typed: Typed {
-            value
-                ?? Typed(
-                    computation: .column(
-                        ResolvedPath(start: .member(collection.level), end: .object(entity: entity))),
-                    type: .object(entity: entity))
+            let end = ResolvedPath.End.object(entity: entity)
+            return value
+                ?? Typed(.column(.init(start: .member(collection.level), end: end)), .object(entity: entity))
         }
     }
 
@@ -53,9 +51,9 @@ extension ExpressionTranslation {
             guard path.isToMany, path.aggregate == nil else { return nil }
             let members = try members(at: path, hopCount: path.hops.count, expression)
             return path.isDistinct ? distinct(members) : members
-        case .predefined(let selector, let operands) where operands.count == 2:
-            guard let sets = SetOperator(rawValue: selector) else { return nil }
-            return try collection(sets, operands, expression)
+        case .predefined:
+            guard let (sets, left, right) = expression.setOperation else { return nil }
+            return try collection(sets, left, right, expression)
         case .keyPath(let base, let steps):
             let (keys, isDistinct) = Self.flattened(steps)
             guard var members = try members(of: base), members.value == nil,
@@ -81,10 +79,7 @@ extension ExpressionTranslation {
                     remedy: NearNames.remedy(for: entity, among: Array(scope.model.entities.keys)))
             }
             var members = Members(
-                collection: .init(
-                    start: .entity(entity), hops: [], level: scope.members.count, filters: [], value: nil,
-                    aggregate: .count),
-                entity: entity)
+                collection: .init(start: .entity(entity), level: scope.members.count), entity: entity)
             if condition != .constant(true) {
                 members.collection.filters.append(try inside(members, nil).condition(condition))
             }
@@ -112,15 +107,13 @@ extension ExpressionTranslation {
         guard let last = hops.last else { preconditionFailure("a collection begins with a to-many relationship") }
         let owner = ResolvedPath(start: path.start, hops: prefix, end: .object(entity: hops[0].entity))
         var members = Members(
-            collection: .init(
-                start: .object(owner), hops: hops, level: scope.members.count, filters: [], value: nil,
-                aggregate: .count),
+            collection: .init(start: .object(owner), hops: hops, level: scope.members.count),
             entity: last.relationship.destinationEntity, owner: prefix.isEmpty ? nil : .column(owner))
         guard case .attribute = path.end else { return members }
         var rest = path
-        (rest.start, rest.hops, rest.aggregate) = (
-            .member(members.collection.level), Array(path.hops[hopCount...]), nil
-        )
+        rest.start = .member(members.collection.level)
+        rest.hops.removeFirst(hopCount)
+        rest.aggregate = nil
         members.value = try column(rest, expression)
         return members
     }
@@ -150,13 +143,11 @@ extension ExpressionTranslation {
         let (steps, isDistinct) = Self.flattened(steps)
         let keys = steps.prefix { if case .key = $0 { true } else { false } }
         guard case .collectionOperator(let name)? = steps.dropFirst(keys.count).first else {
-            throw FerryError(
-                .badExpression, "`\(expression)` yields a collection, not one value.",
-                remedy: "Make one value of it, as in `.@count`, or ask ANY of it.")
+            throw isCollection(expression)
         }
         let rest = steps.dropFirst(keys.count + 1).filter { $0 != .key("self") && $0 != .key("SELF") }
         if name == "count", rest.isEmpty, keys.isEmpty || !isDistinct { return count(members) }
-        guard name == "count" || Self.pathOperators.contains(name) else {
+        guard AggregateFunction.operators.contains(name) else {
             throw FerryError(
                 .unsupported, "`\(expression)` uses @\(name), which Ferry does not evaluate.",
                 remedy: "Use @count, @sum, @avg, @min or @max.")
@@ -179,9 +170,6 @@ extension ExpressionTranslation {
         return name == "count" ? count(members) : try computed(name, of: members, expression)
     }
 
-    /// Operators behind `@` that make one value of many.
-    private static let pathOperators: Set = ["sum", "avg", "min", "max"]
-
     /// A path without the operators that only flatten what it yields, and whether they drop duplicates.
     static func flattened(_ steps: [KeyPathStep]) -> (steps: [KeyPathStep], isDistinct: Bool) {
         var (rest, isDistinct) = ([KeyPathStep](), false)
@@ -203,22 +191,20 @@ extension ExpressionTranslation {
         if let members = try members(of: operand) {
             return name == "count" ? count(members) : try computed(name, of: members, expression)
         }
-        if SetOperator(operand) != nil { return try aggregate(name, ofSet: operand, expression) }
+        if operand.setOperation != nil { return try aggregate(name, ofSet: operand, expression) }
         guard case .list(let elements) = operand else {
             throw FerryError(
                 .badExpression, "`\(expression)` needs a collection, or a list in braces.",
                 remedy: "Name a to-many relationship and an attribute, or write {a, b}.")
         }
         if name == "count" {
-            return Typed(
-                computation: .parameter(.constant(.integer(Int64(elements.count)))), type: .attribute(.integer64))
+            return Typed(.constant(.integer(Int64(elements.count))), .integer64)
         }
         var values: [Typed] = []
         for element in elements { values.append(try value(element)) }
         let function = try listFunction(name, of: &values, expression)
         return Typed(
-            computation: .call(ScalarFunction.listName(function.aggregate), values.map(\.computation)),
-            type: function.result)
+            .call(ScalarFunction.listName(function.aggregate), values.map(\.computation)), function.result)
     }
 
     /// The function of values side by side, with the values as it takes them and the type of what it gives.
@@ -244,7 +230,7 @@ extension ExpressionTranslation {
         collection.aggregate = .count
         // Of different values, which they are counts.
         if collection.isDistinct { collection.value = members.value?.computation }
-        return Typed(computation: owned(collection, members), type: .attribute(.integer64))
+        return Typed(owned(collection, members), .integer64)
     }
 
     private func computed(_ name: String, of members: Members, _ expression: Expression) throws(FerryError) -> Typed {
@@ -264,13 +250,13 @@ extension ExpressionTranslation {
         if !isTotal { collection.isDistinct = false }
         collection.aggregate = function.isOfSorted ? .sorted(function.name) : .function(function.name)
         collection.value = value.computation
-        return Typed(computation: owned(collection, members), type: isTotal ? .attribute(.double) : value.type)
+        return Typed(owned(collection, members), isTotal ? .attribute(.double) : value.type)
     }
 
     /// Nil where there is no collection at all.
     func owned(_ collection: CollectionComputation, _ members: Members) -> Computation {
         guard let owner = members.owner else { return .collection(collection) }
-        return .choose(.isNull(owner, negated: false), .parameter(.constant(.null)), .collection(collection))
+        return .operation(.choose, [.operation(.isNull, [owner]), .constant(.null), .collection(collection)])
     }
 
     // MARK: Conditions
@@ -285,12 +271,9 @@ extension ExpressionTranslation {
                 var translation = self
                 translation.member = element.typed
                 let condition = try translation.condition(predicate)
-                if let isThere = element.condition {
-                    conditions.append(
-                        quantifier == .all ? .any([.not(isThere), condition]) : .all([isThere, condition]))
-                } else {
-                    conditions.append(condition)
-                }
+                conditions.append(
+                    quantifier == .all
+                        ? element.condition.map { .any([.not($0), condition]) } ?? condition : element.and(condition))
             }
             switch quantifier {
             case .any: return .any(conditions)
@@ -298,11 +281,9 @@ extension ExpressionTranslation {
             case .none: return .not(.any(conditions))
             }
         }
-        if case .predefined(SetOperator.union.rawValue, let operands) = Self.unionFirst(operand), operands.count == 2 {
+        if case (.union, let left, let right)? = Self.unionFirst(operand).setOperation {
             // Of each of the two: one that is in both is only asked twice.
-            let sides = [
-                try condition(quantifier, operands[0], predicate), try condition(quantifier, operands[1], predicate),
-            ]
+            let sides = [try condition(quantifier, left, predicate), try condition(quantifier, right, predicate)]
             return quantifier == .any ? .any(sides) : .all(sides)
         }
         guard let members = try members(of: operand) else {

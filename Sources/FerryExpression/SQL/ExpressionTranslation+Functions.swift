@@ -6,21 +6,33 @@ extension ExpressionTranslation {
     func typed(
         _ function: TypedFunction, _ arguments: [Expression], _ expression: Expression
     ) throws(FerryError) -> Typed {
+        var operands = try operands(arguments, function.arguments, expression)
+        if function.function == "ferry_date" || function.function == "ferry_date_text" {
+            try DatePattern.check(arguments[1], arguments.dropFirst(2).first, expression)
+            if operands.count == 2 { operands.append(.constant(.string("GMT"))) }
+        }
+        return call(function, operands)
+    }
+
+    private func call(_ function: TypedFunction, _ operands: [Computation]) -> Typed {
+        Typed(function.function.map { .call($0, operands) } ?? operands[0], function.result)
+    }
+
+    /// The arguments of a function, each of the kind that it takes.
+    private func operands(
+        _ arguments: [Expression], _ kinds: [TypedFunction.Kind], _ expression: Expression
+    ) throws(FerryError) -> [Computation] {
         var operands: [Computation] = []
-        for (argument, wanted) in zip(arguments, function.arguments) {
+        for (argument, wanted) in zip(arguments, kinds) {
             let operand = try value(argument)
-            let isText = wanted == .text && operand.type.isText
-            guard
-                isText || operand.type == .null || operand.type == .dynamic || ValueMethod.Kind(operand.type) == wanted
-            else { throw mismatch("\(wanted)", operand, expression).at(.expression(argument)) }
+            let isFit = operand.type.isOpen || TypedFunction.Kind(operand.type) == wanted
+            guard isFit || wanted == .text && operand.type.isText else {
+                throw mismatch("\(wanted)", operand, expression).at(.expression(argument))
+            }
             if wanted == .data, try isExternal(argument) { throw readsFile(expression) }
             operands.append(operand.computation)
         }
-        if ["ferry_date", "ferry_date_text"].contains(function.function) {
-            try DatePattern.check(arguments[1], arguments.dropFirst(2).first, expression)
-            if operands.count == 2 { operands.append(.parameter(.constant(.string("GMT")))) }
-        }
-        return Typed(computation: .call(function.function, operands), type: .attribute(function.result))
+        return operands
     }
 
     func readsFile(_ expression: Expression) -> FerryError {
@@ -38,17 +50,28 @@ extension ExpressionTranslation {
 
     /// `JSON(text, 'a.b')`: what stands under the keys, of whatever type.
     func json(_ text: Expression, _ key: String, _ expression: Expression) throws(FerryError) -> Typed {
+        let text = try jsonText(text, expression, mayBeJSON: true)
+        return Typed(.call("ferry_json_value", [text] + Self.keys(key)), .dynamic)
+    }
+
+    /// What JSON is read from: text, or bytes that stand in the row.
+    func jsonText(
+        _ text: Expression, _ expression: Expression, mayBeJSON: Bool
+    ) throws(FerryError) -> Computation {
         let operand = try value(text)
-        let isFit =
-            operand.type.isText || operand.type == .null || operand.type == .dynamic
-            || operand.type == .attribute(.binary)
-        guard isFit, !(try isExternal(text)) else {
+        guard operand.type.mayBeText || operand.type == .attribute(.binary), mayBeJSON || operand.type != .dynamic,
+            !(try isExternal(text))
+        else {
             throw FerryError(
                 .badExpression, "`\(expression)` reads JSON from \(operand.type.title).",
                 remedy: "Name a String attribute, or a Binary Data attribute that is stored in the row.")
         }
-        let keys = key.split(separator: ".").map { Computation.parameter(.constant(.string(String($0)))) }
-        return Typed(computation: .call("ferry_json_value", [operand.computation] + keys), type: .dynamic)
+        return operand.computation
+    }
+
+    /// The keys of a dotted path as arguments of a function.
+    private static func keys(_ path: String) -> [Computation] {
+        path.split(separator: ".").map { .constant(.string(String($0))) }
     }
 
     /// What a table has for a value; nil for one that it does not have.
@@ -59,16 +82,14 @@ extension ExpressionTranslation {
                 remedy: "Write it under \"tables\" in a JSON mapping file, and its name in quotes.")
         }
         let operand = try value(key)
-        let name: Computation
+        var name = operand.computation
         switch operand.type {
-        case .attribute(.string), .attribute(.uri), .null: name = operand.computation
-        case .dynamic: name = .call("ferry_to_string", [operand.computation])
-        case .attribute(let type) where type.isNumeric || type == .boolean:
-            name = .call("ferry_to_string", [operand.computation])
+        case .attribute(.string), .attribute(.uri), .null: break
+        case .dynamic: name = .call("ferry_to_string", [name])
+        case .attribute(let type) where type.isNumeric: name = .call("ferry_to_string", [name])
         default: throw mismatch("a text or a number", operand, expression)
         }
-        return Typed(
-            computation: .call("ferry_json_get", [.parameter(.constant(.string(text))), name]), type: .dynamic)
+        return Typed(.call("ferry_json_get", [.constant(.string(text)), name]), .dynamic)
     }
 
     /// The values of a list with a text between them.
@@ -81,12 +102,10 @@ extension ExpressionTranslation {
         var operands: [Computation] = []
         for element in [separator] + elements {
             let operand = try value(element)
-            guard operand.type.isText || operand.type == .dynamic || operand.type == .null else {
-                throw mismatch("texts", operand, expression)
-            }
+            guard operand.type.mayBeText else { throw mismatch("texts", operand, expression) }
             operands.append(operand.computation)
         }
-        return Typed(computation: .call("ferry_join", operands), type: .attribute(.string))
+        return Typed(.call("ferry_join", operands), .string)
     }
 }
 
@@ -103,20 +122,15 @@ extension ExpressionTranslation {
         let key = Computation.column(ResolvedPath(start: .source, end: .object(entity: scope.entity)))
         let element: Computation =
             switch scope.iteration?.element {
-            case nil: .parameter(.constant(.null))
+            case nil: .constant(.null)
             case .object(let entity): .column(ResolvedPath(start: .element, end: .object(entity: entity)))
             case .json: .column(ResolvedPath(start: .element, end: .json(keys: [])))
             }
-        let parts = [.parameter(.now), key, element, .parameter(.constant(place))]
-        guard let limit else {
-            return Typed(computation: .call("ferry_random", parts), type: .attribute(.double))
-        }
+        let parts = [.parameter(.now), key, element, .constant(place)]
+        guard let limit else { return Typed(.call("ferry_random", parts), .double) }
         let count = try number(limit, expression)
-        guard count.type.isInteger || count.type == .dynamic || count.type == .null else {
-            throw mismatch("a whole number", count, expression)
-        }
-        return Typed(
-            computation: .call("ferry_random_below", parts + [count.computation]), type: .attribute(.integer64))
+        guard count.type.isInteger || count.type.isOpen else { throw mismatch("a whole number", count, expression) }
+        return Typed(.call("ferry_random_below", parts + [count.computation]), .integer64)
     }
 
     /// `plist:(data)` and `plist:key:(data, 'a.b')`: a value of a property list, of whatever type.
@@ -124,10 +138,8 @@ extension ExpressionTranslation {
         _ list: Expression, _ key: Expression?, _ expression: Expression
     ) throws(FerryError) -> Typed {
         let operand = try value(list)
-        let isFit =
-            operand.type.isText || operand.type == .null || operand.type == .dynamic
-            || operand.type == .attribute(.binary) || operand.type == .attribute(.transformable)
-        guard isFit, !(try isExternal(list)) else {
+        let isData = operand.type == .attribute(.binary) || operand.type == .attribute(.transformable)
+        guard isData || operand.type.mayBeText, !(try isExternal(list)) else {
             throw FerryError(
                 .badExpression, "`\(expression)` reads a property list from \(operand.type.title).",
                 remedy: "Name a Binary Data, Transformable or String attribute that is stored in the row.")
@@ -135,14 +147,13 @@ extension ExpressionTranslation {
         var keys: [Computation] = []
         switch key {
         case nil: break
-        case .constant(.string(let path))?:
-            keys = path.split(separator: ".").map { .parameter(.constant(.string(String($0)))) }
+        case .constant(.string(let path))?: keys = Self.keys(path)
         default:
             throw FerryError(
                 .badExpression, "`\(expression)` has keys that are no text.",
                 remedy: "Write them in quotes, with dots between them: 'a.b'.")
         }
-        return Typed(computation: .call("ferry_plist_value", [operand.computation] + keys), type: .dynamic)
+        return Typed(.call("ferry_plist_value", [operand.computation] + keys), .dynamic)
     }
 }
 
@@ -152,12 +163,11 @@ extension ExpressionTranslation {
     func method(
         _ selector: String, of receiver: Typed, _ arguments: [Expression], _ expression: Expression
     ) throws(FerryError) -> Typed {
-        let known = ValueMethod.all.filter { $0.selector == selector && $0.arguments.count == arguments.count }
+        let known = TypedFunction.methods.filter { $0.selector == selector && $0.arguments.count == arguments.count }
         // What is read of JSON is taken for what the method is for; another value fails its row.
-        let isOpen = receiver.type == .dynamic || receiver.type == .null
-        let kind = isOpen ? known.first?.receivers.first : ValueMethod.Kind(receiver.type)
+        let kind = receiver.type.isOpen ? known.first?.receivers.first : TypedFunction.Kind(receiver.type)
         guard let kind, let method = known.first(where: { $0.receivers.contains(kind) }) else {
-            let offered = ValueMethod.all.filter { method in kind.map { method.receivers.contains($0) } ?? false }
+            let offered = TypedFunction.methods.filter { method in kind.map { method.receivers.contains($0) } ?? false }
             throw FerryError(
                 known.isEmpty && !arguments.isEmpty ? .unsupported : .badExpression,
                 "`\(expression)` asks \(receiver.type.title) for \(selector), which Ferry does not evaluate.",
@@ -165,17 +175,7 @@ extension ExpressionTranslation {
                     ? "Compute the value in a migration policy, or by a predefined function."
                     : "Such a value has \(Set(offered.map(\.selector)).sorted().joined(separator: ", ")).")
         }
-        var operands = [receiver.computation]
-        for (argument, wanted) in zip(arguments, method.arguments) {
-            let operand = try value(argument)
-            guard operand.type == .null || operand.type == .dynamic || ValueMethod.Kind(operand.type) == wanted else {
-                throw mismatch("\(wanted)", operand, expression).at(.expression(argument))
-            }
-            operands.append(operand.computation)
-        }
-        let type = ValueType.attribute(method.result)
-        guard let function = method.function else { return Typed(computation: operands[0], type: type) }
-        return Typed(computation: .call(function, operands), type: type)
+        return call(method, [receiver.computation] + (try operands(arguments, method.arguments, expression)))
     }
 
     /// Keys behind something that is no object of the model: a collection, or a value.
@@ -186,7 +186,7 @@ extension ExpressionTranslation {
         {
             return try element(index, of: members, steps, expression)
         }
-        if steps.count == 1, case .collectionOperator(let name) = steps[0], AggregateFunction.isOperator(name),
+        if steps.count == 1, case .collectionOperator(let name) = steps[0], AggregateFunction.operators.contains(name),
             try listElements(base) != nil
         {
             return try aggregate(name == "avg" ? "average:" : "\(name):", of: base, expression)
@@ -236,9 +236,7 @@ extension ExpressionTranslation {
             arguments.count == 1
         else { return nil }
         let operands = [try value(receiver), try value(arguments[0])]
-        for operand in operands where !operand.type.isText && operand.type != .dynamic && operand.type != .null {
-            throw mismatch("text", operand, expression)
-        }
+        for operand in operands where !operand.type.mayBeText { throw mismatch("text", operand, expression) }
         return TextParts(text: operands[0].computation, separator: operands[1].computation)
     }
 
@@ -256,15 +254,10 @@ extension ExpressionTranslation {
                 .badExpression, "`\(expression)` takes one of something that has no places.",
                 remedy: "Take it of a to-many relationship, a {list} or the parts of a text.")
         }
-        let place: Int
-        switch index {
-        case .at(let number): place = Int(clamping: number)
-        case .first: place = 0
-        case .last: place = elements.count - 1
-        case .size:
-            return Typed(
-                computation: .parameter(.constant(.integer(Int64(elements.count)))), type: .attribute(.integer64))
+        guard var place = index.place.map({ Int(clamping: $0) }) else {
+            return Typed(.constant(.integer(Int64(elements.count))), .integer64)
         }
+        if place < 0 { place += elements.count }
         guard elements.indices.contains(place) else {
             throw FerryError(.badExpression, "`\(expression)` has no such element.", remedy: "The first one is 0.")
         }
@@ -272,18 +265,10 @@ extension ExpressionTranslation {
     }
 
     private func part(_ index: ElementIndex, of parts: TextParts) -> Typed {
-        let place: Int64
-        switch index {
-        case .at(let number): place = number
-        case .first: place = 0
-        case .last: place = -1
-        case .size:
-            return Typed(
-                computation: .call("ferry_part_count", [parts.text, parts.separator]), type: .attribute(.integer64))
+        guard let place = index.place else {
+            return Typed(.call("ferry_part_count", [parts.text, parts.separator]), .integer64)
         }
-        let number = Computation.parameter(.constant(.integer(place)))
-        return Typed(
-            computation: .call("ferry_part", [parts.text, parts.separator, number]), type: .attribute(.string))
+        return Typed(.call("ferry_part", [parts.text, parts.separator, .constant(.integer(place))]), .string)
     }
 
     // MARK: Choices
@@ -291,27 +276,30 @@ extension ExpressionTranslation {
     func choice(
         _ condition: Predicate, _ value: Expression, _ other: Expression, _ expression: Expression
     ) throws(FerryError) -> Typed {
-        let (typed, type) = try alike(value, other, expression)
-        return Typed(
-            computation: .choose(try self.condition(condition), typed[0].computation, typed[1].computation), type: type)
+        let (either, type) = try alike(value, other, expression)
+        return Typed(.operation(.choose, [try self.condition(condition)] + either), type)
     }
 
     /// Two values of one type, of which a row gets either.
     func alike(
         _ value: Expression, _ other: Expression, _ expression: Expression
-    ) throws(FerryError) -> ([Typed], ValueType) {
+    ) throws(FerryError) -> ([Computation], ValueType) {
         var typed = [try self.value(value), try self.value(other)]
-        let types = typed.map(\.type).filter { $0 != .null }
-        if types.count == 2, types[0] != types[1] {
-            if types.allSatisfy({ $0.isText }) { return (typed, .attribute(.string)) }
-            typed = [try number(value, expression), try number(other, expression)]
-            // A whole number in the place of a fraction would be divided as a whole number.
-            let isWhole = typed.allSatisfy { $0.type.isInteger }
-            guard isWhole || typed.allSatisfy({ $0.type.isReal }) else {
-                throw mismatch(typed[0].type.title, typed[1], expression)
+        let types = Set(typed.map(\.type)).subtracting([.null])
+        var type = types.first ?? .null
+        if types.count == 2 {
+            if types.allSatisfy({ $0.isText }) {
+                type = .attribute(.string)
+            } else {
+                typed = [try number(value, expression), try number(other, expression)]
+                // A whole number in the place of a fraction would be divided as a whole number.
+                let isWhole = typed[0].type.isInteger
+                guard isWhole == typed[1].type.isInteger else {
+                    throw mismatch(typed[0].type.title, typed[1], expression)
+                }
+                type = types.contains(.dynamic) ? .dynamic : .attribute(isWhole ? .integer64 : .double)
             }
-            return (typed, .attribute(isWhole ? .integer64 : .double))
         }
-        return (typed, typed.first { $0.type != .null }?.type ?? .null)
+        return (typed.map(\.computation), type)
     }
 }

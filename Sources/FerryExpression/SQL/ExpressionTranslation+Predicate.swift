@@ -6,16 +6,12 @@ extension ExpressionTranslation {
     ///
     /// Two nils are equal, a nil and a value are not; every other comparison with nil is false, and so NOT of it true.
     package func condition(_ predicate: Predicate) throws(FerryError) -> Computation {
-        do {
-            return try WorkThread.withStack { () throws(FerryError) in try computation(of: predicate) }
-        } catch {
-            throw error.at(.predicate(predicate))
-        }
+        try about(.predicate(predicate)) { () throws(FerryError) in try computation(of: predicate) }
     }
 
     private func computation(of predicate: Predicate) throws(FerryError) -> Computation {
         switch predicate {
-        case .constant(let holds): return .parameter(.constant(.boolean(holds)))
+        case .constant(let holds): return .constant(.boolean(holds))
         case .not(let operand): return .not(try condition(operand))
         case .and(let operands): return .all(try operands.map { operand throws(FerryError) in try condition(operand) })
         case .or(let operands): return .any(try operands.map { operand throws(FerryError) in try condition(operand) })
@@ -28,7 +24,7 @@ extension ExpressionTranslation {
     private func condition(_ comparison: Predicate.Comparison) throws(FerryError) -> Computation {
         let isEquality = comparison.comparator == .equal || comparison.comparator == .notEqual
         if isEquality, let other = comparison.comparedWithNil {
-            return .isNull(try value(other).computation, negated: comparison.comparator == .notEqual)
+            return .operation(comparison.comparator == .equal ? .isNull : .isNotNull, [try value(other).computation])
         }
         if comparison.comparator == .isIn { return try membership(comparison) }
         let left = try value(comparison.left)
@@ -41,60 +37,49 @@ extension ExpressionTranslation {
         case .lessOrEqual: return try less(left, right, "<=", comparison)
         case .greater: return try less(right, left, "<", comparison)
         case .greaterOrEqual: return try less(right, left, "<=", comparison)
-        case .beginsWith: return try search("ferry_begins_with", left, right, comparison)
-        case .endsWith: return try search("ferry_ends_with", left, right, comparison)
-        case .contains: return try search("ferry_text_contains", left, right, comparison)
-        case .like: return try search("ferry_like", left, right, comparison)
-        case .isIn: return try membership(comparison)
+        case .beginsWith, .endsWith, .contains, .like, .isIn: return try search(left, right, comparison)
         }
     }
 
     /// In a collection, or in a text.
     private func membership(_ comparison: Predicate.Comparison) throws(FerryError) -> Computation {
-        if let isMember = try contains(try value(comparison.left), in: comparison.right, comparison) { return isMember }
-        let (left, right) = (try value(comparison.left), try value(comparison.right))
-        return try search("ferry_text_contains", right, left, comparison)
+        let left = try value(comparison.left)
+        if let isMember = try contains(left, in: comparison.right, comparison) { return isMember }
+        return try search(try value(comparison.right), left, comparison)
     }
 
     private func search(
-        _ function: String, _ text: Typed, _ wanted: Typed, _ comparison: Predicate.Comparison
+        _ text: Typed, _ wanted: Typed, _ comparison: Predicate.Comparison
     ) throws(FerryError) -> Computation {
-        for operand in [text, wanted] where !(operand.type.isText || operand.type == .dynamic || operand.type == .null)
-        {
-            throw incomparable(text, wanted, comparison)
-        }
+        guard text.type.mayBeText, wanted.type.mayBeText else { throw incomparable(text, wanted, comparison) }
+        let function = comparison.comparator.searchFunction ?? "ferry_text_contains"
         return .call(function, [text.computation, wanted.computation, options(comparison)])
     }
 
     func equal(
         _ left: Typed, _ right: Typed, _ comparison: Predicate.Comparison
     ) throws(FerryError) -> Computation {
-        if left.type == .null || right.type == .null || left.type.isNumber && right.type.isNumber {
-            return .same(left.computation, right.computation)
+        let operands = [left.computation, right.computation]
+        switch (left.type, right.type) {
+        case (.null, _), (_, .null), (.attribute(.uuid), .attribute(.uuid)): break
+        case (let first, let second) where first.isNumber && second.isNumber: break
+        case (let first, let second) where first.isText && second.isText:
+            if !comparison.options.trimmingNeutral.isEmpty {
+                return .call("ferry_text_equal", operands + [options(comparison)])
+            }
+        case (.dynamic, _), (_, .dynamic): return .call("ferry_equal", operands)
+        case (.object(let entity), .object(let other)) where scope.model.root(of: entity) == scope.model.root(of: other):
+            break
+        default: throw incomparable(left, right, comparison)
         }
-        if left.type.isText, right.type.isText {
-            if comparison.options.trimmingNeutral.isEmpty { return .same(left.computation, right.computation) }
-            return .call("ferry_text_equal", [left.computation, right.computation, options(comparison)])
-        }
-        if left.type == .dynamic || right.type == .dynamic {
-            return .call("ferry_equal", [left.computation, right.computation])
-        }
-        if left.type == .attribute(.uuid), right.type == .attribute(.uuid) {
-            return .same(left.computation, right.computation)
-        }
-        if case .object(let entity) = left.type, case .object(let other) = right.type,
-            scope.model.root(of: entity) == scope.model.root(of: other)
-        {
-            return .same(left.computation, right.computation)
-        }
-        throw incomparable(left, right, comparison)
+        return .operation(.same, operands)
     }
 
     private func less(
         _ left: Typed, _ right: Typed, _ sign: String, _ comparison: Predicate.Comparison
     ) throws(FerryError) -> Computation {
         if left.type == .null || right.type == .null || left.type.isNumber && right.type.isNumber {
-            return .precedes(left.computation, right.computation, orEqual: sign == "<=")
+            return .operation(sign == "<" ? .less : .lessOrEqual, [left.computation, right.computation])
         }
         let suffix = sign == "<" ? "less" : "less_equal"
         if left.type.isText, right.type.isText {
@@ -109,9 +94,7 @@ extension ExpressionTranslation {
     private func matches(
         _ left: Typed, _ right: Typed, _ comparison: Predicate.Comparison
     ) throws(FerryError) -> Computation {
-        for fragment in [left, right] where !(fragment.type.isText || fragment.type == .dynamic) {
-            if fragment.type != .null { throw incomparable(left, right, comparison) }
-        }
+        guard left.type.mayBeText, right.type.mayBeText else { throw incomparable(left, right, comparison) }
         if case .constant(.string(let pattern)) = comparison.right {
             _ = try PatternCache.compile(pattern, TextOptions(comparison.options))
         }
@@ -119,7 +102,7 @@ extension ExpressionTranslation {
     }
 
     private func options(_ comparison: Predicate.Comparison) -> Computation {
-        .parameter(.constant(.string(comparison.options.trimmingNeutral)))
+        .constant(.string(comparison.options.trimmingNeutral))
     }
 
     private func incomparable(

@@ -1,4 +1,4 @@
-package import FerryBase
+internal import FerryBase
 internal import FerryModel
 
 /// `UNION`, `INTERSECT`, `MINUS` and distinct unions, of objects and of values; and one member by its place.
@@ -17,11 +17,11 @@ extension ExpressionTranslation {
     }
 
     func collection(
-        _ sets: SetOperator, _ operands: [Expression], _ expression: Expression
+        _ sets: SetOperator, _ first: Expression, _ second: Expression, _ expression: Expression
     ) throws(FerryError) -> Members? {
         let ordered = Self.unionFirst(expression)
         if ordered != expression { return try collection(ordered) }
-        guard var left = try collection(operands[0]) else { return nil }
+        guard var left = try collection(first) else { return nil }
         if sets != .union, case .objects(_, let parts) = left.collection.start, parts.count == 1,
             left.collection.filters.isEmpty
         {
@@ -31,16 +31,16 @@ extension ExpressionTranslation {
         }
         switch sets {
         case .union:
-            guard let right = try collection(operands[1]) else {
+            guard let right = try collection(second) else {
                 throw FerryError(
                     .unsupported, "`\(expression)` unites what objects have with values that are written down.",
                     remedy: "Ask each of them by itself: x IN a OR x IN b.")
             }
             return try union(left, right, expression)
         case .intersect, .minus:
-            let wanted = Predicate.Comparison(left: operands[0], comparator: .isIn, right: operands[1])
-            guard let isThere = try inside(left).contains(left.typed, in: operands[1], wanted) else {
-                throw noSet(operands[1], expression)
+            let wanted = Predicate.Comparison(left: first, comparator: .isIn, right: second)
+            guard let isThere = try inside(left).contains(left.typed, in: second, wanted) else {
+                throw noSet(second, expression)
             }
             left.collection.filters.append(sets == .minus ? .not(isThere) : isThere)
             return distinct(left)
@@ -49,15 +49,13 @@ extension ExpressionTranslation {
 
     /// The same set with its unions outermost: a member of `(a UNION b) MINUS c` is one of `a MINUS c` or of `b MINUS c`.
     static func unionFirst(_ expression: Expression) -> Expression {
-        guard case .predefined(let selector, let operands) = expression, operands.count == 2,
-            let sets = SetOperator(rawValue: selector), sets != .union
-        else { return expression }
-        let left = unionFirst(operands[0])
-        guard case .predefined(SetOperator.union.rawValue, let united) = left, united.count == 2 else {
-            return .predefined(selector, [left, operands[1]])
+        guard let (sets, left, right) = expression.setOperation, sets != .union else { return expression }
+        let first = unionFirst(left)
+        guard case (.union, let one, let other)? = first.setOperation else {
+            return .predefined(sets.rawValue, [first, right])
         }
         return .predefined(
-            SetOperator.union.rawValue, united.map { unionFirst(.predefined(selector, [$0, operands[1]])) })
+            SetOperator.union.rawValue, [one, other].map { unionFirst(.predefined(sets.rawValue, [$0, right])) })
     }
 
     private func union(_ left: Members, _ right: Members, _ expression: Expression) throws(FerryError) -> Members {
@@ -77,8 +75,8 @@ extension ExpressionTranslation {
             var united = left
             united.owner = nil
             united.collection = CollectionComputation(
-                start: .values([left, right].flatMap(Self.parts)), hops: [], level: scope.members.count, filters: [],
-                value: first.computation, aggregate: .count, isDistinct: true)
+                start: .values([left, right].flatMap(Self.parts)), level: scope.members.count,
+                value: first.computation, isDistinct: true)
             return united
         default:
             throw FerryError(
@@ -89,8 +87,7 @@ extension ExpressionTranslation {
 
     private func objects(of entity: String, _ parts: [Members]) -> CollectionComputation {
         CollectionComputation(
-            start: .objects(of: entity, parts.flatMap(Self.parts)), hops: [], level: scope.members.count, filters: [],
-            value: nil, aggregate: .count)
+            start: .objects(of: entity, parts.flatMap(Self.parts)), level: scope.members.count)
     }
 
     /// Collections with what a member of them is to the union: its value, or its key; those of a union are its own.
@@ -117,15 +114,9 @@ extension ExpressionTranslation {
     func contains(
         _ wanted: Typed, in operand: Expression, _ comparison: Predicate.Comparison
     ) throws(FerryError) -> Computation? {
-        if case .predefined(let selector, let operands) = operand, operands.count == 2,
-            let sets = SetOperator(rawValue: selector)
-        {
-            guard let left = try contains(wanted, in: operands[0], comparison) else {
-                throw noSet(operands[0], operand)
-            }
-            guard let right = try contains(wanted, in: operands[1], comparison) else {
-                throw noSet(operands[1], operand)
-            }
+        if let (sets, first, second) = operand.setOperation {
+            guard let left = try contains(wanted, in: first, comparison) else { throw noSet(first, operand) }
+            guard let right = try contains(wanted, in: second, comparison) else { throw noSet(second, operand) }
             switch sets {
             case .union: return .any([left, right])
             case .intersect: return .all([left, right])
@@ -147,6 +138,9 @@ extension ExpressionTranslation {
     struct ListElement {
         var typed: Typed
         var condition: Computation?
+
+        /// Whether it is there and something else holds.
+        func and(_ other: Computation) -> Computation { condition.map { .all([$0, other]) } ?? other }
     }
 
     /// Values that a set of written ones may have: each is compared with all before it.
@@ -159,20 +153,17 @@ extension ExpressionTranslation {
             for element in elements { values.append(ListElement(typed: try value(element))) }
             return values
         }
-        guard case .predefined(let selector, let operands) = operand, operands.count == 2,
-            let sets = SetOperator(rawValue: selector), var left = try listElements(operands[0])
-        else { return nil }
+        guard let (sets, first, second) = operand.setOperation, var left = try listElements(first) else { return nil }
         if sets == .union {
-            guard let right = try listElements(operands[1]) else { return nil }
+            guard let right = try listElements(second) else { return nil }
             return left + right
         }
+        let comparison = Predicate.Comparison(left: first, comparator: .isIn, right: second)
         for index in left.indices {
-            let comparison = Predicate.Comparison(left: operands[0], comparator: .isIn, right: operands[1])
-            guard let isThere = try contains(left[index].typed, in: operands[1], comparison) else {
-                throw noSet(operands[1], operand)
+            guard let isThere = try contains(left[index].typed, in: second, comparison) else {
+                throw noSet(second, operand)
             }
-            let condition: Computation = sets == .minus ? .not(isThere) : isThere
-            left[index].condition = left[index].condition.map { .all([$0, condition]) } ?? condition
+            left[index].condition = left[index].and(sets == .minus ? .not(isThere) : isThere)
         }
         return left
     }
@@ -192,21 +183,18 @@ extension ExpressionTranslation {
         for (index, element) in elements.enumerated().reversed() {
             var earlier: [Computation] = []
             for other in elements[..<index] {
-                let isSame = try equal(other.typed, element.typed, comparison)
-                earlier.append(other.condition.map { .all([$0, isSame]) } ?? isSame)
+                earlier.append(other.and(try equal(other.typed, element.typed, comparison)))
             }
-            let isFirst = Computation.not(.any(earlier))
-            elements[index].condition = element.condition.map { .all([$0, isFirst]) } ?? isFirst
+            elements[index].condition = element.and(.not(.any(earlier)))
         }
         var values = elements.map(\.typed)
         let function = name == "count" ? nil : try listFunction(name, of: &values, expression)
         var operands: [Computation] = []
         for (element, value) in zip(elements, values) {
-            operands += [element.condition ?? .parameter(.constant(.boolean(true))), value.computation]
+            operands += [element.condition ?? .constant(.boolean(true)), value.computation]
         }
         return Typed(
-            computation: .call(ScalarFunction.setName(function?.aggregate), operands),
-            type: function?.result ?? .attribute(.integer64))
+            .call(ScalarFunction.setName(function?.aggregate), operands), function?.result ?? .attribute(.integer64))
     }
 
     // MARK: Places
@@ -215,7 +203,7 @@ extension ExpressionTranslation {
     func element(
         _ index: ElementIndex, of members: Members, _ steps: [KeyPathStep], _ expression: Expression
     ) throws(FerryError) -> Typed {
-        if index == .size { return count(members) }
+        guard let place = index.place else { return count(members) }
         guard !members.collection.isDistinct, members.collection.united.isEmpty else {
             throw FerryError(
                 .unsupported, "`\(expression)` takes one of a set, which has no order.",
@@ -224,13 +212,9 @@ extension ExpressionTranslation {
         var members = members
         if !steps.isEmpty { members.value = try inside(members).value(.keyPath(.variable(Self.inner), steps)) }
         var collection = members.collection
-        switch index {
-        case .at(let place): collection.aggregate = .element(place)
-        case .first, .size: collection.aggregate = .element(0)
-        case .last: collection.aggregate = .element(-1)
-        }
+        collection.aggregate = .element(place)
         collection.value = members.typed.computation
-        return Typed(computation: .collection(collection), type: members.typed.type)
+        return Typed(.collection(collection), members.typed.type)
     }
 }
 
@@ -239,34 +223,25 @@ extension CollectionComputation {
     var nesting: Int { level + queryDepth }
 
     fileprivate var queryDepth: Int {
-        let inner = (filters + (value.map { [$0] } ?? [])).map(\.queryDepth).max() ?? 0
-        return 1 + max(inner, united.map(\.queryDepth).max() ?? 0)
+        let inner = (filters + (value.map { [$0] } ?? [])).map(\.queryDepth)
+        return 1 + ((inner + united.map(\.queryDepth)).max() ?? 0)
     }
 }
 
 extension Computation {
     /// How many subqueries stand within each other in it.
     fileprivate var queryDepth: Int {
-        switch self {
-        case .column, .elementText, .parameter, .argument: 0
-        case .collection(let collection): collection.queryDepth
-        case .call(_, let parts), .policy(_, let parts), .all(let parts), .any(let parts):
-            parts.map(\.queryDepth).max() ?? 0
-        case .real(_, let left, let right), .ifNull(let left, let right), .same(let left, let right),
-            .precedes(let left, let right, _):
-            max(left.queryDepth, right.queryDepth)
-        case .isNull(let part, _), .not(let part): part.queryDepth
-        case .choose(let condition, let value, let other):
-            max(condition.queryDepth, value.queryDepth, other.queryDepth)
-        }
+        if case .collection(let collection) = self { collection.queryDepth } else { parts.map(\.queryDepth).max() ?? 0 }
     }
 }
 
-extension SetOperator {
-    /// The operator of an expression that makes a set of two.
-    init?(_ expression: Expression) {
-        guard case .predefined(let selector, _) = expression else { return nil }
-        self.init(rawValue: selector)
+extension Expression {
+    /// The operator and the two sides of what makes a set of two; nil for anything else.
+    var setOperation: (SetOperator, Expression, Expression)? {
+        guard case .predefined(let selector, let operands) = self, operands.count == 2,
+            let sets = SetOperator(rawValue: selector)
+        else { return nil }
+        return (sets, operands[0], operands[1])
     }
 }
 
@@ -279,47 +254,5 @@ extension ManagedObjectModel {
             entity = entities[name]?.superentity
         }
         return nil
-    }
-}
-
-/// Objects that a relationship, or `forEach`, takes from something else than a path: `SUBQUERY`, `FETCH`, sets and places.
-extension ExpressionTranslation {
-    /// The objects of an expression, each once.
-    package struct Objects {
-        package var entity: String
-        /// Whether there may be several.
-        package var isCollection: Bool
-        /// What they come to: the SELECT of their keys, or the key of the only one.
-        package var keys: Computation
-    }
-
-    /// - Throws: ``FerryError`` `.badExpression` where the expression yields no objects.
-    package func objects(_ expression: Expression) throws(FerryError) -> Objects {
-        if let members = try members(of: expression) {
-            guard case .object(let entity) = members.typed.type else { throw noObjects(expression) }
-            var collection = members.collection
-            collection.value = members.typed.computation
-            return Objects(entity: entity, isCollection: true, keys: .collection(collection))
-        }
-        let typed = try value(expression)
-        guard case .object(let entity) = typed.type else { throw noObjects(expression) }
-        return Objects(entity: entity, isCollection: false, keys: typed.computation)
-    }
-
-    private func noObjects(_ expression: Expression) -> FerryError {
-        FerryError(
-            .badExpression, "`\(expression)` yields a value where objects of the source are needed.",
-            remedy: "Name a relationship, or `$source` itself.")
-    }
-}
-
-extension Expression {
-    /// Whether it is an object at hand, or a path of keys from one.
-    package var isPath: Bool {
-        switch self {
-        case .evaluatedObject, .variable: true
-        case .keyPath(let base, _): base.isObject
-        default: false
-        }
     }
 }

@@ -13,6 +13,14 @@ package struct ExpressionTranslation {
     package struct Typed {
         package var computation: Computation
         package var type: ValueType
+
+        init(_ computation: Computation, _ type: ValueType) {
+            self.computation = computation
+            self.type = type
+        }
+
+        /// What is stored as values of attributes of a type are.
+        init(_ computation: Computation, _ type: AttributeType) { self.init(computation, .attribute(type)) }
     }
 
     /// The value of an expression as a destination attribute stores it.
@@ -20,11 +28,7 @@ package struct ExpressionTranslation {
     /// - Throws: ``FerryError`` `.badExpression` when the expression is wrong for the models or for the attribute's
     ///   type; `.missingPolicy` or `.unsupported` when only code could evaluate it.
     package func value(_ expression: Expression, for attribute: Attribute) throws(FerryError) -> Computation {
-        do {
-            return try WorkThread.withStack { () throws(FerryError) in try stored(expression, for: attribute) }
-        } catch {
-            throw error.at(.expression(expression))
-        }
+        try about(.expression(expression)) { () throws(FerryError) in try stored(expression, for: attribute) }
     }
 
     private func stored(_ expression: Expression, for attribute: Attribute) throws(FerryError) -> Computation {
@@ -33,17 +37,18 @@ package struct ExpressionTranslation {
             return try value(operands[0], for: attribute)
         }
         if case .constant(let constant) = expression {
-            let converted = Computation.parameter(.constant(try ConstantConversion.convert(constant, to: attribute)))
+            let converted = Computation.constant(try Conversion.convert(constant, to: attribute))
             // Its bytes have no form as a constant; that the text is one was checked by the conversion.
             return attribute.type == .uuid && constant != .null ? .call("ferry_to_uuid", [converted]) : converted
         }
         if case .predefined("ifnil:then:", let operands) = expression, operands.count == 2 {
             let (value, substitute) = (try value(operands[0], for: attribute), try value(operands[1], for: attribute))
-            return .ifNull(value, substitute)
+            return .operation(.ifNull, [value, substitute])
         }
         if case .ternary(let condition, let first, let second) = expression {
-            return .choose(
-                try self.condition(condition), try value(first, for: attribute), try value(second, for: attribute))
+            return .operation(
+                .choose,
+                [try self.condition(condition), try value(first, for: attribute), try value(second, for: attribute)])
         }
         if let call = try policyCall(expression) { return call }
         var storageChange: String?
@@ -68,32 +73,23 @@ package struct ExpressionTranslation {
 
     /// The value of an expression in its own type.
     package func value(_ expression: Expression) throws(FerryError) -> Typed {
-        do {
-            return try WorkThread.withStack { () throws(FerryError) in try typed(expression) }
-        } catch {
-            throw error.at(.expression(expression))
-        }
+        try about(.expression(expression)) { () throws(FerryError) in try typed(expression) }
     }
 
     private func typed(_ expression: Expression) throws(FerryError) -> Typed {
-        if let call = try policyCall(expression) { return Typed(computation: call, type: .dynamic) }
+        if let call = try policyCall(expression) { return Typed(call, .dynamic) }
         switch expression {
-        case .constant(let constant):
-            return Typed(computation: .parameter(.constant(constant)), type: constant.type)
-        case .member:
-            guard let member else { return try column(try scope.resolve(expression), expression) }
-            return member
-        case .evaluatedObject, .variable: return try column(try scope.resolve(expression), expression)
+        case .constant(let constant): return Typed(.constant(constant), constant.type)
+        case .evaluatedObject, .variable:
+            if expression == .member, let member { return member }
+            return try column(try scope.resolve(expression), expression)
         case .keyPath(let base, let steps):
             if base.isObject { return try column(try scope.resolve(base, steps), expression) }
             return try keyed(base, steps, expression)
         case .ternary(let condition, let value, let other):
             return try choice(condition, value, other, expression)
         case .element(let list, let index): return try element(index, of: list, expression)
-        case .list, .subquery, .fetch:
-            throw FerryError(
-                .badExpression, "`\(expression)` yields a collection, not one value.",
-                remedy: "Make one value of it, as in `.@count`, or ask ANY of it.")
+        case .list, .subquery, .fetch: throw isCollection(expression)
         case .predefined(let selector, let arguments): return try predefined(selector, arguments, expression)
         case .function(let receiver, let selector, let arguments):
             return try call(receiver, selector, arguments, expression)
@@ -106,17 +102,17 @@ package struct ExpressionTranslation {
     func column(_ path: ResolvedPath, _ expression: Expression) throws(FerryError) -> Typed {
         if let aggregate = path.aggregate { return try self.aggregate(aggregate, path, expression) }
         if path.isToMany {
-            throw FerryError(
-                .badExpression, "`\(expression)` yields a collection, not one value.",
-                remedy: "Follow to-one relationships only, make one value of it as in `.@count`, or iterate with "
-                    + "`forEach`.")
+            throw isCollection(
+                expression,
+                remedy: Remedy(
+                    "Follow to-one relationships only, make one value of it as in `.@count`, or iterate with `forEach`."
+                ))
         }
         switch path.end {
-        case .object(let entity): return Typed(computation: .column(path), type: .object(entity: entity))
-        case .json(let keys) where keys.isEmpty: return Typed(computation: .column(path), type: .dynamic)
+        case .object(let entity): return Typed(.column(path), .object(entity: entity))
+        case .json(let keys) where keys.isEmpty: return Typed(.column(path), .dynamic)
         case .json(let keys):
-            let names = keys.map { Computation.parameter(.constant(.string($0))) }
-            return Typed(computation: .call("ferry_json_get", [.elementText] + names), type: .dynamic)
+            return Typed(.call("ferry_json_get", [.elementText] + keys.map { .constant(.string($0)) }), .dynamic)
         case .attribute(let attribute, _):
             if attribute.type == .composite {
                 throw FerryError(
@@ -125,7 +121,7 @@ package struct ExpressionTranslation {
             if attribute.allowsExternalStorage, !path.valueKeys.isEmpty { throw readsFile(expression) }
             var sourcePath = path
             sourcePath.valueKeys = []
-            var fragment = Typed(computation: .column(sourcePath), type: .attribute(attribute.type))
+            var fragment = Typed(.column(sourcePath), attribute.type)
             for key in path.valueKeys { fragment = try method(key, of: fragment, [], expression) }
             return fragment
         }
@@ -146,12 +142,14 @@ package struct ExpressionTranslation {
         _ selector: String, _ arguments: [Expression], _ expression: Expression
     ) throws(FerryError) -> Typed {
         switch (selector, arguments.count) {
-        case ("now", 0): return Typed(computation: .parameter(.now), type: .attribute(.date))
+        case ("now", 0): return Typed(.parameter(.now), .date)
         case ("noindex:", 1): return try value(arguments[0])
         case ("castObject:toType:", 2): return try cast(arguments[0], arguments[1], expression)
         case (Expression.tableSelector, 2): return try looked(up: arguments[1], in: arguments[0], expression)
         case ("join:with:", 2): return try joined(arguments[0], arguments[1], expression)
-        case ("ifnil:then:", 2): return try substituted(arguments[0], arguments[1], expression)
+        case ("ifnil:then:", 2):
+            let (either, type) = try alike(arguments[0], arguments[1], expression)
+            return Typed(.operation(.ifNull, either), type)
         case ("random", 0...1), ("random:", 1...2), ("randomn:", 1...2):
             return try drawn(arguments, selector, expression)
         case ("plist:", 1): return try propertyList(arguments[0], nil, expression)
@@ -159,12 +157,8 @@ package struct ExpressionTranslation {
         case ("count:", 1), ("sum:", 1), ("average:", 1), ("min:", 1), ("max:", 1), ("median:", 1), ("mode:", 1),
             ("stddev:", 1):
             return try aggregate(selector, of: arguments[0], expression)
+        case _ where SetOperator(rawValue: selector) != nil: throw isCollection(expression)
         default: break
-        }
-        if SetOperator(rawValue: selector) != nil {
-            throw FerryError(
-                .badExpression, "`\(expression)` yields a collection, not one value.",
-                remedy: "Make one value of it, as in `.@count`, or ask ANY of it.")
         }
         if let reason = PredefinedFunction.refused[selector] {
             throw FerryError(
@@ -180,84 +174,48 @@ package struct ExpressionTranslation {
                 .unsupported, "`\(expression)` uses the function \(selector), which Ferry does not evaluate.",
                 remedy: "Compute the value in a migration policy.")
         }
-        if ["uppercase:", "lowercase:", "canonical:"].contains(selector) {
-            let operand = try value(arguments[0])
-            guard operand.type.isText || operand.type == .dynamic || operand.type == .null else {
-                throw mismatch("text", operand, expression)
-            }
-            return Typed(computation: .call(function, [operand.computation]), type: .attribute(.string))
-        }
         var operands: [Typed] = []
         for argument in arguments { operands.append(try number(argument, expression)) }
-        if function.hasPrefix("ferry_bitwise") || function.hasSuffix("_shift") || function == "ferry_ones_complement",
-            let fraction = operands.first(where: { $0.type.isReal })
-        {
+        if known.result == .integer64, let fraction = operands.first(where: { $0.type.isReal }) {
             throw mismatch("whole numbers", fraction, expression)
         }
         if let symbol = Self.realOperators[selector], operands.allSatisfy({ $0.type.isReal }) {
-            return Typed(
-                computation: .real(symbol, operands[0].computation, operands[1].computation), type: .attribute(.double))
+            return Typed(.operation(symbol, operands.map(\.computation)), .double)
         }
-        return Typed(
-            computation: .call(function, operands.map(\.computation)),
-            type: Self.resultType(selector, operands.map(\.type)))
+        let call = Computation.call(function, operands.map(\.computation))
+        return known.result.map { Typed(call, $0) } ?? Typed(call, Self.resultType(operands.map(\.type)))
     }
 
-    /// A value, or another one where it is nil; both of one type.
-    private func substituted(
-        _ operand: Expression, _ substitute: Expression, _ expression: Expression
-    ) throws(FerryError) -> Typed {
-        var fragments = [try value(operand), try value(substitute)]
-        let types = fragments.map(\.type).filter { $0 != .null }
-        if types.count == 2, types[0] != types[1] {
-            fragments = [try number(operand, expression), try number(substitute, expression)]
-            // A whole number in the place of a fraction would be divided as a whole number.
-            guard fragments[0].type.isInteger == fragments[1].type.isInteger else {
-                throw mismatch(fragments[0].type.title, fragments[1], expression)
-            }
-        }
-        let type = fragments.first { $0.type != .null }?.type ?? .null
-        return Typed(computation: .ifNull(fragments[0].computation, fragments[1].computation), type: type)
+    private static let realOperators: [String: Computation.Operator] = [
+        "add:to:": .plus, "from:subtract:": .minus, "multiply:by:": .times,
+    ]
+
+    /// The type of what a function yields that keeps whole numbers.
+    private static func resultType(_ operands: [ValueType]) -> ValueType {
+        if operands.contains(.null) { return .null }
+        if operands.contains(.dynamic) { return operands.contains { $0.isReal } ? .attribute(.double) : .dynamic }
+        return .attribute(operands.allSatisfy { $0.isInteger } ? .integer64 : .double)
     }
 
-    private static var realOperators: [String: Computation.RealOperator] {
-        ["add:to:": .plus, "from:subtract:": .minus, "multiply:by:": .times]
-    }
-
-    /// The type of what a function of numbers yields.
-    private static func resultType(_ selector: String, _ operands: [ValueType]) -> ValueType {
-        switch selector {
-        case "sqrt:", "log:", "ln:", "exp:", "raise:toPower:": return .attribute(.double)
-        case _ where PredefinedFunction.all[selector]?.function?.hasPrefix("ferry_bitwise") == true,
-            "leftshift:by:", "rightshift:by:", "onesComplement:":
-            return .attribute(.integer64)
-        default:
-            if operands.contains(.null) { return .null }
-            if operands.contains(.dynamic) { return operands.contains { $0.isReal } ? .attribute(.double) : .dynamic }
-            return operands.allSatisfy { $0.isInteger } ? .attribute(.integer64) : .attribute(.double)
-        }
+    func isCollection(
+        _ expression: Expression, remedy: Remedy = "Make one value of it, as in `.@count`, or ask ANY of it."
+    ) -> FerryError {
+        FerryError(.badExpression, "`\(expression)` yields a collection, not one value.", remedy: remedy)
     }
 
     /// An operand of arithmetic: a number whose storage class its type tells.
-    func number(
-        _ argument: Expression, _ expression: Expression
-    ) throws(FerryError) -> Typed {
-        do {
-            return try number(try value(argument), expression)
-        } catch {
-            throw error.at(.expression(argument))
-        }
+    func number(_ argument: Expression, _ expression: Expression) throws(FerryError) -> Typed {
+        try about(.expression(argument)) { () throws(FerryError) in try number(try value(argument), expression) }
     }
 
     /// The same for a value that is at hand.
     func number(_ operand: Typed, _ expression: Expression) throws(FerryError) -> Typed {
         switch operand.type {
         case .null, .dynamic: return operand
-        case .attribute(let type) where type.isInteger || type == .boolean || type == .double || type == .float:
-            return operand
+        case let type where type.isInteger || type.isReal: return operand
         case .attribute(.decimal), .attribute(.date):
             // Their columns hold whole values as integers.
-            return Typed(computation: .call("ferry_to_double", [operand.computation]), type: .attribute(.double))
+            return Typed(.call("ferry_to_double", [operand.computation]), .double)
         case .attribute, .object: throw mismatch("a number", operand, expression)
         }
     }
@@ -279,9 +237,8 @@ package struct ExpressionTranslation {
         let fragment = try value(operand)
         if name == "NSNumber", case .attribute(let source) = fragment.type, source.isNumeric { return fragment }
         switch Conversion(from: fragment.type, to: target) {
-        case .unchanged: return Typed(computation: fragment.computation, type: .attribute(target))
-        case .function(let function):
-            return Typed(computation: .call(function, [fragment.computation]), type: .attribute(target))
+        case .unchanged: return Typed(fragment.computation, target)
+        case .function(let function): return Typed(.call(function, [fragment.computation]), target)
         case .none(let reason):
             throw FerryError(
                 .badExpression, "`\(expression)` casts \(fragment.type.title) to \(target.sourceName): \(reason).")

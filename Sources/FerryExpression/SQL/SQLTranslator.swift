@@ -27,9 +27,8 @@ package struct SQLTranslator<Resolver: PathResolver> {
     }
 
     /// The value of an expression in its own type.
-    package mutating func value(_ expression: Expression) throws(FerryError) -> SQLFragment {
-        let typed = try translation.value(expression)
-        return SQLFragment(sql: try sql(typed.computation), type: typed.type)
+    package mutating func value(_ expression: Expression) throws(FerryError) -> String {
+        try sql(translation.value(expression).computation)
     }
 
     /// A predicate as SQL that yields 1 or 0, never NULL.
@@ -61,17 +60,7 @@ package struct SQLTranslator<Resolver: PathResolver> {
                 return "\(fitted)(\(try list(operands, ", ")))"
             }
             return "\(name)(\(try list(arguments, ", ")))"
-        case .real(let symbol, let left, let right): return "(\(try list([left, right], " \(symbol.rawValue) ")))"
-        case .ifNull(let value, let substitute): return "ifnull(\(try list([value, substitute], ", ")))"
-        case .same(let left, let right): return try list([left, right], " IS ")
-        case .isNull(let value, let negated): return try text(of: value) + (negated ? " IS NOT NULL" : " IS NULL")
-        case .precedes(let left, let right, let orEqual):
-            return "(\(try list([left, right], orEqual ? " <= " : " < "))) IS TRUE"
-        case .all(let conditions): return try joined(conditions, "AND", whenEmpty: true)
-        case .any(let conditions): return try joined(conditions, "OR", whenEmpty: false)
-        case .not(let condition): return "NOT (\(try text(of: condition)))"
-        case .choose(let condition, let value, let other):
-            return "CASE WHEN \(try text(of: condition)) THEN \(try text(of: value)) ELSE \(try text(of: other)) END"
+        case .operation(let symbol, let operands): return try text(of: symbol, operands)
         case .collection(let collection): return try subquery(collection)
         case .policy(let name, _):
             throw FerryError(
@@ -80,13 +69,29 @@ package struct SQLTranslator<Resolver: PathResolver> {
         }
     }
 
-    /// The condition that a key is one of an expression's objects.
-    ///
-    /// - Parameters:
-    ///   - expression: Anything that yields objects of the source, but a path.
-    ///   - key: SQL of the key.
-    /// - Returns: SQL that yields 1 or 0, or NULL where there is no object.
-    /// - Throws: As ``value(_:)``.
+    private mutating func text(
+        of symbol: Computation.Operator, _ operands: [Computation]
+    ) throws(FerryError) -> String {
+        switch symbol {
+        case .plus: return "(\(try list(operands, " + ")))"
+        case .minus: return "(\(try list(operands, " - ")))"
+        case .times: return "(\(try list(operands, " * ")))"
+        case .ifNull: return "ifnull(\(try list(operands, ", ")))"
+        case .same: return try list(operands, " IS ")
+        case .isNull: return try text(of: operands[0]) + " IS NULL"
+        case .isNotNull: return try text(of: operands[0]) + " IS NOT NULL"
+        case .less: return "(\(try list(operands, " < "))) IS TRUE"
+        case .lessOrEqual: return "(\(try list(operands, " <= "))) IS TRUE"
+        case .all: return try joined(operands, "AND", whenEmpty: true)
+        case .any: return try joined(operands, "OR", whenEmpty: false)
+        case .not: return "NOT (\(try text(of: operands[0])))"
+        case .choose:
+            let (condition, value) = (try text(of: operands[0]), try text(of: operands[1]))
+            return "CASE WHEN \(condition) THEN \(value) ELSE \(try text(of: operands[2])) END"
+        }
+    }
+
+    /// The condition that a key is one of the objects of an expression, which is no path; NULL where there is none.
     package mutating func condition(
         that expression: Expression, contains key: (_ entity: String) throws(FerryError) -> String
     ) throws(FerryError) -> String {
@@ -109,9 +114,7 @@ package struct SQLTranslator<Resolver: PathResolver> {
         let value = members.value ?? "NULL"
         let order = members.order.isEmpty ? "" : " ORDER BY " + members.order.joined(separator: ", ")
         // Of sums of reals the order counts, and of equal values the first is taken.
-        let values =
-            collection.isDistinct
-            ? "SELECT DISTINCT \(value) AS v FROM \(members.from)" : "SELECT \(value) AS v FROM \(members.from)"
+        let values = "SELECT \(collection.isDistinct ? "DISTINCT " : "")\(value) AS v FROM \(members.from)"
         switch collection.aggregate {
         case .exists: return "EXISTS (SELECT 1 FROM \(members.from))"
         case .count where collection.isDistinct: return "(SELECT count(DISTINCT v) FROM (\(values)))"
@@ -148,23 +151,19 @@ package struct SQLTranslator<Resolver: PathResolver> {
         case .object, .entity: break
         }
         try resolver.open(collection, keys: keys)
-        var conditions: [String] = []
-        for filter in collection.filters { conditions.append("(\(try text(of: filter)))") }
+        let filters = try collection.filters.map { filter throws(FerryError) in "(\(try text(of: filter)))" }
         let value = try collection.value.map { value throws(FerryError) in try text(of: value) }
         let parts = resolver.closeCollection()
-        conditions = parts.conditions + conditions
-        return (
-            parts.from + (conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")), value,
-            parts.order
-        )
+        let conditions = parts.conditions + filters
+        let suffix = conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
+        return (parts.from + suffix, value, parts.order)
     }
 
     /// The values of all parts, each once.
     private mutating func union(of parts: [CollectionComputation]) throws(FerryError) -> String {
-        var selects: [String] = []
-        for part in parts {
+        let selects = try parts.map { part throws(FerryError) in
             let members = try members(of: part)
-            selects.append("SELECT \(members.value ?? "NULL") AS v FROM \(members.from)")
+            return "SELECT \(members.value ?? "NULL") AS v FROM \(members.from)"
         }
         // Alone it has no UNION to make it distinct, which what asks whether a key is in it does not need.
         return selects.joined(separator: " UNION ")
@@ -178,16 +177,13 @@ package struct SQLTranslator<Resolver: PathResolver> {
                 "An expression has more operations within each other than SQLite reads, and cannot be run as one.",
                 remedy: "Split it, or compute it in a migration policy.")
         }
-        let call = [resolver.parameter(program: program.bytes)]
-        var arguments: [String] = []
-        for argument in program.arguments { arguments.append(try text(of: argument)) }
-        return "\(ScalarFunction.evaluateName)(\((call + arguments).joined(separator: ", ")))"
+        let bytes = resolver.parameter(program: program.bytes)
+        let arguments = try program.arguments.map { part throws(FerryError) in try text(of: part) }
+        return "\(ScalarFunction.evaluateName)(\(([bytes] + arguments).joined(separator: ", ")))"
     }
 
     private mutating func list(_ computations: [Computation], _ separator: String) throws(FerryError) -> String {
-        var parts: [String] = []
-        for computation in computations { parts.append(try text(of: computation)) }
-        return parts.joined(separator: separator)
+        try computations.map { part throws(FerryError) in try text(of: part) }.joined(separator: separator)
     }
 
     private static var groupCount: Int { 32 }
@@ -196,8 +192,7 @@ package struct SQLTranslator<Resolver: PathResolver> {
         _ conditions: [Computation], _ word: String, whenEmpty: Bool
     ) throws(FerryError) -> String {
         if conditions.isEmpty { return resolver.parameter(.constant(.boolean(whenEmpty))) }
-        var parts: [String] = []
-        for condition in conditions { parts.append("(\(try text(of: condition)))") }
+        var parts = try conditions.map { part throws(FerryError) in "(\(try text(of: part)))" }
         // SQLite takes a run of operators as a tree as deep as it is long, and none above 1,000: so in groups.
         while parts.count > Self.groupCount {
             parts = stride(from: 0, to: parts.count, by: Self.groupCount).map { start in
@@ -213,12 +208,6 @@ package enum SQLParameter: Sendable, Hashable {
     case constant(Expression.Constant)
     /// `now()`: the run's fixed time, in seconds since 2001-01-01 UTC, bound as a real.
     case now
-}
-
-/// Translated text and what it yields.
-package struct SQLFragment: Sendable, Hashable {
-    package var sql: String
-    package var type: ValueType
 }
 
 /// What a statement under construction gives to the translation: columns and places for parameters.

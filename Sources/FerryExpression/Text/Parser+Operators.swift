@@ -1,43 +1,31 @@
 internal import FerryBase
 
-/// Comparisons that are others in short: they are read as what they stand for.
+/// Comparisons, some of which are others in short: they are read as what they stand for.
 extension Parser {
-    /// `a BEGINSWITH 'x'` and its kin: `a MATCHES` the pattern that says the same.
-    mutating func comparison(_ left: Node, by pattern: TextOperator) throws(FerryError) -> Node {
+    mutating func comparison(
+        of left: Node, _ comparator: Predicate.Comparison.Operator
+    ) throws(FerryError) -> Node {
         try advance()
         let options = try options()
+        if comparator == .isIn, token.kind == .symbol("{") { return try membership(of: left, options) }
         let right = try read(Level.comparison.tighter)
-        guard case .constant(let constant) = try expression(right) else {
-            let comparison = Predicate.Comparison(
-                left: try expression(left), comparator: pattern.comparator, right: try expression(right),
-                options: options)
-            return try join(.predicate(.comparison(comparison)), [left, right])
+        if comparator.searchFunction != nil, case .constant(let constant) = try expression(right) {
+            guard case .string(let text) = constant, !text.isEmpty || comparator == .like else {
+                throw lexer.error(
+                    "\(comparator.rawValue) is supported only with a text that is not empty", at: right.position,
+                    remedy: Self.remedy)
+            }
         }
-        guard case .string(let text) = constant, !text.isEmpty || pattern == .like else {
-            throw lexer.error(
-                "\(pattern.rawValue) is supported only with a text that is not empty", at: right.position,
-                remedy: Self.remedy)
-        }
-        let comparison = Predicate.Comparison(
-            left: try expression(left), comparator: .matches, right: .constant(.string(pattern.pattern(for: text))),
-            options: options)
-        return try join(.predicate(.comparison(comparison)), [left, right])
+        let predicate = Predicate.compare(try expression(left), comparator, try expression(right), options)
+        return try join(.predicate(predicate), [left, right])
     }
 
     /// Values that a list may have: a statement has room for as many, several times over.
     private static var elementLimit: Int { 2_000 }
 
-    /// `a IN {x, y}`: `a == x OR a == y`.
-    mutating func membership(of left: Node) throws(FerryError) -> Node {
-        try advance()
-        let options = try options()
+    /// `a IN {x, y}`.
+    private mutating func membership(of left: Node, _ options: String) throws(FerryError) -> Node {
         let start = token.position
-        guard token.kind == .symbol("{") else {
-            let right = try read(Level.comparison.tighter)
-            let comparison = Predicate.Comparison(
-                left: try expression(left), comparator: .isIn, right: try expression(right), options: options)
-            return try join(.predicate(.comparison(comparison)), [left, right])
-        }
         let elements = try list("IN")
         // The left side stands once for each element.
         guard elements.count <= Self.elementLimit, elements.count * (start - left.position) <= Lexer.lengthLimit * 4
@@ -46,47 +34,40 @@ extension Parser {
                 "IN has more than \(Self.elementLimit) values, or many of a long expression", at: start,
                 remedy: "Split it by OR, or compute it in a migration policy.")
         }
-        let value = try expression(left)
-        var comparisons: [Predicate] = []
-        for element in elements {
-            comparisons.append(
-                .comparison(.init(left: value, comparator: .equal, right: try expression(element), options: options)))
-        }
-        let predicate: Predicate =
-            switch comparisons.count {
-            case 0: .constant(false)
-            case 1: comparisons[0]
-            default: .or(comparisons)
-            }
+        let predicate = Predicate.isEqual(try expression(left), toOneOf: try expressions(elements), options)
         return try join(.predicate(predicate), [left] + elements)
     }
 
-    /// `a BETWEEN {x, y}`: `a >= x AND a <= y`.
+    /// `a BETWEEN {x, y}`.
     mutating func range(of left: Node) throws(FerryError) -> Node {
         try advance()
         let start = token.position
         let bounds = try list("BETWEEN")
         guard bounds.count == 2 else { throw lexer.error("BETWEEN needs two bounds", at: start) }
-        let value = try expression(left)
-        let predicate = Predicate.and([
-            .comparison(.init(left: value, comparator: .greaterOrEqual, right: try expression(bounds[0]))),
-            .comparison(.init(left: value, comparator: .lessOrEqual, right: try expression(bounds[1]))),
-        ])
+        let predicate = Predicate.isBetween(
+            try expression(left), try expression(bounds[0]), try expression(bounds[1]), "")
         return try join(.predicate(predicate), [left] + bounds)
     }
 
     mutating func list(_ word: String) throws(FerryError) -> [Node] {
         guard token.kind == .symbol("{") else { throw unsupported("\(word) with anything but a list in braces") }
-        try advance()
+        return try elements(from: "{", to: "}", Level.comparison.tighter)
+    }
+
+    /// What stands between brackets, with commas.
+    mutating func elements(
+        from opening: String, to closing: String, _ level: Level
+    ) throws(FerryError) -> [Node] {
+        try pass(opening)
         var nodes: [Node] = []
-        if token.kind != .symbol("}") {
-            nodes.append(try read(Level.comparison.tighter))
+        if token.kind != .symbol(closing) {
+            nodes.append(try read(level))
             while token.kind == .symbol(",") {
                 try advance()
-                nodes.append(try read(Level.comparison.tighter))
+                nodes.append(try read(level))
             }
         }
-        try pass("}")
+        try pass(closing)
         return nodes
     }
 }
@@ -113,9 +94,9 @@ extension Parser {
         case .integer(let number):
             guard let number = Int64(exactly: number) else { throw unexpected("an index") }
             index = .at(number)
-        case .word(let word) where word.uppercased() == "FIRST": index = .first
-        case .word(let word) where word.uppercased() == "LAST": index = .last
-        case .word(let word) where word.uppercased() == "SIZE": index = .size
+        case .word(let word):
+            guard let known = ElementIndex(word: word) else { fallthrough }
+            index = known
         default: throw unexpected("a number, FIRST, LAST or SIZE")
         }
         try advance()
@@ -140,30 +121,51 @@ extension Parser {
     }
 }
 
-/// An operator on text that is a regular expression in other words.
-enum TextOperator: String {
-    case beginsWith = "BEGINSWITH"
-    case endsWith = "ENDSWITH"
-    case contains = "CONTAINS"
-    case like = "LIKE"
-
-    /// The comparison where the text is known only row by row.
-    var comparator: Predicate.Comparison.Operator {
-        switch self {
-        case .beginsWith: .beginsWith
-        case .endsWith: .endsWith
-        case .contains: .contains
-        case .like: .like
+/// Predicates in the form in which they are evaluated.
+extension Predicate {
+    /// A comparison; a search for a text that is known is one with a regular expression.
+    static func compare(
+        _ left: Expression, _ comparator: Comparison.Operator, _ right: Expression, _ options: String
+    ) -> Predicate {
+        if case .constant(.string(let text)) = right, !text.isEmpty || comparator == .like,
+            let pattern = comparator.pattern(for: text)
+        {
+            return .comparison(
+                .init(left: left, comparator: .matches, right: .constant(.string(pattern)), options: options))
         }
+        return .comparison(.init(left: left, comparator: comparator, right: right, options: options))
     }
 
-    /// The regular expression that fits the same whole texts.
-    func pattern(for text: String) -> String {
+    /// `a IN {x, y}`: `a == x OR a == y`.
+    static func isEqual(_ left: Expression, toOneOf elements: [Expression], _ options: String) -> Predicate {
+        let parts = elements.map { compare(left, .equal, $0, options) }
+        return parts.isEmpty ? .constant(false) : parts.count == 1 ? parts[0] : .or(parts)
+    }
+
+    /// `a BETWEEN {x, y}`: `a >= x AND a <= y`.
+    static func isBetween(_ left: Expression, _ low: Expression, _ high: Expression, _ options: String) -> Predicate {
+        .and([compare(left, .greaterOrEqual, low, options), compare(left, .lessOrEqual, high, options)])
+    }
+}
+
+/// Operators that look for a text, each of which is a regular expression in other words.
+extension Predicate.Comparison.Operator {
+    /// The scalar functions for texts that are known only row by row.
+    static let searchFunctions: [Self: String] = [
+        .beginsWith: "ferry_begins_with", .endsWith: "ferry_ends_with", .contains: "ferry_text_contains",
+        .like: "ferry_like",
+    ]
+
+    var searchFunction: String? { Self.searchFunctions[self] }
+
+    /// The regular expression that fits the same whole texts; nil for an operator that looks for none.
+    func pattern(for text: String) -> String? {
         switch self {
         case .beginsWith: "(?s)\(Self.literal(text)).*"
         case .endsWith: "(?s).*\(Self.literal(text))"
         case .contains: "(?s).*\(Self.literal(text)).*"
         case .like: "(?s)\(Self.wildcards(text))"
+        default: nil
         }
     }
 
@@ -212,10 +214,5 @@ package enum SetOperator: String, Sendable, CaseIterable {
         case .intersect: "INTERSECT"
         case .minus: "MINUS"
         }
-    }
-
-    init?(symbol: String) {
-        guard let found = Self.allCases.first(where: { $0.symbol == symbol }) else { return nil }
-        self = found
     }
 }

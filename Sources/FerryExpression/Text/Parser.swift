@@ -32,12 +32,7 @@ extension Predicate {
 struct Parser {
     /// What was read so far.
     struct Node {
-        enum Content {
-            case expression(Expression)
-            case predicate(Predicate)
-        }
-
-        var content: Content
+        var content: ExpressionPart
         /// Of the tree.
         var depth: Int
         var position: Int
@@ -75,6 +70,10 @@ struct Parser {
         return expression
     }
 
+    func expressions(_ nodes: [Node]) throws(FerryError) -> [Expression] {
+        try nodes.map { node throws(FerryError) in try expression(node) }
+    }
+
     func predicate(_ node: Node) throws(FerryError) -> Predicate {
         guard case .predicate(let predicate) = node.content else {
             throw lexer.error(
@@ -86,63 +85,40 @@ struct Parser {
 
     // MARK: Operators
 
-    /// How tightly operators bind, loosest first.
-    enum Level: Int, Comparable {
-        case disjunction, conjunction, negation, comparison, sum, product, power, prefix
-
-        static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
-        var tighter: Level { Level(rawValue: rawValue + 1) ?? .prefix }
-    }
-
     private enum Infix {
-        case or
-        case and
+        case or, and, range
         case comparison(Predicate.Comparison.Operator)
-        case arithmetic(String)
-        case pattern(TextOperator)
-        case membership
-        case range
+        case value(ValueOperator)
     }
+
+    /// Symbols that stand for what is also written otherwise.
+    private static let synonyms = ["||": "OR", "&&": "AND", "=": "==", "<>": "!=", "=<": "<=", "=>": ">="]
 
     private func infix() throws(FerryError) -> (operator: Infix, level: Level)? {
+        let written: String
         switch token.kind {
-        case .symbol("||"): return (.or, .disjunction)
-        case .symbol("&&"): return (.and, .conjunction)
-        case .symbol("="), .symbol("=="): return (.comparison(.equal), .comparison)
-        case .symbol("!="), .symbol("<>"): return (.comparison(.notEqual), .comparison)
-        case .symbol("<"): return (.comparison(.less), .comparison)
-        case .symbol("<="), .symbol("=<"): return (.comparison(.lessOrEqual), .comparison)
-        case .symbol(">"): return (.comparison(.greater), .comparison)
-        case .symbol(">="), .symbol("=>"): return (.comparison(.greaterOrEqual), .comparison)
-        case .symbol("+"): return (.arithmetic("add:to:"), .sum)
-        case .symbol("-"): return (.arithmetic("from:subtract:"), .sum)
-        case .symbol("*"): return (.arithmetic("multiply:by:"), .product)
-        case .symbol("/"): return (.arithmetic("divide:by:"), .product)
-        case .symbol("**"): return (.arithmetic("raise:toPower:"), .power)
-        case .symbol(":="):
+        case .symbol(let symbol): written = Self.synonyms[symbol] ?? symbol
+        case .word(let word): written = word.uppercased()
+        default: return nil
+        }
+        switch written {
+        case "OR": return (.or, .disjunction)
+        case "AND": return (.and, .conjunction)
+        case "BETWEEN": return (.range, .comparison)
+        case "NOT": throw unexpected("an operator")
+        case ":=":
             throw error(
                 "an assignment (`:=`) binds a variable, and those of a mapping model are bound by Core Data alone",
                 remedy: Self.remedy)
-        case .word(let word): return try infix(word.uppercased())
-        default: return nil
+        default: break
         }
-    }
-
-    private func infix(_ word: String) throws(FerryError) -> (operator: Infix, level: Level)? {
-        switch word {
-        case "OR": return (.or, .disjunction)
-        case "AND": return (.and, .conjunction)
-        case "MATCHES": return (.comparison(.matches), .comparison)
-        case "IN": return (.membership, .comparison)
-        case "BETWEEN": return (.range, .comparison)
-        case "NOT": throw unexpected("an operator")
-        default:
-            if let sets = SetOperator(symbol: word) { return (.arithmetic(sets.rawValue), .sum) }
-            if let reason = Keyword.refused[word] { throw error(reason, remedy: Self.remedy) }
-            if let pattern = TextOperator(rawValue: word) { return (.pattern(pattern), .comparison) }
-            if Keyword.operators.contains(word) || Keyword.calls.contains(word) { throw unsupported(word) }
-            return nil
+        if let comparator = Predicate.Comparison.Operator(rawValue: written) {
+            return (.comparison(comparator), .comparison)
         }
+        if let value = ValueOperator.all.first(where: { $0.symbol == written }) { return (.value(value), value.level) }
+        if let reason = Keyword.refused[written] { throw error(reason, remedy: Self.remedy) }
+        if Keyword.calls.contains(written) { throw unsupported(written) }
+        return nil
     }
 
     mutating func read(_ minimum: Level) throws(FerryError) -> Node { try goOn(after: try prefix(), minimum) }
@@ -153,21 +129,13 @@ struct Parser {
         while let (infix, level) = try infix(), level >= minimum {
             switch infix {
             case .or, .and: node = try combination(node, level)
-            case .comparison(let comparator):
-                try advance()
-                let options = try options()
-                let right = try read(level.tighter)
-                let comparison = Predicate.Comparison(
-                    left: try expression(node), comparator: comparator, right: try expression(right), options: options)
-                node = try join(.predicate(.comparison(comparison)), [node, right])
-            case .pattern(let pattern): node = try comparison(node, by: pattern)
-            case .membership: node = try membership(of: node)
             case .range: node = try range(of: node)
-            case .arithmetic(let selector):
+            case .comparison(let comparator): node = try comparison(of: node, comparator)
+            case .value(let value):
                 try advance()
                 let right = try read(level.tighter)
                 let operands = [try expression(node), try expression(right)]
-                node = try join(.expression(.predefined(selector, operands)), [node, right])
+                node = try join(.expression(.predefined(value.selector, operands)), [node, right])
                 if level == .power, token.kind == .symbol("**") {
                     throw error("powers of powers need parentheses")
                 }
@@ -215,7 +183,7 @@ struct Parser {
             if let negative = try negativeLiteral() {
                 return leaf(.expression(negative), start)
             }
-            let operand = try read(.prefix)
+            let operand = try read(.primary)
             let arguments = [try expression(operand), .constant(.integer(-1))]
             return try join(.expression(.predefined("multiply:by:", arguments)), [operand], at: start)
         default: return try postfix(try primary())
@@ -283,9 +251,7 @@ struct Parser {
         case .word(let word): return try wordValue(word)
         case .symbol("{"):
             let elements = try list("a list")
-            var values: [Expression] = []
-            for element in elements { values.append(try expression(element)) }
-            return try join(.expression(.list(values)), elements, at: start)
+            return try join(.expression(.list(try expressions(elements))), elements, at: start)
         case .symbol("%"): throw unsupported("a format argument")
         default: throw unexpected("a value")
         }
@@ -336,7 +302,7 @@ struct Parser {
         return leaf(.expression(.constant(constant)), start)
     }
 
-    mutating func leaf(_ content: Node.Content, _ position: Int) -> Node {
+    mutating func leaf(_ content: ExpressionPart, _ position: Int) -> Node {
         note(Node(content: content, depth: 1, position: position))
     }
 
@@ -345,7 +311,7 @@ struct Parser {
         return node
     }
 
-    mutating func join(_ content: Node.Content, _ parts: [Node], at position: Int? = nil) throws(FerryError) -> Node {
+    mutating func join(_ content: ExpressionPart, _ parts: [Node], at position: Int? = nil) throws(FerryError) -> Node {
         let depth = (parts.map(\.depth).max() ?? 0) + 1
         if depth > Self.depthLimit { throw error("more than \(Self.depthLimit) operations in a row") }
         return note(
@@ -370,4 +336,28 @@ struct Parser {
     func error(_ problem: String, remedy: String = "") -> FerryError {
         lexer.error(problem, at: token.position, remedy: remedy)
     }
+}
+
+/// How tightly what is written binds, loosest first; what is looser needs parentheses inside of what is tighter.
+enum Level: Int, Comparable {
+    case disjunction, conjunction, negation, comparison, sum, product, power, primary
+
+    static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
+    var tighter: Level { Level(rawValue: rawValue + 1) ?? .primary }
+}
+
+/// An operator between two values, and the predefined function that it stands for.
+struct ValueOperator {
+    let symbol: String
+    let selector: String
+    let level: Level
+
+    static let all =
+        [
+            ValueOperator(symbol: "+", selector: "add:to:", level: .sum),
+            ValueOperator(symbol: "-", selector: "from:subtract:", level: .sum),
+            ValueOperator(symbol: "*", selector: "multiply:by:", level: .product),
+            ValueOperator(symbol: "/", selector: "divide:by:", level: .product),
+            ValueOperator(symbol: "**", selector: "raise:toPower:", level: .power),
+        ] + SetOperator.allCases.map { ValueOperator(symbol: $0.symbol, selector: $0.rawValue, level: .sum) }
 }

@@ -54,7 +54,7 @@ struct CompiledMappingFile {
         if let userInfo = try object.object("NSUserInfo") { mapping.userInfo = try userInfo.texts() }
         if let fetch = try object.object("NSSourceExpression") {
             do {
-                let predicate = try ArchivedExpression.decodeGeneratedFetch(fetch).predicate
+                let predicate = try ArchivedExpression.decodeGeneratedFetch(fetch)
                 mapping.filter = predicate == .constant(true) ? nil : predicate
             } catch {
                 mapping.unreadable.append(.init(part: "the source expression", reason: error.message))

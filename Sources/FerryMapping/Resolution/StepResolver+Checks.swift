@@ -123,7 +123,7 @@ extension StepResolver {
     mutating func iteration(of mapping: LiveMapping) -> ExpressionScope.Iteration? {
         guard let iteration = mapping.mapping.iteration else { return nil }
         do throws(FerryError) {
-            let element = try ExpressionChecker(scope: mapping.scope).checkElements(iteration.elements)
+            let element = try ExpressionTranslation(scope: mapping.scope).element(ofEach: iteration.elements)
             return .init(variable: iteration.variable, element: element)
         } catch {
             reportExpression(error, "forEach", nil, in: mapping)
@@ -135,7 +135,7 @@ extension StepResolver {
     mutating func checkFilter(of mapping: LiveMapping) {
         guard let filter = mapping.mapping.filter else { return }
         do throws(FerryError) {
-            try ExpressionChecker(scope: mapping.scope).check(filter)
+            _ = try ExpressionTranslation(scope: mapping.scope).condition(filter)
         } catch {
             reportExpression(error, "where", nil, in: mapping)
         }
@@ -144,7 +144,7 @@ extension StepResolver {
     /// Checks a value expression and that the attribute can take its values.
     mutating func check(_ expression: Expression, for attribute: Attribute, in mapping: LiveMapping) {
         do throws(FerryError) {
-            try ExpressionChecker(scope: mapping.scope).check(expression, for: attribute)
+            _ = try ExpressionTranslation(scope: mapping.scope).value(expression, for: attribute)
         } catch {
             reportExpression(error, "attribute \"\(attribute.name)\"", attribute.name, in: mapping)
         }
@@ -152,7 +152,7 @@ extension StepResolver {
 
     /// The entity of the source objects that an expression yields.
     func entity(of expression: Expression, in mapping: LiveMapping) throws(FerryError) -> String {
-        let path = try ExpressionChecker(scope: mapping.scope).checkObjects(expression)
+        let path = try ExpressionTranslation(scope: mapping.scope).path(toObjects: expression)
         guard case .object(let entity) = path.end else {
             preconditionFailure("A path that was checked to yield objects ends at one.")
         }
@@ -177,7 +177,7 @@ extension StepResolver {
         of error: FerryError, _ part: String, _ property: String?, in mapping: LiveMapping,
         _ written: EntityMapping.WrittenText?
     ) -> String? {
-        guard let fault = error.cause as? ExpressionFault else { return nil }
+        guard let fault = error.cause as? ExpressionPart else { return nil }
         let text: String
         switch (written, part, property) {
         case (let written?, _, _): text = written.text

@@ -85,7 +85,7 @@ extension StepResolver {
 
     private func path(of value: ResolvedRelationship, in mapping: Int) -> ResolvedPath? {
         do {
-            return try ExpressionChecker(scope: live[mapping].scope).checkObjects(value.from)
+            return try ExpressionTranslation(scope: live[mapping].scope).path(toObjects: value.from)
         } catch {
             preconditionFailure("The path was checked when the relationship was resolved: \(error)")
         }

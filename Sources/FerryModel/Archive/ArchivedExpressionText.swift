@@ -50,9 +50,7 @@ enum ArchivedExpressionText {
     }
 
     private static func texts(_ objects: [ArchivedObject]) throws(FerryError) -> [String] {
-        var texts: [String] = []
-        for object in objects { texts.append(try expression(object)) }
-        return texts
+        try objects.map { object throws(FerryError) in try expression(object) }
     }
 
     private static func constant(_ value: ArchivedObject) throws(FerryError) -> String {
@@ -64,8 +62,7 @@ enum ArchivedExpressionText {
         }
         if let text = try value.text { return quoted(text) }
         if let elements = try value.elements {
-            var texts: [String] = []
-            for element in elements { texts.append(try constant(element)) }
+            let texts = try elements.map { element throws(FerryError) in try constant(element) }
             return "{" + texts.joined(separator: ", ") + "}"
         }
         if try value.isNull { return "nil" }
@@ -92,8 +89,7 @@ enum ArchivedExpressionText {
             return try expression(left) + " " + (try comparison(operation)) + " " + (try expression(right))
         case "NSCompoundPredicate":
             guard let parts = try object.elements("NSSubpredicates") else { throw unreadable(name) }
-            var texts: [String] = []
-            for part in parts { texts.append(try predicate(part, isNested: true)) }
+            let texts = try parts.map { part throws(FerryError) in try predicate(part, isNested: true) }
             switch try object.integer("NSCompoundPredicateType") {
             case 0 where texts.count == 1: return "NOT (\(texts[0]))"
             case 1 where !texts.isEmpty, 2 where !texts.isEmpty:

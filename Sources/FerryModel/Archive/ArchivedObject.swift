@@ -6,20 +6,11 @@ package import FerryBase
 /// another type than asked for is nil, never an error, so that a caller can try one form after another.
 package struct ArchivedObject: Sendable {
     let archive: KeyedArchive
+    /// The same number for the same object of one archive.
+    let identity: Int
     /// The value as the property list holds it; collections of the archive are dictionaries there.
     package let value: PropertyListValue
-    private let reference: Int
     let depth: Int
-
-    init(archive: KeyedArchive, reference: Int, value: PropertyListValue, depth: Int) {
-        self.archive = archive
-        self.reference = reference
-        self.value = value
-        self.depth = depth
-    }
-
-    /// The same number for the same object of one archive.
-    package var identity: Int { reference }
 
     // MARK: Class
 
@@ -231,7 +222,7 @@ package struct ArchivedObject: Sendable {
         return entries
     }
 
-    private func objects(_ references: PropertyListValue.References) throws(FerryError) -> [ArchivedObject] {
+    private func objects(_ references: some Sequence<Int>) throws(FerryError) -> [ArchivedObject] {
         var objects: [ArchivedObject] = []
         for reference in references {
             if let object = try archive.object(at: reference, depth: depth + 1) { objects.append(object) }
@@ -264,11 +255,7 @@ package struct ArchivedObject: Sendable {
             }
         }
         guard !found.isEmpty else { return nil }
-        var elements: [ArchivedObject] = []
-        for (_, reference) in found.sorted(by: { $0.key < $1.key }) {
-            if let object = try archive.object(at: reference, depth: depth + 1) { elements.append(object) }
-        }
-        return elements
+        return try objects(found.sorted { $0.key < $1.key }.map(\.value))
     }
 }
 
@@ -295,7 +282,7 @@ extension ArchivedObject {
     /// - Throws: `.badArchive` when the archive is damaged there, or the object leads back to itself.
     var kept: ArchivedValue {
         get throws(FerryError) {
-            try archive.countKept()
+            try archive.keeping.spend(1)
             guard case .dictionary = value else { return try plain }
             let classes = try classNames
             if classes.contains("NSEntityDescription"), let name = try text("NSEntityName") { return .entity(name) }
@@ -338,11 +325,10 @@ extension ArchivedObject {
             case .data(let bytes): return .plain(.data(bytes))
             case .string(let text): return .plain(.string(text))
             case .array(let references), .set(let references):
-                var elements: [ArchivedValue] = []
-                for reference in references {
-                    elements.append(try archive.object(at: reference, depth: depth + 1)?.kept ?? .null)
-                }
-                return .list(elements)
+                return .list(
+                    try references.map { reference throws(FerryError) in
+                        try archive.object(at: reference, depth: depth + 1)?.kept ?? .null
+                    })
             case .uid, .dictionary: throw FerryError(.badArchive, "The keyed archive refers to a reference.")
             }
         }

@@ -12,24 +12,11 @@ package struct KeyedArchive: Sendable {
     let list: PropertyList
     private let objects: PropertyListValue.References
     private let top: [(key: String, value: Int)]
-    private let kept: Kept
-
-    /// Counts what is kept as a whole.
+    /// Objects that may still be kept as a whole.
     ///
     /// An archive's objects may be shared, classes and operators of predicates always are, so that each can be kept a
-    /// few times over; objects that share others without end could be made to unfold.
-    private final class Kept: Sendable {
-        private let left: Locked<Int>
-
-        init(_ count: Int) { left = Locked(count) }
-
-        func take() -> Bool {
-            left.withLock {
-                $0 -= 1
-                return $0 >= 0
-            }
-        }
-    }
+    /// few times over.
+    let keeping: PropertyList.Allowance
 
     /// Opens an archive.
     ///
@@ -55,16 +42,7 @@ package struct KeyedArchive: Sendable {
         self.list = list
         self.objects = objects
         self.top = top
-        kept = Kept(min(objects.count, Int.max / 16) * 8 + 1_000)
-    }
-
-    /// Counts one more object that is kept as it is.
-    ///
-    /// - Throws: `.badArchive` when there are more than a sound archive has.
-    func countKept() throws(FerryError) {
-        guard kept.take() else {
-            throw PropertyList.damaged("its objects refer to each other more often than a sound one's do")
-        }
+        keeping = PropertyList.Allowance(min(objects.count, Int.max / 16) * 8 + 1_000)
     }
 
     /// The archived object: the one under `root`, or the only one there is.
@@ -90,7 +68,7 @@ package struct KeyedArchive: Sendable {
         }
         let value = try list.value(at: reference)
         guard case .uid(let position) = value else {
-            return ArchivedObject(archive: self, reference: reference, value: value, depth: depth)
+            return ArchivedObject(archive: self, identity: reference, value: value, depth: depth)
         }
         guard position < objects.count else {
             throw FerryError(.badArchive, "The keyed archive refers to an object that it does not hold.")
@@ -99,7 +77,7 @@ package struct KeyedArchive: Sendable {
         if try list.isText("$null", at: target) { return nil }
         let object = try list.value(at: target)
         if case .uid = object { throw FerryError(.badArchive, "The keyed archive refers to a reference.") }
-        return ArchivedObject(archive: self, reference: target, value: object, depth: depth)
+        return ArchivedObject(archive: self, identity: target, value: object, depth: depth)
     }
 }
 

@@ -9,24 +9,27 @@ package struct PropertyList: Sendable {
     private let offsetTable: Int
     private let offsetWidth: Int
     private let referenceWidth: Int
+    /// Bytes that may still be decoded.
     private let allowance: Allowance
     /// How many objects the list has; references are below it.
-    package let objectCount: Int
+    private let objectCount: Int
     /// The reference of the topmost object.
     package let top: Int
 
-    /// Bytes that may still be decoded.
-    ///
-    /// Objects may be shared, so a small list could be made to unfold without end.
-    private final class Allowance: Sendable {
+    /// How much may still be read: objects may be shared, so a small list could be made to unfold without end.
+    final class Allowance: Sendable {
         private let left: Locked<Int>
 
-        init(_ bytes: Int) { left = Locked(bytes) }
+        init(_ count: Int) { left = Locked(count) }
 
-        func spend(_ bytes: Int) -> Bool {
-            left.withLock {
-                $0 -= bytes
+        /// - Throws: `.badArchive` when more is read than a sound list has.
+        func spend(_ count: Int) throws(FerryError) {
+            let isEnough = left.withLock {
+                $0 -= count
                 return $0 >= 0
+            }
+            guard isEnough else {
+                throw PropertyList.damaged("its objects refer to each other more often than a sound one's do")
             }
         }
     }
@@ -155,11 +158,7 @@ package struct PropertyList: Sendable {
         return Int(number)
     }
 
-    private func spend(_ bytes: Int) throws(FerryError) {
-        guard allowance.spend(bytes + 16) else {
-            throw Self.damaged("its objects refer to each other more often than a sound one's do")
-        }
-    }
+    private func spend(_ bytes: Int) throws(FerryError) { try allowance.spend(bytes + 16) }
 
     private func integer(at offset: Int, power: Int) throws(FerryError) -> PropertyListValue {
         guard power <= 4, reader.holds(1 << power, at: offset) else {

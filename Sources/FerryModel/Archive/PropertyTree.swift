@@ -34,7 +34,12 @@ package indirect enum PropertyTree: Sendable, Hashable {
     }
 
     /// The binary property list: equal trees give equal bytes.
-    package var binary: [UInt8] { PropertyTreeWriter.binary(self) }
+    package var binary: [UInt8] {
+        var writer = PropertyTreeWriter()
+        let top = writer.add(self)
+        precondition(top == 0, "The topmost object is the first one.")
+        return writer.encoded()
+    }
 
     /// One reading of a list.
     private struct Reading {
@@ -90,9 +95,7 @@ package indirect enum PropertyTree: Sendable, Hashable {
         private mutating func elements(
             _ references: PropertyListValue.References, depth: Int
         ) throws(FerryError) -> [PropertyTree] {
-            var elements: [PropertyTree] = []
-            for reference in references { elements.append(try tree(reference, depth: depth + 1)) }
-            return elements
+            try references.map { reference throws(FerryError) in try tree(reference, depth: depth + 1) }
         }
     }
 }
@@ -153,56 +156,42 @@ extension PropertyTree {
 ///
 /// Foundation's writer takes dictionaries in the order of their hashing, which differs from process to process, while a
 /// resumed run must write what an uninterrupted one writes. Keys go in code unit order here.
-struct PropertyTreeWriter {
-    private enum Object {
-        case leaf([UInt8])
-        /// A marker with references to objects.
-        case collection(marker: UInt8, count: Int, references: [Int])
+private struct PropertyTreeWriter {
+    private struct Object {
+        /// The object itself; of a collection its marker and count.
+        let head: [UInt8]
+        var references: [Int] = []
     }
 
     private var objects: [Object] = []
     /// Texts and numbers that are there already: keys repeat in every object of an archive.
     private var leaves: [[UInt8]: Int] = [:]
 
-    static func binary(_ tree: PropertyTree) -> [UInt8] {
-        var writer = PropertyTreeWriter()
-        let top = writer.add(tree)
-        precondition(top == 0, "The topmost object is the first one.")
-        return writer.encoded()
-    }
-
     // MARK: Objects
 
-    private mutating func add(_ tree: PropertyTree) -> Int {
+    mutating func add(_ tree: PropertyTree) -> Int {
         let position = objects.count
+        let head = head(of: tree)
         switch tree {
-        case .array, .set, .dictionary: objects.append(.leaf([]))
-        default:
-            let leaf = self.leaf(tree)
-            if let known = leaves[leaf] { return known }
-            leaves[leaf] = position
-            objects.append(.leaf(leaf))
-            return position
-        }
-        switch tree {
-        case .array(let elements): objects[position] = collection(0xA0, elements.map { add($0) })
-        case .set(let elements): objects[position] = collection(0xC0, elements.map { add($0) })
+        case .array(let elements), .set(let elements):
+            objects.append(Object(head: head))
+            objects[position].references = elements.map { add($0) }
         case .dictionary(let entries):
+            objects.append(Object(head: head))
             let sorted = entries.sorted { codeUnitOrder($0.key, $1.key) }
             let keys = sorted.map { add(.string($0.key)) }
-            let values = sorted.map { add($0.value) }
-            objects[position] = .collection(marker: 0xD0, count: sorted.count, references: keys + values)
-        default: break
+            objects[position].references = keys + sorted.map { add($0.value) }
+        default:
+            if let known = leaves[head] { return known }
+            leaves[head] = position
+            objects.append(Object(head: head))
         }
         return position
     }
 
-    private func collection(_ marker: UInt8, _ references: [Int]) -> Object {
-        .collection(marker: marker, count: references.count, references: references)
-    }
-
-    private func leaf(_ tree: PropertyTree) -> [UInt8] {
+    private func head(of tree: PropertyTree) -> [UInt8] {
         switch tree {
+        case .null: [0x00]
         case .bool(let value): [value ? 0x09 : 0x08]
         case .integer(let value): integer(value)
         case .real(let value): [0x23] + bigEndian(value.bitPattern, width: 8)
@@ -210,7 +199,9 @@ struct PropertyTreeWriter {
         case .data(let bytes): header(0x40, bytes.count) + bytes
         case .string(let text): string(text)
         case .uid(let value): uid(value)
-        case .null, .array, .set, .dictionary: [0x00]
+        case .array(let elements): header(0xA0, elements.count)
+        case .set(let elements): header(0xC0, elements.count)
+        case .dictionary(let entries): header(0xD0, entries.count)
         }
     }
 
@@ -238,18 +229,14 @@ struct PropertyTreeWriter {
 
     // MARK: The file
 
-    private func encoded() -> [UInt8] {
+    func encoded() -> [UInt8] {
         let referenceWidth = PropertyTreeWriter.width(of: UInt64(objects.count))
         var bytes = Array("bplist00".utf8)
         var offsets: [Int] = []
         for object in objects {
             offsets.append(bytes.count)
-            switch object {
-            case .leaf(let leaf): bytes += leaf
-            case .collection(let marker, let count, let references):
-                bytes += header(marker, count)
-                for reference in references { bytes += bigEndian(UInt64(reference), width: referenceWidth) }
-            }
+            bytes += object.head
+            for reference in object.references { bytes += bigEndian(UInt64(reference), width: referenceWidth) }
         }
         let table = bytes.count
         let offsetWidth = PropertyTreeWriter.width(of: UInt64(table))

@@ -73,15 +73,17 @@ package struct ModelDifference: Sendable {
     // MARK: Entities
 
     private mutating func compare(_ old: Entity, _ new: Entity) {
-        let add = { (difference: inout Self, kind: Kind) in difference.add(kind, new.name, oldName: old.name) }
-        if old.name != new.name { add(&self, .entityRenamed) }
-        if !haveSameParent(old, new) { add(&self, .entityMoved) }
-        if old.isAbstract != new.isAbstract { add(&self, new.isAbstract ? .entityMadeAbstract : .entityMadeConcrete) }
         let oldConstraints = old.uniquenessConstraints.map { $0.map { continued($0, in: new.name) } }
-        if Set(oldConstraints) != Set(new.uniquenessConstraints) { add(&self, .uniquenessConstraintsChanged) }
-        let rename = { [self] in continued($0, in: new.name) }
-        if EntityIndexes(old, renamed: rename) != EntityIndexes(new, renamed: { $0 }) { add(&self, .indexesChanged) }
-        if old.versionHashModifier != new.versionHashModifier { add(&self, .hashModifierChanged) }
+        let oldIndexes = Self.indexes(of: old) { continued($0, in: new.name) }
+        let kinds: [(isChanged: Bool, kind: Kind)] = [
+            (old.name != new.name, .entityRenamed),
+            (!haveSameParent(old, new), .entityMoved),
+            (old.isAbstract != new.isAbstract, new.isAbstract ? .entityMadeAbstract : .entityMadeConcrete),
+            (Set(oldConstraints) != Set(new.uniquenessConstraints), .uniquenessConstraintsChanged),
+            (oldIndexes != Self.indexes(of: new) { $0 }, .indexesChanged),
+            (old.versionHashModifier != new.versionHashModifier, .hashModifierChanged),
+        ]
+        for (isChanged, kind) in kinds where isChanged { add(kind, new.name, oldName: old.name) }
     }
 
     private func haveSameParent(_ old: Entity, _ new: Entity) -> Bool {
@@ -142,31 +144,31 @@ extension ModelDifference {
     }
 
     private mutating func compare(_ old: Attribute, of oldEntity: Entity, _ new: Attribute, of newEntity: Entity) {
-        var kinds: [Kind] = []
-        if old.name != new.name { kinds.append(.attributeRenamed) }
-        if isMoved(old.name, oldEntity, new.name, newEntity) { kinds.append(.attributeMoved) }
-        if old.isTransient != new.isTransient {
-            kinds.append(new.isTransient ? .attributeMadeTransient : .attributeMadePersistent)
-        }
-        if old.type != new.type { kinds.append(.attributeTypeChanged) }
-        if old.isOptional != new.isOptional {
-            kinds.append(new.isOptional ? .attributeMadeOptional : .attributeMadeMandatory)
-        }
-        if old.defaultValue != new.defaultValue { kinds.append(.defaultValueChanged) }
-        if old.allowsExternalStorage != new.allowsExternalStorage {
-            kinds.append(new.allowsExternalStorage ? .externalStorageAllowed : .externalStorageDisallowed)
-        }
-        if old.preservesValueAfterDeletion != new.preservesValueAfterDeletion { kinds.append(.preservationChanged) }
-        if old.derivationExpression.map(VersionHash.printed(derivation:))
-            != new.derivationExpression.map(VersionHash.printed(derivation:))
-        {
-            kinds.append(.derivationChanged)
-        }
-        if old.type == .composite, new.type == .composite, !matching.haveEqualElements(old, new) {
-            kinds.append(.compositeChanged)
-        }
-        if old.versionHashModifier != new.versionHashModifier { kinds.append(.hashModifierChanged) }
-        for kind in kinds { add(kind, newEntity.name, new.name, oldName: old.name) }
+        let (oldDerivation, newDerivation) = (old.derivationExpression, new.derivationExpression)
+        let kinds: [(isChanged: Bool, kind: Kind)] = [
+            (old.name != new.name, .attributeRenamed),
+            (isMoved(old.name, oldEntity, new.name, newEntity), .attributeMoved),
+            (old.isTransient != new.isTransient, new.isTransient ? .attributeMadeTransient : .attributeMadePersistent),
+            (old.type != new.type, .attributeTypeChanged),
+            (old.isOptional != new.isOptional, new.isOptional ? .attributeMadeOptional : .attributeMadeMandatory),
+            (old.defaultValue != new.defaultValue, .defaultValueChanged),
+            (
+                old.allowsExternalStorage != new.allowsExternalStorage,
+                new.allowsExternalStorage ? .externalStorageAllowed : .externalStorageDisallowed
+            ),
+            (old.preservesValueAfterDeletion != new.preservesValueAfterDeletion, .preservationChanged),
+            (
+                oldDerivation.map(VersionHash.printed(derivation:))
+                    != newDerivation.map(VersionHash.printed(derivation:)),
+                .derivationChanged
+            ),
+            (
+                old.type == .composite && new.type == .composite && !matching.haveEqualElements(old, new),
+                .compositeChanged
+            ),
+            (old.versionHashModifier != new.versionHashModifier, .hashModifierChanged),
+        ]
+        for (isChanged, kind) in kinds where isChanged { add(kind, newEntity.name, new.name, oldName: old.name) }
     }
 }
 
@@ -208,29 +210,23 @@ extension ModelDifference {
     private mutating func compare(
         _ old: Relationship, of oldEntity: Entity, _ new: Relationship, of newEntity: Entity
     ) {
-        var kinds: [Kind] = []
-        if old.name != new.name { kinds.append(.relationshipRenamed) }
-        if isMoved(old.name, oldEntity, new.name, newEntity) { kinds.append(.relationshipMoved) }
-        if old.isTransient != new.isTransient {
-            kinds.append(new.isTransient ? .relationshipMadeTransient : .relationshipMadePersistent)
-        }
-        if old.isToMany != new.isToMany {
-            kinds.append(new.isToMany ? .relationshipMadeToMany : .relationshipMadeToOne)
-        }
-        if old.isOrdered != new.isOrdered {
-            kinds.append(new.isOrdered ? .relationshipMadeOrdered : .relationshipMadeUnordered)
-        }
-        if matching.sourceEntities[new.destinationEntity] != old.destinationEntity {
-            kinds.append(.destinationEntityChanged)
-        }
-        if !haveSameInverse(old, new) { kinds.append(.inverseChanged) }
-        if old.isOptional != new.isOptional {
-            kinds.append(new.isOptional ? .relationshipMadeOptional : .relationshipMadeMandatory)
-        }
-        if old.isToMany == new.isToMany, old.limits != new.limits { kinds.append(.countsChanged) }
-        if old.deleteRule != new.deleteRule { kinds.append(.deleteRuleChanged) }
-        if old.versionHashModifier != new.versionHashModifier { kinds.append(.hashModifierChanged) }
-        for kind in kinds { add(kind, newEntity.name, new.name, oldName: old.name) }
+        let kinds: [(isChanged: Bool, kind: Kind)] = [
+            (old.name != new.name, .relationshipRenamed),
+            (isMoved(old.name, oldEntity, new.name, newEntity), .relationshipMoved),
+            (
+                old.isTransient != new.isTransient,
+                new.isTransient ? .relationshipMadeTransient : .relationshipMadePersistent
+            ),
+            (old.isToMany != new.isToMany, new.isToMany ? .relationshipMadeToMany : .relationshipMadeToOne),
+            (old.isOrdered != new.isOrdered, new.isOrdered ? .relationshipMadeOrdered : .relationshipMadeUnordered),
+            (matching.sourceEntities[new.destinationEntity] != old.destinationEntity, .destinationEntityChanged),
+            (!haveSameInverse(old, new), .inverseChanged),
+            (old.isOptional != new.isOptional, new.isOptional ? .relationshipMadeOptional : .relationshipMadeMandatory),
+            (old.isToMany == new.isToMany && old.limits != new.limits, .countsChanged),
+            (old.deleteRule != new.deleteRule, .deleteRuleChanged),
+            (old.versionHashModifier != new.versionHashModifier, .hashModifierChanged),
+        ]
+        for (isChanged, kind) in kinds where isChanged { add(kind, newEntity.name, new.name, oldName: old.name) }
     }
 
     private func haveSameInverse(_ old: Relationship, _ new: Relationship) -> Bool {
@@ -254,20 +250,18 @@ extension Relationship {
     }
 }
 
-/// The indexes that an entity requires, in a form that is equal for equal indexes however the file writes them.
-///
-/// Compiled models repeat each fetch index in the older forms (`indexed`, `compoundIndexes`); the repetition says
-/// nothing new.
-struct EntityIndexes: Equatable {
+extension ModelDifference {
     private struct Index: Hashable {
         var elements: [FetchIndex.Element]
         var predicate: String?
     }
 
-    private var indexes: Set<Index>
-
-    /// The indexes of an entity, with each property under the name that `renamed` gives it.
-    init(_ entity: Entity, renamed: (String) -> String) {
+    /// The indexes that an entity requires, in a form that is equal for equal indexes however the file writes them, with
+    /// each property under the name that `renamed` gives it.
+    ///
+    /// Compiled models repeat each fetch index in the older forms (`indexed`, `compoundIndexes`); the repetition says
+    /// nothing new.
+    private static func indexes(of entity: Entity, renamed: (String) -> String) -> Set<Index> {
         var indexes: Set<Index> = []
         var repeated: Set<[String]> = []
         for index in entity.fetchIndexes {
@@ -285,9 +279,8 @@ struct EntityIndexes: Equatable {
         for names in single + entity.compoundIndexes {
             let properties = names.map(renamed)
             if repeated.contains(properties) { continue }
-            let elements = properties.map { FetchIndex.Element(property: $0) }
-            indexes.insert(Index(elements: elements, predicate: nil))
+            indexes.insert(Index(elements: properties.map { FetchIndex.Element(property: $0) }, predicate: nil))
         }
-        self.indexes = indexes
+        return indexes
     }
 }

@@ -39,10 +39,7 @@ package struct ModelMatching: Sendable {
 
     /// The source attribute that a destination entity's attribute continues, or nil when it is new.
     ///
-    /// - Parameters:
-    ///   - name: The attribute's name, or the full name of a composite's element (`composite.element`).
-    ///   - entity: The destination entity.
-    /// - Returns: The attribute, an element under its full name.
+    /// Elements of composites have their full names (`composite.element`).
     package func sourceAttribute(of name: String, in entity: String) -> Attribute? {
         guard let old = sourceEntities[entity] else { return nil }
         if let attribute = attributes[entity]?[name] { return source.attribute(attribute, of: old) }

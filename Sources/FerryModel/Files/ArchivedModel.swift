@@ -15,12 +15,10 @@ package enum ArchivedModel {
     package static func decode(
         _ archive: KeyedArchive, path: String = "in the archive"
     ) throws(FerryError) -> ManagedObjectModel {
-        try WorkThread.withStack { () throws(FerryError) in try decodeHere(archive, path: path) }
+        try WorkThread.withStack { () throws(FerryError) in try decode(from: archive, path: path) }
     }
 
-    private static func decodeHere(
-        _ archive: KeyedArchive, path: String
-    ) throws(FerryError) -> ManagedObjectModel {
+    private static func decode(from archive: KeyedArchive, path: String) throws(FerryError) -> ManagedObjectModel {
         let root = try archive.root
         guard try root.isKind(of: "NSManagedObjectModel"), let entries = try root.object("NSEntities")?.entriesByText
         else {
@@ -29,12 +27,8 @@ package enum ArchivedModel {
                 remedy: "Give an .xcdatamodeld, .xcdatamodel, .momd or .mom.")
         }
         var decoder = Decoder()
-        var entities: [Entity] = []
-        for (_, object) in entries { entities.append(try decoder.entity(object)) }
-        if let twice = entities.map(\.name).firstRepeated {
-            throw FerryError(.badModel, "The model \(path) cannot be used: it declares the entity '\(twice)' twice.")
-        }
-        try ManagedObjectModel.checkLineages(of: entities, path: path)
+        let entities = try entries.map { entry throws(FerryError) in try decoder.entity(entry.value) }
+        try ManagedObjectModel.check(entities, path: path)
         let model = ManagedObjectModel(
             versionIdentifiers: try texts(root.elements("NSVersionIdentifiers")).sorted(by: codeUnitOrder),
             entities: linked(entities), configurations: try configurations(root), composites: decoder.composites)
@@ -104,11 +98,12 @@ package enum ArchivedModel {
                 try grow()
                 let className = try property.className ?? ""
                 switch className {
-                case "_NSPropertyDescriptionProxy": break  // stands for an inherited property
+                // One stands for an inherited property, the other one is only for fetches and never stored.
+                case "_NSPropertyDescriptionProxy", "NSExpressionDescription": break
                 case "NSRelationshipDescription": entity.relationships.append(try relationship(property))
                 case "NSFetchedPropertyDescription":
-                    entity.fetchedProperties.append(try fetchedProperty(property))
-                case "NSExpressionDescription": break  // only for fetches, never stored
+                    let name = try self.name(of: property, key: "NSPropertyName")
+                    entity.fetchedProperties.append(FetchedProperty(name: name, archived: try property.keptValues))
                 default:
                     guard try property.isKind(of: "NSAttributeDescription") else {
                         throw FerryError(
@@ -153,12 +148,11 @@ package enum ArchivedModel {
             if type == .composite {
                 // The composite's own name is not archived: its place is as good.
                 let composite = "\(owner).\(name)"
-                var elements: [Attribute] = []
-                for element in try object.elements("NSCompositeElements") ?? [] {
+                let elements = try object.elements("NSCompositeElements") ?? []
+                composites[composite] = try elements.map { element throws(FerryError) in
                     try grow()
-                    elements.append(try self.attribute(element, of: composite))
+                    return try self.attribute(element, of: composite)
                 }
-                composites[composite] = elements
                 attribute.compositeName = composite
             } else if let value = try object.object("NSDefaultValue") {
                 attribute.defaultValue = try DefaultValue(type: type, archived: value)
@@ -191,10 +185,6 @@ package enum ArchivedModel {
                 } catch  where error.code == .badArchive {}
             }
             return validation
-        }
-
-        private func fetchedProperty(_ object: ArchivedObject) throws(FerryError) -> FetchedProperty {
-            FetchedProperty(name: try name(of: object, key: "NSPropertyName"), archived: try object.keptValues)
         }
 
         private func relationship(_ object: ArchivedObject) throws(FerryError) -> Relationship {
@@ -289,8 +279,4 @@ package enum ArchivedModel {
             }
         }
     }
-}
-
-extension String? {
-    fileprivate var nonEmpty: String? { self?.isEmpty == false ? self : nil }
 }

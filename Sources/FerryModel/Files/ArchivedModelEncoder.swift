@@ -8,12 +8,8 @@ struct ArchivedModelEncoder {
     private var archive = KeyedArchiveWriter()
     private var root = KeyedArchiveWriter.null
     private var entities: [String: PropertyTree] = [:]
-    private var properties: [Key: PropertyTree] = [:]
-
-    private struct Key: Hashable {
-        let entity: String
-        let property: String
-    }
+    /// By entity, then by name.
+    private var properties: [String: [String: PropertyTree]] = [:]
 
     private static let description = ["NSPropertyDescription", "NSObject"]
 
@@ -23,12 +19,13 @@ struct ArchivedModelEncoder {
         root = archive.reserve()
         let names = model.sortedEntityNames
         for name in names { entities[name] = archive.reserve() }
-        for entity in names.compactMap({ model.entities[$0] }) {
+        let ordered = names.compactMap { model.entities[$0] }
+        for entity in ordered {
             for name in propertyNames(of: entity.name) {
-                properties[Key(entity: entity.name, property: name)] = archive.reserve()
+                properties[entity.name, default: [:]][name] = archive.reserve()
             }
         }
-        for entity in names.compactMap({ model.entities[$0] }) { try write(entity) }
+        for entity in ordered { try write(entity) }
         archive.fill(root, ["NSManagedObjectModel", "NSObject"], modelValues(names))
         return archive.encoded(root: root)
     }
@@ -65,7 +62,7 @@ struct ArchivedModelEncoder {
     /// The objects of entities and properties, for the archive while it is written to.
     private var known: (String, String?) -> PropertyTree {
         { [entities, properties] entity, property in
-            let object = property.map { properties[Key(entity: entity, property: $0)] } ?? entities[entity]
+            let object = property.map { properties[entity]?[$0] } ?? entities[entity]
             return object ?? KeyedArchiveWriter.null
         }
     }
@@ -91,7 +88,8 @@ struct ArchivedModelEncoder {
     private mutating func write(_ entity: Entity) throws(FerryError) {
         var own: [String: PropertyTree] = [:]
         for attribute in model.attributes(of: entity.name) {
-            own[attribute.name] = try write(attribute, of: entity.name)
+            let values = try values(of: attribute, entity.name)
+            own[attribute.name] = fill(attribute.name, of: entity.name, Self.lineage(of: attribute), values)
         }
         for relationship in model.relationships(of: entity.name) {
             own[relationship.name] = write(relationship, of: entity.name)
@@ -115,18 +113,15 @@ struct ArchivedModelEncoder {
             values["NSCompoundIndexes"] = lists(entity.compoundIndexes)
         }
         if !entity.fetchIndexes.isEmpty {
-            var indexes: [PropertyTree] = []
-            for index in entity.fetchIndexes { indexes.append(try write(index, of: entity.name)) }
-            values["NSFetchIndexDescriptions"] = archive.array(indexes)
+            values["NSFetchIndexDescriptions"] = archive.array(
+                try entity.fetchIndexes.map { index throws(FerryError) in try write(index, of: entity.name) })
         }
         guard let reserved = entities[entity.name] else { return }
         archive.fill(reserved, ["NSEntityDescription", "NSObject"], values)
     }
 
     private mutating func lists(_ lists: [[String]]) -> PropertyTree {
-        var arrays: [PropertyTree] = []
-        for list in lists { arrays.append(archive.array(list.map { archive.text($0) })) }
-        return archive.array(arrays)
+        archive.array(lists.map { list in archive.array(list.map { archive.text($0) }) })
     }
 
     private mutating func userInfo(_ info: [String: String]) -> PropertyTree {
@@ -137,19 +132,17 @@ struct ArchivedModelEncoder {
 
     private mutating func write(_ index: FetchIndex, of entity: String) throws(FerryError) -> PropertyTree {
         let description = archive.reserve()
-        var elements: [PropertyTree] = []
-        for element in index.elements {
+        let elements = try index.elements.map { element throws(FerryError) in
             guard let property = element.property else {
                 throw unsupported("the fetch index '\(index.name)' of \(entity), which has an expression")
             }
-            elements.append(
-                archive.object(
-                    ["NSFetchIndexElementDescription", "NSObject"],
-                    [
-                        "NSAscending": .bool(element.isAscending), "NSFetchIndexDescription": description,
-                        "NSFetchIndexElementType": .integer(element.kind == .rtree ? 1 : 0),
-                        "NSPropertyName": archive.text(property),
-                    ]))
+            return archive.object(
+                ["NSFetchIndexElementDescription", "NSObject"],
+                [
+                    "NSAscending": .bool(element.isAscending), "NSFetchIndexDescription": description,
+                    "NSFetchIndexElementType": .integer(element.kind == .rtree ? 1 : 0),
+                    "NSPropertyName": archive.text(property),
+                ])
         }
         var predicate = KeyedArchiveWriter.null
         if let archived = index.archivedPredicate {
@@ -197,11 +190,6 @@ struct ArchivedModelEncoder {
         return values
     }
 
-    private mutating func write(_ attribute: Attribute, of entity: String) throws(FerryError) -> PropertyTree {
-        let values = try values(of: attribute, entity)
-        return fill(attribute.name, of: entity, Self.lineage(of: attribute), values)
-    }
-
     private static func lineage(of attribute: Attribute) -> [String] {
         let plain = ["NSAttributeDescription"] + description
         if attribute.isDerived { return ["NSDerivedAttributeDescription"] + plain }
@@ -241,11 +229,11 @@ struct ArchivedModelEncoder {
             values["NSIsReadOnly"] = .bool(true)
         }
         if attribute.type == .composite {
-            var elements: [PropertyTree] = []
-            for element in attribute.compositeName.flatMap({ model.composites[$0] }) ?? [] {
-                elements.append(archive.object(Self.lineage(of: element), try self.values(of: element, entity)))
-            }
-            values["NSCompositeElements"] = archive.array(elements)
+            let elements = attribute.compositeName.flatMap { model.composites[$0] } ?? []
+            values["NSCompositeElements"] = archive.array(
+                try elements.map { element throws(FerryError) in
+                    archive.object(Self.lineage(of: element), try self.values(of: element, entity))
+                })
         }
         return values
     }
@@ -265,7 +253,7 @@ struct ArchivedModelEncoder {
         values["NSInverseRelationship"] = KeyedArchiveWriter.null
         if let name = relationship.inverseName,
             let declaring = model.declaringEntity(of: name, in: relationship.destinationEntity),
-            let inverse = properties[Key(entity: declaring, property: name)]
+            let inverse = properties[declaring]?[name]
         {
             values["NSInverseRelationship"] = inverse
         }
@@ -288,7 +276,7 @@ struct ArchivedModelEncoder {
     private mutating func fill(
         _ name: String, of entity: String, _ classes: [String], _ values: [String: PropertyTree]
     ) -> PropertyTree {
-        guard let reserved = properties[Key(entity: entity, property: name)] else {
+        guard let reserved = properties[entity]?[name] else {
             preconditionFailure("Every property is reserved.")
         }
         archive.fill(reserved, classes, values)

@@ -13,30 +13,23 @@ extension DefaultValue {
             self = .real(interval)
             return
         }
-        guard let text else { return nil }
+        guard let text, !text.isEmpty || type == .string else { return nil }
         switch type {
-        case .string: self = .text(text)
-        case .uri:
-            if text.isEmpty { return nil }
-            self = .text(text)
-        case .boolean:
-            if text.isEmpty { return nil }
-            self = .integer((text as NSString).boolValue ? 1 : 0)
-        case .integer16, .integer32, .integer64:
-            if text.isEmpty { return nil }
-            // "YES" occurs where an attribute was a Boolean once.
-            self = .integer(text == "YES" ? 1 : (text as NSString).longLongValue)
-        case .decimal, .double:
-            if text.isEmpty { return nil }
-            self = .real((text as NSString).doubleValue)
-        case .float:
-            if text.isEmpty { return nil }
-            self = .real(Double(Float((text as NSString).doubleValue)))
+        case .string, .uri: self = .text(text)
+        case .boolean: self = .integer((text as NSString).boolValue ? 1 : 0)
+        // "YES" occurs where an attribute was a Boolean once.
+        case .integer16, .integer32, .integer64: self = .integer(text == "YES" ? 1 : (text as NSString).longLongValue)
+        case .decimal, .double, .float: self = .real((text as NSString).doubleValue, of: type)
         case .uuid:
             guard let uuid = UUID(uuidString: text)?.uuid else { return nil }
             self = .blob(withUnsafeBytes(of: uuid) { Array($0) })
         case .date, .binary, .transformable, .undefined, .objectID, .composite: return nil
         }
+    }
+
+    /// A number as an attribute of a type stores it.
+    private static func real(_ number: Double, of type: AttributeType) -> DefaultValue {
+        .real(type == .float ? Double(Float(number)) : number)
     }
 }
 
@@ -130,14 +123,10 @@ extension DefaultValue {
         case .boolean:
             guard let flag = object.flag else { return nil }
             self = .integer(flag ? 1 : 0)
-        case .decimal, .double:
+        case .decimal, .double, .float:
             let decimal = try object.decimal
             guard let number = object.real ?? decimal else { return nil }
-            self = .real(number)
-        case .float:
-            let decimal = try object.decimal
-            guard let number = object.real ?? decimal else { return nil }
-            self = .real(Double(Float(number)))
+            self = .real(number, of: type)
         case .date:
             guard let seconds = try object.date else { return nil }
             self = .real(seconds)

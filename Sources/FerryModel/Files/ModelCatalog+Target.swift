@@ -28,12 +28,7 @@ extension ModelCatalog {
     }
 
     /// The version that a migration leads to when none is named: the current one of the bundle that holds the store's
-    /// version, or of those that mapping models lead to from there.
-    ///
-    /// - Parameters:
-    ///   - hashes: The store's.
-    ///   - links: Between which versions mapping models stand.
-    /// - Returns: A version, or the candidates.
+    /// version, or of those that mapping models (`links`) lead to from there.
     package func target(
         for hashes: [String: [UInt8]], along links: [(from: ModelVersion, to: ModelVersion)]
     ) -> Target {
@@ -140,12 +135,8 @@ extension ModelCatalog {
     ///
     /// Where no version fits a store as a whole, the entities of one configuration may, or versions of several bundles
     /// together. Then the catalog holds such parts, or such unions: from the store's own on, bundle by bundle, version
-    /// by version, to the current one of each.
+    /// by version, to the current one of each. The version that is asked for stands for its own bundle alone.
     ///
-    /// - Parameters:
-    ///   - hashes: The store's.
-    ///   - target: The name of the version that is asked for; of several bundles it stands for its own alone.
-    /// - Returns: This catalog, where a version fits, or nothing does.
     /// - Throws: `.unsupported` when the version that is asked for lacks the store's configuration; `.noSuchVersion` and
     ///   `.ambiguousVersion`.
     package func fitted(to hashes: [String: [UInt8]], target: String?) throws(FerryError) -> ModelCatalog {
@@ -237,9 +228,7 @@ extension ModelCatalog {
 }
 
 extension ModelVersion {
-    /// The version with the entities of one configuration alone.
-    ///
-    /// - Returns: Nil when there is no such configuration, or its entities refer to others.
+    /// The version with the entities of one configuration alone; nil when there is none, or they refer to others.
     package func restricted(to configuration: String) -> ModelVersion? {
         guard let names = model.configurations[configuration], !names.isEmpty else { return nil }
         let kept = Set(names)
@@ -257,9 +246,8 @@ extension ModelVersion {
         return version
     }
 
-    /// Several models as one, as an app that merges them has it.
-    ///
-    /// - Returns: Nil when two of them have different entities or composites under one name.
+    /// Several models as one, as an app that merges them has it; nil when two of them have different entities or
+    /// composites under one name.
     package init?(merging versions: [ModelVersion]) {
         var entities: [String: Entity] = [:]
         var hashes: [String: [UInt8]] = [:]

@@ -95,9 +95,8 @@ package struct ModelCatalog: Sendable {
         versions.filter { $0.hashes == hashes }
     }
 
-    /// The version with the fewest entities that differ, and their names; of several the latest.
-    ///
-    /// - Returns: Nil when no version has an entity in common with the hashes.
+    /// The version with the fewest entities that differ, and their names; of several the latest, and nil when no version
+    /// has an entity in common with the hashes.
     package func nearest(to hashes: [String: [UInt8]]) -> (version: ModelVersion, differs: [String])? {
         var nearest: (version: ModelVersion, differs: [String])?
         for version in versions where version.hashes.keys.contains(where: { hashes[$0] != nil }) {
@@ -131,9 +130,7 @@ package struct ModelCatalog: Sendable {
 
     // MARK: Order
 
-    /// Whether a version stands before another one.
-    ///
-    /// - Returns: False when one of them is none of the catalog's.
+    /// Whether a version stands before another one; false when one of them is none of the catalog's.
     package func isBefore(_ version: ModelVersion, _ other: ModelVersion) -> Bool {
         guard let first = place(of: version), let second = place(of: other) else { return false }
         return first < second

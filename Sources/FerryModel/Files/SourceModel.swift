@@ -20,20 +20,14 @@ package enum SourceModel {
                 remedy: "Give an .xcdatamodeld, .xcdatamodel, .momd or .mom.")
         }
         let reader = Reader(path: path)
-        var entities: [Entity] = []
-        for element in root.children("entity") { entities.append(try reader.entity(element)) }
-        if let twice = entities.map(\.name).firstRepeated {
-            throw reader.broken("it declares the entity '\(twice)' twice")
-        }
-        try ManagedObjectModel.checkLineages(of: entities, path: path)
+        let entities = try root.children("entity").map { element throws(FerryError) in try reader.entity(element) }
+        try ManagedObjectModel.check(entities, path: path)
         var composites: [String: [Attribute]] = [:]
         for element in root.children("composite") {
             let name = try reader.name(of: element)
-            var elements: [Attribute] = []
-            for attribute in element.children("attribute") {
-                elements.append(try reader.attribute(attribute, of: name))
+            composites[name] = try element.children("attribute").map { attribute throws(FerryError) in
+                try reader.attribute(attribute, of: name)
             }
-            composites[name] = elements
         }
         var configurations: [String: [String]] = [:]
         for element in root.children("configuration") {
@@ -47,11 +41,7 @@ package enum SourceModel {
     private struct Reader {
         let path: String
 
-        func broken(_ reason: String) -> FerryError {
-            FerryError(
-                .badModel, "The model \(path) cannot be used: \(reason).",
-                remedy: "Correct it in Xcode, or take an undamaged copy.")
-        }
+        func broken(_ reason: String) -> FerryError { ManagedObjectModel.unusable(path, reason) }
 
         func name(of element: SourceElement) throws(FerryError) -> String {
             guard let name = element["name"], !name.isEmpty else {
@@ -184,8 +174,8 @@ package enum SourceModel {
 }
 
 extension String? {
-    /// Nil for an empty text, which a source file writes for "none".
-    fileprivate var nonEmpty: String? { self?.isEmpty == false ? self : nil }
+    /// Nil for an empty text, which files have for none.
+    var nonEmpty: String? { self?.isEmpty == false ? self : nil }
 }
 
 extension [String] {

@@ -117,7 +117,7 @@ extension Computation {
     package var passedValue: PassedValue? {
         switch self {
         case .column(let path): return PassedValue(path: path)
-        case .ifNull(let value, _): return value.passedValue
+        case .operation(.ifNull, let operands): return operands[0].passedValue
         case .call(let name, let arguments) where arguments.count == 1:
             let marks: [String: PassedValue.Mark] = [
                 ScalarFunction.toExternalName: .added, ScalarFunction.fromExternalName: .removed,
@@ -168,8 +168,8 @@ package enum IterationPath {
     package static func entity(of mapping: ResolvedEntityMapping, in model: ManagedObjectModel) -> String? {
         guard let elements = mapping.iteration?.elements else { return nil }
         do {
-            let checker = ExpressionChecker(scope: ExpressionScope(model: model, entity: mapping.source))
-            guard case .object(let entity) = try checker.checkElements(elements) else { return nil }
+            let translation = ExpressionTranslation(scope: ExpressionScope(model: model, entity: mapping.source))
+            guard case .object(let entity) = try translation.element(ofEach: elements) else { return nil }
             return entity
         } catch {
             // The mapping's check refused it, with its place.

@@ -147,7 +147,7 @@ struct RelationshipAssigner {
     private func isToOnePath(_ from: Expression, in mapping: ResolvedEntityMapping) -> Bool {
         guard from.isPath else { return false }
         do {
-            return try !ExpressionChecker(scope: mapping.expressionScope(in: source.model)).checkObjects(from).isToMany
+            return try !ExpressionTranslation(scope: mapping.expressionScope(in: source.model)).path(toObjects: from).isToMany
         } catch {
             // The mapping's check refused it, with its place.
             return false

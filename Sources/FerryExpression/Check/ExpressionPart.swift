@@ -1,0 +1,89 @@
+internal import FerryBase
+
+/// A value or a condition within an expression; as the cause of an error the innermost one that could not be evaluated.
+package enum ExpressionPart: Error, Hashable {
+    case expression(Expression)
+    case predicate(Predicate)
+
+    /// Line and column, from 1, of the part, or of a key in it, in the text that it was read from; nil for a text that
+    /// does not hold it.
+    ///
+    /// What stands for something else (a table's name, `IN {…}`) is looked for by its parts.
+    package func place(in text: String, key: String? = nil) -> (line: Int, column: Int)? {
+        do {
+            var parser = try Parser(text, notesPlaces: true)
+            _ = try parser.whole()
+            guard let nodes = parser.read, let found = position(among: nodes) else { return nil }
+            return parser.lexer.place(of: try Self.position(of: key, behind: found, in: text) ?? found)
+        } catch {
+            return nil
+        }
+    }
+
+    private func position(among nodes: [Parser.Node]) -> Int? {
+        for wanted in candidates {
+            if let found = nodes.first(where: { $0.content == wanted }) { return found.position }
+        }
+        return nil
+    }
+
+    /// The part, then what it is made of.
+    private var candidates: [ExpressionPart] {
+        let parts =
+            switch self {
+            case .expression(let expression): expression.parts
+            case .predicate(let predicate): predicate.parts
+            }
+        return [self] + parts.filter { if case .constant = $0 { false } else { true } }.map { .expression($0) }
+    }
+
+    /// The place of a key's own word.
+    private static func position(of key: String?, behind start: Int, in text: String) throws(FerryError) -> Int? {
+        guard let key else { return nil }
+        var lexer = try Lexer(text)
+        while true {
+            let token = try lexer.next()
+            switch token.kind {
+            case .end: return nil
+            case .word(key) where token.position >= start, .key(key) where token.position >= start:
+                return token.position
+            default: break
+            }
+        }
+    }
+}
+
+extension FerryError {
+    /// The error with the part of an expression that it is about, if none within it was named yet.
+    func at(_ part: ExpressionPart) -> FerryError {
+        guard cause == nil else { return self }
+        var error = self
+        error.cause = part
+        return error
+    }
+}
+
+extension ExpressionTranslation {
+    /// Runs what looks at a part of an expression; errors that name none within it name it.
+    func about<Result>(
+        _ part: ExpressionPart, _ body: () throws(FerryError) -> Result
+    ) throws(FerryError) -> Result {
+        do {
+            return try WorkThread.withStack(body)
+        } catch {
+            throw error.at(part)
+        }
+    }
+}
+
+extension NearNames {
+    /// A sentence that offers names near to one that was not found, or lists them all when none is.
+    static func remedy(for name: String, among candidates: [String], _ prefix: String = "") -> String {
+        func list(_ names: some Sequence<String>) -> String { names.map { prefix + $0 }.joined(separator: ", ") }
+        let near = near(to: name, among: candidates)
+        if !near.isEmpty { return "Did you mean \(list(near))?" }
+        let known = Set(candidates).sorted()
+        if known.isEmpty { return "There are none." }
+        return "There are \(list(known.prefix(20)))\(known.count > 20 ? " and others" : "")."
+    }
+}

@@ -1,0 +1,83 @@
+package import FerryBase
+internal import FerryModel
+
+/// Objects that a relationship, or `forEach`, takes: at the end of a path, or of `SUBQUERY`, `FETCH`, sets and places.
+extension ExpressionTranslation {
+    /// The objects of an expression, each once.
+    package struct Objects {
+        package var entity: String
+        /// Whether there may be several.
+        package var isCollection: Bool
+        /// What they come to: the SELECT of their keys, or the key of the only one.
+        package var keys: Computation
+    }
+
+    /// - Throws: ``FerryError`` `.badExpression` where the expression yields no objects.
+    package func objects(_ expression: Expression) throws(FerryError) -> Objects {
+        if let members = try members(of: expression) {
+            guard case .object(let entity) = members.typed.type else { throw noObjects(expression) }
+            var collection = members.collection
+            collection.value = members.typed.computation
+            return Objects(entity: entity, isCollection: true, keys: .collection(collection))
+        }
+        let typed = try value(expression)
+        guard case .object(let entity) = typed.type else { throw noObjects(expression) }
+        return Objects(entity: entity, isCollection: false, keys: typed.computation)
+    }
+
+    /// The path that a relationship takes its objects from.
+    ///
+    /// - Returns: The path followed; for anything else than a path one without relationships, from nowhere.
+    /// - Throws: As ``value(_:for:)``.
+    package func path(toObjects expression: Expression) throws(FerryError) -> ResolvedPath {
+        try about(.expression(expression)) { () throws(FerryError) in
+            guard expression.isPath else {
+                return ResolvedPath(start: .member(0), end: .object(entity: try objects(expression).entity))
+            }
+            var (base, steps) = (expression, [KeyPathStep]())
+            if case .keyPath(let first, let rest) = expression { (base, steps) = (first, rest) }
+            let path = try scope.resolve(base, steps)
+            guard case .object = path.end, path.aggregate == nil else { throw noObjects(expression) }
+            return path
+        }
+    }
+
+    /// What each element of a `forEach` is.
+    ///
+    /// - Throws: As ``value(_:for:)``.
+    package func element(ofEach expression: Expression) throws(FerryError) -> ExpressionScope.Element {
+        try about(.expression(expression)) { () throws(FerryError) in
+            if case .json(let text, _) = expression {
+                _ = try jsonText(text, expression, mayBeJSON: false)
+                return .json
+            }
+            if expression.isPath {
+                let path = try path(toObjects: expression)
+                if path.isToMany, case .object(let entity) = path.end { return .object(entity: entity) }
+            } else {
+                let objects = try objects(expression)
+                if objects.isCollection { return .object(entity: objects.entity) }
+            }
+            throw FerryError(
+                .badExpression, "`\(expression)` yields at most one object, and `forEach` needs several.",
+                remedy: "Name a to-many relationship, or leave `forEach` out.")
+        }
+    }
+
+    private func noObjects(_ expression: Expression) -> FerryError {
+        FerryError(
+            .badExpression, "`\(expression)` yields a value where objects of the source are needed.",
+            remedy: "Name a relationship, or `$source` itself.")
+    }
+}
+
+extension Expression {
+    /// Whether it is an object at hand, or a path of keys from one.
+    package var isPath: Bool {
+        switch self {
+        case .evaluatedObject, .variable: true
+        case .keyPath(let base, _): base.isObject
+        default: false
+        }
+    }
+}
