@@ -4,12 +4,7 @@ internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import Foundation
 
 /// Migrates one store.
 ///

@@ -2,12 +2,7 @@ public import FerryBase
 package import FerrySQLite
 internal import FerrySnapshot
 internal import FerryStore
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import Foundation
 
 /// What can be done with a store without its models.
 public struct StoreFiles: Sendable {

@@ -5,12 +5,7 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 internal import FerryVerify
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import Foundation
 
 /// Checks a store by itself, or against the store it was migrated from; changes neither.
 public struct Verifier: Sendable {

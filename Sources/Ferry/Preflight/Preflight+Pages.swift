@@ -1,12 +1,7 @@
 internal import FerryBase
 internal import FerrySQLite
 internal import FerryStore
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 /// Pages of the store that do not fit together: nothing else misses what a b-tree does not reach any more.
 extension Preflight {

@@ -1,10 +1,5 @@
 internal import FerryBase
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 /// How far a run is, in a small file of its run folder, for `status` to read.
 ///

@@ -2,12 +2,7 @@ internal import FerryBase
 internal import FerryEngine
 internal import FerryMapping
 internal import FerryStore
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 /// The report of a step in place whose transaction was committed, for the call that goes on there.
 ///

@@ -1,11 +1,6 @@
 package import FerryBase
 internal import FerryStore
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 /// The folder of one unfinished run, held by its lock.
 ///

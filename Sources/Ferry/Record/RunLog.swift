@@ -1,11 +1,6 @@
 internal import FerryBase
 internal import FerrySQLite
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 /// `STORE.ferry-log.json`: the last runs that ended on a store.
 struct RunLog {

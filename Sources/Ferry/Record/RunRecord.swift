@@ -1,12 +1,7 @@
 internal import FerryBase
 internal import FerryMapping
 package import FerrySQLite
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 /// What `run.json` holds: which run this is, what must not change under it, and how far it has come.
 ///

@@ -2,12 +2,7 @@ internal import FerryBase
 internal import FerryEngine
 internal import FerryModel
 internal import FerryStore
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 extension MigrationRun {
     /// Puts the last step's destination where it belongs; from the rename on, the migration has happened.

@@ -2,12 +2,7 @@ internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 extension MigrationRun {
     static func url(_ path: String) -> URL { URL(fileURLWithPath: path) }

@@ -3,12 +3,7 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerrySnapshot
 internal import FerryStore
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 /// The snapshots of one store: what the snapshot room does, with what it may not know about stores.
 struct StoreSnapshots {

@@ -1,12 +1,7 @@
 internal import FerryBase
 internal import FerrySQLite
 internal import FerryStore
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 /// Files of a store that SQLite cannot read: they are kept aside as they are, and the main file, which stays the same
 /// one for every client, gets other content.

@@ -2,12 +2,7 @@ internal import FerryBase
 internal import FerrySQLite
 internal import FerrySnapshot
 internal import FerryStore
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 /// Puts a verified snapshot back into the place of its store, whatever state that is in.
 ///
