@@ -14,12 +14,8 @@ struct ExternalData {
     /// Copies all files from one folder to another and reports each with its size and hash; one at a time in memory.
     ///
     /// What an interrupted call has copied already is kept where it is equal.
-    func copy(from source: String, to destination: String, report: (Manifest.ExternalFile) throws -> Void) throws {
-        try copy(from: source, to: destination, prefix: "", depth: 0, report: report)
-    }
-
-    private func copy(
-        from source: String, to destination: String, prefix: String, depth: Int,
+    func copy(
+        from source: String, to destination: String, prefix: String = "", depth: Int = 0,
         report: (Manifest.ExternalFile) throws -> Void
     ) throws {
         guard depth < Self.deepest else {

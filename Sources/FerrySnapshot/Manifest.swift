@@ -6,7 +6,7 @@ internal import Foundation
 /// Valid JSON, written and read line by line, because a store can have as many external files as rows: the first line
 /// holds ``Head``, then comes one line per external file, and the last line holds the SHA-256 of all bytes before it.
 enum Manifest {
-    struct Head: Codable {
+    struct Head: Codable, Sendable {
         var ferry = 1
         /// One more than the highest in the folder: the order in which snapshots were made, whatever the clock said.
         ///
@@ -25,7 +25,7 @@ enum Manifest {
         /// The folder's name, when there is external data.
         var external: String?
 
-        struct Archive: Codable {
+        struct Archive: Codable, Sendable {
             var file: String
             /// How it is compressed (``SnapshotForm``).
             ///
@@ -45,7 +45,7 @@ enum Manifest {
             }
         }
 
-        struct Content: Codable {
+        struct Content: Codable, Sendable {
             var bytes: Int64
             var sha256: String
         }
@@ -65,7 +65,7 @@ enum Manifest {
     /// Entities, hashes and counts of the largest model fit many times over.
     fileprivate static let longestLine = 16 << 20
 
-    fileprivate static func encoder() -> JSONEncoder {
+    static func encoder() -> JSONEncoder {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return encoder

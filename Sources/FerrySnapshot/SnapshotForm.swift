@@ -36,12 +36,7 @@ package enum SnapshotForm: String, Codable, Sendable, CaseIterable {
     }
 
     /// The stock program whose option `-d` decodes an archive.
-    package var program: String {
-        switch self {
-        case .zstandard: "zstd"
-        case .gzip: "gzip"
-        }
-    }
+    package var program: String { rawValue }
 
     /// What an archive is called behind the name of its snapshot.
     package var ending: String {
@@ -142,11 +137,7 @@ package enum SnapshotMemory {
     /// The most that a snapshot of this level holds, buffers included.
     package static func bytes(level: Int, form: SnapshotForm = .preferred) -> Int {
         precondition(form.levels.contains(level), "a level is one of its form's")
-        let contexts =
-            switch form {
-            case .zstandard: zstandard[level - 1]
-            case .gzip: gzip
-            }
+        let contexts = form == .zstandard ? zstandard[level - 1] : gzip
         return contexts << 10 + ArchiveWriter.bufferBytes(form)
     }
 
