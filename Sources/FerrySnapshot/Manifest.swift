@@ -86,10 +86,8 @@ struct ManifestWriter: ~Copyable {
     /// Begins a manifest in a new file.
     static func begin(_ path: String, head: Manifest.Head, files: FileLayer) throws -> ManifestWriter {
         var writer = ManifestWriter(try files.create(path, mode: 0o600))
-        var line = try [UInt8](writer.encoder.encode(head))
         // The object goes on with the lines that follow.
-        line.removeLast()
-        try writer.add(line + Array(Manifest.openList.utf8))
+        try writer.add([UInt8](writer.encoder.encode(head)).dropLast() + Array(Manifest.openList.utf8))
         return writer
     }
 
@@ -175,7 +173,7 @@ extension Manifest {
         }
     }
 
-    private static func damaged(_ path: String, _ how: String) -> FerryError {
+    fileprivate static func damaged(_ path: String, _ how: String) -> FerryError {
         FerryError(
             .snapshotDamaged, "The manifest \(path) is damaged: \(how).", remedy: "Use another snapshot.")
     }
@@ -205,10 +203,7 @@ private struct LineReader: ~Copyable {
             let end = buffer[position...].firstIndex(of: UInt8(ascii: "\n"))
             line += buffer[position..<(end ?? buffer.count)]
             guard line.count <= limit else {
-                throw FerryError(
-                    .snapshotDamaged,
-                    "The manifest \(input.path) is damaged: it has a line of more than \(limit) bytes.",
-                    remedy: "Use another snapshot.")
+                throw Manifest.damaged(input.path, "it has a line of more than \(limit) bytes")
             }
             if let end {
                 position = end + 1

@@ -89,7 +89,9 @@ package struct Snapshot: Sendable {
     package var externalPath: String { folder + "/" + name + SnapshotNames.external }
 
     /// The time in UTC as names begin with it, `20261120T101500Z`.
-    package static func stamp(_ seconds: Int64) -> String { SnapshotNames.stamp(seconds) }
+    package static func stamp(_ seconds: Int64) -> String {
+        SnapshotNames.time(seconds).filter { $0 != "-" && $0 != ":" }
+    }
 }
 
 /// What the files of a snapshot are called behind its name.
@@ -98,9 +100,6 @@ enum SnapshotNames {
     static let external = "_SUPPORT"
     static let partialManifest = ".json.new"
     static let partialState = ".partial.json"
-
-    /// The first part of a name: the time in UTC, `20261120T101500Z`.
-    static func stamp(_ seconds: Int64) -> String { time(seconds).filter { $0 != "-" && $0 != ":" } }
 
     /// The time in UTC, `2026-11-20T10:15:00Z`.
     static func time(_ seconds: Int64) -> String {

@@ -68,7 +68,7 @@ extension SnapshotStore {
     }
 
     private func freeName(_ description: SnapshotDescription) throws -> String {
-        let wanted = SnapshotNames.stamp(description.created) + "-" + SnapshotNames.file(version: description.version)
+        let wanted = Snapshot.stamp(description.created) + "-" + SnapshotNames.file(version: description.version)
         let endings = SnapshotForm.allCases.flatMap { [$0.ending, $0.partialEnding] }
         return FileLayer.name(
             of: try files.freePath(
