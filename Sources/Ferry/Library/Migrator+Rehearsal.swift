@@ -54,7 +54,7 @@ extension Migrator {
         var report = watch.report
         migration?.store = URL(fileURLWithPath: place.store)
         report.migration = migration
-        report.peakResidentBytes = PeakMemory.bytes(files: files)
+        report.peakResidentBytes = ProcessUse.peakMemory(files: files)
         return report
     }
 }

@@ -83,7 +83,7 @@ struct GenerateCommand: Command {
                 "entities": JSON.array(
                     generator.rows.sorted { codeUnitOrder($0.key, $1.key) }
                         .map { .object(["name": $0.key, "rows": $0.value]) }),
-                "wallSeconds": seconds, "peakResidentBytes": PeakMemory.bytes(files: files),
+                "wallSeconds": seconds, "peakResidentBytes": ProcessUse.peakMemory(files: files),
             ]),
             text: [
                 "Wrote \(output): \(total.counting("row")) of version \(version.name), "
