@@ -16,7 +16,7 @@ package struct ManagedObjectModel: Sendable, Hashable {
     package var knownSchema: KnownSchema?
     /// Entity name to the names of itself and its ancestors, in this order: asked for more often than anything else.
     private let lineages: [String: [String]]
-    /// Entity name to the names of itself and everything below it, in no particular order.
+    /// Entity name to the names of the entity and of all that inherit from it, by UTF-16 code unit.
     private let families: [String: [String]]
 
     package init(
@@ -26,7 +26,7 @@ package struct ManagedObjectModel: Sendable, Hashable {
         self.versionIdentifiers = versionIdentifiers
         self.entities = Dictionary(entities.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         lineages = Self.lineages(self.entities.mapValues(\.superentity))
-        families = lineages.reduce(into: [:]) { families, entry in
+        families = lineages.sorted { codeUnitOrder($0.key, $1.key) }.reduce(into: [:]) { families, entry in
             for ancestor in entry.value { families[ancestor, default: []].append(entry.key) }
         }
         self.configurations = configurations
@@ -68,7 +68,7 @@ package struct ManagedObjectModel: Sendable, Hashable {
     /// The topmost ancestor, whose table holds the rows.
     package func root(of name: String) -> String { lineages[name]?.last ?? name }
 
-    /// Names of the entity and everything below it, in no particular order.
+    /// Names of the entity and of all that inherit from it, by UTF-16 code unit.
     package func family(of name: String) -> [String] { families[name] ?? [] }
 
     package func subentities(of name: String) -> [String] {

@@ -20,13 +20,9 @@ struct ArchiveReader {
 
     /// Decodes the first bytes of an archive and hands over the content piece by piece.
     ///
-    /// - Parameters:
-    ///   - path: The archive.
-    ///   - form: How it is compressed.
-    ///   - count: How many of its bytes belong to it; a shorter file is damaged, what follows them is not looked at.
-    ///   - limit: The most content that it may hold.
-    ///   - hashes: Go on with both kinds of bytes.
-    ///   - body: Takes each piece of the content.
+    /// A file of fewer bytes than `count` is damaged; what follows them is not looked at. `limit` is the most content that
+    /// it may hold.
+    ///
     /// - Returns: Bytes of the content.
     /// - Throws: ``FerryError`` `.snapshotDamaged`, `.unsupported` for a form that this build does not read, the reason of
     ///   the stop request, or what the body throws.

@@ -1,20 +1,22 @@
 internal import FerryBase
 internal import Foundation
 
-/// How far an unfinished archive is; kept beside it.
-struct ArchiveState: Codable, Equatable {
+/// How far an unfinished archive is, which a call has left that was stopped or failed; kept beside it.
+package struct ArchiveState: Codable, Sendable {
     var ferry = 1
-    var name: String
+    /// Of the snapshot.
+    package var name: String
     /// Nil in what earlier versions have begun: Zstandard.
     var form: SnapshotForm?
     var createdSeconds: Int64
-    var fingerprint: String?
+    /// The state of the store that it was begun from.
+    package var fingerprint: String?
     var level: Int
     var frameBytes: Int64
-    var contentBytes: Int64
+    package var contentBytes: Int64
     /// Whole frames that are durable, the content that they hold and the room that they take.
     var frames = 0
-    var contentOffset: Int64 = 0
+    package var contentOffset: Int64 = 0
     var archiveOffset: Int64 = 0
 
     var archiveForm: SnapshotForm { form ?? .zstandard }
@@ -33,12 +35,11 @@ struct ArchiveState: Codable, Equatable {
 /// compares it with the content and hashes both. They share ``slotCount`` slots, so memory is fixed: per slot one piece
 /// of content and its compressed form, besides one decoded piece and the two contexts about 3 MiB.
 struct ArchiveWriter {
-    let files: FileLayer
     let progress: ProgressHook?
     let stop: StopRequest
 
     /// A multiple of zstd's blocks of 128 KiB, so that ending each piece costs no compression.
-    private static let pieceBytes = 256 << 10
+    fileprivate static let pieceBytes = 256 << 10
     /// One at each thread and one between them.
     private static let slotCount = 3
 
@@ -53,32 +54,26 @@ struct ArchiveWriter {
         var state: ArchiveState
     }
 
-    /// Writes all frames that are missing.
+    /// Writes all frames that are missing behind the last durable one, at the end of which the output stands.
     ///
-    /// - Parameters:
-    ///   - source: The content.
-    ///   - output: The unfinished archive, at the end of its last durable frame.
-    ///   - state: How far it is.
-    ///   - hashes: Of what it holds so far.
-    ///   - recordState: Makes the state durable; called after each frame, on the second thread.
-    /// - Returns: Both hashes and the last state.
+    /// The hashes are of what it holds so far. The state is made durable after each frame, on the second thread.
+    ///
     /// - Throws: What the source throws, ``FerryError``, or the reason of the stop request, between two frames.
     func write(
         _ source: some PageSource, to output: consuming OutputFile, from state: ArchiveState,
         hashes: consuming ArchiveHashes, recordState: @escaping @Sendable (ArchiveState) throws -> Void
     ) throws -> Result {
         let checker = try Checker(
-            output: output, state: state, hashes: hashes, slots: Self.slotCount, pieceBytes: Self.pieceBytes,
-            stop: stop, recordState: recordState)
-        try checker.slots.start("ferry.snapshot") { checker.run() }
-        do {
-            try compress(source, from: state, into: checker.slots)
-        } catch {
-            // Only what was handed over is finished, then the second thread is gone; what failed there failed first.
-            try checker.slots.finish()
-            throw error
+            output: output, state: state, hashes: hashes, stop: stop, recordState: recordState)
+        let slots = SlotWorker((0..<Self.slotCount).map { _ in Slot(state.archiveForm) })
+        try slots.run("ferry.snapshot") {
+            try compress(source, from: state, into: slots)
+        } taking: {
+            try checker.take($0)
+        } atEnd: { _ in
+            try checker.close()
         }
-        return try checker.finish()
+        return try checker.result()
     }
 
     private func compress(_ source: some PageSource, from state: ArchiveState, into slots: SlotWorker<Slot>) throws {
@@ -116,9 +111,9 @@ private final class Slot {
     var encodedCount = 0
     var endsFrame = false
 
-    init(pieceBytes: Int, form: SnapshotForm) {
-        content = .allocate(byteCount: pieceBytes, alignment: 4096)
-        encoded = .allocate(byteCount: form.bound(pieceBytes), alignment: 16)
+    init(_ form: SnapshotForm) {
+        content = .allocate(byteCount: ArchiveWriter.pieceBytes, alignment: 4096)
+        encoded = .allocate(byteCount: form.bound(ArchiveWriter.pieceBytes), alignment: 16)
     }
 
     deinit {
@@ -132,23 +127,21 @@ private final class Slot {
 /// Unchecked, because the ring makes it true: `output`, `state`, `hashes` and the decompressor are used by the second
 /// thread from its start until its end, by the first one afterwards.
 private final class Checker: @unchecked Sendable {
-    let slots: SlotWorker<Slot>
     private var output: OutputFile
     private var state: ArchiveState
     private var hashes: ArchiveHashes
     private let decompressor: any Decompressor
-    private let decoded: UnsafeMutableRawBufferPointer
+    /// With room for one byte more, so that too much is seen and the end of a frame is taken in.
+    private let decoded = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: ArchiveWriter.pieceBytes + 1, alignment: 16)
     private let stop: StopRequest
     private let recordState: @Sendable (ArchiveState) throws -> Void
 
     init(
-        output: consuming OutputFile, state: ArchiveState, hashes: consuming ArchiveHashes, slots count: Int,
-        pieceBytes: Int, stop: StopRequest, recordState: @escaping @Sendable (ArchiveState) throws -> Void
+        output: consuming OutputFile, state: ArchiveState, hashes: consuming ArchiveHashes, stop: StopRequest,
+        recordState: @escaping @Sendable (ArchiveState) throws -> Void
     ) throws {
-        let form = state.archiveForm
-        decompressor = try form.makeDecompressor()
-        slots = SlotWorker((0..<count).map { _ in Slot(pieceBytes: pieceBytes, form: form) })
-        decoded = .allocate(byteCount: pieceBytes + 1, alignment: 16)
+        decompressor = try state.archiveForm.makeDecompressor()
         self.output = output
         self.state = state
         self.hashes = hashes
@@ -158,9 +151,10 @@ private final class Checker: @unchecked Sendable {
 
     deinit { decoded.deallocate() }
 
-    /// Waits until all that was handed over is done.
-    func finish() throws -> ArchiveWriter.Result {
-        try slots.finish()
+    func close() throws { try output.close() }
+
+    /// What was written, once the second thread is gone.
+    func result() throws -> ArchiveWriter.Result {
         guard decompressor.isAtFrameEnd else {
             throw FerryError(.internalError, "The last frame of \(output.path) is not whole.")
         }
@@ -170,21 +164,12 @@ private final class Checker: @unchecked Sendable {
         return ArchiveWriter.Result(archiveSHA256: archive, contentSHA256: content, state: state)
     }
 
-    func run() {
-        slots.take {
-            try take($0)
-        } atEnd: {
-            try output.close()
-        }
-    }
-
-    private func take(_ slot: Slot) throws {
+    func take(_ slot: Slot) throws {
         let content = UnsafeRawBufferPointer(rebasing: slot.content[..<slot.contentCount])
         var encoded = UnsafeRawBufferPointer(rebasing: slot.encoded[..<slot.encodedCount])
         try output.write(encoded)
         hashes.archive.update(encoded)
         hashes.content.update(content)
-        // Room for one byte more, so that too much is seen and the end of a frame is taken in.
         let room = UnsafeMutableRawBufferPointer(rebasing: decoded[...content.count])
         let done = try decompressor.decompress(&encoded, into: room)
         guard encoded.isEmpty, done == content.count, memcmp(decoded.baseAddress!, slot.content.baseAddress!, done) == 0

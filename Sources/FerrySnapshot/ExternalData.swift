@@ -1,4 +1,4 @@
-internal import FerryBase
+package import FerryBase
 
 /// The external data of a store, or of its snapshot: a folder with a file per large value.
 ///
@@ -14,12 +14,8 @@ struct ExternalData {
     /// Copies all files from one folder to another and reports each with its size and hash; one at a time in memory.
     ///
     /// What an interrupted call has copied already is kept where it is equal.
-    func copy(from source: String, to destination: String, report: (Manifest.ExternalFile) throws -> Void) throws {
-        try copy(from: source, to: destination, prefix: "", depth: 0, report: report)
-    }
-
-    private func copy(
-        from source: String, to destination: String, prefix: String, depth: Int,
+    func copy(
+        from source: String, to destination: String, prefix: String = "", depth: Int = 0,
         report: (Manifest.ExternalFile) throws -> Void
     ) throws {
         guard depth < Self.deepest else {
@@ -101,13 +97,21 @@ struct ExternalData {
     private func hash(_ path: String) throws(FerryError) -> [UInt8] {
         let input = try files.open(path)
         var hash = SHA256()
+        try hash.update(contentOf: input)
+        return hash.finalize()
+    }
+}
+
+extension SHA256 {
+    /// Adds what a file holds.
+    package mutating func update(contentOf input: borrowing InputFile) throws(FerryError) {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
         defer { buffer.deallocate() }
         var offset: Int64 = 0
         while true {
             let count = try input.read(into: buffer, at: offset)
-            if count == 0 { return hash.finalize() }
-            hash.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            if count == 0 { return }
+            update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             offset += Int64(count)
         }
     }

@@ -6,7 +6,7 @@ internal import Foundation
 /// Valid JSON, written and read line by line, because a store can have as many external files as rows: the first line
 /// holds ``Head``, then comes one line per external file, and the last line holds the SHA-256 of all bytes before it.
 enum Manifest {
-    struct Head: Codable {
+    struct Head: Codable, Sendable {
         var ferry = 1
         /// One more than the highest in the folder: the order in which snapshots were made, whatever the clock said.
         ///
@@ -25,7 +25,7 @@ enum Manifest {
         /// The folder's name, when there is external data.
         var external: String?
 
-        struct Archive: Codable {
+        struct Archive: Codable, Sendable {
             var file: String
             /// How it is compressed (``SnapshotForm``).
             ///
@@ -45,7 +45,7 @@ enum Manifest {
             }
         }
 
-        struct Content: Codable {
+        struct Content: Codable, Sendable {
             var bytes: Int64
             var sha256: String
         }
@@ -65,7 +65,7 @@ enum Manifest {
     /// Entities, hashes and counts of the largest model fit many times over.
     fileprivate static let longestLine = 16 << 20
 
-    fileprivate static func encoder() -> JSONEncoder {
+    static func encoder() -> JSONEncoder {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return encoder
@@ -86,10 +86,8 @@ struct ManifestWriter: ~Copyable {
     /// Begins a manifest in a new file.
     static func begin(_ path: String, head: Manifest.Head, files: FileLayer) throws -> ManifestWriter {
         var writer = ManifestWriter(try files.create(path, mode: 0o600))
-        var line = try [UInt8](writer.encoder.encode(head))
         // The object goes on with the lines that follow.
-        line.removeLast()
-        try writer.add(line + Array(Manifest.openList.utf8))
+        try writer.add([UInt8](writer.encoder.encode(head)).dropLast() + Array(Manifest.openList.utf8))
         return writer
     }
 
@@ -175,7 +173,7 @@ extension Manifest {
         }
     }
 
-    private static func damaged(_ path: String, _ how: String) -> FerryError {
+    fileprivate static func damaged(_ path: String, _ how: String) -> FerryError {
         FerryError(
             .snapshotDamaged, "The manifest \(path) is damaged: \(how).", remedy: "Use another snapshot.")
     }
@@ -205,10 +203,7 @@ private struct LineReader: ~Copyable {
             let end = buffer[position...].firstIndex(of: UInt8(ascii: "\n"))
             line += buffer[position..<(end ?? buffer.count)]
             guard line.count <= limit else {
-                throw FerryError(
-                    .snapshotDamaged,
-                    "The manifest \(input.path) is damaged: it has a line of more than \(limit) bytes.",
-                    remedy: "Use another snapshot.")
+                throw Manifest.damaged(input.path, "it has a line of more than \(limit) bytes")
             }
             if let end {
                 position = end + 1

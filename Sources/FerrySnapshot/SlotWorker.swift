@@ -3,21 +3,53 @@ internal import FerryBase
 
 /// Hands slots that the caller's thread fills to a second thread, which takes what they hold.
 ///
-/// Unchecked, because semaphores make it true: `isEnding` is written when all slots are free, before the last one is
+/// Unchecked, because semaphores make it true: `isWhole` is written when all slots are free, before the last one is
 /// handed over; `problem` has its lock.
 final class SlotWorker<Slot: AnyObject>: @unchecked Sendable {
     private let ring: SlotRing<Slot>
     private let ended = DispatchSemaphore(value: 0)
-    private var isEnding = false
+    /// Whether what was handed over is all that was to be; nil until no more comes.
+    private var isWhole: Bool?
     private let problem = Locked<(any Error)?>(nil)
 
     init(_ slots: [Slot]) { ring = SlotRing(slots) }
 
-    // MARK: The first thread
-
-    /// Begins the second thread, which runs the body to its end; the body calls ``take(_:atEnd:)``.
-    func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(FerryError) {
-        try WorkThread.start(name, body)
+    /// Runs a body that fills slots, while a second thread takes them; called once.
+    ///
+    /// - Parameters:
+    ///   - name: Of the second thread.
+    ///   - body: Calls ``fill(_:)``.
+    ///   - take: Takes slot by slot on the second thread; after the first failure they are passed over.
+    ///   - end: Is called there behind the last one, and told whether the body came to its end.
+    /// - Throws: What failed on the second thread, which takes all that was handed over first; else what the body throws.
+    func run(
+        _ name: String, filling body: () throws -> Void, taking take: @escaping @Sendable (Slot) throws -> Void,
+        atEnd end: @escaping @Sendable (_ isWhole: Bool) throws -> Void
+    ) throws {
+        try WorkThread.start(name) { [self] in
+            while true {
+                let slot = ring.filledSlot()
+                if let isWhole {
+                    attempt { try end(isWhole) }
+                    break
+                }
+                attempt { try take(slot) }
+                ring.giveBack()
+            }
+            ring.giveBack()
+            ended.signal()
+        }
+        var problem: (any Error)?
+        do {
+            try body()
+        } catch {
+            problem = error
+        }
+        ring.whenAllAreFree(butFor: 0) { isWhole = problem == nil }
+        _ = ring.freeSlot()
+        ring.handOver()
+        ended.wait()
+        if let problem = failure ?? problem { throw problem }
     }
 
     /// Waits for a slot and fills it.
@@ -35,33 +67,7 @@ final class SlotWorker<Slot: AnyObject>: @unchecked Sendable {
         ring.handOver()
     }
 
-    /// Waits until all that was handed over is taken and the second thread is done; called once.
-    ///
-    /// - Throws: What failed on the second thread.
-    func finish() throws {
-        ring.whenAllAreFree(butFor: 0) { isEnding = true }
-        _ = ring.freeSlot()
-        ring.handOver()
-        ended.wait()
-        if let failure { throw failure }
-    }
-
     private var failure: (any Error)? { problem.withLock { $0 } }
-
-    // MARK: The second thread
-
-    /// Takes slot by slot until there are no more; after the first failure they are passed over.
-    func take(_ body: (Slot) throws -> Void, atEnd end: () throws -> Void) {
-        while true {
-            let slot = ring.filledSlot()
-            if isEnding { break }
-            attempt { try body(slot) }
-            ring.giveBack()
-        }
-        attempt(end)
-        ring.giveBack()
-        ended.signal()
-    }
 
     private func attempt(_ body: () throws -> Void) {
         guard failure == nil else { return }
@@ -78,15 +84,12 @@ final class SlotWorker<Slot: AnyObject>: @unchecked Sendable {
 /// Unchecked, because the ring makes it true: the file is used by the second thread alone.
 final class ContentWriter: @unchecked Sendable {
     private final class Slot {
-        let bytes: UnsafeMutableRawBufferPointer
+        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: ArchiveReader.pieceBytes, alignment: 4096)
         var count = 0
-
-        init() { bytes = .allocate(byteCount: ArchiveReader.pieceBytes, alignment: 4096) }
 
         deinit { bytes.deallocate() }
     }
 
-    private let slots = SlotWorker((0..<3).map { _ in Slot() })
     private var output: OutputFile
 
     init(_ output: consuming OutputFile) { self.output = output }
@@ -96,29 +99,17 @@ final class ContentWriter: @unchecked Sendable {
     /// - Parameter body: Gets the function that takes a piece of the content, of at most ``ArchiveReader/pieceBytes``.
     /// - Throws: What the body throws, or ``FerryError`` when the file cannot be written.
     func run(_ body: ((UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws {
-        try slots.start("ferry.restoration") { self.write() }
-        do {
+        let slots = SlotWorker((0..<3).map { _ in Slot() })
+        try slots.run("ferry.restoration") {
             try body { piece in
                 try slots.fill { slot in
                     slot.bytes.copyMemory(from: piece)
                     slot.count = piece.count
                 }
             }
-        } catch {
-            isWhole = false
-            try slots.finish()
-            throw error
-        }
-        try slots.finish()
-    }
-
-    /// Whether what was handed over is all; written before the ring's end.
-    private var isWhole = true
-
-    private func write() {
-        slots.take {
-            try output.write(UnsafeRawBufferPointer(rebasing: $0.bytes[..<$0.count]))
-        } atEnd: {
+        } taking: { [self] slot in
+            try output.write(UnsafeRawBufferPointer(rebasing: slot.bytes[..<slot.count]))
+        } atEnd: { [self] isWhole in
             if isWhole { try output.sync() }
             try output.close()
         }

@@ -1,5 +1,6 @@
 package import FerryBase
 package import FerrySQLite
+internal import Foundation
 
 /// What a snapshot is made from: bytes that can be read in order, and again from any offset.
 package protocol PageSource {
@@ -60,36 +61,37 @@ package struct SnapshotOptions: Sendable {
 
 /// A finished snapshot, as its manifest describes it.
 package struct Snapshot: Sendable {
-    package var folder: String
+    package let folder: String
     /// What its files are named by: `20261120T101500Z-Model2`.
-    package var name: String
+    package let name: String
+    /// How its archive is compressed.
+    package internal(set) var form = SnapshotForm.zstandard
+    /// Nil where its manifest is not whole.
+    var head: Manifest.Head?
+    /// What is wrong with it as far as its names, sizes and manifest show; only verifying reads the archive.
+    package internal(set) var problem: FerryError?
+
+    /// Whether its manifest is whole; else neither its age nor what it holds is known.
+    package var isDescribed: Bool { head != nil }
     /// Which one it is of those in its folder, in the order in which they were made, from 1; nil in manifests of earlier
     /// versions, which come before.
-    package var sequence: Int64?
+    package var sequence: Int64? { head?.sequence }
     /// Seconds since 1970.
-    package var created: Int64
-    package var version: String?
-    package var versionHashes: [String: [UInt8]]
-    package var rows: [String: Int64]
-    package var store: String
-    package var tool: String
-    /// How its archive is compressed.
-    package var form = SnapshotForm.zstandard
+    package var created: Int64 { head?.createdSeconds ?? 0 }
+    package var version: String? { head?.version }
     /// Bytes of the database.
-    package var bytes: Int64
-    package var compressedBytes: Int64
-    package var hasExternalData: Bool
-    /// Whether its manifest is whole; else neither its age nor what it holds is known.
-    package var isDescribed = false
-    /// What is wrong with it as far as its names, sizes and manifest show; only verifying reads the archive.
-    package var problem: FerryError?
+    package var bytes: Int64 { head?.content.bytes ?? 0 }
+    package var compressedBytes: Int64 { head?.archive.bytes ?? 0 }
+    package var hasExternalData: Bool { head?.external != nil }
 
     package var archivePath: String { folder + "/" + name + form.ending }
     package var manifestPath: String { folder + "/" + name + SnapshotNames.manifest }
     package var externalPath: String { folder + "/" + name + SnapshotNames.external }
 
     /// The time in UTC as names begin with it, `20261120T101500Z`.
-    package static func stamp(_ seconds: Int64) -> String { SnapshotNames.stamp(seconds) }
+    package static func stamp(_ seconds: Int64) -> String {
+        SnapshotNames.time(seconds).filter { $0 != "-" && $0 != ":" }
+    }
 }
 
 /// What the files of a snapshot are called behind its name.
@@ -99,40 +101,9 @@ enum SnapshotNames {
     static let partialManifest = ".json.new"
     static let partialState = ".partial.json"
 
-    /// The first part of a name: the time in UTC, `20261120T101500Z`.
-    static func stamp(_ seconds: Int64) -> String {
-        time(seconds).filter { $0 != "-" && $0 != ":" }
-    }
-
     /// The time in UTC, `2026-11-20T10:15:00Z`.
     static func time(_ seconds: Int64) -> String {
-        func padded(_ number: Int64, _ width: Int) -> String {
-            let digits = String(number)
-            return String(repeating: "0", count: max(0, width - digits.count)) + digits
-        }
-        let (year, month, day) = date(daysSince1970: (seconds - modulo(seconds, 86400)) / 86400)
-        let second = modulo(seconds, 86400)
-        return padded(year, 4) + "-" + padded(month, 2) + "-" + padded(day, 2) + "T" + padded(second / 3600, 2) + ":"
-            + padded(second / 60 % 60, 2) + ":" + padded(second % 60, 2) + "Z"
-    }
-
-    /// The date of a day, with years that begin in March so that the leap day comes last.
-    private static func date(daysSince1970 days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        let shifted = days + 719_468  // days since 0000-03-01
-        let era = (shifted - modulo(shifted, 146_097)) / 146_097
-        let dayOfEra = modulo(shifted, 146_097)
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let monthFromMarch = (5 * dayOfYear + 2) / 153
-        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
-        return (
-            yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
-        )
-    }
-
-    private static func modulo(_ number: Int64, _ divisor: Int64) -> Int64 {
-        let rest = number % divisor
-        return rest < 0 ? rest + divisor : rest
+        Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601)
     }
 
     /// A version's name as part of a file name.
@@ -148,5 +119,18 @@ enum SnapshotNames {
         var name = String(safe)
         while name.utf8.count > 150 { name.removeLast() }
         return name
+    }
+}
+
+extension FileLayer {
+    /// A path with which, for each of the endings, nothing stands: as wanted, else with `-2`, `-3` and so on behind it.
+    package func freePath(_ wanted: String, endings: [String] = [""]) throws -> String {
+        var path = wanted
+        var number = 1
+        while try endings.contains(where: { try exists(path + $0) }) {
+            number += 1
+            path = "\(wanted)-\(number)"
+        }
+        return path
     }
 }

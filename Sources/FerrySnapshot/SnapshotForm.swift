@@ -19,38 +19,21 @@ package enum SnapshotForm: String, Codable, Sendable, CaseIterable {
     /// The forms that this build reads and writes.
     package static var known: [SnapshotForm] { allCases.filter { $0 == preferred || $0 == .gzip } }
 
+    private var facts: (levels: ClosedRange<Int>, name: String, ending: String) {
+        switch self {
+        case .zstandard: (1...19, "Zstandard", ".sqlite.zst")
+        case .gzip: (1...9, "gzip", ".sqlite.gz")
+        }
+    }
+
     /// The levels that it has; the first is the quickest.
-    package var levels: ClosedRange<Int> {
-        switch self {
-        case .zstandard: 1...19
-        case .gzip: 1...9
-        }
-    }
-
+    package var levels: ClosedRange<Int> { facts.levels }
     /// What people call it.
-    package var name: String {
-        switch self {
-        case .zstandard: "Zstandard"
-        case .gzip: "gzip"
-        }
-    }
-
+    package var name: String { facts.name }
     /// The stock program whose option `-d` decodes an archive.
-    package var program: String {
-        switch self {
-        case .zstandard: "zstd"
-        case .gzip: "gzip"
-        }
-    }
-
+    package var program: String { rawValue }
     /// What an archive is called behind the name of its snapshot.
-    package var ending: String {
-        switch self {
-        case .zstandard: ".sqlite.zst"
-        case .gzip: ".sqlite.gz"
-        }
-    }
-
+    package var ending: String { facts.ending }
     var partialEnding: String { ending + ".partial" }
 
     /// - Throws: ``FerryError`` `.outOfMemory`, `.usage` for a level that the form does not have, `.unsupported`.
@@ -142,11 +125,7 @@ package enum SnapshotMemory {
     /// The most that a snapshot of this level holds, buffers included.
     package static func bytes(level: Int, form: SnapshotForm = .preferred) -> Int {
         precondition(form.levels.contains(level), "a level is one of its form's")
-        let contexts =
-            switch form {
-            case .zstandard: zstandard[level - 1]
-            case .gzip: gzip
-            }
+        let contexts = form == .zstandard ? zstandard[level - 1] : gzip
         return contexts << 10 + ArchiveWriter.bufferBytes(form)
     }
 

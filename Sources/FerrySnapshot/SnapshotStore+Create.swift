@@ -7,11 +7,6 @@ extension SnapshotStore {
     /// The archive is decoded and compared while it is written. A call that fails leaves nothing that looks like a
     /// finished snapshot; with a fingerprint, the next call does again at most one frame.
     ///
-    /// - Parameters:
-    ///   - source: The database's content.
-    ///   - description: What the manifest says about the store.
-    ///   - options: Level, fingerprint, progress, stop request.
-    /// - Returns: The finished, verified snapshot.
     /// - Throws: ``FerryError`` `.snapshotFailed` with the file's or the database's error as its cause; or the reason
     ///   of the stop request, which is looked at between frames and external files.
     package func create(
@@ -39,11 +34,11 @@ extension SnapshotStore {
         try files.syncFolder(FileLayer.parent(of: folder))
 
         var found: ArchiveState?
-        for state in try states() where state.matches(source.byteCount, options) {
+        for state in try unfinished() where state.matches(source.byteCount, options) {
             if try files.exists(folder + "/" + state.name + SnapshotNames.manifest) {
                 // Only its clean-up was missing.
                 let snapshot = try load(state.name)
-                try removeState(of: state.name)
+                try removeState(of: state)
                 if snapshot.problem == nil { return snapshot }
             } else {
                 found = state
@@ -55,7 +50,7 @@ extension SnapshotStore {
         try finish(result, description, options)
         let snapshot = try load(result.state.name)
         // The last thing that can fail: until then the next call finds what this one has done.
-        try removeState(of: result.state.name)
+        try removeState(of: result.state)
         return snapshot
     }
 
@@ -66,37 +61,29 @@ extension SnapshotStore {
     ) throws -> ArchiveState {
         let state = ArchiveState(
             name: try freeName(description), form: options.form, createdSeconds: description.created,
-            fingerprint: options.fingerprint,
-            level: options.level, frameBytes: options.frameBytes, contentBytes: source.byteCount)
+            fingerprint: options.fingerprint, level: options.level, frameBytes: options.frameBytes,
+            contentBytes: source.byteCount)
         try record(state)
         return state
     }
 
     private func freeName(_ description: SnapshotDescription) throws -> String {
-        let wanted = SnapshotNames.stamp(description.created) + "-" + SnapshotNames.file(version: description.version)
-        let endings =
-            [SnapshotNames.manifest, SnapshotNames.external, SnapshotNames.partialState]
-            + SnapshotForm.allCases.flatMap { [$0.ending, $0.partialEnding] }
-        var name = wanted
-        var number = 1
-        while try endings.contains(where: { try files.exists(folder + "/" + name + $0) }) {
-            number += 1
-            name = "\(wanted)-\(number)"
-        }
-        return name
+        let wanted = Snapshot.stamp(description.created) + "-" + SnapshotNames.file(version: description.version)
+        let endings = SnapshotForm.allCases.flatMap { [$0.ending, $0.partialEnding] }
+        return FileLayer.name(
+            of: try files.freePath(
+                folder + "/" + wanted,
+                endings: [SnapshotNames.manifest, SnapshotNames.external, SnapshotNames.partialState] + endings))
     }
 
     @Sendable private func record(_ state: ArchiveState) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        try files.replace(
-            folder + "/" + state.name + SnapshotNames.partialState, with: [UInt8](encoder.encode(state)), mode: 0o600)
+        try files.replace(path(of: state), with: [UInt8](Manifest.encoder().encode(state)), mode: 0o600)
     }
 
     /// Not synced: should the state come back after a crash, the next call finds its manifest and removes it again.
-    private func removeState(of name: String) throws {
-        try files.removeIfPresent(folder + "/" + name + SnapshotNames.partialState)
-    }
+    private func removeState(of state: ArchiveState) throws { try files.removeIfPresent(path(of: state)) }
+
+    private func path(of state: ArchiveState) -> String { folder + "/" + state.name + SnapshotNames.partialState }
 
     // MARK: The archive
 
@@ -119,7 +106,7 @@ extension SnapshotStore {
         }
         var output = try files.exists(path) ? files.append(to: path) : files.create(path, mode: 0o600)
         try output.truncate(to: state.archiveOffset)
-        let writer = ArchiveWriter(files: files, progress: options.progress, stop: options.stop)
+        let writer = ArchiveWriter(progress: options.progress, stop: options.stop)
         return try writer.write(source, to: output, from: state, hashes: hashes, recordState: record)
     }
 
@@ -174,10 +161,8 @@ extension SnapshotStore {
         try files.rename(path + SnapshotNames.partialManifest, to: path + SnapshotNames.manifest)
         try files.syncFolder(folder)
     }
-}
 
-extension SnapshotStore {
-    fileprivate func nextSequence() throws -> Int64 {
+    private func nextSequence() throws -> Int64 {
         let highest = max(0, try list().compactMap(\.sequence).max() ?? 0)
         guard highest < Int64.max else {
             throw FerryError(
@@ -192,7 +177,6 @@ extension ArchiveState {
     /// Whether it can be gone on with.
     fileprivate func matches(_ bytes: Int64, _ options: SnapshotOptions) -> Bool {
         fingerprint != nil && fingerprint == options.fingerprint && archiveForm == options.form
-            && level == options.level
-            && frameBytes == options.frameBytes && contentBytes == bytes
+            && level == options.level && frameBytes == options.frameBytes && contentBytes == bytes
     }
 }

@@ -23,15 +23,23 @@ extension SnapshotStore {
         }
     }
 
+    /// Reads a whole snapshot.
+    ///
+    /// - Returns: What is wrong with it, or nil.
+    package func problem(of snapshot: Snapshot, stop: StopRequest = StopRequest()) throws -> FerryError? {
+        do {
+            try verify(snapshot, stop: stop)
+            return nil
+        } catch let error as FerryError where error.code == .snapshotDamaged {
+            return error
+        }
+    }
+
     /// Compares the external files of a store with what a snapshot says of those of the same names.
     ///
-    /// A name stands for one content, so what the store still has must be as it was.
+    /// A name stands for one content, so what the store still has must be as it was. `folder` is that of the store's
+    /// external data (`.NAME_SUPPORT`), and `report` is given the name of each file that is another one.
     ///
-    /// - Parameters:
-    ///   - snapshot: One with external data.
-    ///   - folder: The folder of the store's external data (`.NAME_SUPPORT`).
-    ///   - stop: Ends it between two files.
-    ///   - report: Is given the name of each file that is another one.
     /// - Throws: ``FerryError`` `.snapshotDamaged`, or the reason of the stop request.
     package func compareExternalFiles(
         of snapshot: Snapshot, with folder: String, stop: StopRequest = StopRequest(), report: (String) -> Void
@@ -44,14 +52,9 @@ extension SnapshotStore {
 
     /// Restores the database of a snapshot, and its external data.
     ///
-    /// The database appears at its path only when it is whole, verified and durable.
+    /// The database appears at its path only when it is whole, verified and durable. The external files come beside those
+    /// that their folder has; nil leaves them out.
     ///
-    /// - Parameters:
-    ///   - snapshot: What to restore.
-    ///   - path: The new database file; nothing may be there.
-    ///   - externalFolder: Gets the external files beside those that it has; nil leaves them out.
-    ///   - progress: Receives the bytes that are restored.
-    ///   - stop: Ends it early, with nothing at the path.
     /// - Throws: ``FerryError`` `.badSnapshot` for a damaged one, `.outputExists`, `.fileFailed`, or the reason of the
     ///   stop request.
     package func restore(

@@ -49,26 +49,8 @@ package struct SnapshotStore: Sendable {
         return try load(name)
     }
 
-    /// An unfinished snapshot: left by a call that was stopped or failed.
-    package struct Unfinished: Sendable {
-        package var name: String
-        /// The state of the store that it was begun from.
-        package var fingerprint: String?
-        package var bytes: Int64
-        package var bytesDone: Int64
-    }
-
-    package func unfinished() throws -> [Unfinished] {
-        try states().map {
-            Unfinished(
-                name: $0.name, fingerprint: $0.fingerprint, bytes: $0.contentBytes, bytesDone: $0.contentOffset)
-        }
-    }
-
-    // MARK: Within the room
-
     /// The states of unfinished archives, by name.
-    func states() throws -> [ArchiveState] {
+    package func unfinished() throws -> [ArchiveState] {
         guard try files.exists(folder) else { return [] }
         var states: [ArchiveState] = []
         for entry in try files.list(folder) where entry.name.hasSuffix(SnapshotNames.partialState) {
@@ -88,15 +70,15 @@ package struct SnapshotStore: Sendable {
         return states.sorted { $0.name < $1.name }
     }
 
+    // MARK: Within the room
+
     /// Reads a manifest, and looks whether the archive is there.
     func load(_ name: String) throws -> Snapshot {
-        var snapshot = Snapshot(
-            folder: folder, name: name, created: 0, versionHashes: [:], rows: [:], store: "", tool: "", bytes: 0,
-            compressedBytes: 0, hasExternalData: false)
+        var snapshot = Snapshot(folder: folder, name: name)
         do {
             let head = try Manifest.read(snapshot.manifestPath, files: files)
             snapshot.form = try head.archive.known()
-            snapshot.fill(from: head)
+            snapshot.head = head
             let found = try files.attributesIfPresent(snapshot.archivePath)?.size
             if found != head.archive.bytes {
                 snapshot.problem = ArchiveReader.damaged(
@@ -105,10 +87,8 @@ package struct SnapshotStore: Sendable {
         } catch let error as FerryError where error.code == .snapshotDamaged || error.code == .unsupported {
             snapshot.problem = error
             // Nothing says so any more: the file's name does.
-            let forms = SnapshotForm.allCases
-            if let form = try forms.first(where: { try files.exists(folder + "/" + name + $0.ending) }) {
-                snapshot.form = form
-            }
+            let form = try SnapshotForm.allCases.first { try files.exists(folder + "/" + name + $0.ending) }
+            snapshot.form = form ?? snapshot.form
         }
         return snapshot
     }
@@ -116,22 +96,6 @@ package struct SnapshotStore: Sendable {
     private static func isManifest(_ entry: FolderEntry) -> Bool {
         !entry.isDirectory && entry.name.hasSuffix(SnapshotNames.manifest)
             && !entry.name.hasSuffix(SnapshotNames.partialState)
-    }
-}
-
-extension Snapshot {
-    fileprivate mutating func fill(from head: Manifest.Head) {
-        isDescribed = true
-        sequence = head.sequence
-        created = head.createdSeconds
-        version = head.version
-        versionHashes = head.versionHashes.compactMapValues { Data(base64Encoded: $0).map(Array.init) }
-        rows = head.rows
-        store = head.store
-        tool = head.tool
-        bytes = head.content.bytes
-        compressedBytes = head.archive.bytes
-        hasExternalData = head.external != nil
     }
 }
 
@@ -179,8 +143,11 @@ extension SnapshotStore {
                 candidates.append(snapshot)
             }
         }
-        if !candidates.isEmpty, try !kept.contains(where: { try verifies($0, stop) }),
-            let last = try candidates.firstIndex(where: { try verifies($0, stop) })
+        let isWhole = { (snapshot: Snapshot) in
+            try snapshot.problem == nil && problem(of: snapshot, stop: stop) == nil
+        }
+        if !candidates.isEmpty, try !kept.contains(where: isWhole),
+            let last = try candidates.firstIndex(where: isWhole)
         {
             kept.append(candidates.remove(at: last))
         }
@@ -189,16 +156,6 @@ extension SnapshotStore {
             try remove(snapshot)
         }
         return Pruned(removed: candidates, kept: kept)
-    }
-
-    private func verifies(_ snapshot: Snapshot, _ stop: StopRequest) throws -> Bool {
-        guard snapshot.problem == nil else { return false }
-        do {
-            try verify(snapshot, stop: stop)
-            return true
-        } catch let error as FerryError where error.code == .snapshotDamaged {
-            return false
-        }
     }
 
     /// The manifest first: without it, nothing looks like a snapshot.

@@ -56,7 +56,8 @@ struct LastKeysTests {
             """
             { "source": "App 1", "destination": "App 2", "entityMappings": [
               { "name": "BookToBook", "source": "Book", "destination": "Book" },
-              { "name": "BookAgain", "source": "Book", "destination": "Book" } ] }
+              { "name": "BookAgain", "source": "Book", "destination": "Book" } ],
+              "partitions": [["BookToBook", "BookAgain"]] }
             """, to: "One.json")
         let before = try Data(contentsOf: URL(fileURLWithPath: small.store))
         for _ in 0..<2 {

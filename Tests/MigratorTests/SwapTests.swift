@@ -35,9 +35,7 @@ private struct SwapStage {
         let run = try RunFolder(path: RunFolder.path(beside: path), files: files)
         let guardian = try SourceGuard(path: path, purpose: .migrating, files: files)
         try run.save(
-            RunRecord(
-                .migration, in: run, on: guardian,
-                migration: .init(options: .init(target: "2"), chain: ["1", "2"], now: 0)))
+            RunRecord(.migration, in: run, on: guardian, migration: .init(to: "2", chain: ["1", "2"])))
         try guardian.close()
         try files.createDirectory(run.stepFolder(1))
         try TinyStore.make(destination, title: "new", external: [Self.newFile])
@@ -56,7 +54,7 @@ private struct SwapStage {
         let files = FileLayer(faults: faults)
         let run = try RunFolder(path: RunFolder.path(beside: path), files: files)
         guard var record = try run.load() else { return try run.remove() }
-        if try !InterruptedRun(folder: run, files: files).recover(&record, at: path) {
+        if try !run.recover(&record, at: path) {
             let guardian = try SourceGuard(
                 path: path, purpose: .migrating, files: files, sideFiles: record.sideFiles,
                 vfs: try faults.map { try VFS(temporaryFolder: nil, faults: $0) })
@@ -66,16 +64,13 @@ private struct SwapStage {
                 if record.comparison(with: now) != .same {
                     throw FerryError(.sourceChanged, "The store is not what the record says.")
                 }
-                try Swap(
-                    sourceGuard: guardian, destination: destination, folder: run, files: files,
-                    largestLogged: largestLogged
-                ).run(&record)
+                try Swap(destination, over: guardian, in: run, largestLogged: largestLogged).run(&record)
             } catch {
                 do { try guardian.close() } catch {}
                 throw error
             }
         }
-        try CleanUp(store: path, files: files).run(record, in: run)
+        try run.cleanUp(record, at: path)
         try run.remove()
     }
 

@@ -62,8 +62,11 @@ struct SnapshotStoreTests {
         let snapshot = try store.create(from: source, description: description(), options: options())
         #expect(snapshot.name == "20261120T101500Z-Model2")
         #expect(snapshot.problem == nil && snapshot.bytes == Int64(count))
-        #expect(snapshot.versionHashes == ["Book": [1, 2, 255]] && snapshot.rows == ["Book": 4])
-        #expect(snapshot.version == "Model2" && snapshot.store == "App.sqlite" && !snapshot.hasExternalData)
+        #expect(snapshot.version == "Model2" && !snapshot.hasExternalData)
+        let manifest = try #require(
+            try JSONSerialization.jsonObject(with: Data(files.read(snapshot.manifestPath))) as? [String: Any])
+        #expect(manifest["versionHashes"] as? [String: String] == ["Book": Data([1, 2, 255]).base64EncodedString()])
+        #expect(manifest["rows"] as? [String: Int] == ["Book": 4] && manifest["store"] as? String == "App.sqlite")
         #expect(try store.list().map(\.name) == [snapshot.name])
         #expect(try files.list(store.folder).count == 2)
         #expect(try store.unfinished().isEmpty)
@@ -229,7 +232,7 @@ struct SnapshotStoreTests {
             let store = SnapshotStore(folder: inner, files: files)
             // What looks finished is finished.
             for snapshot in try store.list() { try store.verify(snapshot) }
-            if try store.unfinished().contains(where: { $0.bytesDone > 0 }) { resumed += 1 }
+            if try store.unfinished().contains(where: { $0.contentOffset > 0 }) { resumed += 1 }
 
             let snapshot = try store.create(from: source, description: given, options: options())
             try store.verify(snapshot)
@@ -259,7 +262,7 @@ struct SnapshotStoreTests {
             (error as? FerryError)?.code == .snapshotFailed && (error as? FerryError)?.cause is MemorySource.Failure
         }
         let unfinished = try #require(try store.unfinished().first)
-        #expect(unfinished.bytesDone == 3 * 65536 && unfinished.fingerprint == "a")
+        #expect(unfinished.contentOffset == 3 * 65536 && unfinished.fingerprint == "a")
         #expect(try store.list().isEmpty)
 
         let other = MemorySource(count: 300_000, seed: 2)
@@ -303,7 +306,7 @@ struct SnapshotStoreTests {
         #expect {
             try store.create(from: source, description: description(), options: stopping)
         } throws: { ($0 as? FerryError)?.code == .interrupted }
-        #expect(try store.unfinished().first?.bytesDone == 131_072)
+        #expect(try store.unfinished().first?.contentOffset == 131_072)
         options.stop = StopRequest()
         try store.verify(try store.create(from: source, description: description(), options: options))
         #expect(seen.withLock { $0 } == [65_536, 131_072, 196_608, 262_144, 300_000])

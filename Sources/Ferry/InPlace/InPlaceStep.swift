@@ -5,6 +5,7 @@ internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
+internal import Foundation
 
 /// A step that is taken in place on a file of the run folder: a copy of the store's pages, or what the step before made.
 ///
@@ -120,17 +121,15 @@ struct InPlaceStep: StepWork {
             }
             try setMode(keepsLog && storeUsesLog() ? "WAL" : "DELETE", connection)
         }
-        try removeLog()
-        // Empty, where the step had one.
-        try files.removeIfPresent(StoreFileNames(destinationPath).journal)
+        // The journal is empty, where the step had one.
+        try StoreFileNames(destinationPath).removeSides(files: files)
         // A log that a power cut brings back would be taken for a part of the destination.
         try files.syncFolder(folder)
     }
 
     private func storeUsesLog() throws -> Bool {
-        var header = [UInt8](repeating: 0, count: DatabaseHeader.byteCount)
-        try header.withUnsafeMutableBytes { try PageReader(sourceGuard.connection).read(into: $0, at: 0) }
-        return DatabaseHeader(header)?.usesWriteAheadLog == true
+        let start = try sourceGuard.connection.rawBytes(count: DatabaseHeader.byteCount, at: 0)
+        return DatabaseHeader(start)?.usesWriteAheadLog == true
     }
 }
 
@@ -181,14 +180,7 @@ struct PageCopy {
             let own = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
             let expected = UnsafeMutableRawBufferPointer(rebasing: buffer[piece..<piece + count])
             try reader.read(into: expected, at: offset)
-            var filled = 0
-            while filled < count {
-                let read = try copy.read(
-                    into: UnsafeMutableRawBufferPointer(rebasing: own[filled...]), at: offset + Int64(filled))
-                if read == 0 { break }
-                filled += read
-            }
-            isEqual = filled == count && compareBytes(.init(own), .init(expected)) == 0
+            isEqual = try copy.read(into: own, at: offset) == count && compareBytes(.init(own), .init(expected)) == 0
             offset += Int64(count)
         }
         guard isEqual else {
@@ -200,4 +192,61 @@ struct PageCopy {
                     """)
         }
     }
+}
+
+/// The report of a step in place whose transaction was committed, for the call that goes on there.
+///
+/// Where the transaction stands in the destination's `-wal`, it is written after COMMIT and names the `-wal` as it was
+/// left, so that it says nothing of any other one. Else it is written before COMMIT, and the destination itself says
+/// whether that has happened.
+struct CommittedStep {
+    let destination: String
+    let folder: String
+    let files: FileLayer
+
+    private struct Content: Codable {
+        var log: [UInt64]?
+        var counts: [EntityMappingCounts]
+        var unmapped: [Rows]
+        var healed: [Rows]
+        var leftBehind: [String]
+    }
+
+    private struct Rows: Codable {
+        var kind: String?
+        var entity: String
+        var rows: Int64
+    }
+
+    private var path: String { folder + "/committed.json" }
+
+    /// Which `-wal` stands there; nil when there is none.
+    private func log() throws(FerryError) -> [UInt64]? {
+        guard let log = try files.attributesIfPresent(StoreFileNames(destination).log) else { return nil }
+        return [log.device, log.inode, UInt64(bitPattern: log.size), UInt64(bitPattern: log.modified)]
+    }
+
+    /// What the step did; nil when it is still to be done, which the destination's version tells where no `-wal` does.
+    func read(orBy isMigrated: () throws -> Bool) throws -> StepReport? {
+        guard let content = try files.decoded(Content.self, at: path) else { return nil }
+        guard try content.log.map({ try $0 == log() }) ?? isMigrated() else { return nil }
+        var report = StepReport(counts: content.counts)
+        report.unmapped = content.unmapped.map { ($0.entity, $0.rows) }
+        report.healed = content.healed.map { ($0.kind ?? "", $0.entity, $0.rows) }
+        report.leftBehind = content.leftBehind
+        return report
+    }
+
+    func write(_ report: StepReport, isLogged: Bool) throws {
+        let log = isLogged ? try log() : nil
+        if isLogged, log == nil { return }
+        let content = Content(
+            log: log, counts: report.counts, unmapped: report.unmapped.map { Rows(entity: $0.entity, rows: $0.rows) },
+            healed: report.healed.map { Rows(kind: $0.kind, entity: $0.entity, rows: $0.rows) },
+            leftBehind: report.leftBehind)
+        let bytes = try JSONEncoder.bytes(of: content, "The report of a step")
+        try files.replace(path, with: bytes, mode: 0o600)
+    }
+
+    func remove() throws(FerryError) { try files.removeIfPresent(path) }
 }

@@ -7,36 +7,40 @@ internal import FerrySQLite
 /// memory for each MiB of it. With a journal only pages that are overwritten are saved first.
 ///
 /// The connection has the store alone from the first look to the end. What the store looks like after each move is in
-/// the run's record before it is made, so that the next call can tell whether the store is still as the run left it.
+/// the run's record before it is made, so that the next call can tell whether the store is still as the run left it: each
+/// function that takes the record leaves it as it was saved last.
 struct JournalSwitch {
     /// The writer, in no transaction.
     let connection: Connection
     let folder: RunFolder
-    let files: FileLayer
 
-    var store: StoreFileNames { StoreFileNames(connection.path) }
+    private var files: FileLayer { folder.files }
+    private var store: StoreFileNames { StoreFileNames(connection.path) }
 
     // MARK: There
 
     /// Takes the store alone, writes its `-wal` back, and changes to a rollback journal.
     ///
-    /// - Parameter record: The run; afterwards as it was saved last.
     /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another program has opened the store, `.sourceChanged`.
     func leaveLog(_ record: inout RunRecord) throws {
         // Seen like by any other reader first: SQLite then removes the `-shm` together with the `-wal`.
         _ = try connection.integer("SELECT count(*) FROM sqlite_master")
         var now = try alone { try record.checkSource($0) }
-        if now.store.walFrames != nil {
-            // In two moves: until the `-wal` goes it says that nothing was committed, afterwards the main file is what
-            // the record says.
-            guard try connection.checkpoint("PASSIVE") else { throw inUse }
-            now = try alone()
-        }
+        if now.store.walFrames != nil { now = try writeBack() }
         now.store = now.store.withoutLog
         record.checkpointed = now
         record.rollbackMode = now.store.withRollbackJournal
         try folder.save(record)
         try setMode("TRUNCATE")
+    }
+
+    /// Writes the `-wal` back without emptying it, and looks at the store again.
+    ///
+    /// The first of two moves, with a record in between: until the `-wal` goes it says that nothing was committed,
+    /// afterwards the main file is what the record says.
+    private func writeBack() throws -> Fingerprint {
+        guard try connection.checkpoint("PASSIVE") else { throw inUse }
+        return try alone()
     }
 
     /// Looks at the store, which from then on no other connection can open.
@@ -55,12 +59,12 @@ struct JournalSwitch {
         return now
     }
 
-    func setMode(_ mode: String) throws {
+    private func setMode(_ mode: String) throws {
         let answer = try connection.rows("PRAGMA main.journal_mode = \(mode)").first?.first?.text
         guard answer == mode.lowercased() else { throw inUse }
     }
 
-    var inUse: FerryError {
+    private var inUse: FerryError {
         FerryError(
             .storeInUseAtSwap, "\(store.main) is open in another program, so nothing in it was changed.",
             remedy: "Close that program and \(action: .again): what is done is kept.")
@@ -79,10 +83,7 @@ struct JournalSwitch {
 
     /// Gives back what a transaction that failed, or was killed, has left; the record then says what that looks like.
     ///
-    /// - Parameters:
-    ///   - record: The run; afterwards as it was saved last.
-    ///   - wasRolledBack: Whether a hot journal was there, which this connection has rolled back.
-    /// - Throws: ``FerryError``, ``DatabaseError``.
+    /// `wasRolledBack` says whether a hot journal was there, which this connection has rolled back.
     func giveBack(_ record: inout RunRecord, wasRolledBack: Bool) throws {
         guard let rollbackMode = record.rollbackMode else { return }
         let header = try DatabaseHeader(connection.rawBytes(count: DatabaseHeader.byteCount, at: 0))
@@ -113,10 +114,8 @@ extension JournalSwitch {
     /// journal meanwhile, since SQLite's index of a `-wal` takes memory, and so has one whose new content has pages of
     /// another size, which SQLite does not write by a `-wal`.
     ///
-    /// - Parameters:
-    ///   - record: The run; afterwards as it was saved last, with what the store looks like from here on.
-    ///   - source: The new content.
-    ///   - largestLogged: Bytes of content that at most go through a `-wal`.
+    /// The record then says what the store looks like from here on.
+    ///
     /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another program has opened the store, `.sourceChanged`.
     func begin(_ record: inout RunRecord, for source: Connection, largestLogged: Int64) throws {
         guard record.source.store.usesWriteAheadLog else {
@@ -130,10 +129,7 @@ extension JournalSwitch {
         }
         let now = try alone { try record.checkSource($0) }
         guard now.store.walFrames != nil else { return try folder.save(record) }
-        // In two moves, with a record in between: until the `-wal` is emptied it says that nothing was committed,
-        // afterwards the main file is what the record says.
-        guard try connection.checkpoint("PASSIVE") else { throw inUse }
-        var written = try alone()
+        var written = try writeBack()
         written.store = written.store.withoutLog
         record.checkpointed = written
         try folder.save(record)
@@ -149,10 +145,7 @@ extension JournalSwitch {
         connection.keepWriteAheadLogOnClose(false)
     }
 
-    /// The same after a transaction that failed.
-    ///
-    /// - Parameter record: The run; afterwards as it was saved last.
-    /// - Throws: ``FerryError``, ``DatabaseError``; the next call then does it.
+    /// The same after a transaction that failed; what this cannot do, the next call does.
     func abandon(_ record: inout RunRecord) throws {
         if record.rollbackMode != nil { return try giveBack(&record, wasRolledBack: false) }
         if try isLogged() { _ = try connection.checkpoint("TRUNCATE") } else { try removeEmptyJournal() }

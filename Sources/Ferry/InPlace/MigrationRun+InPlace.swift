@@ -14,7 +14,13 @@ extension MigrationRun {
         _ planned: Planned, _ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder
     ) throws {
         try stop.check()
-        if configuration.holdsSwap { throw transactionHeld }
+        if configuration.holdsSwap {
+            // There is no second file: the one transaction is what would change the store.
+            throw FerryError(
+                .swapHeld,
+                "Everything but the migration itself is done: it is one transaction on \(place.store), which is as before.",
+                remedy: "\(action: .again) without \(setting: .holdsSwap) to migrate.")
+        }
         record.phase = .rows
         try folder.save(record)
         try noteExternalFiles(sourceGuard, folder)
@@ -27,7 +33,15 @@ extension MigrationRun {
             // Both want to be the only one.
             let isAlone = try sourceGuard.takeExclusively()
             sourceGuard.release()
-            if !isAlone { warn(stayingInLog, &record) }
+            if !isAlone {
+                let warning = FerryWarning(
+                    .openElsewhere,
+                    "\(place.store) is open in another program, so all that is written goes through its -wal: twice to the disk, "
+                        + "with 2 KiB of memory for each MiB.",
+                    about: .init(path: place.store))
+                record.migration?.findings.warnings.append(warning)
+                relay.send(.warning(warning))
+            }
             try migrateStore(planned, leavesLog: isAlone, &record, folder)
             // As a guard that stayed open would at its end.
             if !isAlone {
@@ -39,19 +53,6 @@ extension MigrationRun {
             // The writer is closed by now, so that side files which were not there before can go.
             try sourceGuard.close()
         }
-    }
-
-    private var stayingInLog: FerryWarning {
-        FerryWarning(
-            .openElsewhere,
-            "\(place.store) is open in another program, so all that is written goes through its -wal: twice to the disk, "
-                + "with 2 KiB of memory for each MiB.",
-            about: .init(path: place.store))
-    }
-
-    private func warn(_ warning: FerryWarning, _ record: inout RunRecord) {
-        record.migration?.findings.warnings.append(warning)
-        relay.send(.warning(warning))
     }
 
     /// Whether steps write more than a few pages of a store that is not small.
@@ -69,15 +70,12 @@ extension MigrationRun {
     ) throws {
         let plan = planned.plan
         let connection = try Connection(
-            inPlace: place.store, memory: configuration.memory, vfs: vfs(folder.path), trace: configuration.trace)
+            inPlace: place.store, memory: configuration.memory, vfs: files.vfs(folder.path),
+            trace: configuration.trace)
         connection.keepWriteAheadLogOnClose()
-        var options = EngineOptions(
-            chunkSize: .automatic, now: record.migration?.now ?? 0, trace: configuration.trace,
-            progress: relay.hook(step: 1), stop: stop)
-        options.size(by: configuration)
-        options.externalFolder = ExternalData.folder(forStore: place.store)
-        options.treat(record.migration?.findings ?? Findings(), as: configuration)
-        let journal = JournalSwitch(connection: connection, folder: folder, files: files)
+        guard let migration = record.migration else { preconditionFailure("a step is that of a migration") }
+        let options = engineOptions(migration, step: 1)
+        let journal = JournalSwitch(connection: connection, folder: folder)
         if leavesLog {
             try journal.leaveLog(&record)
             try connection.execute("BEGIN EXCLUSIVE")
@@ -116,7 +114,7 @@ extension MigrationRun {
 
     /// The record of a run in place that can go on: then only its snapshot was taken.
     ///
-    /// - Returns: Nil when the run must begin anew, since store or plan are not those that it began with.
+    /// Nil when the run must begin anew, since store or plan are not those that it began with.
     func continued(
         _ begun: RunRecord, _ plan: MigrationPlan, _ sourceGuard: SourceGuard, _ folder: RunFolder
     ) throws -> RunRecord? {
@@ -197,10 +195,7 @@ final class StatementsInPlace {
     private let planning: () throws -> InPlacePlanning
     private var found: Result<(statements: InPlacePlan, isWhole: Bool), any Error>?
 
-    /// - Parameters:
-    ///   - step: A step in place.
-    ///   - dropping: Names of objects that are to be left out.
-    ///   - connection: Gives the store, whose schema no other connection changes meanwhile.
+    /// No other connection may change the schema of the store meanwhile.
     init(_ step: StepPlan, dropping: Set<String>, on connection: @escaping () throws -> Connection) {
         planning = { try InPlacePlanning(step, on: connection(), dropping: dropping) }
     }

@@ -3,6 +3,7 @@ internal import FerryEngine
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
+internal import FerrySnapshot
 
 /// The models and mapping models of a migration, read once.
 struct Inputs: Sendable {
@@ -15,8 +16,11 @@ struct Inputs: Sendable {
     var policies: PolicyRegistry
     /// Real path to the SHA-256 of what was read there, in hexadecimal.
     var digests: [String: String]
-    /// Kept over all stores that are migrated with these inputs.
-    let comparisons = RouteComparisons()
+    /// Comparisons of ways between two versions, kept over all stores that are migrated with these inputs.
+    ///
+    /// They cost more than the rest of a small store's plan, and are the same for each store of a version. There are as many
+    /// as there are versions to begin with, whatever the number of stores.
+    let comparisons = Locked<[RouteEnds: [RouteComparison]]>([:])
 
     init(
         models: [ModelSource], mappings: [MappingSource], policies: PolicyRegistry = PolicyRegistry(), files: FileLayer
@@ -33,7 +37,7 @@ struct Inputs: Sendable {
         digests = [:]
         // Versions that are not used count too: with them the same command can find another chain.
         for version in catalog.versions {
-            digests[try files.realPath(version.path)] = try InputDigest(files: files).digest(of: version.path)
+            digests[try files.realPath(version.path)] = try files.inputDigest(of: version.path)
         }
         for mapping in mappingModels { digests[try files.realPath(mapping.path)] = mapping.fingerprint.hexadecimal }
     }
@@ -112,74 +116,39 @@ extension MappingModel {
     }
 }
 
-/// Comparisons of ways between two versions.
-///
-/// They cost more than the rest of a small store's plan, and are the same for each store of a version. There are as many as
-/// there are versions to begin with, whatever the number of stores.
-final class RouteComparisons: Sendable {
-    private struct Ends: Hashable {
-        var source: [String: [UInt8]]
-        var target: [String: [UInt8]]
-        /// What the target was called: of several bundles it says which ones count.
-        var name: String?
-    }
-
-    private let known = Locked<[Ends: [RouteComparison]]>([:])
-
-    /// What an earlier plan compared.
-    func find(from source: ModelVersion, to target: ModelVersion, named name: String?) -> [RouteComparison] {
-        let ends = Ends(source: source.hashes, target: target.hashes, name: name)
-        return known.withLock { $0[ends] ?? [] }
-    }
-
-    func keep(_ comparisons: [RouteComparison], from source: ModelVersion, to target: ModelVersion, named name: String?)
-    {
-        let ends = Ends(source: source.hashes, target: target.hashes, name: name)
-        if !comparisons.isEmpty { known.withLock { $0[ends] = comparisons } }
-    }
+/// What a comparison of ways is made for, by version hashes.
+struct RouteEnds: Hashable {
+    var source: [String: [UInt8]]
+    var target: [String: [UInt8]]
+    /// What the target was called: of several bundles it says which ones count.
+    var name: String?
 }
 
-/// The SHA-256 of a file, or of all files in a folder with their names.
-struct InputDigest {
-    let files: FileLayer
-
-    func digest(of path: String) throws(FerryError) -> String {
+extension FileLayer {
+    /// The SHA-256 of a file, or of all files in a folder with their names.
+    fileprivate func inputDigest(of path: String) throws(FerryError) -> String {
         var hash = SHA256()
         try add(path, as: "", to: &hash)
         return hash.finalize().hexadecimal
     }
 
     private func add(_ path: String, as name: String, to hash: inout SHA256) throws(FerryError) {
-        guard try files.attributes(path).isDirectory else { return try add(file: path, as: name, to: &hash) }
-        let names = try files.list(path).map(\.name).filter { !$0.hasPrefix(".") }.sorted {
-            $0.utf8.lexicographicallyPrecedes($1.utf8)
+        guard try !attributes(path).isDirectory else {
+            let names = try list(path).map(\.name).filter { !$0.hasPrefix(".") }.sorted {
+                $0.utf8.lexicographicallyPrecedes($1.utf8)
+            }
+            for child in names { try add(path + "/" + child, as: name + "/" + child, to: &hash) }
+            return
         }
-        for child in names { try add(path + "/" + child, as: name + "/" + child, to: &hash) }
-    }
-
-    private func add(file path: String, as name: String, to hash: inout SHA256) throws(FerryError) {
-        let input = try files.open(path)
-        let size = try input.size()
-        hash.update("\(name)\n\(size)\n")
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
-        defer { buffer.deallocate() }
-        var offset: Int64 = 0
-        while true {
-            let count = try input.read(into: buffer, at: offset)
-            if count == 0 { return }
-            hash.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            offset += Int64(count)
-        }
+        let input = try open(path)
+        hash.update("\(name)\n\(try input.size())\n")
+        try hash.update(contentOf: input)
     }
 }
 
 extension Inputs {
-    /// The version that a migration leads to.
+    /// The version that a migration leads to: the one that is named, else the one that follows from the store's hashes.
     ///
-    /// - Parameters:
-    ///   - configuration: What is said about it.
-    ///   - hashes: The store's.
-    /// - Returns: The version that is named, else the one that follows from the store's.
     /// - Throws: ``FerryError`` `.noSuchVersion` or `.ambiguousVersion`; the cause of the latter may be
     ///   ``TargetCandidates``.
     func target(

@@ -8,14 +8,10 @@ package struct MappingsBeside {
     /// What could not be looked at.
     package private(set) var warnings: [FerryWarning] = []
 
-    /// How deep below the folder of a bundle, and into how many folders and entries in all, is looked: a project keeps its
-    /// mapping models near its models, and what lies there may be any folder of the user's.
-    private static let (depth, mostFolders, mostEntries) = (3, 200, 5_000)
-
     /// Looks into each bundle of the models, into the folder that it lies in, and into the folders in that one.
     package init(_ catalog: ModelCatalog, given: [MappingModel], files: FileLayer) throws(FerryError) {
         var known = Set(given.flatMap { [$0.path] + $0.extendedPaths })
-        var search = FolderSearch(depth: Self.depth, folders: Self.mostFolders, entries: Self.mostEntries, files: files)
+        var search = FolderSearch(files: files)
         let nearest = Self.folders(of: catalog)
         let below = nearest.flatMap { search.folders(in: $0) }.filter { !nearest.contains($0) }
         if search.isCutOff {
@@ -77,28 +73,24 @@ package struct MappingsBeside {
 /// The folders in a folder, as far as a search may go.
 ///
 /// Nearer ones come first. Hidden folders, links, and folders whose names have an extension (bundles, packages) are not
-/// entered.
+/// entered. How deep, and into how many folders and entries in all, is looked: a project keeps its mapping models near its
+/// models, and what lies there may be any folder of the user's.
 struct FolderSearch {
-    let depth: Int
-    /// What may still be looked at.
-    private(set) var folders: Int
-    private(set) var entries: Int
     let files: FileLayer
+    private static let depth = 3
+    /// What may still be looked at.
+    private var folders = 200
+    private var entries = 5_000
     /// Whether something was left out since there was too much.
     private(set) var isCutOff = false
 
-    init(depth: Int, folders: Int, entries: Int, files: FileLayer) {
-        self.depth = depth
-        self.folders = folders
-        self.entries = entries
-        self.files = files
-    }
+    init(files: FileLayer) { self.files = files }
 
     /// The folders below one, without itself; what cannot be listed is passed over.
     mutating func folders(in root: String) -> [String] {
         var found: [String] = []
         var level = [root]
-        for _ in 0..<depth {
+        for _ in 0..<Self.depth {
             var next: [String] = []
             for folder in level {
                 guard folders > 0, entries > 0 else {

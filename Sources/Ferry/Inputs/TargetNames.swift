@@ -49,9 +49,8 @@ package struct TargetNames {
         _ path: String, as version: ModelVersion, named name: String, files: FileLayer
     ) throws -> (StoreLayout, KnownSchema) {
         let path = try RunPlace.existing(path, files: files)
-        let reader = try SourceGuard(path: path, purpose: .reading, files: files, trace: trace)
-        return try reader.closing {
-            guard try OpenedStore(reader).metadata.hashes == version.hashes else {
+        return try OpenedStore.reading(path, files: files, trace: trace) { store in
+            guard store.metadata.hashes == version.hashes else {
                 throw FerryError(
                     .unknownVersion, "The store \(path), which names are to be taken from, is not of version \(name).",
                     remedy:
@@ -59,8 +58,8 @@ package struct TargetNames {
                 )
             }
             return (
-                try StoreLayout.actual(for: version.model, on: reader.connection),
-                try KnownSchema(of: version.model, on: reader.connection)
+                try StoreLayout.actual(for: version.model, on: store.sourceGuard.connection),
+                try KnownSchema(of: version.model, on: store.sourceGuard.connection)
             )
         }
     }

@@ -1,12 +1,7 @@
 internal import FerryBase
 internal import FerryPlan
 internal import FerrySnapshot
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import Foundation
 
 /// How one migration runs.
 public struct Configuration: Sendable {

@@ -1,10 +1,5 @@
 public import FerryBase
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import Foundation
 
 /// What a finished migration did.
 public struct MigrationReport: Sendable, Hashable, Codable {

@@ -1,10 +1,5 @@
 public import FerryBase
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 extension Migrator {
     /// Runs the migration into a folder beside the store, measures it, and throws the result away.
@@ -59,7 +54,7 @@ extension Migrator {
         var report = watch.report
         migration?.store = URL(fileURLWithPath: place.store)
         report.migration = migration
-        report.peakResidentBytes = PeakMemory.bytes(files: files)
+        report.peakResidentBytes = ProcessUse.peakMemory(files: files)
         return report
     }
 }

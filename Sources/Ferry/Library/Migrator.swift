@@ -4,12 +4,7 @@ internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import Foundation
 
 /// Migrates one store.
 ///
@@ -86,15 +81,6 @@ public struct Migrator: Sendable {
         try looking(configuration) { try $0.plan($1, checksRows: checksRows) }
     }
 
-    /// Whether the store has another version than a migration leads to.
-    func isOtherVersion(_ configuration: Configuration) throws -> Bool {
-        try looking(configuration) { run, store in
-            try run.fitInputs(to: store)
-            let (version, target) = try run.ends(of: store)
-            return version.hashes != target.hashes
-        }
-    }
-
     /// Lends the store, and a run that looks at it and is not taken.
     func looking<Result>(
         _ configuration: Configuration, _ body: (MigrationRun, OpenedStore) throws -> Result
@@ -107,8 +93,7 @@ public struct Migrator: Sendable {
 
     private func reading<Result>(_ trace: TraceHook? = nil, _ body: (OpenedStore) throws -> Result) throws -> Result {
         let path = try RunPlace.existing(store.filePath, files: files)
-        let reader = try SourceGuard(path: path, purpose: .reading, files: files, trace: trace)
-        return try reader.closing { try body(OpenedStore(reader)) }
+        return try OpenedStore.reading(path, files: files, trace: trace, body)
     }
 
     // MARK: Running
@@ -170,13 +155,9 @@ enum SQLiteCheck {
         do {
             try connection.execute(sql)
         } catch {
-            throw missing(feature, cause: error)
+            throw FerryError(
+                .unsupported, "The SQLite library that Ferry is linked with lacks \(feature).",
+                remedy: "Install a current SQLite and build Ferry against it.", cause: error)
         }
-    }
-
-    private static func missing(_ what: String, cause: (any Error)? = nil) -> FerryError {
-        FerryError(
-            .unsupported, "The SQLite library that Ferry is linked with lacks \(what).",
-            remedy: "Install a current SQLite and build Ferry against it.", cause: cause)
     }
 }

@@ -1,5 +1,4 @@
 internal import FerryBase
-// `Bundle` stands in no smaller part of Foundation.
 public import Foundation
 
 /// Where model versions are read from: `.xcdatamodeld`, `.xcdatamodel`, `.momd`, `.mom`, or a folder of them.

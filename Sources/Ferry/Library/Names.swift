@@ -1,12 +1,7 @@
 public import FerryBase
 public import FerryEngine
 package import FerryMapping
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import Foundation
 
 // What a caller of the library meets by name, so that `import Ferry` is enough.
 public typealias FerryError = FerryBase.FerryError

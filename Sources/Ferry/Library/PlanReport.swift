@@ -1,11 +1,6 @@
 public import FerryBase
 internal import FerryPlan
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import Foundation
 
 /// What a migration will do, before anything is touched.
 public struct PlanReport: Sendable, Codable {

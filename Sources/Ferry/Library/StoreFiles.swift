@@ -2,12 +2,7 @@ public import FerryBase
 package import FerrySQLite
 internal import FerrySnapshot
 internal import FerryStore
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import Foundation
 
 /// What can be done with a store without its models.
 public struct StoreFiles: Sendable {
@@ -106,8 +101,9 @@ public struct StoreFiles: Sendable {
         let sourceGuard = try SourceGuard(path: path, purpose: .migrating, files: files)
         let snapshot = try sourceGuard.closing {
             let opened = try OpenedStore(sourceGuard)
-            return try snapshots.create(
-                opened, knownAs: try knownVersion(opened), level: level, stop: stop, progress: onProgress)
+            // The version by name, as far as the log of its runs tells.
+            let version = try RunLog(beside: path, files: files).migration(to: opened.metadata.hashes)?.to
+            return try snapshots.create(opened, knownAs: version, level: level, stop: stop, progress: onProgress)
         }
         return SnapshotEntry(snapshot, verified: true)
     }
@@ -115,9 +111,9 @@ public struct StoreFiles: Sendable {
     /// Reads archives again and compares them with their manifests; all of the folder's without a name.
     public func verifySnapshots(_ snapshot: URL? = nil, in folder: URL? = nil) throws -> [SnapshotEntry] {
         let snapshots = try snapshotStore(folder)
-        let named = try snapshot.map { [try snapshots.named($0.filePath)] }
+        let named = try snapshot.map { [try snapshots.snapshots.snapshot($0.filePath)] }
         return try (named ?? snapshots.list()).map { snapshot in
-            let problem = try snapshots.problem(of: snapshot)
+            let problem = try snapshots.snapshots.problem(of: snapshot)
             return SnapshotEntry(snapshot, verified: problem == nil, problem: problem)
         }
     }
@@ -165,11 +161,6 @@ public struct StoreFiles: Sendable {
             protecting: [unfinished, wayBack].compactMap { $0 }, stop: stop)
         return PruneReport(
             removed: pruned.removed.map { SnapshotEntry($0) }, kept: pruned.kept.map { SnapshotEntry($0) })
-    }
-
-    /// The version of the store by name, as far as the log of its runs tells.
-    private func knownVersion(_ store: OpenedStore) throws -> String? {
-        try RunLog(beside: store.path, files: files).version(with: store.metadata.hashes)
     }
 
     /// The store itself may be gone: its snapshots are still there.

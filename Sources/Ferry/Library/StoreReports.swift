@@ -1,10 +1,5 @@
 public import FerryBase
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import Foundation
 
 /// Which model version a store has.
 public struct Identification: Sendable, Hashable, Codable {

@@ -5,12 +5,7 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 internal import FerryVerify
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import Foundation
 
 /// Checks a store by itself, or against the store it was migrated from; changes neither.
 public struct Verifier: Sendable {
@@ -200,12 +195,11 @@ public struct Verifier: Sendable {
 
     private func withStore<Result>(_ url: URL, _ body: (OpenedStore) throws -> Result) throws -> Result {
         let path = try RunPlace.existing(url.filePath, files: files)
-        let reader = try SourceGuard(path: path, purpose: .reading, files: files)
-        return try reader.closing {
-            let before = try reader.fingerprint()
-            let result = try body(OpenedStore(reader))
+        return try OpenedStore.reading(path, files: files) { opened in
+            let before = try opened.sourceGuard.fingerprint()
+            let result = try body(opened)
             // Several connections look, and each at the state that it finds.
-            if case .storeChanged(let change) = before.compare(with: try reader.fingerprint()) {
+            if case .storeChanged(let change) = before.compare(with: try opened.sourceGuard.fingerprint()) {
                 throw FerryError(
                     .sourceChanged, "\(path) was written while it was verified: \(change).",
                     remedy: "Close the programs that use it, and \(action: .again).")

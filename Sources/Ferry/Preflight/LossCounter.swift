@@ -28,13 +28,7 @@ struct LossCounter {
         return known
     }
 
-    /// The losses with their counts, without those that no row has.
-    ///
-    /// - Parameters:
-    ///   - losses: What is lost.
-    ///   - all: Whether large tables are counted, too.
-    /// - Returns: Those that some row has, or may have.
-    /// - Throws: ``DatabaseError``.
+    /// The losses that some row has, or may have, with their counts; of large tables only where all are to be counted.
     func counted(_ losses: [ChainLoss], all: Bool) throws -> [ChainLoss] {
         try losses.compactMap { loss in
             var loss = loss
@@ -56,54 +50,37 @@ struct LossCounter {
             try registerRounding()
             change = " AND " + Self.changes(column, in: type)
         }
-        guard let place = place(of: loss.property, in: loss.entities) else {
-            return loss.count
-        }
+        guard let place = place(of: loss.property, in: loss.entities) else { return loss.count }
+        let (condition, isSmall) = (place.condition + change, all || rowsToRead(loss) <= Self.fewRows)
+        func number(_ sql: String) throws -> Int64 { try connection.integer(sql, place.numbers) ?? 0 }
         if case .relatedToOne(let isExact) = loss.cause {
             guard loss.step == 1 else { return loss.count }
-            return try linksBeyondTheFirst(at: place, isExact: isExact, all: all, size: rowsToRead(loss))
+            guard isSmall, let key = place.key else { return .unknown }
+            // Links beyond the first of each object that has some.
+            let count = try number(
+                "SELECT count(*) - count(DISTINCT \(key)) FROM \(place.table) WHERE \(condition)")
+            return isExact || count == 0 ? .exactly(count) : .some
         }
         if loss.isOfOrder {
-            let count = try objectsWithSeveral(at: place, all: all, size: rowsToRead(loss))
+            guard isSmall, let key = place.key else { return .unknown }
+            // Objects that have several related ones, and so an order among these.
+            let count = try number(
+                """
+                SELECT count(*) FROM (
+                    SELECT 1 FROM \(place.table) WHERE \(condition) GROUP BY \(key) HAVING count(*) > 1)
+                """)
             // What steps before it leave of them only the run knows.
-            return loss.step == 1 || count == .exactly(0) ? count : .unknown
+            return loss.step == 1 || count == 0 ? .exactly(count) : .unknown
         }
         if change.isEmpty, let counted = countedOnTheWay(place) { return .exactly(counted) }
-        let size = rowsToRead(loss)
-        let condition = place.condition + change
-        if all || size <= Self.fewRows {
-            return .exactly(
-                try connection.integer("SELECT count(*) FROM \(place.table) WHERE \(condition)", place.numbers) ?? 0)
-        }
+        if isSmall { return .exactly(try number("SELECT count(*) FROM \(place.table) WHERE \(condition)")) }
         if loss.property == nil { return loss.count }
-        let isThere = try connection.integer(
+        let isThere = try number(
             """
             SELECT EXISTS (SELECT 1 FROM \(place.table) WHERE \(condition) AND rowid <= ifnull(
                 (SELECT rowid FROM \(place.table) ORDER BY rowid LIMIT 1 OFFSET \(Self.fewRows - 1)), \(Int64.max)))
-            """,
-            place.numbers)
+            """)
         return isThere == 1 ? .some : .unknown
-    }
-
-    /// Links beyond the first of each object that has some.
-    private func linksBeyondTheFirst(at place: Place, isExact: Bool, all: Bool, size: Int64) throws -> ChainLoss.Count {
-        guard all || size <= Self.fewRows, let key = place.key else { return .unknown }
-        let count =
-            try connection.integer(
-                "SELECT count(*) - count(DISTINCT \(key)) FROM \(place.table) WHERE \(place.condition)", place.numbers)
-            ?? 0
-        return isExact || count == 0 ? .exactly(count) : .some
-    }
-
-    /// Objects that have several related ones, and so an order among these.
-    private func objectsWithSeveral(at place: Place, all: Bool, size: Int64) throws -> ChainLoss.Count {
-        guard all || size <= Self.fewRows, let key = place.key else { return .unknown }
-        return .exactly(
-            try connection.integer(
-                """
-                SELECT count(*) FROM (
-                    SELECT 1 FROM \(place.table) WHERE \(place.condition) GROUP BY \(key) HAVING count(*) > 1)
-                """, place.numbers) ?? 0)
     }
 
     /// Rows that have what stands in a column, or all of the entities; nil where they were not counted.
@@ -184,31 +161,30 @@ struct LossCounter {
         guard let first = entities.first, let table = layout.table(of: first) else { return nil }
         let numbers = entities.compactMap { layout.number(of: $0) }.map { Value.integer($0) }
         let own = "Z_ENT IN (\(numbers.map { _ in "?" }.joined(separator: ", ")))"
+        var place = Place(table: Connection.quoted(table.name), condition: own, numbers: numbers)
         guard let property else {
-            return Place(table: Connection.quoted(table.name), condition: own, numbers: numbers, own: table.name)
+            place.own = table.name
+            return place
         }
         if let column = layout.column(of: property, in: first) {
-            let name = Connection.quoted(column.name)
-            return Place(
-                table: Connection.quoted(table.name), condition: "\(own) AND \(name) IS NOT NULL", numbers: numbers,
-                own: table.name, column: column.name)
+            place.condition += " AND \(Connection.quoted(column.name)) IS NOT NULL"
+            (place.own, place.column) = (table.name, column.name)
+            return place
         }
         switch layout.storage(of: property, in: first) {
         case .foreignKey(_, let column, _, _):
-            return Place(
-                table: Connection.quoted(table.name),
-                condition: "\(own) AND \(Connection.quoted(column)) IS NOT NULL", numbers: numbers,
-                key: Connection.quoted(column))
+            let key = Connection.quoted(column)
+            place.condition += " AND \(key) IS NOT NULL"
+            place.key = key
         case .inverseForeignKey(let links, let column, _, _), .inverseless(let links, let column),
             .join(let links, let column, _, _, _):
             // A link is that of the object whose key stands there.
             let key = Connection.quoted(column)
-            let objects = "SELECT Z_PK FROM \(Connection.quoted(table.name)) WHERE \(own)"
-            return Place(
-                table: Connection.quoted(links), condition: "\(key) IS NOT NULL AND \(key) IN (\(objects))",
-                numbers: numbers, key: key)
+            place.condition = "\(key) IS NOT NULL AND \(key) IN (SELECT Z_PK FROM \(place.table) WHERE \(own))"
+            (place.table, place.key) = (Connection.quoted(links), key)
         case nil: return nil
         }
+        return place
     }
 }
 

@@ -9,62 +9,65 @@ internal import FerryStore
 
 /// What was wrong with the store before, and what becomes of it.
 extension Preflight {
-    func findDamage(_ outcome: inout PreflightOutcome) throws {
-        outcome.findings.damage = try StoreDamage.scan(
-            layout, on: store.sourceGuard.connection, missingValues: false, soundTables: soundTables,
-            walk: walk)
-        for damage in outcome.findings.damage {
+    mutating func findDamage() throws {
+        findings.damage = try StoreDamage.scan(
+            layout, on: connection, missingValues: false, soundTables: planned.inspection.soundTables,
+            walk: planned.walk)
+        for damage in findings.damage {
             switch damage.kind {
             // Healed in a copy, where the run counts what of it is carried at all.
             case .danglingKey, .oneSidedInverse, .missingOrder:
-                if isInPlace, !isCopiedLater { outcome.kept(damage) }
-                outcome.findings.warnings.append(warning(words(for: damage), of: damage))
+                if isInPlace, !isCopiedLater { keep(damage) }
+                warn(words(for: damage), of: damage)
             case .wrongEntity, .lowMaximumKey:
-                if isInPlace || damage.kind == .lowMaximumKey {
-                    outcome.healed(damage.kind, damage.entity, rows: damage.rows)
-                }
-                outcome.findings.warnings.append(warning(words(for: damage), of: damage))
-            case .unknownEntity: try treatUnknownEntities(damage, &outcome)
+                if isInPlace || damage.kind == .lowMaximumKey { heal(damage.kind, damage.entity, rows: damage.rows) }
+                warn(words(for: damage), of: damage)
+            case .unknownEntity: try treatUnknownEntities(damage)
             // Counts only where it is carried into a mandatory attribute, which is checked with that.
             case .missingValue, .missingFile: break
             }
         }
-        try findMissingFiles(&outcome)
+        try findMissingFiles()
+    }
+
+    private mutating func keep(_ damage: StoreDamage) {
+        keep(damage.kind, damage.entity, damage.property, rows: damage.rows)
+    }
+
+    private mutating func warn(_ message: String, of damage: StoreDamage) {
+        warn(.damagedRows, message, about: .init(entity: damage.entity, property: damage.property))
     }
 
     // MARK: Rows of unknown entities
 
-    private func treatUnknownEntities(_ damage: StoreDamage, _ outcome: inout PreflightOutcome) throws {
+    private mutating func treatUnknownEntities(_ damage: StoreDamage) throws {
         let rows =
             "\(damage.rows.counting("row")) in the table of \(damage.entity) \(damage.rows == 1 ? "has" : "have") a Z_ENT that is no entity of that table"
         let place = FerryError.Place(entity: damage.entity)
         switch configuration.damaged {
         case .drop:
             // In place the run itself counts what it deletes.
-            if !isInPlace { outcome.healed(.unknownEntity, damage.entity, rows: damage.rows) }
-            outcome.findings.warnings.append(
-                warning("\(rows); they are left out, with the links to them.", of: damage))
-            outcome.lost(damage.entity, nil, rows: damage.rows, step, "a Z_ENT that is no entity of the table")
+            if !isInPlace { heal(.unknownEntity, damage.entity, rows: damage.rows) }
+            warn("\(rows); they are left out, with the links to them.", of: damage)
+            lose(damage.entity, rows: damage.rows, because: "a Z_ENT that is no entity of the table")
         case .keep where isInPlace:
             // What stands in the way of the step at all is among the refusals already.
-            guard outcome.refusals.isEmpty else { return }
+            guard refusals.isEmpty else { return }
             if let refusal = try statements.refusalToKeepUnknownEntities() {
-                if !outcome.refusals.contains(where: { $0.message == refusal.message }) {
-                    outcome.refusals.append(refusal)
-                }
+                refusals.append(refusal)
                 return
             }
-            outcome.kept(damage)
-            outcome.findings.warnings.append(warning("\(rows); they stay as they are.", of: damage))
+            keep(damage)
+            warn("\(rows); they stay as they are.", of: damage)
         case .keep:
-            outcome.refusals.append(
+            refusals.append(
                 FerryError(
                     .damagedSource,
                     "\(rows), and cannot be kept: nothing says what entity they would be of in a new store.",
                     remedy: "Leave them out with \(setting: .damaged, .choice("drop")), or repair them with the app.",
                     place: place))
         case .refuse:
-            outcome.refusals.append(
+            refusals.append(
                 FerryError(
                     .damagedSource, "\(rows).",
                     remedy: """
@@ -76,25 +79,23 @@ extension Preflight {
 
     // MARK: External files
 
-    private func findMissingFiles(_ outcome: inout PreflightOutcome) throws {
-        let found = try StoreDamage.missingFiles(
-            in: layout, of: store.path, on: store.sourceGuard.connection, files: FileLayer())
-        outcome.findings.damage += found
+    private mutating func findMissingFiles() throws {
+        let found = try StoreDamage.missingFiles(in: layout, of: store.path, on: connection, files: FileLayer())
+        findings.damage += found
         for damage in found {
             guard let mandatory = takenIn(damage) else {
-                outcome.kept(damage)
-                outcome.findings.warnings.append(warning(words(for: damage), of: damage))
+                keep(damage)
+                warn(words(for: damage), of: damage)
                 continue
             }
             if configuration.damaged == .drop, !mandatory {
-                outcome.healed(.missingFile, damage.entity, rows: damage.rows)
-                outcome.lost(damage.entity, damage.property, rows: damage.rows, step, "its file is not there")
-                outcome.findings.warnings.append(
-                    warning(
-                        "\(name(of: damage)) names files that are not there in \(damage.rows.counting("row")); it is left empty there.",
-                        of: damage))
+                heal(.missingFile, damage.entity, rows: damage.rows)
+                lose(damage.entity, damage.property, rows: damage.rows, because: "its file is not there")
+                warn(
+                    "\(name(of: damage)) names files that are not there in \(damage.rows.counting("row")); it is left empty there.",
+                    of: damage)
             } else {
-                outcome.refusals.append(missingContents(damage, isMandatory: mandatory))
+                refusals.append(missingContents(damage, isMandatory: mandatory))
             }
         }
     }
@@ -131,10 +132,6 @@ extension Preflight {
         damage.property.map { "\(damage.entity).\($0)" } ?? damage.entity
     }
 
-    private func warning(_ message: String, of damage: StoreDamage) -> FerryWarning {
-        FerryWarning(.damagedRows, message, about: .init(entity: damage.entity, property: damage.property))
-    }
-
     private func words(for damage: StoreDamage) -> String {
         let isInPlace = isInPlace && !isCopiedLater
         let name = name(of: damage)
@@ -152,41 +149,5 @@ extension Preflight {
             "\(name) names files that are not there in \(damage.rows.counting("row")); they stay as they are."
         case .missingValue, .unknownEntity: "\(name) is damaged in \(damage.rows.counting("row"))."
         }
-    }
-}
-
-/// What the newer model requires of rows and the older one did not.
-extension Preflight {
-    // MARK: Mandatory relationships
-
-    /// Tells of mandatory to-one relationships that are filled from one that is empty in some row.
-    ///
-    /// Core Data lets them pass in a migration, and refuses them when the object is saved next.
-    func emptyMandatoryRelationships() throws -> [FerryWarning] {
-        var warnings: [FerryWarning] = []
-        for mapping in step.resolved.entityMappings where mapping.readsEveryObject {
-            guard rows[mapping.source, default: 0] > 0, let table = layout.table(of: mapping.source),
-                let number = layout.number(of: mapping.source)
-            else { continue }
-            for value in mapping.relationships {
-                guard let name = value.sourceRelationship,
-                    let source = layout.model.relationship(name, of: mapping.source), source.isOptional,
-                    let destination = step.resolved.destination.model.relationship(value.name, of: mapping.destination),
-                    !destination.isOptional, !destination.isTransient,
-                    case .foreignKey(_, let column, _, _)? = layout.storage(of: name, in: mapping.source)
-                else { continue }
-                let count = try EmptyValues(in: table.name, of: number, on: store.sourceGuard.connection)
-                    .rows(without: column)
-                guard count > 0 else { continue }
-                warnings.append(
-                    FerryWarning(
-                        .emptyMandatoryRelationship,
-                        "\(mapping.source).\(name) leads to no object in \(count.counting("row")), but "
-                            + "\(mapping.destination).\(value.name) is mandatory: the app must relate them before it "
-                            + "saves them.",
-                        about: .init(entity: mapping.source, property: name, entityMapping: mapping.name)))
-            }
-        }
-        return warnings
     }
 }

@@ -1,62 +1,47 @@
 internal import FerryBase
 internal import FerrySQLite
 internal import FerryStore
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 /// Pages of the store that do not fit together: nothing else misses what a b-tree does not reach any more.
 extension Preflight {
-    /// What stands for an entity where damaged pages do not tell of which one their rows are.
-    static let pages = "Damaged pages"
-
     /// - Returns: Whether the rows can be looked at.
-    func findDamagedPages(_ outcome: inout PreflightOutcome) throws -> Bool {
-        let found = try damagedPages ?? store.sourceGuard.connection.damagedPages(after: walk)
+    mutating func findDamagedPages() throws -> Bool {
+        let found = try damagedPages ?? connection.damagedPages(after: planned.walk)
         guard let first = found.first else { return true }
         let what =
             "The file \(store.path) is damaged: \(found.count == 1 ? first : "\(first); \(found.count - 1) more findings")"
         let recover =
             "Restore a backup or a snapshot, or get what is left into a new file with .recover of the sqlite3 shell and "
             + "migrate that"
-        let refusal = { (why: String, also: Remedy) in
-            FerryError(.storeDamaged, "\(what).\(why)", remedy: "\(recover)\(also).")
-        }
         let isCopied = !isInPlace || isCopiedLater
+        let why: String
+        let also: Remedy
         switch configuration.damaged {
         case .refuse where isCopied:
-            outcome.refusals.append(
-                refusal(
-                    " Rows may be out of reach.",
-                    "; \(setting: .damaged, .choice("drop")) goes on without what cannot be reached"))
+            why = " Rows may be out of reach."
+            also = "; \(setting: .damaged, .choice("drop")) goes on without what cannot be reached"
         case .refuse:
-            outcome.refusals.append(
-                refusal(
-                    " Rows may be out of reach.",
-                    "; \(setting: .damaged, .choice("keep")) goes on and leaves the damage as it is"))
+            why = " Rows may be out of reach."
+            also = "; \(setting: .damaged, .choice("keep")) goes on and leaves the damage as it is"
         case .drop where isCopied:
-            outcome.findings.warnings.append(
-                FerryWarning(
-                    .damagedPages, "\(what). What cannot be reached any more is left out; nothing can count it.",
-                    about: .init(path: store.path)))
-            outcome.lost(Self.pages, nil, rows: nil, step, "pages of the store do not fit together")
+            warn(
+                .damagedPages, "\(what). What cannot be reached any more is left out; nothing can count it.",
+                about: .init(path: store.path))
+            // The pages do not tell of which entity their rows are.
+            lose("Damaged pages", rows: nil, because: "pages of the store do not fit together")
             return true
         case .keep where !isCopied:
-            outcome.findings.warnings.append(
-                FerryWarning(.damagedPages, "\(what). That stays as it is.", about: .init(path: store.path)))
+            warn(.damagedPages, "\(what). That stays as it is.", about: .init(path: store.path))
             return true
         case .keep:
-            outcome.refusals.append(
-                refusal(" No copy can keep that.", ", or leave it out with \(setting: .damaged, .choice("drop"))"))
+            why = " No copy can keep that."
+            also = ", or leave it out with \(setting: .damaged, .choice("drop"))"
         case .drop:
-            outcome.refusals.append(
-                refusal(
-                    " In place nothing can be left out of it.",
-                    ", or leave it as it is with \(setting: .damaged, .choice("keep"))"))
+            why = " In place nothing can be left out of it."
+            also = ", or leave it as it is with \(setting: .damaged, .choice("keep"))"
         }
+        refusals.append(FerryError(.storeDamaged, "\(what).\(why)", remedy: "\(recover)\(also)."))
         return false
     }
 }
@@ -85,17 +70,10 @@ struct PageMark: Codable {
 
     static let fileName = "pages.json"
 
-    /// - Returns: Nil when nothing is known of the store as it is now.
+    /// Nil when nothing is known of the store as it is now; then the pages are read again.
     static func read(in folder: RunFolder, of store: Fingerprint, files: FileLayer) throws -> PageMark? {
-        let path = folder.path + "/" + fileName
-        guard try files.exists(path) else { return nil }
-        do {
-            let mark = try JSONDecoder().decode(PageMark.self, from: Data(files.read(path)))
-            return mark.store.compare(with: store) == .same ? mark : nil
-        } catch is DecodingError {
-            // Of another version of Ferry, or torn: the pages are read again.
-            return nil
-        }
+        let mark = try files.decoded(PageMark.self, at: folder.path + "/" + fileName)
+        return mark?.store.compare(with: store) == .same ? mark : nil
     }
 
     func save(in folder: RunFolder, files: FileLayer) throws {
@@ -118,14 +96,9 @@ extension MigrationRun {
         return try PageWalk(of: layout, on: store.sourceGuard.connection, stop: stop)
     }
 
-    /// Checks the store's pages, unless an earlier call did.
+    /// Checks the store's pages, unless an earlier call did; what does not fit.
     ///
-    /// - Parameters:
-    ///   - store: The store, under its guard.
-    ///   - walk: The walk of this call, where there was one.
-    ///   - folder: The run's, made here where the check took so long that it is worth keeping.
-    /// - Returns: What does not fit.
-    /// - Throws: ``DatabaseError``, ``FerryError``.
+    /// The run's folder is made where the check took so long that it is worth keeping.
     func checkPages(
         _ store: OpenedStore, after walk: PageWalk? = nil, _ folder: inout RunFolder?
     ) throws -> [String] {

@@ -1,10 +1,5 @@
 internal import FerryBase
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 /// How far a run is, in a small file of its run folder, for `status` to read.
 ///
@@ -12,12 +7,6 @@ internal import FerryBase
 /// beside it, at each new phase and else at most once a second, by a rename and without a sync: it is never read to go
 /// on with a run.
 final class ProgressMeter: Sendable {
-    struct Extent: Sendable {
-        var runID: String
-        var steps: Int
-        var work: RunWork
-    }
-
     private struct State {
         var phase = Phase.preflight
         var step: Int?
@@ -34,15 +23,17 @@ final class ProgressMeter: Sendable {
     }
 
     private let path: String
-    private let extent: Extent
+    private let runID: String
+    private let steps: Int
     private let state: Locked<State>
     /// Not the run's: a file that is written by the clock must not change the count of a run's operations.
     private let files = FileLayer()
 
-    init(in folder: String, _ extent: Extent) {
+    init(in folder: String, runID: String, steps: Int, _ work: RunWork) {
         path = Self.path(in: folder)
-        self.extent = extent
-        state = Locked(State(estimate: RunEstimate(extent.work)))
+        self.runID = runID
+        self.steps = steps
+        state = Locked(State(estimate: RunEstimate(work)))
     }
 
     static func path(in folder: String) -> String { folder + "/progress.json" }
@@ -87,12 +78,10 @@ final class ProgressMeter: Sendable {
     }
 
     private func measure(_ state: inout State) {
-        if state.doneAtStart == nil, !state.done.isEmpty { state.doneAtStart = Self.sum(state.done) }
+        if state.doneAtStart == nil, !state.done.isEmpty { state.doneAtStart = state.done.values.clampedSum }
         // What is estimated may turn out to be more, but a run never goes backwards.
         state.fraction = max(state.phase == .preflight ? 0 : state.estimate.fraction, state.fraction ?? 0)
     }
-
-    private static func sum(_ done: [String: Int64]) -> Int64 { done.values.clampedSum }
 
     /// Nil in the first second of a call, when it means nothing yet.
     private func secondsLeft(_ state: State, at now: UInt64) -> Double? {
@@ -121,11 +110,11 @@ final class ProgressMeter: Sendable {
         if !isDue, let written = state.written, Clock.nanoseconds(from: written, to: now) < 1_000_000_000 { return }
         state.written = now
         var content = Content(
-            runID: extent.runID, phase: state.phase, step: state.step, steps: extent.steps, subject: state.subject,
+            runID: runID, phase: state.phase, step: state.step, steps: steps, subject: state.subject,
             fraction: state.fraction)
         let inPhase = Double(Clock.nanoseconds(from: state.phaseStart, to: now)) / 1e9
         if [.rows, .verify].contains(state.phase), let first = state.doneAtStart, inPhase >= 0.5 {
-            let rows = Self.sum(state.done) - first
+            let rows = state.done.values.clampedSum - first
             if rows > 0 { content.rowsPerSecond = Double(rows) / inPhase }
         }
         content.etaSeconds = secondsLeft(state, at: now)

@@ -60,13 +60,7 @@ package struct RunEstimate {
         (start, last, atStart) = (now, (now, 0), nil)
     }
 
-    /// So much of the phase at work is done.
-    ///
-    /// - Parameters:
-    ///   - subject: What is at work.
-    ///   - count: Rows or bytes of it.
-    ///   - total: How many there are in all, where that is known by now.
-    ///   - now: The time.
+    /// So many rows or bytes of a subject of the phase at work are done; of how many in all, where that is known by now.
     package mutating func advance(_ subject: String?, _ count: Int64, of total: Int64?, at now: UInt64) {
         guard let current, let part = pieces[current].part(subject) else { return }
         if total == nil, pieces[current].parts[part].needsTotal { return }
@@ -119,24 +113,22 @@ package struct RunEstimate {
             all.expected += part.expected
         }
         var rest = pieces[next...]
-        var own = Measured()
+        var left = 0.0
         if let current {
             rest = rest.dropFirst()
-            own = Measured(
+            let own = Measured(
                 seconds: Self.seconds(from: start, to: last.time),
                 expected: max(0, last.expected - (atStart ?? 0)))
             all.seconds += own.seconds
             all.expected += own.expected
-            guard all.expected > 0 else { return nil }
             let whole = pieces[current].seconds
             let usual = factor(pieces[current].phase, all)
             let foreseen = (whole - last.expected) * own.factor(after: whole * Self.shareForPiece, else: usual)
             // What takes longer than foreseen is told to be about to end, for nothing else is known.
-            let left = max(foreseen - Self.seconds(from: last.time, to: now), foreseen / 20)
-            return rest.reduce(left) { $0 + $1.seconds * factor($1.phase, all) }
+            left = max(foreseen - Self.seconds(from: last.time, to: now), foreseen / 20)
         }
         guard all.expected > 0 else { return nil }
-        return rest.reduce(0) { $0 + $1.seconds * factor($1.phase, all) }
+        return rest.reduce(left) { $0 + $1.seconds * factor($1.phase, all) }
     }
 
     private func factor(_ phase: Phase, _ all: Measured) -> Double {

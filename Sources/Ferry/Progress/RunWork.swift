@@ -18,7 +18,7 @@ package struct RunWork: Sendable {
         /// Whether its name is also that of something smaller, which is told without a total.
         let needsTotal: Bool
 
-        package init(_ names: [String?], count: Double, seconds: Double, needsTotal: Bool = false) {
+        init(_ names: [String?], count: Double, seconds: Double, needsTotal: Bool = false) {
             (self.names, self.count, self.seconds) = (names, max(0, count), max(0, seconds))
             self.needsTotal = needsTotal
         }
@@ -41,7 +41,7 @@ package struct RunWork: Sendable {
         /// Whether a part begins when the one before it is done.
         var isInOrder: Bool { phase != .verify }
 
-        package init(_ phase: Phase, step: Int? = nil, others: Set<Phase> = [], _ parts: [Part]) {
+        init(_ phase: Phase, step: Int? = nil, others: Set<Phase> = [], _ parts: [Part]) {
             (self.phase, self.step, self.others, self.parts) = (phase, step, others, parts)
         }
 
@@ -59,9 +59,7 @@ package struct RunWork: Sendable {
         }
     }
 
-    package var pieces: [Piece]
-
-    package init(_ pieces: [Piece]) { self.pieces = pieces }
+    package private(set) var pieces: [Piece] = []
 }
 
 extension RunWork {
@@ -160,21 +158,15 @@ extension RunWork {
         }
     }
 
-    /// - Parameters:
-    ///   - steps: The steps that are taken in a file of their own; of a run on the store itself, all of them.
-    ///   - isOneTransaction: Whether they are one transaction on the store.
-    ///   - takesSnapshot: Whether a snapshot comes first.
-    ///   - verify: What is verified of each step.
-    ///   - jobs: How many threads verify.
-    ///   - verifiedBeside: Whether a step, counted from 1, is verified while the next one is made, and takes no time of its
-    ///     own.
-    ///   - swaps: Whether what was made is written into the store at the end.
+    /// The work of steps that are taken in a file of their own each, or of all of them as one transaction on the store.
+    ///
+    /// `jobs` threads verify; a step, counted from 1, that is verified beside the next one takes no time of its own for that.
+    /// Where the run swaps, what was made is written into the store at the end.
     package init(
         steps: [Step], isOneTransaction: Bool = false, takesSnapshot: Bool = false,
         verify: Configuration.VerifyMode = .full, jobs: Int = 2, verifiedBeside: (Int) -> Bool = { _ in false },
         swaps: Bool = false
     ) {
-        var pieces: [Piece] = []
         let first = steps.first?.bytes ?? 0
         if takesSnapshot {
             let part = Part([nil], count: first, seconds: Cost.phase + first * Cost.snapshot)
@@ -193,7 +185,6 @@ extension RunWork {
             let bytes = steps.last?.bytes ?? first
             pieces.append(Piece(.swap, [Part([nil], count: 0, seconds: Cost.phase + bytes * Cost.swap)]))
         }
-        self.init(pieces)
     }
 
     private static func secondsInPlace(_ step: Step) -> Double {
@@ -266,25 +257,18 @@ extension RunWork.Step {
     /// A step of a plan without a copy: what it does is done in one transaction.
     init(_ step: StepPlan, rows: [String: Int64], bytes: Int64) {
         self.init(isCopy: step.mode == .copy, bytes: Double(bytes), objects: Double(rows.values.reduce(0, +)))
-        let mapped = step.partitions.flatMap(\.entityMappings)
-        mappings = mapped.map { Mapping($0.mapping.name, rows: Double(rows[$0.mapping.source] ?? $0.rows)) }
-        rewritten = mappings.reduce(0) { $0 + $1.rows }
+        rewritten = step.partitions.flatMap(\.entityMappings).reduce(0) {
+            $0 + Double(rows[$1.mapping.source] ?? $1.rows)
+        }
     }
 
-    /// A step of a plan that has a copy.
+    /// A step of a plan that has a copy, with the rows that it reads and makes, at most.
     ///
-    /// - Parameters:
-    ///   - step: The step.
-    ///   - program: What it does.
-    ///   - source: The layout of what it reads.
-    ///   - destination: The layout of what it makes.
-    ///   - reads: The rows of the source, at most.
-    ///   - makes: The rows that it makes, at most.
-    ///   - found: Entities whose objects were found or created, so that there may be fewer; those of this step are added.
+    /// `found` are the entities whose objects were found or created, so that there may be fewer; those of this step are
+    /// added.
     init(
         _ step: StepPlan, _ program: StepProgram, from source: StoreLayout, to destination: StoreLayout,
-        reads: ScratchNeed.Rows,
-        makes: ScratchNeed.Rows, found: inout Set<String>
+        reads: ScratchNeed.Rows, makes: ScratchNeed.Rows, found: inout Set<String>
     ) {
         self.init(
             isCopy: step.mode == .copy, bytes: Double(reads.bytes),

@@ -1,18 +1,13 @@
 package import FerryBase
 internal import FerryStore
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 /// The folder of one unfinished run, held by its lock.
 ///
 /// It stands beside the file that the run will make, so that the last step is a rename on one volume.
 package final class RunFolder {
     package let path: String
-    private let files: FileLayer
+    let files: FileLayer
     /// Nil once the folder is removed.
     private var lock: FileLock?
     private(set) var record: RunRecord?
@@ -280,6 +275,18 @@ struct RunPlace: Sendable {
     func checkOutput(files: FileLayer) throws(FerryError) {
         guard let output else { return }
         try StoreFileNames(output).checkNothingIsThere(files: files)
+    }
+}
+
+extension FileLayer {
+    /// What a file of JSON holds; nil when there is none, or what is there is another: of another version of Ferry, or torn.
+    func decoded<Content: Decodable>(_ type: Content.Type, at path: String) throws -> Content? {
+        guard try exists(path) else { return nil }
+        do {
+            return try JSONDecoder().decode(type, from: Data(read(path)))
+        } catch is DecodingError {
+            return nil
+        }
     }
 }
 

@@ -1,11 +1,6 @@
 internal import FerryBase
 internal import FerrySQLite
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 /// `STORE.ferry-log.json`: the last runs that ended on a store.
 struct RunLog {
@@ -109,12 +104,6 @@ struct RunLog {
         return last
     }
 
-    /// The name of the version that the last migration with these hashes led to.
-    func version(with hashes: [String: [UInt8]]) throws -> String? {
-        let hashes = hashes.mapValues(\.hexadecimal)
-        return try read().runs.last { $0.hashes == hashes && $0.to != nil }?.to
-    }
-
     /// The last migration that led to these hashes.
     func migration(to hashes: [String: [UInt8]]) throws -> Entry? {
         let hashes = hashes.mapValues(\.hexadecimal)
@@ -134,14 +123,8 @@ struct RunLog {
         }
     }
 
-    private func read() throws -> Content {
-        do {
-            return try decoded() ?? Content()
-        } catch is DecodingError {
-            // A log that is no log of ours says nothing of the runs.
-            return Content()
-        }
-    }
+    /// A log that is no log of ours says nothing of the runs.
+    private func read() throws -> Content { try files.decoded(Content.self, at: path) ?? Content() }
 
     /// Nil when there is no log.
     private func decoded() throws -> Content? {

@@ -1,12 +1,7 @@
 internal import FerryBase
 internal import FerryMapping
 package import FerrySQLite
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 /// What `run.json` holds: which run this is, what must not change under it, and how far it has come.
 ///
@@ -53,40 +48,34 @@ package struct RunRecord: Codable, Sendable {
     /// Nil for a rollback.
     package var migration: Migration?
 
-    /// Begins a run on the store as it is now.
-    ///
-    /// - Parameters:
-    ///   - kind: What the run does.
-    ///   - folder: The run folder.
-    ///   - sourceGuard: The store's guard.
-    ///   - inputs: Digests of the models and mapping models, by path.
-    ///   - migration: Nil for a rollback.
-    /// - Throws: ``FerryError`` when store or folder cannot be looked at.
-    package init(
-        _ kind: Kind, in folder: RunFolder, on sourceGuard: SourceGuard, inputs: [String: String] = [:],
-        migration: Migration? = nil
+    private init(
+        _ kind: Kind, of store: String, in folder: RunFolder, _ source: Fingerprint, _ sideFiles: SideFiles
     ) throws {
         self.kind = kind
-        self.migration = migration
-        tool = FerryVersion.tool
-        id = UUID().uuidString
-        self.folder = try folder.place
-        store = sourceGuard.store.main
-        source = try sourceGuard.fingerprint().with(inputs: inputs)
-        sideFiles = sourceGuard.sideFiles
-        phase = .preflight
-    }
-
-    /// Begins a rollback where no store is, or one that cannot be read.
-    init(rollbackOf store: String, in folder: RunFolder, files: FileLayer) throws {
-        kind = .rollback
         tool = FerryVersion.tool
         id = UUID().uuidString
         self.folder = try folder.place
         self.store = store
-        source = Fingerprint(store: DatabaseFingerprint(unread: try files.attributesIfPresent(store)))
-        sideFiles = try SideFiles(of: StoreFileNames(store), files: files)
+        self.source = source
+        self.sideFiles = sideFiles
         phase = .preflight
+    }
+
+    /// Begins a run on the store as it is now; `inputs` are digests of the models and mapping models, by path.
+    package init(
+        _ kind: Kind, in folder: RunFolder, on sourceGuard: SourceGuard, inputs: [String: String] = [:],
+        migration: Migration? = nil
+    ) throws {
+        let source = try sourceGuard.fingerprint().with(inputs: inputs)
+        try self.init(kind, of: sourceGuard.store.main, in: folder, source, sourceGuard.sideFiles)
+        self.migration = migration
+    }
+
+    /// Begins a rollback where no store is, or one that cannot be read.
+    init(rollbackOf store: String, in folder: RunFolder, files: FileLayer) throws {
+        let source = Fingerprint(store: DatabaseFingerprint(unread: try files.attributesIfPresent(store)))
+        let sideFiles = try SideFiles(of: StoreFileNames(store), files: files)
+        try self.init(.rollback, of: store, in: folder, source, sideFiles)
     }
 
     /// Whether the run has begun to change what stands at its place, or kept what it is about to replace: then its
@@ -117,22 +106,9 @@ package struct RunRecord: Codable, Sendable {
         /// Rows of each entity as preflight counted them; absent in records of earlier tools.
         var rows: [String: Int64]?
         /// What preflight has found.
-        var findings: Findings
+        var findings = Findings()
         /// The mapping models that the steps go by, by name, with their SHA-256; absent in records of earlier tools.
         var mappingModels: [String: String]?
-
-        package init(
-            options: Options, chain: [String], passes: [[String]]? = nil, now: Double, isInPlace: Bool = false,
-            findings: Findings = Findings()
-        ) {
-            self.findings = findings
-            self.isInPlace = isInPlace
-            self.passes = passes
-            precondition(!chain.isEmpty, "a migration leads from a version to a version")
-            self.options = options
-            self.chain = chain
-            self.now = now
-        }
 
         /// Whether a run can have written it, as far as the number of its steps goes.
         var isPlausible: Bool {
@@ -149,30 +125,16 @@ package struct RunRecord: Codable, Sendable {
     package struct Options: Codable, Hashable, Sendable {
         var target: String
         var output: String?
-        var verify: Configuration.VerifyMode
-        var takesSnapshot: Bool
-        var damaged: Configuration.Damaged
-        var dropUnknown: [String]
+        var verify = Configuration.VerifyMode.full
+        var takesSnapshot = true
+        var damaged = Configuration.Damaged.refuse
+        var dropUnknown: [String] = []
         /// The SHA-256 of what is known of the new store's schema; absent where all of it follows from the model.
         var schema: String?
         /// What was said of the names of join tables; absent where nothing was.
         var joinTables: [String]?
         /// Whether the app's hooks look between steps; absent where they do not.
         var hasStages: Bool?
-
-        package init(
-            target: String, output: String? = nil, verify: Configuration.VerifyMode = .full,
-            takesSnapshot: Bool = true, damaged: Configuration.Damaged = .refuse, dropUnknown: [String] = [],
-            schema: String? = nil
-        ) {
-            self.schema = schema
-            self.damaged = damaged
-            self.dropUnknown = dropUnknown
-            self.target = target
-            self.output = output
-            self.verify = verify
-            self.takesSnapshot = takesSnapshot
-        }
     }
 
     /// The run folder's own identity: journals in it name each other by absolute path.
@@ -202,5 +164,12 @@ package struct RunRecord: Codable, Sendable {
         ///
         /// An earlier tool has no such step, and refuses the record.
         var verification: VerificationSummary?
+    }
+}
+
+extension RunRecord.Migration {
+    /// The record of a copy by default options, as a test begins one.
+    package init(to target: String, chain: [String]) {
+        self.init(options: RunRecord.Options(target: target), chain: chain, now: 0)
     }
 }

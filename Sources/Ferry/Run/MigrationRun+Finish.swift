@@ -2,12 +2,7 @@ internal import FerryBase
 internal import FerryEngine
 internal import FerryModel
 internal import FerryStore
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 extension MigrationRun {
     /// Puts the last step's destination where it belongs; from the rename on, the migration has happened.
@@ -16,7 +11,12 @@ extension MigrationRun {
         record.phase = .swap
         if configuration.holdsSwap {
             try folder.save(record)
-            throw swapHeld(in: folder)
+            throw FerryError(
+                .swapHeld, "Everything but the swap is done: the migrated store waits in \(folder.path).",
+                remedy: """
+                    \(action: .again) without \(setting: .holdsSwap) to put it in place; if \(place.store) is written \
+                    before that, begin anew with \(on: .restart).
+                    """)
         }
         relay.begin(.swap)
         let destination = lastDestination(record, in: folder)
@@ -24,25 +24,39 @@ extension MigrationRun {
             try record.checkSource(sourceGuard.fingerprint())
             try checkVerified(record, destination)
             try noteExternalFiles(sourceGuard, folder)
-            var current = record
-            try Placement(
-                source: place.store, destination: destination, output: output,
-                ownsExternalFiles: place.ownsExternalFiles, files: files
-            ) { intent in
-                current.swap = intent
-                try folder.save(current)
-            }.run()
-            record = current
+            try move(destination, to: output, &record, folder)
             try sourceGuard.close()
         } else {
             try Swap(
-                sourceGuard: sourceGuard, destination: destination, folder: folder, files: files,
-                memory: configuration.memory, largestLogged: configuration.largestLoggedSwap, stop: stop,
-                progress: relay.hook(), trace: configuration.trace,
+                sourceGuard: sourceGuard, destination: destination, folder: folder, memory: configuration.memory,
+                largestLogged: configuration.largestLoggedSwap, stop: stop, progress: relay.hook(),
+                trace: configuration.trace,
                 checkDestination: { [record] in try self.checkVerified(record, destination) }
             ).run(&record)
         }
         noteTimes(&record)
+    }
+
+    /// Puts a verified destination where no store is yet; the store that it came from is left alone.
+    private func move(
+        _ destination: String, to output: String, _ record: inout RunRecord, _ folder: RunFolder
+    ) throws {
+        try removeEmptyJournals(of: destination, files: files)
+        let external = ExternalFiles(store: output, files: files)
+        // What the old store has beyond the new one is removed with the run folder.
+        if place.ownsExternalFiles {
+            try external.add(from: ExternalData.folder(forStore: place.store), onDifference: .refuses)
+        }
+        try external.add(from: ExternalData.folder(forStore: destination), onDifference: .refuses)
+        for path in StoreFileNames(output).all where try files.exists(path) {
+            throw FerryError(
+                .outputExists, "\(path) has come up during the run.",
+                remedy: "Move it away and \(action: .again): everything else is done.")
+        }
+        record.swap = .place(SwapIntent.Place(ofOutput: try files.attributes(destination)))
+        try folder.save(record)
+        try files.renameToFree(destination, to: output)
+        try files.syncFolder(FileLayer.parent(of: output))
     }
 
     /// Notes which external files the store names as long as it can be asked.
@@ -54,12 +68,9 @@ extension MigrationRun {
 
     /// Cleans up behind a swap: external files that no row names, the log, the run folder.
     ///
-    /// The migration has happened: what fails here is a warning, and left to the next command.
+    /// The migration has happened: what fails here is a warning, and left to the next command. Where something has failed
+    /// behind the swap already, nothing is cleaned up.
     ///
-    /// - Parameters:
-    ///   - folder: The run folder.
-    ///   - record: The run.
-    ///   - problem: What has failed behind the swap already; then nothing is cleaned up.
     /// - Returns: The report; nil when the record is that of a rollback.
     func finish(
         _ folder: RunFolder, _ record: RunRecord, after problem: (any Error)? = nil
@@ -81,8 +92,8 @@ extension MigrationRun {
                         about: .init(path: output)))
             }
         }
-        let cleanUp = CleanUp(store: place.result, files: files, ownsExternalFiles: place.ownsExternalFiles)
-        let done = cleanUp.finish(record, in: folder, after: problem)
+        let done = folder.finish(
+            record, at: place.result, ownsExternalFiles: place.ownsExternalFiles, after: problem)
         relay.measure(by: nil)
         for warning in done.warnings { warn(warning) }
         noteTimes(&record)
@@ -115,8 +126,8 @@ extension MigrationRun {
         report.resumed = isResumed
         report.wallTime = time(since: start)
         report.earlierTime = .clamped(seconds: earlierSeconds)
-        report.peakResidentBytes = PeakMemory.bytes(files: files)
-        if let before = bytesBefore, let now = ProcessBytes.now(files: files) {
+        report.peakResidentBytes = ProcessUse.peakMemory(files: files)
+        if let before = bytesBefore, let now = ProcessUse.now(files: files) {
             report.bytesRead = now.read - before.read
             report.bytesWritten = now.written - before.written
         }
@@ -201,14 +212,13 @@ extension MigrationRun {
     private func isDone(_ record: inout RunRecord, _ folder: RunFolder) throws -> Bool {
         guard record.isUnfinishedInPlace else {
             guard record.swap != nil else { return false }
-            return try InterruptedRun(folder: folder, files: files, trace: configuration.trace)
-                .recover(&record, at: place.result)
+            return try folder.recover(&record, at: place.result, trace: configuration.trace)
         }
         // First, since opening a store in WAL mode makes side files.
         guard let target = record.migration?.to, record.isCommitted(to: target) else { return false }
-        let reader = try SourceGuard(path: place.store, purpose: .reading, files: files, sideFiles: record.sideFiles)
-        let hashes = try OpenedStore(reader).metadata.hashes
-        try reader.close()
+        let hashes = try OpenedStore.reading(place.store, files: files, sideFiles: record.sideFiles) {
+            $0.metadata.hashes
+        }
         return try hashes == inputs.catalog.version(named: target).hashes
     }
 }

@@ -2,41 +2,39 @@ internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 extension MigrationRun {
     static func url(_ path: String) -> URL { URL(fileURLWithPath: path) }
 
     private func options(_ plan: MigrationPlan) -> RunRecord.Options {
-        var options = RunRecord.Options(
+        RunRecord.Options(
             target: plan.chain.last ?? "", output: place.output, verify: configuration.verify,
             takesSnapshot: takesSnapshot, damaged: configuration.damaged,
             dropUnknown: configuration.dropUnknown.sorted(),
-            schema: plan.steps.last?.resolved.destination.model.knownSchema?.digest)
-        if !configuration.joinTables.isEmpty { options.joinTables = configuration.joinTables.sorted() }
-        if plan.isStaged { options.hasStages = true }
-        return options
+            schema: plan.steps.last?.resolved.destination.model.knownSchema?.digest,
+            joinTables: configuration.joinTables.isEmpty ? nil : configuration.joinTables.sorted(),
+            hasStages: plan.isStaged ? true : nil)
     }
 
-    /// Begins a run, unless something stands in its way.
+    /// Goes on with a run, if it is the one that is asked for, else begins one, unless something stands in its way.
     ///
-    /// - Parameters:
-    ///   - plan: What it does.
-    ///   - rows: The store's rows, as they were counted.
-    ///   - sourceGuard: The guard of the store.
-    ///   - found: The run folder, where there is one.
-    ///   - check: Looks whether the run can begin; may make the folder, to note there what took long.
-    /// - Returns: The folder, and the record in it.
+    /// The check looks whether the run can begin, and may make the folder, to note there what took long.
+    ///
+    /// - Returns: The folder, and the record in it; nil where the output is there already.
     /// - Throws: ``FerryError``; a run that could not begin leaves nothing behind.
-    func beginRun(
-        _ plan: MigrationPlan, _ rows: [String: Int64], _ sourceGuard: SourceGuard, in found: RunFolder?,
-        _ check: (inout RunFolder?) throws -> Findings
-    ) throws -> (RunFolder, RunRecord) {
+    func begin(
+        _ plan: MigrationPlan, _ rows: [String: Int64], _ sourceGuard: SourceGuard, folder found: RunFolder?,
+        record known: RunRecord?, _ check: (inout RunFolder?) throws -> Findings
+    ) throws -> (RunFolder, RunRecord)? {
+        if let known, let found {
+            try checkSame(known, plan, sourceGuard.fingerprint().with(inputs: inputs.digests))
+            try found.checkPlace()
+            goOn(with: found.record ?? known)
+            return (found, found.record ?? known)
+        }
+        if try hasOutput(of: plan, sourceGuard) { return nil }
+        relay.begin(.preflight)
         var begun = found
         let findings: Findings
         do {
@@ -51,39 +49,22 @@ extension MigrationRun {
         }
         let folder = try begun ?? RunFolder(path: place.runFolder, files: files)
         do {
-            return (folder, try newRecord(plan, findings, rows, sourceGuard, folder))
+            var record = try RunRecord(
+                .migration, in: folder, on: sourceGuard, inputs: inputs.digests,
+                migration: RunRecord.Migration(
+                    options: options(plan), chain: plan.chain, passes: plan.passes,
+                    now: configuration.now().timeIntervalSinceReferenceDate, isInPlace: plan.isInPlace,
+                    copiesInferred: planner.copiesInferred, rows: rows, findings: findings,
+                    mappingModels: plan.fingerprints))
+            // From here on the folder is known as this run's.
+            try folder.save(record)
+            noteTimes(&record)
+            stop.unitIsDone()
+            return (folder, record)
         } catch {
             if folder.record == nil { try folder.remove() }
             throw error
         }
-    }
-
-    /// The record of a run that is gone on with, if it is the one that is asked for.
-    func resumedRecord(
-        _ known: RunRecord, _ plan: MigrationPlan, _ sourceGuard: SourceGuard, _ found: RunFolder
-    ) throws -> RunRecord {
-        try checkSame(known, plan, sourceGuard.fingerprint().with(inputs: inputs.digests))
-        try found.checkPlace()
-        goOn(with: found.record ?? known)
-        return found.record ?? known
-    }
-
-    /// From here on the folder is known as this run's.
-    private func newRecord(
-        _ plan: MigrationPlan, _ findings: Findings, _ rows: [String: Int64], _ sourceGuard: SourceGuard,
-        _ folder: RunFolder
-    ) throws -> RunRecord {
-        var record = try RunRecord(
-            .migration, in: folder, on: sourceGuard, inputs: inputs.digests,
-            migration: RunRecord.Migration(
-                options: options(plan), chain: plan.chain, passes: plan.passes,
-                now: configuration.now().timeIntervalSinceReferenceDate, isInPlace: plan.isInPlace,
-                findings: findings))
-        record.migration?.rows = rows
-        record.migration?.mappingModels = plan.fingerprints
-        record.migration?.copiesInferred = planner.copiesInferred
-        try folder.save(record)
-        return record
     }
 
     /// Whether the output is what this command has made of this store, and as it was then: a kill after the last step of
@@ -93,9 +74,8 @@ extension MigrationRun {
             let last = try RunLog(beside: output, files: files).last, let source = last.source,
             last.output == FileState(file)
         else { return false }
-        // What another program has written to the output may be in these alone; a reader leaves them empty.
-        let names = StoreFileNames(output)
-        for path in [names.log, names.journal] where try files.attributesIfPresent(path)?.size ?? 0 > 0 { return false }
+        // What another program has written to the output may be in side files alone; a reader leaves them empty.
+        guard try StoreFileNames(output).areJournalsEmpty(files: files) else { return false }
         let now = try sourceGuard.fingerprint().with(inputs: inputs.digests)
         // That it is the same file was seen, however it was spelled then.
         var asked = last.options

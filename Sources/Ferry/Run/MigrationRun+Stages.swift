@@ -25,7 +25,7 @@ extension MigrationRun {
                     "The hook willMigrate of step \(number) has changed \(store). \(place.store) is as before.",
                     remedy: "Change it in didMigrate of the step before, and begin anew with \(on: .restart).")
             }
-            try removeLog(of: store)
+            try StoreFileNames(store).removeSides(files: files)
         } else {
             try record.checkSource(sourceGuard.fingerprint())
         }
@@ -51,7 +51,7 @@ extension MigrationRun {
         if try !isUntouched(store, record.migration?.steps[number - 1].destination) {
             try take(store, of: plan.steps[number - 1], number, usesLog: usesLog, but: known, folder)
         }
-        try removeLog(of: store)
+        try StoreFileNames(store).removeSides(files: files)
         try files.syncFile(store)
         try files.syncFolder(folder.stepFolder(number))
         record.migration?.steps[number - 1].isSeen = true
@@ -99,15 +99,8 @@ extension MigrationRun {
 
     /// Whether a store is, to the byte, what was recorded, and nothing beside it says otherwise.
     private func isUntouched(_ store: String, _ recorded: FileState?) throws -> Bool {
-        guard try files.attributesIfPresent(store).map(FileState.init) == recorded else { return false }
-        let names = StoreFileNames(store)
-        for path in [names.log, names.journal] where try files.attributesIfPresent(path)?.size ?? 0 > 0 { return false }
-        return true
-    }
-
-    private func removeLog(of store: String) throws {
-        let names = StoreFileNames(store)
-        for path in [names.log, names.index, names.journal] { try files.removeIfPresent(path) }
+        try files.attributesIfPresent(store).map(FileState.init) == recorded
+            && StoreFileNames(store).areJournalsEmpty(files: files)
     }
 
     /// Brings what a hook has written into the store's main file, and looks whether it still is a store of its version.
@@ -118,7 +111,7 @@ extension MigrationRun {
         let version = step.resolved.destination
         do {
             let connection = try Connection(
-                inPlace: store, memory: configuration.memory, vfs: vfs(folder.path), trace: configuration.trace)
+                inPlace: store, memory: configuration.memory, vfs: files.vfs(folder.path), trace: configuration.trace)
             let mode = usesLog ? "wal" : "delete"
             guard try connection.pragma("journal_mode")?.text != "wal" || connection.checkpoint("TRUNCATE"),
                 try connection.setPragma("journal_mode", to: mode)?.text == mode
@@ -169,10 +162,8 @@ extension MigrationRun {
     }
 
     private func usesLog(_ store: String) throws -> Bool {
-        let input = try files.open(store)
-        var header = [UInt8](repeating: 0, count: DatabaseHeader.byteCount)
-        _ = try header.withUnsafeMutableBytes { try input.read(into: $0, at: 0) }
-        return DatabaseHeader(header)?.usesWriteAheadLog == true
+        let start = try files.open(store).read(count: DatabaseHeader.byteCount, at: 0)
+        return DatabaseHeader(start)?.usesWriteAheadLog == true
     }
 
     private func leftOpen(_ store: String, _ number: Int) -> FerryError {

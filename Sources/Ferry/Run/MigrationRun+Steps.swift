@@ -96,13 +96,9 @@ extension MigrationRun {
         _ sourceGuard: SourceGuard, _ folder: RunFolder, isBeside: Bool
     ) throws -> any StepWork {
         let previous = number > 1 ? destination(ofStep: number - 1, in: folder) : nil
-        var options = EngineOptions(
-            chunkSize: .automatic, now: migration.now, trace: configuration.trace,
-            progress: relay.hook(step: number),
-            stop: stop, vfs: try vfs(folder.path), externalFolder: ExternalData.folder(forStore: place.store))
-        options.size(by: configuration)
+        var options = engineOptions(migration, step: number, after: plan.steps[..<(number - 1)])
+        options.vfs = try files.vfs(folder.path)
         options.isBesideVerification = isBeside
-        options.treat(migration.findings, as: configuration, after: plan.steps[..<(number - 1)])
         let stepFolder = folder.stepFolder(number)
         if try !files.exists(stepFolder) {
             try files.createDirectory(stepFolder, mode: 0o700)
@@ -128,6 +124,39 @@ extension MigrationRun {
             sourceGuard: sourceGuard,
             keepsLog: plan.steps[..<number].allSatisfy { $0.mode == .inPlace }, folder: stepFolder, files: files,
             options: options)
+    }
+
+    /// How the engine takes a step.
+    ///
+    /// The damage and the objects of the store itself are the first step's. A copy leaves no broken links; steps in place
+    /// leave those that they find, and later ones look again.
+    func engineOptions(
+        _ migration: RunRecord.Migration, step: Int, after steps: ArraySlice<StepPlan> = []
+    ) -> EngineOptions {
+        let chunkSize: EngineOptions.ChunkSize =
+            switch configuration.chunkSize {
+            case .rows(let rows): .rows(rows)
+            case .automatic: .automatic
+            }
+        var options = EngineOptions(
+            chunkSize: chunkSize, now: migration.now, trace: configuration.trace, progress: relay.hook(step: step),
+            stop: stop, externalFolder: ExternalData.folder(forStore: place.store))
+        options.chunkBytes = configuration.chunkBytes
+        let (seconds, attoseconds) = configuration.chunkTime.components
+        options.chunkNanoseconds =
+            UInt64(max(0, seconds)) * 1_000_000_000 + UInt64(max(0, attoseconds) / 1_000_000_000)
+        options.memoryLimit = configuration.memoryLimit
+        options.damaged =
+            switch configuration.damaged {
+            case .keep: .keep
+            case .drop: .drop
+            case .refuse: .refuse
+            }
+        let damage = migration.findings.damage
+        options.sourceDamage = steps.isEmpty ? damage : []
+        if !damage.isEmpty, !steps.isEmpty, steps.allSatisfy({ $0.mode == .inPlace }) { options.sourceDamage = nil }
+        options.dropping = steps.isEmpty ? configuration.dropping : []
+        return options
     }
 
     /// Whether a step writes much of what the step before made; not when that is its own file by now.
@@ -159,11 +188,11 @@ extension MigrationRun {
             try connection.execute("BEGIN")
             let walk = try PageWalk(of: layout, on: connection, stop: stop)
             let inspection = try StoreInspection(of: layout, on: connection, walk: walk)
-            let rows = Dictionary(inspection.entities.map { ($0.entity, $0.rows) }, uniquingKeysWith: +)
-            let checks = RowChecks(connection: connection, layout: layout, rows: rows, step: step, walk: walk)
+            let checks = RowChecks(
+                connection: connection, layout: layout, rows: inspection.rowsOfEntities, step: step, walk: walk)
             var refusals = checks.valuesWithoutSource().refusals + checks.rowsOfAbstractEntities()
             refusals += try checks.emptyValues(checks.emptyRows(_:of:)) + checks.valuesMissingOnTheWay()
-            refusals += try checks.duplicates()
+            refusals += try checks.duplicates(step.needsUniqueValues)
             guard var first = refusals.first else { return }
             first.message = "In the step to version \(step.resolved.destination.name): \(first.message)"
             throw first
@@ -209,28 +238,6 @@ extension RunRecord {
                 },
                 leftBehind: report.leftBehind, chunks: report.chunks,
                 policies: report.policies == PolicyEvidence() ? nil : report.policies))
-    }
-}
-
-extension EngineOptions {
-    /// What the store's own damage and objects mean for a step.
-    ///
-    /// A copy leaves no broken links; steps in place leave those that they find, and later ones look again.
-    mutating func treat(_ findings: Findings, as configuration: Configuration, after steps: ArraySlice<StepPlan> = []) {
-        damaged = DamagedRows(configuration.damaged)
-        sourceDamage = steps.isEmpty ? findings.damage : []
-        if !findings.damage.isEmpty, !steps.isEmpty, steps.allSatisfy({ $0.mode == .inPlace }) { sourceDamage = nil }
-        dropping = steps.isEmpty ? Set(configuration.dropUnknown) : []
-    }
-}
-
-extension DamagedRows {
-    init(_ damaged: Configuration.Damaged) {
-        switch damaged {
-        case .keep: self = .keep
-        case .drop: self = .drop
-        case .refuse: self = .refuse
-        }
     }
 }
 

@@ -22,32 +22,12 @@ extension MigrationRun {
         return reason
     }
 
-    func swapHeld(in folder: RunFolder) -> FerryError {
-        FerryError(
-            .swapHeld, "Everything but the swap is done: the migrated store waits in \(folder.path).",
-            remedy: """
-                \(action: .again) without \(setting: .holdsSwap) to put it in place; if \(place.store) is written \
-                before that, begin anew with \(on: .restart).
-                """)
-    }
-
-    /// In place there is no second file: the one transaction is what would change the store.
-    var transactionHeld: FerryError {
-        FerryError(
-            .swapHeld,
-            "Everything but the migration itself is done: it is one transaction on \(place.store), which is as before.",
-            remedy: "\(action: .again) without \(setting: .holdsSwap) to migrate.")
-    }
-
     /// Begins to tell `status` how far the run is.
-    func measure(
-        _ planned: Planned, _ steps: [RunWork.Step], scratch: [Int64], _ store: OpenedStore, _ record: RunRecord,
-        _ folder: RunFolder
-    ) throws {
+    func measure(_ planned: Planned, _ store: OpenedStore, _ record: RunRecord, _ folder: RunFolder) throws {
         let plan = planned.plan
-        verifiesBeside = try canVerifyBeside(plan, store, scratch: scratch)
+        verifiesBeside = try canVerifyBeside(plan, store, scratch: planned.steps.map(\.peak))
         let isOneTransaction = plan.isInPlace && place.output == nil
-        var steps = steps
+        var steps = planned.steps.map(\.work)
         if isOneTransaction, let rows = try rowsWritten(planned, store) { steps[0].rewritten = rows }
         let work = RunWork(
             steps: steps, isOneTransaction: isOneTransaction, takesSnapshot: takesSnapshot,
@@ -56,7 +36,7 @@ extension MigrationRun {
             verifiedBeside: { self.verifiesBesideNext(plan, $0) },
             swaps: place.output == nil && !plan.isInPlace)
         relay.measure(
-            by: ProgressMeter(in: folder.path, .init(runID: record.id, steps: plan.steps.count, work: work)))
+            by: ProgressMeter(in: folder.path, runID: record.id, steps: plan.steps.count, work))
     }
 
     /// The rows that a single step in place writes anew; nil where that is not worth a look, or cannot be known.

@@ -6,37 +6,26 @@ internal import FerrySQLite
 extension MigrationRun {
     /// Makes the output from a store that is of the target version already: a copy, to the byte, of what SQLite reads
     /// in it, with its external files.
-    ///
-    /// - Parameters:
-    ///   - store: The store, under its guard.
-    ///   - target: Its version.
-    ///   - found: The run folder, where there is one.
-    ///   - known: The record of a run that was begun.
-    /// - Returns: The report, once the output is in its place.
-    /// - Throws: ``FerryError``.
     func copyUnchanged(
         _ store: OpenedStore, _ target: ModelVersion, folder found: RunFolder?, record known: RunRecord?
     ) throws -> MigrationReport {
         let sourceGuard = store.sourceGuard
         let plan = MigrationPlan(chain: [inputs.catalog.displayName(of: target)], steps: [])
-        let folder: RunFolder
-        var record: RunRecord
-        if let known, let found {
-            (folder, record) = (found, try resumedRecord(known, plan, sourceGuard, found))
-        } else if try hasOutput(of: plan, sourceGuard) {
-            return try upToDate(sourceGuard, place.result, target, leftover: found, record: known)
-        } else {
-            relay.begin(.preflight)
-            (folder, record) = try beginRun(plan, [:], sourceGuard, in: found) { try checkUnchanged(store, &$0) }
-            noteTimes(&record)
-            stop.unitIsDone()
+        let begun = try begin(plan, [:], sourceGuard, folder: found, record: known) {
+            try checkUnchanged(store, plan, &$0)
         }
+        guard let (folder, made) = begun else {
+            return try upToDate(sourceGuard, place.result, target, leftover: found, record: known)
+        }
+        var record = made
         if record.migration?.steps.isEmpty == true { try copy(sourceGuard, &record, folder) }
         return try finish(folder, &record, sourceGuard) { try putInPlace(sourceGuard, &$0, folder) }
     }
 
     /// Looks whether the store can be copied, and whether there is room.
-    private func checkUnchanged(_ store: OpenedStore, _ folder: inout RunFolder?) throws -> Findings {
+    private func checkUnchanged(
+        _ store: OpenedStore, _ plan: MigrationPlan, _ folder: inout RunFolder?
+    ) throws -> Findings {
         var findings = Findings()
         let damaged = try store.sourceGuard.connection.abandoning(on: stop) { try checkPages(store, &folder) }
         if let first = damaged.first {
@@ -51,10 +40,7 @@ extension MigrationRun {
             findings.warnings.append(
                 FerryWarning(.damagedPages, "\(what) So is the copy.", about: .init(path: place.store)))
         }
-        let need = try DiskNeed(
-            contentBytes: store.contentBytes(), scratch: [0], swapsStore: false,
-            runFolder: FileLayer.parent(of: place.result), snapshotFolder: nil, files: files)
-        if let refusal = try need.refusals().first { throw refusal }
+        if let refusal = try diskNeed(plan, store, scratch: [0]).refusals().first { throw refusal }
         for warning in findings.warnings { relay.send(.warning(warning)) }
         return findings
     }

@@ -52,11 +52,8 @@ extension MigrationRun {
     private static func summary(
         of verification: Verification, _ mode: Configuration.VerifyMode
     ) throws -> VerificationSummary {
-        let found = try verification.run()
-        var summary = VerificationSummary(mode: mode)
-        summary.checked = found.checked
-        summary.notRecomputed = found.notRecomputed
-        summary.differences = VerificationSummary(found).differences
+        var summary = VerificationSummary(try verification.run())
+        summary.mode = mode
         guard summary.differences.isEmpty else { throw differs(summary, verification) }
         return summary
     }
@@ -106,13 +103,16 @@ extension MigrationRun {
 
     /// Begins to verify a step that is finished, on a thread of its own.
     func verifyBeside(_ run: any StepWork, _ number: Int, _ record: RunRecord) throws -> VerificationBeside {
-        let gate = ProgressGate(relay.hook(step: number))
-        var verification = try verification(of: run, number, record, progress: gate.take)
+        let isShown = Locked(false)
+        let hook = relay.hook(step: number)
+        var verification = try verification(of: run, number, record) { update in
+            if isShown.withLock({ $0 }) { hook(update) }
+        }
         if let shares = configuration.memory.besideEachOther { verification.memory = shares.verification }
         let processors = ProcessInfo.processInfo.activeProcessorCount
         verification.jobs = max(1, min(configuration.jobs ?? processors, processors - 1))
         let mode = configuration.verify
-        return try VerificationBeside(of: number, progress: gate, stop: stop) { [verification] in
+        return try VerificationBeside(of: number, isShown: isShown, stop: stop) { [verification] in
             try Self.summary(of: verification, mode)
         }
     }
@@ -150,22 +150,18 @@ extension MigrationRun {
 final class VerificationBeside: Sendable {
     /// Of the step that is verified.
     let number: Int
-    private let progress: ProgressGate
+    /// Whether its progress is told: a run shows one phase at a time.
+    private let isShown: Locked<Bool>
     private let outcome = Locked<Result<VerificationSummary, any Error>?>(nil)
     private let done = DispatchSemaphore(value: 0)
 
-    /// - Parameters:
-    ///   - number: Of the step that is verified.
-    ///   - progress: Is opened when nothing else is at work.
-    ///   - stop: Is asked to stop what is at work beside it, where the verification fails.
-    ///   - verify: The work.
-    /// - Throws: ``FerryError`` when the system makes no thread.
+    /// Begins it; where it fails, what is at work beside it is asked to stop.
     init(
-        of number: Int, progress: ProgressGate, stop: StopRequest,
+        of number: Int, isShown: Locked<Bool>, stop: StopRequest,
         _ verify: @escaping @Sendable () throws -> VerificationSummary
     ) throws {
         self.number = number
-        self.progress = progress
+        self.isShown = isShown
         try WorkThread.start("ferry.beside") { [self] in
             let result = Result { try verify() }
             if case .failure(let error) = result { stop.request(FerryError.wrapping(error, on: "step \(number)")) }
@@ -176,7 +172,7 @@ final class VerificationBeside: Sendable {
 
     /// Waits for its end, and shows how far it is meanwhile.
     func wait() throws -> VerificationSummary {
-        progress.open()
+        isShown.withLock { $0 = true }
         return try result.get()
     }
 
@@ -194,18 +190,6 @@ final class VerificationBeside: Sendable {
         guard let outcome = outcome.withLock({ $0 }) else { preconditionFailure("signalled with its outcome") }
         return outcome
     }
-}
-
-/// Keeps progress back until it is opened: a run shows one phase at a time.
-final class ProgressGate: Sendable {
-    private let hook: ProgressHook
-    private let isOpen = Locked(false)
-
-    init(_ hook: @escaping ProgressHook) { self.hook = hook }
-
-    func open() { isOpen.withLock { $0 = true } }
-
-    func take(_ update: ProgressUpdate) { if isOpen.withLock({ $0 }) { hook(update) } }
 }
 
 extension EntityMappingCounts {

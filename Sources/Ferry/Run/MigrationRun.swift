@@ -18,9 +18,8 @@ final class MigrationRun {
     let stop: StopRequest
     let relay: EventRelay
     let files: FileLayer
-    let faults: FaultPlan?
     let start = Clock.nanoseconds()
-    let bytesBefore: ProcessBytes?
+    let bytesBefore: ProcessUse?
     var chunkTimes = ChunkTimes()
     /// What keeps the target from being laid out, since no rule tells its names.
     var nameRefusals: [FerryError] = []
@@ -46,8 +45,7 @@ final class MigrationRun {
         self.stop = StopRequest(following: stop, configuration.budget)
         self.relay = relay
         self.files = files
-        faults = files.faults
-        bytesBefore = ProcessBytes.now(files: files)
+        bytesBefore = ProcessUse.now(files: files)
         place = try RunPlace(store: store, output: configuration.output?.filePath, files: files)
         try configuration.checkMemory()
     }
@@ -63,19 +61,15 @@ final class MigrationRun {
         if try RunFolder.exists(place.runFolder, files: files) {
             let found = try RunFolder(path: place.runFolder, files: files)
             record = try found.load(restart: configuration.restart)
-            let isSwapped = try record.map { begun in
-                var left = begun
-                defer { record = left }
-                return try InterruptedRun(folder: found, files: files, trace: configuration.trace)
-                    .recover(&left, at: place.result)
-            }
-            if let swapped = record, isSwapped == true {
-                goOn(with: swapped)
-                let report = finish(found, swapped)
+            if var left = record, try found.recover(&left, at: place.result, trace: configuration.trace) {
+                goOn(with: left)
+                let report = finish(found, left)
                 if let report, try isTarget(report.to) { return report }
                 try found.requireEmpty()
                 record = nil
             } else {
+                // What it was recovered to is saved.
+                record = found.record
                 if configuration.restart { try found.clear() }
                 folder = found
             }
@@ -83,8 +77,8 @@ final class MigrationRun {
         if configuration.recovers { try recover() }
         let sourceGuard = try offeringRecovery {
             try SourceGuard(
-                path: place.store, purpose: .migrating, files: files, sideFiles: record?.sideFiles, vfs: try vfs(nil),
-                memory: configuration.memory, trace: configuration.trace)
+                path: place.store, purpose: .migrating, files: files, sideFiles: record?.sideFiles,
+                vfs: files.vfs(), memory: configuration.memory, trace: configuration.trace)
         }
         do {
             return try migrate(sourceGuard, folder: folder, record: configuration.restart ? nil : record)
@@ -102,7 +96,11 @@ final class MigrationRun {
     ) throws -> MigrationReport {
         var known = record
         copiesInferred = known?.migration.flatMap { $0.copiesInferred ?? ($0.isInPlace ? false : nil) }
-        guard sourceGuard.access == .readWrite || place.output != nil else { throw notWritable }
+        guard sourceGuard.access == .readWrite || place.output != nil else {
+            throw FerryError(
+                .storeReadOnly, "\(place.store), or its folder, cannot be written.",
+                remedy: "Make both writable, or write the new store elsewhere with \(setting: .output).")
+        }
         let store = try OpenedStore(sourceGuard)
         try fitInputs(to: store)
         let (version, target) = try ends(of: store)
@@ -120,7 +118,7 @@ final class MigrationRun {
         // Preflight and the snapshot's manifest need what was counted, and nothing later does.
         let isPastSnapshot = known?.isUnfinishedInPlace != true && (known?.phase.order ?? 0) > Phase.snapshot.order
         let counted = known?.isUnfinishedInPlace == true ? nil : known?.migration?.rows
-        let planned: Planned
+        var planned: Planned
         do {
             planned = try self.planned(
                 store, from: version, to: target, isPastSnapshot: isPastSnapshot, counted: counted, in: found)
@@ -128,41 +126,32 @@ final class MigrationRun {
             guard known == nil else { throw error }
             throw FerryError.beforeRun(error, on: place.store)
         }
-        let (plan, rows) = (planned.plan, planned.rows)
         let bytes = try store.contentBytes()
         configuration.memory.releaseUnused(before: bytes)
-        let (scratch, work) = try announce(planned, store)
-
-        let folder: RunFolder
-        var record: RunRecord
+        planned.steps = try StepEstimates(planned: planned, store: store, configuration: configuration).find()
+        let report = try report(planned, store)
+        relay.send(.planned(report))
+        try Self.refuse(report.refusals)
         if let begun = known, let found, begun.isUnfinishedInPlace {
-            known = try continued(begun, plan, sourceGuard, found)
+            known = try continued(begun, planned.plan, sourceGuard, found)
         }
-        if let known, let found {
-            (folder, record) = (found, try resumedRecord(known, plan, sourceGuard, found))
-            try measure(planned, work, scratch: scratch, store, record, folder)
-        } else if try hasOutput(of: plan, sourceGuard) {
+        let begun = try begin(planned.plan, planned.rows, sourceGuard, folder: found, record: known) { folder in
+            try sourceGuard.connection.abandoning(on: stop) { try preflight(store, planned, &folder) }
+        }
+        guard let (folder, made) = begun else {
             return try upToDate(sourceGuard, place.result, target, leftover: found, record: known)
-        } else {
-            relay.begin(.preflight)
-            (folder, record) = try beginRun(plan, rows, sourceGuard, in: found) { folder in
-                try sourceGuard.connection.abandoning(on: stop) {
-                    try preflight(store, planned, scratch: scratch, &folder)
-                }
-            }
-            noteTimes(&record)
-            stop.unitIsDone()
-            try measure(planned, work, scratch: scratch, store, record, folder)
         }
+        var record = made
+        try measure(planned, store, record, folder)
         configuration.memory.releaseUnused(before: bytes)
-        try takeSnapshot(store, version, rows: rows, &record, folder)
+        try takeSnapshot(store, version, rows: planned.rows, &record, folder)
         configuration.memory.releaseUnused(before: bytes)
-        if plan.isInPlace, place.output == nil {
+        if planned.plan.isInPlace, place.output == nil {
             return try finish(folder, &record, sourceGuard) {
                 try runInPlace(planned, sourceGuard, &$0, folder)
             }
         }
-        var steps = plan
+        var steps = planned.plan
         if configuration.damaged == .drop, steps.steps[0].mode == .copy { steps.steps[0].leaveOutDamagedRows() }
         try runSteps(steps, sourceGuard, &record, folder)
         return try finish(folder, &record, sourceGuard) { try putInPlace(sourceGuard, &$0, folder) }
@@ -194,31 +183,14 @@ final class MigrationRun {
 
     // MARK: Before anything changes
 
-    /// - Returns: What each step takes beside its new store, and what it has to do.
-    private func announce(_ planned: Planned, _ store: OpenedStore) throws -> (scratch: [Int64], work: [RunWork.Step]) {
-        let steps = try ScratchNeeds(
-            plan: planned.plan, configuration: configuration, store: store, layout: planned.layout, rows: planned.rows
-        ).find()
-        let report = try report(planned.plan, steps, planned.rows, store)
-        relay.send(.planned(report))
-        try Self.refuse(report.refusals)
-        return (report.steps.map(\.scratchBytes), steps.map(\.work))
-    }
-
     private func preflight(
-        _ store: OpenedStore, _ planned: Planned, scratch: [Int64], _ folder: inout RunFolder?
+        _ store: OpenedStore, _ planned: Planned, _ folder: inout RunFolder?
     ) throws -> Findings {
         let plan = planned.plan
-        guard
-            var preflight = Preflight(
-                plan, store: store, layout: planned.layout, rows: planned.rows, statements: planned.statements,
-                configuration: configuration)
-        else { return Findings() }
-        preflight.writesRows = planned.writesRows
-        preflight.soundTables = planned.soundTables
-        preflight.walk = planned.walk
+        guard var preflight = Preflight(planned, store, configuration) else { return Findings() }
         if planned.writesRows { preflight.damagedPages = try checkPages(store, after: planned.walk, &folder) }
-        var (refusals, findings) = try preflight.check()
+        try preflight.check()
+        var findings = preflight.findings
         findings.losses = plan.losses.map(Loss.init) + (findings.losses ?? [])
         findings.warnings = plan.allWarnings + findings.warnings
         if !planned.writesRows {
@@ -237,9 +209,7 @@ final class MigrationRun {
                     about: .init(path: place.store)))
         }
         for warning in findings.warnings { relay.send(.warning(warning)) }
-        refusals += try self.refusals(
-            beyondFirstStepOf: plan, store, planned.layout, planned.walk, scratch: scratch)
-        try Self.refuse(refusals)
+        try Self.refuse(preflight.refusals + refusals(beyondFirstStepOf: planned, store))
         return findings
     }
 
@@ -248,12 +218,6 @@ final class MigrationRun {
         guard var first = refusals.first else { return }
         if refusals.count > 1 { first.cause = PlanRefusals(refusals: refusals) }
         throw first
-    }
-
-    private var notWritable: FerryError {
-        FerryError(
-            .storeReadOnly, "\(place.store), or its folder, cannot be written.",
-            remedy: "Make both writable, or write the new store elsewhere with \(setting: .output).")
     }
 
     func upToDate(
@@ -276,7 +240,7 @@ final class MigrationRun {
         var report = MigrationReport(
             outcome: .upToDate, store: Self.url(store), from: name, to: name, chain: [name], mode: .nothing)
         report.wallTime = time(since: start)
-        report.peakResidentBytes = PeakMemory.bytes(files: files)
+        report.peakResidentBytes = ProcessUse.peakMemory(files: files)
         report.warnings = warnings
         relay.send(.finished(report))
         return report
@@ -305,12 +269,6 @@ final class MigrationRun {
 
     var takesSnapshot: Bool { configuration.takesSnapshot && place.output == nil }
     var snapshotFolder: String { configuration.snapshotFolder?.filePath ?? StoreSnapshots.folder(of: place.store) }
-
-    /// A VFS of this run; its temporary files go to a folder of the run, or nowhere of ours.
-    func vfs(_ temporaryFolder: String?) throws -> VFS? {
-        guard temporaryFolder != nil || faults != nil else { return nil }
-        return try VFS(temporaryFolder: temporaryFolder, faults: faults)
-    }
 
     func time(since time: UInt64) -> Duration { .clamped(nanoseconds: Clock.nanoseconds(since: time)) }
 }

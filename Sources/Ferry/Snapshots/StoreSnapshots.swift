@@ -3,29 +3,19 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerrySnapshot
 internal import FerryStore
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 /// The snapshots of one store: what the snapshot room does, with what it may not know about stores.
 struct StoreSnapshots {
     /// The store's real path; the store itself may be gone.
     let store: String
-    private let snapshots: SnapshotStore
+    let snapshots: SnapshotStore
 
-    /// - Parameters:
-    ///   - store: The store's real path.
-    ///   - folder: Nil means `STORE.snapshots`.
-    ///   - files: The file layer.
+    /// A folder of nil means `STORE.snapshots`.
     init(of store: String, folder: String?, files: FileLayer) {
         self.store = store
         snapshots = SnapshotStore(folder: folder ?? Self.folder(of: store), files: files)
     }
-
-    var folder: String { snapshots.folder }
 
     static func folder(of store: String) -> String { store + ".snapshots" }
 
@@ -34,21 +24,14 @@ struct StoreSnapshots {
 
     /// A snapshot by its name or path, or the newest.
     ///
+    /// `present` is the archive that the newest must not be, because the store holds its content; the only one there is
+    /// taken all the same.
+    ///
     /// - Throws: ``FerryError`` `.noSnapshot`; `.badSnapshot` when it is damaged as far as that shows without reading
     ///   the archive.
-    ///
-    /// - Parameters:
-    ///   - nameOrPath: Nil for the newest.
-    ///   - present: The archive that the newest must not be, because the store holds its content; the only one there is
-    ///     taken all the same.
-    /// - Returns: The snapshot, as its manifest describes it.
     func choose(_ nameOrPath: String?, butFor present: String? = nil) throws -> Snapshot {
-        let chosen: Snapshot
-        if let nameOrPath {
-            chosen = try snapshots.snapshot(nameOrPath)
-        } else if let newest = try newest(butFor: present) {
-            chosen = newest
-        } else {
+        let all = try nameOrPath.map { [try snapshots.snapshot($0)] } ?? snapshots.list()
+        guard let chosen = all.first(where: { $0.archivePath != present }) ?? all.first else {
             throw FerryError(
                 .noSnapshot, "There is no snapshot of \(store) in \(snapshots.folder).",
                 remedy: "Name their folder with \(setting: .snapshotFolder).")
@@ -61,18 +44,7 @@ struct StoreSnapshots {
         return chosen
     }
 
-    private func newest(butFor present: String?) throws -> Snapshot? {
-        let all = try snapshots.list()
-        return all.first { $0.archivePath != present } ?? all.first
-    }
-
-    /// Why ``choose(_:)`` takes this snapshot, for the report.
-    ///
-    /// - Parameters:
-    ///   - snapshot: What it took.
-    ///   - nameOrPath: What it was given.
-    ///   - all: The snapshots that there were, oldest first.
-    /// - Returns: A part of a sentence.
+    /// Why ``choose(_:butFor:)`` takes this snapshot, of those that there were, oldest first: a part of a sentence.
     static func reason(for snapshot: Snapshot, named nameOrPath: String?, among all: [Snapshot]) -> String {
         guard nameOrPath == nil else { return "it was asked for" }
         let damaged = all.filter { !$0.isDescribed }.map(\.name)
@@ -110,25 +82,10 @@ struct StoreSnapshots {
             protecting: Set(archives.map { FileLayer.name(of: $0) }), stop: stop)
     }
 
-    func named(_ nameOrPath: String) throws -> Snapshot { try snapshots.snapshot(nameOrPath) }
-
-    /// Reads a whole snapshot.
-    ///
-    /// - Returns: What is wrong with it, or nil.
-    func problem(of snapshot: Snapshot, stop: StopRequest = StopRequest()) throws -> FerryError? {
-        do {
-            try snapshots.verify(snapshot, stop: stop)
-            return nil
-        } catch let error as FerryError where error.code == .snapshotDamaged {
-            return error
-        }
-    }
-
     /// Restores database and external data; both are compared with the manifest before they appear.
-    func restore(_ snapshot: Snapshot, to path: String, progress: ProgressHook? = nil, stop: StopRequest) throws {
+    func restore(_ snapshot: Snapshot, to path: String, stop: StopRequest) throws {
         try snapshots.restore(
-            snapshot, to: path, externalFolder: ExternalData.supportFolder(forStore: path), progress: progress,
-            stop: stop)
+            snapshot, to: path, externalFolder: ExternalData.supportFolder(forStore: path), stop: stop)
     }
 
     /// Takes a snapshot of a store without its models.

@@ -75,7 +75,18 @@ package struct StoreFileNames: Sendable, Hashable {
     /// The index of the write-ahead log.
     package var index: String { main + "-shm" }
     package var journal: String { main + "-journal" }
-    package var all: [String] { [main, log, index, journal] }
+    package var sides: [String] { [log, index, journal] }
+    package var all: [String] { [main] + sides }
+
+    /// Whether the main file is the whole of the store, as far as the sizes of its journals tell.
+    func areJournalsEmpty(files: FileLayer) throws(FerryError) -> Bool {
+        for path in [log, journal] where try files.attributesIfPresent(path)?.size ?? 0 > 0 { return false }
+        return true
+    }
+
+    func removeSides(files: FileLayer) throws(FerryError) {
+        for path in sides { try files.removeIfPresent(path) }
+    }
 
     /// Refuses to write over anything, side files included: a stale `-wal` would become a part of the new store.
     ///

@@ -2,12 +2,7 @@ internal import FerryBase
 internal import FerrySQLite
 internal import FerrySnapshot
 internal import FerryStore
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 /// Lets SQLite roll a hot journal back into its store, after both files were copied as they are.
 ///
@@ -63,22 +58,13 @@ struct JournalRecovery {
                 throw FerryError.storeInUse(store.main)
             }
             try files.syncFolder(copies)
-            let place = try freeName()
+            let place = try files.freePath(
+                "\(snapshotFolder)/\(Snapshot.stamp(Int64(Date().timeIntervalSince1970)))-hot-journal")
             try files.rename(copies, to: place)
             try files.syncFolder(snapshotFolder)
             try files.syncFolder(FileLayer.parent(of: snapshotFolder))
             return place
         }
-    }
-
-    private func freeName() throws -> String {
-        let stamp = Snapshot.stamp(Int64(Date().timeIntervalSince1970))
-        var (name, number) = ("\(snapshotFolder)/\(stamp)-hot-journal", 1)
-        while try files.exists(name) {
-            number += 1
-            name = "\(snapshotFolder)/\(stamp)-hot-journal-\(number)"
-        }
-        return name
     }
 
     /// SQLite does it at the first reading.
@@ -106,7 +92,7 @@ extension MigrationRun {
     /// Rolls a hot journal back, if there is one, and says so.
     func recover() throws {
         let recovery = JournalRecovery(
-            store: StoreFileNames(place.store), snapshotFolder: snapshotFolder, files: files, vfs: try vfs(nil),
+            store: StoreFileNames(place.store), snapshotFolder: snapshotFolder, files: files, vfs: try files.vfs(),
             trace: configuration.trace)
         guard let copies = try recovery.run() else { return }
         warn(

@@ -28,16 +28,10 @@ package final class SourceGuard {
     private let files: FileLayer
     private var opened: Connection?
 
-    /// Opens a store and, for a migration, locks writers out.
+    /// Opens a store, whose path has no symbolic links, and locks writers out for a migration.
     ///
-    /// - Parameters:
-    ///   - path: The store's main file, without symbolic links.
-    ///   - purpose: Whether writers are kept out.
-    ///   - files: The file layer.
-    ///   - sideFiles: Those that an earlier call of the same run found; nil to look now.
-    ///   - vfs: A VFS with faults, for tests.
-    ///   - memory: Whose share for the guard is taken.
-    ///   - trace: Receives the statements.
+    /// `sideFiles` are those that an earlier call of the same run found; nil to look now.
+    ///
     /// - Throws: ``FerryError`` `.notFound`, `.notADatabase`, `.notACoreDataStore`, `.hotJournal`, `.storeInUse`.
     package init(
         path: String, purpose: Purpose, files: FileLayer, sideFiles: SideFiles? = nil, vfs: VFS? = nil,
@@ -48,10 +42,10 @@ package final class SourceGuard {
         try Self.checkMainFile(path, files: files)
         self.sideFiles = try sideFiles ?? SideFiles(of: store, files: files)
         do {
-            let (connection, access) = try Self.open(
-                store, purpose: purpose, files: files, vfs: vfs, memory: memory, trace: trace)
-            opened = connection
-            self.access = access
+            let store = store
+            (opened, access) = try Self.open(store, files: files) {
+                try Self.connect(store, $0, purpose, files: files, vfs: vfs, memory: memory, trace: trace)
+            }
         } catch {
             throw FerryError.wrapping(error, on: path)
         }
@@ -84,21 +78,17 @@ package final class SourceGuard {
         guard attributes.size > 0 else { throw FerryError.notADatabase(path, "an empty file") }
     }
 
+    /// Opens a store in the first way that its file and its folder allow.
     private static func open(
-        _ store: StoreFileNames, purpose: Purpose, files: FileLayer, vfs: VFS?,
-        memory: MemoryBudget, trace: TraceHook?
+        _ store: StoreFileNames, files: FileLayer, _ connect: (Connection.Mode) throws -> Connection
     ) throws -> (Connection, Access) {
         do {
-            return (
-                try open(store, .readWrite, purpose, files: files, vfs: vfs, memory: memory, trace: trace), .readWrite
-            )
+            return (try connect(.readWrite), .readWrite)
         } catch let error as DatabaseError where error.meansNotWritable {
             // The folder takes no side files, or the file no writes.
         }
         do {
-            return (
-                try open(store, .readOnly, purpose, files: files, vfs: vfs, memory: memory, trace: trace), .readOnly
-            )
+            return (try connect(.readOnly), .readOnly)
         } catch let error as DatabaseError where error.meansNotWritable {
             // A journal would have to be played back first.
             guard try !files.exists(store.journal) else {
@@ -110,10 +100,10 @@ package final class SourceGuard {
                         + "once with its app.", cause: error)
             }
         }
-        return (try open(store, .unlocked, purpose, files: files, vfs: vfs, memory: memory, trace: trace), .unlocked)
+        return (try connect(.unlocked), .unlocked)
     }
 
-    private static func open(
+    private static func connect(
         _ store: StoreFileNames, _ mode: Connection.Mode, _ purpose: Purpose, files: FileLayer, vfs: VFS?,
         memory: MemoryBudget, trace: TraceHook?
     ) throws -> Connection {
@@ -252,4 +242,12 @@ package final class SourceGuard {
 extension DatabaseError {
     /// Whether the file or its folder refuses writing: `SQLITE_PERM`, `SQLITE_READONLY`, `SQLITE_CANTOPEN`.
     fileprivate var meansNotWritable: Bool { [3, 8, 14].contains(primaryCode) }
+}
+
+extension FileLayer {
+    /// A VFS whose temporary files go to a folder, or nowhere of ours, and that strikes where this layer does.
+    func vfs(_ temporaryFolder: String? = nil) throws -> VFS? {
+        guard temporaryFolder != nil || faults != nil else { return nil }
+        return try VFS(temporaryFolder: temporaryFolder, faults: faults)
+    }
 }

@@ -2,12 +2,7 @@ internal import FerryBase
 internal import FerrySQLite
 
 extension FerryError {
-    /// Any error as the one that a user meets.
-    ///
-    /// - Parameters:
-    ///   - error: What was thrown below.
-    ///   - path: The file at work, for errors that do not name one.
-    /// - Returns: The error itself, if it is one already.
+    /// Any error as the one that a user meets: itself, if it is one already, else one on the file at work.
     package static func wrapping(_ error: any Error, on path: String) -> FerryError {
         switch error {
         case let error as FerryError: error
@@ -16,7 +11,10 @@ extension FerryError {
                 .unsupported, "Ferry needs SQLite \(SQLiteLibrary.oldest) or newer: \(error.message).",
                 remedy: "Install a newer SQLite library, or build Ferry against one.", cause: error)
         case let error as DatabaseError where error.isNotADatabase: notADatabase(path, "damaged, or encrypted")
-        case let error as DatabaseError where error.isInterrupted: interrupted(path, error)
+        case let error as DatabaseError where error.isInterrupted:
+            FerryError(
+                .interrupted, "Stopped while working on \(path).", remedy: "\(action: .again) to go on.",
+                cause: error)
         case let error as DatabaseError where error.isBusy: storeInUse(path, cause: error)
         case let error as DatabaseError where error.isFull:
             FerryError(
@@ -35,11 +33,6 @@ extension FerryError {
         default:
             FerryError(.internalError, "Something failed on \(path): \(error).", cause: error)
         }
-    }
-
-    private static func interrupted(_ path: String, _ cause: DatabaseError) -> FerryError {
-        FerryError(
-            .interrupted, "Stopped while working on \(path).", remedy: "\(action: .again) to go on.", cause: cause)
     }
 
     /// Whether a statement was ended because a stop was asked for: the unit at work was given up.

@@ -24,12 +24,9 @@ struct ExternalFiles {
     ///
     /// Each gets its name when it is whole and durable. One that stands there already is compared, byte for byte.
     ///
-    /// - Parameters:
-    ///   - source: The other folder; without one there is nothing to do.
-    ///   - difference: What is done about a name that stands for two contents.
     /// - Throws: ``FerryError`` `.fileFailed`, and for what is refused `.outputExists`.
-    func add(from source: String?, onDifference difference: Difference = .replaces) throws {
-        guard let source, try files.attributesIfPresent(source)?.isDirectory == true else { return }
+    func add(from source: String, onDifference difference: Difference = .replaces) throws {
+        guard try files.attributesIfPresent(source)?.isDirectory == true else { return }
         var isNew = false
         if try hasFiles() { try files.removeUnfinishedCopies(in: folder) }
         try files.forEachEntry(in: source) { entry in
@@ -42,7 +39,12 @@ struct ExternalFiles {
                     // Its name need not be durable yet: an earlier call may have been killed before it was.
                     isNew = true
                     return
-                case .different where difference == .refuses: throw Self.isDifferent(copy)
+                case .different where difference == .refuses:
+                    throw FerryError(
+                        .outputExists,
+                        "\(copy) exists already, with another content than the store's external file of that name.",
+                        remedy:
+                            "Move the folder that it stands in away, and \(action: .again): everything else is done.")
                 case .cutOff, .different: break
                 }
             }
@@ -57,22 +59,12 @@ struct ExternalFiles {
         }
     }
 
-    private static func isDifferent(_ path: String) -> FerryError {
-        FerryError(
-            .outputExists, "\(path) exists already, with another content than the store's external file of that name.",
-            remedy: "Move the folder that it stands in away, and \(action: .again): everything else is done.")
-    }
-
     // MARK: Files of values that have gone
 
     /// Notes, before the store is replaced, which files its rows name: only these can be released by a migration.
     ///
-    /// Needs no model: every BLOB of the form that names a file counts, whatever column it stands in.
-    ///
-    /// - Parameters:
-    ///   - connection: The store as it is.
-    ///   - workFolder: A folder for the list, which can be as long as the store has rows.
-    /// - Throws: ``FerryError``, ``DatabaseError``.
+    /// Needs no model: every BLOB of the form that names a file counts, whatever column it stands in. The list, in the
+    /// work folder, can be as long as the store has rows.
     func noteNames(on connection: Connection, workFolder: String) throws {
         guard try hasFiles() else { return }
         _ = try makeList(Self.oldNames(in: workFolder), of: connection)
@@ -83,22 +75,12 @@ struct ExternalFiles {
     /// Removes the files that the store named before and names no longer, and counts those that stay though it names
     /// them not.
     ///
-    /// None goes where another store beside has its files in the same folder.
-    ///
-    /// - Parameter workFolder: Where ``noteNames(on:workFolder:)`` has left its list; without one nothing is removed.
-    /// - Returns: How many files went, and how many belong to no value of this store and stay.
-    /// - Throws: ``FerryError``, ``DatabaseError``; what was not removed yet stays.
+    /// None goes where another store beside has its files in the same folder, nor where ``noteNames(on:workFolder:)`` has
+    /// left no list.
     func removeReleased(workFolder: String) throws -> MigrationReport.ExternalFiles {
         guard try hasFiles() else { return MigrationReport.ExternalFiles() }
         let reader = try SourceGuard(path: store, purpose: .reading, files: files)
-        let names: Connection
-        do {
-            names = try makeList(workFolder + "/external-new.sqlite", of: reader.connection)
-        } catch {
-            reader.release()
-            throw error
-        }
-        try reader.close()
+        let names = try reader.closing { try makeList(workFolder + "/external-new.sqlite", of: reader.connection) }
         let isNamed = try names.prepare(Self.find)
         let old = Self.oldNames(in: workFolder)
         let wasNamed = try files.exists(old) ? try Connection(path: old, mode: .readOnly).prepare(Self.find) : nil

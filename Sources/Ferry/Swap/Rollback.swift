@@ -2,12 +2,7 @@ internal import FerryBase
 internal import FerrySQLite
 internal import FerrySnapshot
 internal import FerryStore
-
-#if canImport(FoundationEssentials)
-    internal import FoundationEssentials
-#else
-    internal import Foundation
-#endif
+internal import Foundation
 
 /// Puts a verified snapshot back into the place of its store, whatever state that is in.
 ///
@@ -20,7 +15,6 @@ struct Rollback {
     let files: FileLayer
     /// Whether what is replaced is snapshotted first, if anything was written to it.
     var keepsReplaced = true
-    var memory = MemoryBudget()
     var stop = StopRequest()
     var trace: TraceHook?
 
@@ -48,7 +42,7 @@ struct Rollback {
             }
             let opened = try SourceGuard(
                 path: store, purpose: .migrating, files: files, sideFiles: left?.record.sideFiles,
-                vfs: files.faults.map { try VFS(temporaryFolder: nil, faults: $0) }, memory: memory, trace: trace)
+                vfs: files.vfs(), trace: trace)
             sourceGuard = opened
             guard opened.access == .readWrite else { throw RollbackPlace.notWritable(store) }
             let present = try RunLog(beside: store, files: files).lastRun(thatLeft: opened.fingerprint())
@@ -78,7 +72,7 @@ struct Rollback {
     private func takeOver(_ folder: RunFolder) throws -> (record: RunRecord, isDone: Bool)? {
         guard var record = try folder.load() else { return nil }
         if try isDone(&record, folder) {
-            try CleanUp(store: store, files: files).run(record, in: folder)
+            try folder.cleanUp(record, at: store)
             return (record, true)
         }
         guard record.kind == .rollback else {
@@ -91,7 +85,7 @@ struct Rollback {
 
     private func isDone(_ record: inout RunRecord, _ folder: RunFolder) throws -> Bool {
         do {
-            return try InterruptedRun(folder: folder, files: files, trace: trace).recover(&record, at: store)
+            return try folder.recover(&record, at: store, trace: trace)
         } catch let error as FerryError where record.kind == .rollback && RollbackPlace.isDamage(error) {
             // Killed between emptying the file and filling it, or damaged since.
             return false
@@ -118,7 +112,7 @@ struct Rollback {
         _ snapshot: Snapshot, _ sourceGuard: SourceGuard, isUnchanged: Bool, _ folder: RunFolder
     ) throws -> RollbackReport {
         let opened = try OpenedStore(sourceGuard)
-        let replaced = try RunLog(beside: store, files: files).version(with: opened.metadata.hashes)
+        let replaced = try RunLog(beside: store, files: files).migration(to: opened.metadata.hashes)?.to
         var record = try begin(RunRecord(.rollback, in: folder, on: sourceGuard), snapshot, folder)
         // First: a snapshot that is damaged ends it here.
         let destination = try restore(snapshot, folder)
@@ -131,9 +125,7 @@ struct Rollback {
             try folder.save(record)
         }
         try Swap(
-            sourceGuard: sourceGuard, destination: destination, folder: folder, files: files, memory: memory,
-            stop: stop,
-            trace: trace
+            sourceGuard: sourceGuard, destination: destination, folder: folder, stop: stop, trace: trace
         ).run(&record)
         return try finish(snapshot, replaced: replaced, record, folder)
     }
@@ -152,14 +144,7 @@ struct Rollback {
         try files.createDirectory(restored)
         let destination = restored + "/destination.sqlite"
         try snapshots.restore(snapshot, to: destination, stop: stop)
-        let check = try SourceGuard(path: destination, purpose: .reading, files: files)
-        do {
-            _ = try OpenedStore(check)
-            try check.close()
-        } catch {
-            check.release()
-            throw error
-        }
+        try OpenedStore.reading(destination, files: files) { _ in }
         try stop.check()
         return destination
     }
@@ -168,7 +153,7 @@ struct Rollback {
         _ snapshot: Snapshot, replaced: String?, _ record: RunRecord, _ folder: RunFolder
     ) throws -> RollbackReport {
         var report = report(snapshot, replaced: replaced, kept: record.keptReplaced)
-        report.warnings = CleanUp(store: store, files: files).finish(record, in: folder).warnings
+        report.warnings = folder.finish(record, at: store).warnings
         return report
     }
 
@@ -178,7 +163,7 @@ struct Rollback {
         var record = try begin(RunRecord(rollbackOf: store, in: folder, files: files), snapshot, folder)
         let destination = try restore(snapshot, folder)
         let remains = DamagedStore(store: StoreFileNames(store), files: files)
-        record.keptReplaced = try remains.keepSideFiles(in: snapshots.folder)
+        record.keptReplaced = try remains.keepSideFiles(in: snapshots.snapshots.folder)
         let external = ExternalFiles(store: store, files: files)
         try external.add(from: ExternalData.folder(forStore: destination))
         try removeEmptyJournals(of: destination, files: files)
@@ -201,11 +186,9 @@ struct Rollback {
         let source = try Connection(path: destination, mode: .readOnly, trace: trace)
         try source.execute("BEGIN; SELECT count(*) FROM sqlite_master")
         record.phase = .swap
-        record.swap = .overwrite(
-            SwapIntent.Overwrite(
-                schemaVersion: nil, hashes: try StoreMetadata.read(from: source).hashes.mapValues(\.hexadecimal)))
+        record.swap = .overwrite(try SwapIntent.Overwrite(ofSchema: nil, by: source))
         let damaged = DamagedStore(store: StoreFileNames(store), files: files, trace: trace)
-        try damaged.replace(of: damage, with: source, keepingIn: snapshots.folder, stop: stop) { kept in
+        try damaged.replace(of: damage, with: source, keepingIn: snapshots.snapshots.folder, stop: stop) { kept in
             record.keptReplaced = kept
             try folder.save(record)
         }
@@ -227,14 +210,7 @@ enum RollbackPlace {
         }
         guard attributes.isRegularFile else { throw FerryError.notADatabase(store, "not a regular file") }
         do {
-            let reader = try SourceGuard(path: store, purpose: .reading, files: files)
-            do {
-                _ = try OpenedStore(reader)
-                try reader.close()
-            } catch {
-                reader.release()
-                throw error
-            }
+            try OpenedStore.reading(store, files: files) { _ in }
             self = .store
         } catch let error as FerryError where Self.isDamage(error) {
             self = .damaged(error)
@@ -251,5 +227,89 @@ enum RollbackPlace {
 
     static func notWritable(_ store: String) -> FerryError {
         FerryError(.storeReadOnly, "\(store), or its folder, cannot be written.", remedy: "Make both writable.")
+    }
+}
+
+/// Files of a store that SQLite cannot read: they are kept aside as they are, and the main file, which stays the same
+/// one for every client, gets other content.
+struct DamagedStore {
+    let store: StoreFileNames
+    let files: FileLayer
+    var trace: TraceHook?
+
+    /// Replaces the content under SQLite's own lock.
+    ///
+    /// `damage` is why SQLite cannot read it. The source is in a transaction that has read the new content; `save` makes
+    /// durable what was kept and what is about to happen.
+    ///
+    /// - Throws: ``FerryError`` `.storeInUse` when another program has the file locked.
+    func replace(
+        of damage: FerryError, with source: Connection, keepingIn keptFolder: String, stop: StopRequest,
+        save: ([String]) throws -> Void
+    ) throws {
+        let connection = try Connection(path: store.main, mode: .readWrite, vfs: files.vfs(), trace: trace)
+        guard !connection.isReadOnly else { throw RollbackPlace.notWritable(store.main) }
+        connection.keepWriteAheadLogOnClose()
+        try connection.syncFully()
+        // A lock that a transaction of this connection takes outlasts it.
+        try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        guard try connection.lockFile() else { throw FerryError.storeInUse(store.main) }
+        // A journal that has gone by now was that of a writer at work.
+        if damage.code == .hotJournal, try (files.attributesIfPresent(store.journal)?.size ?? 0) == 0 {
+            throw FerryError.storeInUse(store.main)
+        }
+        try stop.check()
+        let name = try freeName(in: keptFolder)
+        try save(try keepMainFile(of: connection, as: name) + keepSideFiles(as: name))
+        try removeSideFiles()
+        // To SQLite a file without bytes is a database without tables.
+        try connection.emptyFile()
+        try connection.execute("PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = EXTRA")
+        try connection.overwrite(with: source) { _ in }
+        try connection.checkPlace()
+        try files.removeIfPresent(store.journal)
+    }
+
+    /// Copies what is beside a main file that is gone, as it is, and gives the paths of the copies.
+    func keepSideFiles(in keptFolder: String) throws -> [String] {
+        try keepSideFiles(as: freeName(in: keptFolder))
+    }
+
+    /// What is kept aside durably may go.
+    func removeSideFiles() throws {
+        try store.removeSides(files: files)
+        try files.syncFolder(FileLayer.parent(of: store.main))
+    }
+
+    private func keepSideFiles(as name: String) throws -> [String] {
+        var kept: [String] = []
+        for (side, ending) in [(store.log, "-wal"), (store.journal, "-journal")] {
+            guard let attributes = try files.attributesIfPresent(side), attributes.size > 0 else { continue }
+            try files.copy(side, to: name + ending)
+            kept.append(name + ending)
+        }
+        if !kept.isEmpty { try files.syncFolder(FileLayer.parent(of: name)) }
+        return kept
+    }
+
+    /// By the connection's own descriptor: closing another one on the file would end its lock.
+    private func keepMainFile(of connection: Connection, as name: String) throws -> [String] {
+        guard let attributes = try files.attributesIfPresent(store.main), attributes.size > 0 else { return [] }
+        var output = try files.create(name, mode: attributes.mode)
+        while true {
+            let bytes = try connection.rawBytes(count: 256 << 10, at: output.offset)
+            if bytes.isEmpty { break }
+            try output.write(bytes)
+        }
+        try output.sync()
+        try output.close()
+        try files.syncFolder(FileLayer.parent(of: name))
+        return [name]
+    }
+
+    private func freeName(in folder: String) throws -> String {
+        try files.createDirectory(folder)
+        let name = "\(folder)/\(Snapshot.stamp(Int64(Date().timeIntervalSince1970)))-replaced"
+        return try files.freePath(name, endings: [".sqlite", ".sqlite-wal", ".sqlite-journal"]) + ".sqlite"
     }
 }

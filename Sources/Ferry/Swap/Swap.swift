@@ -1,4 +1,4 @@
-package import FerryBase
+internal import FerryBase
 internal import FerrySQLite
 internal import FerryStore
 
@@ -15,7 +15,6 @@ package struct Swap {
     /// The new content: a finished database that no connection has open.
     let destination: String
     let folder: RunFolder
-    let files: FileLayer
     var memory = MemoryBudget()
     /// Bytes of new content that at most go through a `-wal`: its index then takes 2 MiB.
     var largestLogged: Int64 = 1 << 30
@@ -25,28 +24,11 @@ package struct Swap {
     /// Throws when the destination is no longer what was verified.
     var checkDestination: () throws -> Void = {}
 
-    package init(
-        sourceGuard: SourceGuard, destination: String, folder: RunFolder, files: FileLayer,
-        memory: MemoryBudget = MemoryBudget(), largestLogged: Int64 = 1 << 30, stop: StopRequest = StopRequest(),
-        progress: ProgressHook? = nil, trace: TraceHook? = nil, checkDestination: @escaping () throws -> Void = {}
-    ) {
-        self.sourceGuard = sourceGuard
-        self.destination = destination
-        self.folder = folder
-        self.files = files
-        self.memory = memory
-        self.largestLogged = largestLogged
-        self.stop = stop
-        self.progress = progress
-        self.trace = trace
-        self.checkDestination = checkDestination
-    }
-
+    private var files: FileLayer { folder.files }
     private var store: StoreFileNames { sourceGuard.store }
 
     /// Runs the swap; the record is saved with the intent before anything of the store changes.
     ///
-    /// - Parameter record: The run; afterwards as it was saved last.
     /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another connection has the store open: nothing was changed, and
     ///   the same can be tried again; `.sourceChanged`; the reason of the stop request.
     package func run(_ record: inout RunRecord) throws {
@@ -60,11 +42,11 @@ package struct Swap {
             } catch let error as DatabaseError where error.isCorrupt && record.kind == .rollback {
                 // Of a damaged store no file is known to be released, so none goes.
             }
-            let source = try openDestination()
+            // In a transaction that keeps writers out of it.
+            let source = try Connection(path: destination, mode: .readOnly, trace: trace)
+            try source.execute("PRAGMA cache_size = 16; BEGIN; SELECT count(*) FROM sqlite_master")
             record.swap = .overwrite(
-                SwapIntent.Overwrite(
-                    schemaVersion: try sourceGuard.connection.schemaVersion(),
-                    hashes: try StoreMetadata.read(from: source).hashes.mapValues(\.hexadecimal)))
+                try SwapIntent.Overwrite(ofSchema: sourceGuard.connection.schemaVersion(), by: source))
             try external.add(from: ExternalData.folder(forStore: destination))
             try overwrite(sourceGuard.handOver(), with: source, &record)
         } catch {
@@ -73,17 +55,10 @@ package struct Swap {
         sourceGuard.release()
     }
 
-    /// Opens the destination in a transaction that keeps writers out of it.
-    private func openDestination() throws -> Connection {
-        let connection = try Connection(path: destination, mode: .readOnly, trace: trace)
-        try connection.execute("PRAGMA cache_size = 16; BEGIN; SELECT count(*) FROM sqlite_master")
-        return connection
-    }
-
     private func overwrite(_ connection: Connection, with source: Connection, _ record: inout RunRecord) throws {
         try connection.execute("PRAGMA synchronous = EXTRA")
         try connection.shareCaches(memory.workingCaches, among: ["main": 1])
-        let journal = JournalSwitch(connection: connection, folder: folder, files: files)
+        let journal = JournalSwitch(connection: connection, folder: folder)
         try journal.begin(&record, for: source, largestLogged: largestLogged)
         do {
             try connection.overwrite(with: source) { state in
@@ -107,6 +82,13 @@ package struct Swap {
     }
 }
 
+extension Swap {
+    /// A swap as a test makes it.
+    package init(_ destination: String, over sourceGuard: SourceGuard, in folder: RunFolder, largestLogged: Int64) {
+        self.init(sourceGuard: sourceGuard, destination: destination, folder: folder, largestLogged: largestLogged)
+    }
+}
+
 /// Removes what is left beside a finished database, if there is nothing in it.
 ///
 /// - Throws: ``FerryError`` when a side file has content: then the database alone is not the whole of it.
@@ -120,7 +102,7 @@ func removeEmptyJournals(of database: String, files: FileLayer) throws {
                 remedy: "\(action: .again) with \(on: .restart).")
         }
     }
-    for side in [names.log, names.index, names.journal] { try files.removeIfPresent(side) }
+    try names.removeSides(files: files)
 }
 
 extension Connection {
@@ -150,6 +132,11 @@ package enum SwapIntent: Codable, Hashable, Sendable {
         var schemaVersion: Int64?
         /// The new content's version hashes, in hexadecimal.
         var hashes: [String: String]
+
+        init(ofSchema version: Int64?, by source: Connection) throws {
+            schemaVersion = version
+            hashes = try StoreMetadata.read(from: source).hashes.mapValues(\.hexadecimal)
+        }
 
         /// Whether the database holds the new content, or what has become of it since.
         func isDone(on connection: Connection) throws -> Bool {
@@ -187,35 +174,5 @@ package enum SwapIntent: Codable, Hashable, Sendable {
             }
             return true
         }
-    }
-}
-
-/// Puts a verified destination where no store is yet (`--output`); the store that it came from is left alone.
-struct Placement {
-    let source: String
-    let destination: String
-    let output: String
-    /// Whether external files of the source must be taken along to be beside the output.
-    let ownsExternalFiles: Bool
-    let files: FileLayer
-    /// Saves the intent, durably, before the rename.
-    let save: (SwapIntent) throws -> Void
-
-    func run() throws {
-        try removeEmptyJournals(of: destination, files: files)
-        let external = ExternalFiles(store: output, files: files)
-        // What the old store has beyond the new one is removed with the run folder.
-        if ownsExternalFiles {
-            try external.add(from: ExternalData.folder(forStore: source), onDifference: .refuses)
-        }
-        try external.add(from: ExternalData.folder(forStore: destination), onDifference: .refuses)
-        for path in StoreFileNames(output).all where try files.exists(path) {
-            throw FerryError(
-                .outputExists, "\(path) has come up during the run.",
-                remedy: "Move it away and \(action: .again): everything else is done.")
-        }
-        try save(.place(SwapIntent.Place(ofOutput: files.attributes(destination))))
-        try files.renameToFree(destination, to: output)
-        try files.syncFolder(FileLayer.parent(of: output))
     }
 }

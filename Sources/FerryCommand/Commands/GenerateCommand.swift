@@ -58,7 +58,7 @@ struct GenerateCommand: Command {
             [
                 "store": output, "rows": total, "seed": Int64(options.seed), "bytes": bytes, "version": version.name,
                 "entities": JSON.list(rows) { ["name": $0.key, "rows": $0.value] },
-                "wallSeconds": seconds, "peakResidentBytes": PeakMemory.bytes(files: files),
+                "wallSeconds": seconds, "peakResidentBytes": ProcessUse.peakMemory(files: files),
             ],
             text: [
                 "Wrote \(output): \(total.counting("row")) of version \(version.name), "

@@ -161,7 +161,7 @@ struct InferenceRules {
     /// Objects of removed entities go anyway.
     private func lost(_ old: Relationship, _ new: Relationship) -> String? {
         guard !old.isTransient, !new.isTransient else { return nil }
-        for family in matching.source.family(of: old.destinationEntity).sorted(by: codeUnitOrder)
+        for family in matching.source.family(of: old.destinationEntity)
         where matching.source.entities[family]?.isAbstract == false {
             guard let entity = matching.destinationEntities[family],
                 !matching.destination.isKind(entity, of: new.destinationEntity)

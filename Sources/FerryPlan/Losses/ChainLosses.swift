@@ -56,7 +56,7 @@ struct ChainLosses {
             }
             for name in names(declaredBy: entity, in: model) {
                 // The family loses it as one, unless some of it keeps it.
-                let family = model.family(of: entity).sorted(by: codeUnitOrder)
+                let family = model.family(of: entity)
                     .filter { model.entities[$0]?.isAbstract == false }
                 let living = family.filter { lost[StoredProperty(entity: $0, property: nil)] == nil }
                 let losing = living.filter { lost[StoredProperty(entity: $0, property: name)] != nil }

@@ -35,7 +35,7 @@ struct ConstraintsCheck: Check {
     ) throws {
         for table in context.destinationTables {
             try context.announce(table.name)
-            for entity in context.destinationModel.family(of: table.root).sorted(by: codeUnitOrder) {
+            for entity in context.destinationModel.family(of: table.root) {
                 try body(entity, table)
             }
         }

@@ -127,7 +127,7 @@ package final class VerificationInPlace {
                     return true
                 }
             }
-            for entity in context.destinationModel.family(of: table.root).sorted(by: codeUnitOrder) {
+            for entity in context.destinationModel.family(of: table.root) {
                 let (found, expected) = (rows[entity] ?? 0, written[entity] ?? 0)
                 context.report(
                     CountsCheck.self, entity: entity, count: abs(found - expected),

@@ -129,7 +129,7 @@ struct TableTally: Sendable {
     ) throws -> [(item: Item, condition: String)] {
         let (model, layout) = (context.destinationModel, context.destination)
         var items: [(Item, String)] = []
-        for entity in model.family(of: table.root).sorted(by: codeUnitOrder) {
+        for entity in model.family(of: table.root) {
             let number = try context.destinationNumber(of: entity)
             items.append((.entity(entity), "Z_ENT = \(number)"))
             for (attribute, column) in mandatory(of: entity, in: context) {

@@ -7,53 +7,37 @@ internal import FerrySQLite
 internal import FerryStore
 
 /// What becomes of the things in a store that its model does not explain.
-struct AppObjectsPreflight {
-    let store: OpenedStore
-    let layout: StoreLayout
-    let step: StepPlan
-    /// Names of objects that are to be left out.
-    let dropping: Set<String>
-    /// Whether a copy comes later; see ``Preflight/isCopiedLater``.
-    let isCopiedLater: Bool
-    let statements: StatementsInPlace
-
+extension Preflight {
     /// What cannot be carried into the new store; reads no rows.
-    func refusals() throws -> [FerryError] {
+    func refusalsOfAppObjects() throws -> [FerryError] {
         do {
-            return try judged(appObjects()).refusals
+            return try judged(appObjects(isInPlace: isInPlace)).refusals
         } catch {
             throw FerryError.wrapping(error, on: store.path)
         }
     }
 
-    /// Refusals, and what is left behind.
-    func check(_ outcome: inout PreflightOutcome) throws {
-        let appObjects = try appObjects()
-        let (refusals, plan) = try judged(appObjects)
-        outcome.refusals += refusals
+    /// Finds what cannot be carried into the new store, and what is left behind.
+    mutating func findAppObjects() throws {
+        let appObjects = try appObjects(isInPlace: isInPlace)
+        let (refused, plan) = try judged(appObjects)
+        refusals += refused
         guard let appObjects else { return }
         // Only tables that stay as they are keep what no model explains.
-        let kept = refusals.isEmpty ? Set((plan?.altered ?? [:]).keys) : []
-        try findLeftovers(appObjects.leftovers, keptIn: kept, &outcome)
+        try findLeftovers(appObjects.leftovers, keptIn: refused.isEmpty ? Set((plan?.altered ?? [:]).keys) : [])
         for object in appObjects.dropped {
-            outcome.findings.droppedObjects.append(object.name)
-            outcome.findings.warnings.append(
-                FerryWarning(
-                    .droppedObject, "The \(object.type) \(object.name) is left out, as was asked.",
-                    about: .init(object: object.name)))
+            findings.droppedObjects.append(object.name)
+            warn(
+                .droppedObject, "The \(object.type) \(object.name) is left out, as was asked.",
+                about: .init(object: object.name))
         }
-        outcome.findings.warnings += try droppedHistory(appObjects)
+        try findDroppedHistory(appObjects)
     }
-
-    private var isInPlace: Bool { step.mode == .inPlace }
 
     /// What no copy can take along, whatever the step: a later one would find it only after the first one's work.
     private func refusalsOfLaterCopy() throws -> [FerryError] {
-        guard isCopiedLater, unlaidOut.isEmpty else { return [] }
-        let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(layout))
-        return try AppObjects(
-            of: layout, into: destination, on: store.sourceGuard.connection, dropping: dropping
-        ).refusals.filter { $0.code == .unsupported }
+        guard isCopiedLater else { return [] }
+        return try appObjects(isInPlace: false)?.refusals.filter { $0.code == .unsupported } ?? []
     }
 
     /// Why the new store cannot be laid out, with what this one has.
@@ -62,11 +46,11 @@ struct AppObjectsPreflight {
     }
 
     /// Nil when the new store cannot be laid out.
-    private func appObjects() throws -> AppObjects? {
+    private func appObjects(isInPlace: Bool) throws -> AppObjects? {
         guard step.mode != .none, unlaidOut.isEmpty else { return nil }
         let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(layout))
         return try AppObjects(
-            of: layout, into: destination, on: store.sourceGuard.connection, dropping: dropping, inPlace: isInPlace)
+            of: layout, into: destination, on: connection, dropping: configuration.dropping, inPlace: isInPlace)
     }
 
     /// What stands in the way of a step; of a step in place also its plan, which for many versions in one takes long.
@@ -85,46 +69,40 @@ struct AppObjectsPreflight {
         let mirroring = try appObjects.mirroring.flatMap { mirroring in
             try MirroringRefusal.find(
                 mirroring, step.resolved,
-                unknownEntities: { try mirroring.rowsOfUnknownEntities(to: layout, on: store.sourceGuard.connection) })
+                unknownEntities: { try mirroring.rowsOfUnknownEntities(to: layout, on: connection) })
         }
         return (appObjects.refusals + [mirroring].compactMap { $0 }, nil)
     }
 
     /// Tables and columns of earlier versions, with what is in them.
-    private func findLeftovers(
-        _ leftovers: [Leftover], keptIn tables: Set<String>, _ outcome: inout PreflightOutcome
-    ) throws {
+    private mutating func findLeftovers(_ leftovers: [Leftover], keptIn tables: Set<String>) throws {
         for leftover in leftovers {
-            let rows = try leftover.count(on: store.sourceGuard.connection)
-            outcome.findings.leftovers.append(
+            let rows = try leftover.count(on: connection)
+            findings.leftovers.append(
                 .init(kind: .init(rawValue: leftover.kind.rawValue), name: leftover.name, rows: rows, isKept: isInPlace)
             )
             let isLost = !isInPlace || (leftover.kind == .column && !tables.contains(leftover.table))
             guard let rows, rows > 0, isLost else { continue }
-            outcome.findings.warnings.append(
-                FerryWarning(
-                    .leftover,
-                    "\(leftover.name) is of an earlier version of the model and is left behind with "
-                        + "\(rows.counting(leftover.kind == .table ? "row" : "value")).",
-                    about: .init(object: leftover.name)))
+            warn(
+                .leftover,
+                "\(leftover.name) is of an earlier version of the model and is left behind with "
+                    + "\(rows.counting(leftover.kind == .table ? "row" : "value")).",
+                about: .init(object: leftover.name))
         }
     }
 
-    private func droppedHistory(_ appObjects: AppObjects) throws -> [FerryWarning] {
-        guard let changes = appObjects.history?.changes else { return [] }
+    private mutating func findDroppedHistory(_ appObjects: AppObjects) throws {
+        guard let changes = appObjects.history?.changes else { return }
         let kept = Set(step.resolved.entityMappings.filter(\.keepsPrimaryKey).map(\.source))
-        var warnings: [FerryWarning] = []
         for (entity, number) in layout.entityNumbers.sorted(by: { $0.key < $1.key }) where !kept.contains(entity) {
             let rows =
-                try store.sourceGuard.connection.integer(
+                try connection.integer(
                     "SELECT count(*) FROM \(changes.quotedName) WHERE ZENTITY = ?", [.integer(number)]) ?? 0
             guard rows > 0 else { continue }
-            warnings.append(
-                FerryWarning(
-                    .droppedHistory,
-                    "The history has \(rows.counting("change")) of \(entity), whose objects do not keep their keys; they are left out.",
-                    about: .init(entity: entity)))
+            warn(
+                .droppedHistory,
+                "The history has \(rows.counting("change")) of \(entity), whose objects do not keep their keys; they are left out.",
+                about: .init(entity: entity))
         }
-        return warnings
     }
 }

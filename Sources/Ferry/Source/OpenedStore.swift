@@ -18,6 +18,17 @@ struct OpenedStore {
         }
     }
 
+    /// Lends a store that others may write meanwhile, and closes it whatever becomes of the body.
+    ///
+    /// - Throws: What the body throws, as an error on the store; else what closing throws.
+    static func reading<Result>(
+        _ path: String, files: FileLayer, sideFiles: SideFiles? = nil, trace: TraceHook? = nil,
+        _ body: (OpenedStore) throws -> Result
+    ) throws -> Result {
+        let reader = try SourceGuard(path: path, purpose: .reading, files: files, sideFiles: sideFiles, trace: trace)
+        return try reader.closing { try body(OpenedStore(reader)) }
+    }
+
     /// Core Data writes UTF-8 only, and SQLite puts no two encodings on one connection.
     private static func checkEncoding(_ sourceGuard: SourceGuard) throws {
         // Compared by SQLite: even this text comes in the store's own encoding.
@@ -53,14 +64,7 @@ struct OpenedStore {
             remedy: "Add the model version with which the store was written.")
     }
 
-    /// The store's rows per entity, and its layout.
-    ///
-    /// - Parameters:
-    ///   - version: The store's version.
-    ///   - counting: How rows are counted.
-    ///   - walk: Walks over the store's pages, if that is to be done, and counts on the way.
-    /// - Returns: Both.
-    /// - Throws: ``FerryError``.
+    /// The store's rows per entity, and its layout; the walk over its pages, if that is to be made, counts on the way.
     func inspect(
         _ version: ModelVersion, counting: StoreInspection.Counting,
         _ walk: (StoreLayout) throws -> PageWalk? = { _ in nil }

@@ -7,8 +7,8 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// What the steps of a plan do, as far as it can be told beforehand, and what they take beside their new stores.
-struct ScratchNeeds {
+/// What the steps of a plan do, as far as it can be told beforehand: what they take beside their new stores, and how long.
+struct StepEstimates {
     struct Step {
         /// Bytes at the peak.
         var peak: Int64
@@ -17,13 +17,14 @@ struct ScratchNeeds {
         var program: StepProgram?
     }
 
-    let plan: MigrationPlan
-    let configuration: Configuration
+    let planned: Planned
     let store: OpenedStore
-    /// The store's actual layout.
-    let layout: StoreLayout
-    /// Rows of exactly each entity.
-    let rows: [String: Int64]
+    let configuration: Configuration
+
+    private var plan: MigrationPlan { planned.plan }
+    private var layout: StoreLayout { planned.layout }
+    private var connection: Connection { store.sourceGuard.connection }
+    private var allRows: Int64 { planned.rows.values.reduce(0, +) }
 
     /// Rows that are looked at to learn how long JSON is.
     private static let probes: Int64 = 200
@@ -44,9 +45,8 @@ struct ScratchNeeds {
         let bytes = try store.contentBytes()
         let inPlace = Int64(Double(bytes) * Self.shareInPlace)
         guard plan.refusals.isEmpty, plan.steps.contains(where: { $0.mode == .copy }) else {
-            return plan.steps.map { Step(peak: inPlace, work: RunWork.Step($0, rows: self.rows, bytes: bytes)) }
+            return plan.steps.map { Step(peak: inPlace, work: RunWork.Step($0, rows: planned.rows, bytes: bytes)) }
         }
-        let all = rows.values.reduce(0, +)
         var rows = try rowsOfStore()
         var found: Set<String> = []
         return try plan.steps.enumerated().map { index, step in
@@ -57,7 +57,7 @@ struct ScratchNeeds {
                 for: step.resolved.destination.model, foundTriggers: .assumed)
             // Rows of later steps are not known; those of the first are as good a guess as any.
             let program = try StepProgram(
-                index == 0 ? step : step.assuming(rows: all), source: source, destination: destination)
+                index == 0 ? step : step.assuming(rows: allRows), source: source, destination: destination)
             let need = ScratchNeed(
                 step, program, source: source, destination: destination, rows: rows, memory: configuration.memory,
                 verifies: configuration.verify != .none)
@@ -70,7 +70,6 @@ struct ScratchNeeds {
     }
 
     private func rowsOfStore() throws -> ScratchNeed.Rows {
-        let connection = store.sourceGuard.connection
         let bytes = try store.contentBytes()
         var links: [PropertyKey: Int64] = [:]
         for table in layout.joinTables {
@@ -89,12 +88,11 @@ struct ScratchNeeds {
             let average = try averageElements(under: key, in: column, of: table.name)
             elements[PropertyKey(mapping.source, name)] = average * Self.margin
         }
-        return ScratchNeed.Rows(objects: rows, links: links, elements: elements, bytes: bytes)
+        return ScratchNeed.Rows(objects: planned.rows, links: links, elements: elements, bytes: bytes)
     }
 
     /// From rows at even distances.
     private func averageElements(under key: String, in column: String, of table: String) throws -> Double {
-        let connection = store.sourceGuard.connection
         let (name, text) = (Connection.quoted(table), Connection.quoted(column))
         let last = try connection.integer("SELECT max(Z_PK) FROM \(name)") ?? 0
         guard last > 0 else { return 0 }
@@ -128,6 +126,84 @@ struct ScratchNeeds {
     }
 }
 
+/// The piece of the work that cannot be divided and takes longest: a budget may be overrun by as much.
+extension StepEstimates {
+    private typealias Unit = PlanReport.LongestUnit
+
+    /// Rows in a second, on a machine of today with a solid-state disk; what matters is the order of magnitude.
+    private enum Rate {
+        static let index = 1_500_000.0
+        static let joinTable = 1_000_000.0
+        static let transaction = 1_000_000.0
+        static let chunk = 500_000.0
+    }
+
+    /// What the chunk sizer lets a chunk take.
+    private static let chunkSeconds = 0.5
+
+    /// Of what ``find()`` has found.
+    func longestUnit(of steps: [Step]) -> PlanReport.LongestUnit? {
+        guard plan.refusals.isEmpty else { return nil }
+        let all =
+            plan.isInPlace
+            ? [transaction(1)]
+            : zip(plan.steps, steps).enumerated().flatMap { index, step in
+                step.1.program.map { units(of: step.0, $0, index + 1) } ?? [transaction(index + 1)]
+            }
+        return all.max { $0.seconds < $1.seconds }
+    }
+
+    private func transaction(_ number: Int) -> Unit {
+        var rows = allRows
+        // Of one step the store's schema tells which tables are written at all.
+        if number == 1, plan.steps.count == 1 || !plan.isInPlace, let touched = touchedTables {
+            let (tables, joins) = (planned.inspection.entities, planned.inspection.joinTables)
+            rows = tables.filter { touched.contains($0.table.uppercased()) }.map(\.rows).reduce(0, +)
+            rows += joins.filter { touched.contains($0.table.uppercased()) }.map(\.rows).reduce(0, +)
+        }
+        return unit(.transaction, FileLayer.name(of: store.path), number, rows: rows, at: Rate.transaction)
+    }
+
+    /// The tables that the first step writes in place, in capitals.
+    private var touchedTables: Set<String>? {
+        do {
+            return try planned.statements.map { Set(try $0.plan().touched.map { $0.uppercased() }) }
+        } catch {
+            // What stands in its way is said elsewhere; all rows are a bound.
+            return nil
+        }
+    }
+
+    private func units(of step: StepPlan, _ program: StepProgram, _ number: Int) -> [Unit] {
+        var found: [Unit] = []
+        for case (.index(let index), let rows) in program.operations.map({ ($0.work, $0.rows) }) {
+            found.append(unit(.index, index.name, number, rows: rows ?? 0, at: Rate.index))
+        }
+        let tables = planned.inspection.joinTables
+        let links = tables.map(\.rows).max() ?? 0
+        found += program.joinTables.map { fill in
+            let known = tables.first { $0.table == fill.table.name }?.rows
+            return unit(
+                .joinTable, fill.table.name, number, rows: known ?? max(links, fill.owners), at: Rate.joinTable)
+        }
+        var largest: (name: String, rows: Int64) = ("", 0)
+        for mapping in (number == 1 ? step : step.assuming(rows: allRows)).partitions.flatMap(\.entityMappings)
+        where mapping.rows >= largest.rows {
+            largest = (mapping.mapping.name, mapping.rows)
+        }
+        let size: Int64 =
+            switch configuration.chunkSize {
+            case .rows(let rows): Int64(rows)
+            case .automatic: Int64(Rate.chunk * Self.chunkSeconds)
+            }
+        return found + [unit(.chunk, largest.name, number, rows: min(size, largest.rows), at: Rate.chunk)]
+    }
+
+    private func unit(_ kind: Unit.Kind, _ name: String, _ step: Int, rows: Int64, at rate: Double) -> Unit {
+        Unit(kind: kind, name: name, step: step, rows: rows, seconds: Double(rows) / rate)
+    }
+}
+
 /// The disk space that a run takes beside the store at its peak, per volume.
 struct DiskNeed {
     private struct Volume {
@@ -146,17 +222,14 @@ struct DiskNeed {
     /// Of a database by zstd or zlib at level 1; that of text and numbers is rather a third.
     private static let snapshotShare = 0.6
 
-    /// - Parameters:
-    ///   - contentBytes: The size of the store with what is only in its `-wal`.
-    ///   - stores: How many new stores there are at one time at most: a step reads the destination of the one before.
-    ///   - scratch: What each step that will run takes beside its new store; a finished step leaves nothing of it.
-    ///   - swapsStore: Whether the new store goes into the old one, which stands in the same folder.
-    ///   - runFolder: Where destinations and scratch databases are made.
-    ///   - snapshotFolder: Nil without a snapshot.
-    ///   - files: The file layer.
+    /// What `stores` new stores at one time take, as a step reads the destination of the one before.
+    ///
+    /// `scratch` is what each step that will run takes beside its new store; a finished step leaves nothing of it. Where
+    /// the new store goes into the old one, that stands beside the run folder.
+    ///
     /// - Throws: ``FerryError`` when a folder cannot be looked at.
     init(
-        contentBytes: Int64, stores: Int = 2, scratch: [Int64], swapsStore: Bool, runFolder: String,
+        contentBytes: Int64, stores: Int, scratch: [Int64], swapsStore: Bool, runFolder: String,
         snapshotFolder: String?, files: FileLayer
     ) throws(FerryError) {
         self.files = files

@@ -2,12 +2,14 @@
     internal import Darwin
     package import FerryBase
 
-    extension PeakMemory {
-        /// Bytes, or nil where the system does not tell.
-        package static func bytes(files: FileLayer) -> Int64? {
+    extension ProcessUse {
+        package static func peakMemory(files: FileLayer) -> Int64? {
             var usage = rusage()
             guard getrusage(RUSAGE_SELF, &usage) == 0 else { return nil }
             return Int64(usage.ru_maxrss)
         }
+
+        /// Nil: Darwin tells of disks alone, not of calls.
+        static func now(files: FileLayer) -> ProcessUse? { nil }
     }
 #endif

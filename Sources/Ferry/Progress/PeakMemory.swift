@@ -1,2 +1,0 @@
-/// The most memory that this process ever held.
-package enum PeakMemory {}

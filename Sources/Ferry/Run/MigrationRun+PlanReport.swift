@@ -1,0 +1,188 @@
+internal import FerryBase
+internal import FerryEngine
+internal import FerryMapping
+internal import FerryModel
+internal import FerryPlan
+internal import FerrySQLite
+internal import Foundation
+
+extension MigrationRun {
+    /// What the run would do; touches nothing.
+    ///
+    /// With `checksRows`, rows are counted and scanned as the run itself would do first. What keeps it from running stands
+    /// in the refusals.
+    ///
+    /// - Throws: ``FerryError`` when there is nothing to plan from: an unknown version, a target that is not there.
+    func plan(_ store: OpenedStore, checksRows: Bool) throws -> PlanReport {
+        try WorkThread.withStack { try planHere(store, checksRows: checksRows) }
+    }
+
+    private func planHere(_ store: OpenedStore, checksRows: Bool) throws -> PlanReport {
+        guard var planned = try planned(store, checksRows: checksRows) else {
+            let target = try ends(of: store).target
+            return PlanReport(store: Self.url(place.store), chain: [inputs.catalog.displayName(of: target)])
+        }
+        let estimates = StepEstimates(planned: planned, store: store, configuration: configuration)
+        planned.steps = try estimates.find()
+        var report = try report(planned, store)
+        report.insertRefusedSteps(of: planned.plan)
+        if store.sourceGuard.access != .readWrite {
+            report.warnings.append(
+                FerryWarning(
+                    .notLocked, "\(place.store) cannot be written here: no lock keeps other programs out of it.",
+                    about: .init(path: place.store)))
+        }
+        report.longestUnit = estimates.longestUnit(of: planned.steps)
+        guard var preflight = Preflight(planned, store, configuration) else { return report }
+        if checksRows {
+            try preflight.check()
+            report.refusals += try preflight.refusals + refusals(beyondFirstStepOf: planned, store)
+            report.warnings += preflight.findings.warnings
+            report.losses += preflight.findings.losses ?? []
+        } else {
+            report.refusals += try preflight.refusalsOfAppObjects()
+        }
+        return report
+    }
+
+    /// The plan in the words of the library, with what the façade adds.
+    func report(_ planned: Planned, _ store: OpenedStore) throws -> PlanReport {
+        var report = PlanReport(planned.plan, store: place.store, rows: planned.rows.values.reduce(0, +))
+        for index in report.steps.indices { report.steps[index].scratchBytes = planned.steps[index].peak }
+        report.peakDiskBytes = try diskNeed(planned.plan, store, scratch: planned.steps.map(\.peak)).bytesByFolder
+        return report
+    }
+
+    /// What stands in the way of later steps, and what the disk has no room for.
+    func refusals(beyondFirstStepOf planned: Planned, _ store: OpenedStore) throws -> [FerryError] {
+        try LaterStepsPreflight(
+            planned: planned, connection: store.sourceGuard.connection, dropping: configuration.dropping
+        ).refusals() + diskNeed(planned.plan, store, scratch: planned.steps.map(\.peak)).refusals()
+    }
+
+    func diskNeed(_ plan: MigrationPlan, _ store: OpenedStore, scratch: [Int64], stores: Int = 2) throws -> DiskNeed {
+        try DiskNeed(
+            contentBytes: store.contentBytes(), stores: stores, scratch: scratch,
+            swapsStore: place.output == nil && !plan.isInPlace, runFolder: FileLayer.parent(of: place.result),
+            snapshotFolder: takesSnapshot ? snapshotFolder : nil, files: files)
+    }
+}
+
+extension PlanReport {
+    /// The plan in the words of the library.
+    init(_ plan: MigrationPlan, store: String, rows: Int64) {
+        self.init(store: URL(fileURLWithPath: store), chain: plan.chain)
+        self.rows = rows
+        refusals = plan.refusals
+        warnings = plan.allWarnings
+        links = plan.explanation.edges.map {
+            Link(from: $0.from, to: $0.to, isInferred: $0.isInferred, reason: $0.reason)
+        }
+        notes = plan.explanation.notes
+        losses = plan.losses.map(Loss.init)
+        for step in plan.steps {
+            steps.append(
+                Step(
+                    from: step.versions.first ?? step.resolved.source.name,
+                    to: step.versions.last ?? step.resolved.destination.name, versions: step.versions,
+                    isApartBecause: step.isApartBecause, mode: Self.mode(step.mode),
+                    reason: Self.reason(step, in: plan), mappingModels: step.mappingModelNames,
+                    partitions: step.partitions.map { $0.entityMappings.map(Self.words) }))
+        }
+    }
+
+    /// Puts the steps that cannot be taken in their places, so that each step keeps its number.
+    mutating func insertRefusedSteps(of plan: MigrationPlan) {
+        for index in plan.refusedSteps.sorted() where index <= steps.count && index + 1 < chain.count {
+            let versions = Array(chain[index...index + 1])
+            steps.insert(
+                Step(
+                    from: versions[0], to: versions[1], versions: versions, isApartBecause: nil, mode: .refused,
+                    reason: "it cannot be taken, for the reasons below", mappingModels: [], partitions: []), at: index)
+        }
+    }
+
+    private static func mode(_ mode: StepPlan.Mode) -> Step.Mode {
+        switch mode {
+        case .none: .nothing
+        case .copy: .copy
+        case .inPlace: .inPlace
+        }
+    }
+
+    private static func reason(_ step: StepPlan, in plan: MigrationPlan) -> String {
+        switch step.mode {
+        case .none: "nothing is to be done"
+        case .copy:
+            step.needsCopyBecause
+                ?? (step.mappingModelNames.count == 1
+                    ? "its mapping model makes objects anew" : "its mapping models make objects anew")
+        case .inPlace:
+            plan.isInPlace
+                ? "it is inferred, and every object keeps its row"
+                : plan.isStaged
+                    ? "it is inferred, and every object keeps its row; a hook is to see its result, so it runs in the run folder"
+                    : "it is inferred, and every object keeps its row; another step needs a copy, so it runs in the run folder"
+        }
+    }
+
+    private static func words(_ plan: FerryPlan.EntityMappingPlan) -> EntityMappingPlan {
+        EntityMappingPlan(
+            name: plan.mapping.name, source: plan.mapping.source, destination: plan.mapping.destination,
+            executor: RowExecutor(rawValue: plan.executor.rawValue), reason: plan.reason,
+            rows: plan.isKnown ? plan.rows : nil,
+            isEstimated: plan.isEstimated)
+    }
+}
+
+extension MigrationRun {
+    /// The statements of each step, found by taking the plan through a store without rows.
+    ///
+    /// - Throws: ``FerryError`` when the plan cannot run.
+    func statements(_ store: OpenedStore) throws -> [PlannedStatements] {
+        try WorkThread.withStack { try statementsHere(store) }
+    }
+
+    private func statementsHere(_ store: OpenedStore) throws -> [PlannedStatements] {
+        guard let plan = try planned(store, checksRows: false)?.plan else { return [] }
+        if let first = plan.refusals.first { throw first }
+        return try files.withWorkFolder(named: "ferry-plan", in: FileManager.default.temporaryDirectory.filePath) {
+            folder in
+            var path = folder + "/store.sqlite"
+            do {
+                try StepStatements.makeEmptyStore(like: store.sourceGuard.connection, at: path)
+            } catch let error as DatabaseError {
+                throw FerryError(
+                    .unsupported,
+                    "The schema of \(place.store) cannot be made here, so its statements cannot be listed: "
+                        + error.message,
+                    remedy: "Migrate where the app's own modules and collations are at hand.", cause: error)
+            }
+            return try plan.steps.enumerated().map { index, step in
+                let stepFolder = "\(folder)/step-\(index + 1)"
+                try files.createDirectory(stepFolder, mode: 0o700)
+                let (statements, next) = try StepStatements.of(
+                    step, from: path, in: stepFolder, dropping: index == 0 ? configuration.dropping : [])
+                path = next
+                return PlannedStatements(statements, of: step, number: index + 1)
+            }
+        }
+    }
+}
+
+extension PlannedStatements {
+    fileprivate init(_ found: StepStatements, of step: StepPlan, number: Int) {
+        self.init(
+            step: number, from: step.resolved.source.name, to: step.resolved.destination.name,
+            isInPlace: step.mode == .inPlace,
+            groups: found.groups.map { group in
+                Group(
+                    phase: group.phase, reason: group.reason,
+                    statements: group.statements.map { statement in
+                        Statement(
+                            sql: statement.sql,
+                            parameters: statement.values.map { .init(name: $0.name, value: $0.value.literal) })
+                    })
+            })
+    }
+}
