@@ -37,7 +37,7 @@ struct DatabaseFilesTests {
         ((0..<200).map { (index: Int) -> UInt8 in UInt8(truncatingIfNeeded: index * 167 + 13) }, "encrypted"),
     ]
 
-    @Test("What is no database is named as what it is", arguments: foreign)
+    @Test("A file that is no database is named with its kind", arguments: foreign)
     func others(bytes: [UInt8], words: String) throws {
         let path = folder.file("x.sqlite")
         try files.replace(path, with: bytes)
@@ -47,7 +47,7 @@ struct DatabaseFilesTests {
         }
     }
 
-    @Test("Nothing, an empty file and a folder are told apart")
+    @Test("A missing file, an empty file and a folder are distinguished")
     func absent() throws {
         #expect(try DatabaseFiles(path: folder.file("none")).inspect(files: files).kind == .missing)
         #expect {
@@ -58,7 +58,7 @@ struct DatabaseFilesTests {
         #expect(try DatabaseFiles(path: folder.file("empty")).inspect(files: files).kind == .empty)
     }
 
-    @Test("A journal is hot only while its first byte is not zero, as SQLite has it")
+    @Test("A journal is hot only while its first byte is not zero, as in SQLite")
     func journals() throws {
         let path = try make()
         let database = DatabaseFiles(path: path)
@@ -67,7 +67,7 @@ struct DatabaseFilesTests {
         try files.replace(database.journalPath, with: [UInt8](repeating: 0, count: 512))
         #expect(try !database.inspect(files: files).hasHotJournal)
 
-        // A real one: a copy taken in the middle of a transaction that has already written pages.
+        // A real hot journal: a copy within a transaction that has already written pages.
         let live = try Connection(path: try make("live.sqlite"), mode: .readWrite)
         try live.execute(
             "PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN; INSERT INTO t VALUES (zeroblob(100000))")

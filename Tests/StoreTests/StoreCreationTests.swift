@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 struct StoreCreationTests {
-    @Test("A new store has the header of Core Data's and reads back as it was laid out")
+    @Test("A new store has the header of Core Data's, and its layout is read unchanged")
     func roundTrip() throws {
         let store = try StoreBuilder(LayoutRulesTests.shelves, maximumKeys: ["Book": 7])
         #expect(try store.connection.integer("PRAGMA page_size") == 4096)
@@ -29,7 +29,7 @@ struct StoreCreationTests {
             ])
     }
 
-    @Test("Through another schema the same store comes out, with the same SQL in its schema")
+    @Test("A store in another schema is the same, with the same SQL in its schema")
     func attached() throws {
         let plain = try StoreBuilder(LayoutRulesTests.shelves)
         let folder = try TemporaryFolder()
@@ -53,7 +53,7 @@ struct StoreCreationTests {
         #expect(try DatabaseDump.digest(path) == DatabaseDump.digest(plain.path))
     }
 
-    @Test("The model cache's table is made only where it is asked for")
+    @Test("The model cache's table is created only on request")
     func modelCache() throws {
         let with = try StoreBuilder(LayoutRulesTests.shelves)
         let without = try StoreBuilder(LayoutRulesTests.shelves, hasModelCache: false)
