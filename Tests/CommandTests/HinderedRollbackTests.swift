@@ -98,7 +98,7 @@ struct HinderedRollbackTests {
     #if os(Linux)
         @Test(
             "On a full disk it ends with an error, the store stays, and with room it succeeds",
-            .enabled(if: MountNamespace.isAllowed, "no mount namespace is to be had here"), arguments: [0, 60, 200])
+            .enabled(if: MountNamespace.isAllowed, "this system allows no mount namespace"), arguments: [0, 60, 200])
         func fullDisk(freeKilobytes: Int) throws {
             try write("one")
             try app.execute(

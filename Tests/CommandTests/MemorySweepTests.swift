@@ -12,7 +12,7 @@ struct MemorySweepTests {
     private static let isSweep = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1" && released != nil
 
     @Test(
-        "It stays within the limit in place and copied, with a tenth of the keys or all keys distinct",
+        "The peak stays within the limit in place and copied, with a tenth of the keys or all keys distinct",
         .enabled(if: isSweep, "FERRY_SWEEP=1 and FERRY_RELEASED=PROGRAM measure it"), arguments: [24, 32, 48, 64],
         [10_000, 100_000])
     func staysWithinLimit(_ mebibytes: Int64, _ authors: Int) throws {

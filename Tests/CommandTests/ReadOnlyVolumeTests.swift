@@ -5,7 +5,7 @@ internal import TestSupport
 internal import Testing
 
 /// A store on a read-only volume, mounted in a namespace of its own where the system allows it.
-@Suite("A read-only volume", .enabled(if: MountNamespace.isAllowed, "no mount namespace is to be had here"))
+@Suite("A read-only volume", .enabled(if: MountNamespace.isAllowed, "this system allows no mount namespace"))
 struct ReadOnlyVolumeTests {
     @Test(
         "Allows a migration of its stores to --output, in any journal mode", arguments: ["DELETE", "WAL"], ["2", "3"])

@@ -59,7 +59,7 @@ struct TuneTests {
         #expect(try library.files() == before.1)
     }
 
-    @Test("The processes of the sizes write no page of their own, whatever ferry.json says")
+    @Test("The processes of the sizes write no page of their own, also with a page in ferry.json")
     func writesOnePage() throws {
         let config = folder.file("library/ferry.json")
         try Data(#"{ "ferry": 1, "mappings": "Mappings", "report": "config.html" }"#.utf8)

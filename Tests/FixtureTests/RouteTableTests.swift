@@ -11,7 +11,7 @@ import Testing
 ///
 /// `FERRY_TABLES=DIR` writes the tables of all stores and versions to `DIR/losses.txt` and `DIR/routes.txt`; otherwise
 /// the tests check the stores of three families.
-@Suite("Ways and losses of real stores", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
+@Suite("Chains and losses of real stores", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
 struct RouteTableTests {
     private static let folder = ProcessInfo.processInfo.environment["FERRY_TABLES"]
     private static let few: Set = ["duckduckgo-bookmarks", "scout", "objcio-moody"]

@@ -101,7 +101,7 @@ struct CompiledMappingFileTests {
         #expect(model.destinationHashes.keys.sorted() == ["Car", "Maker", "Person"])
     }
 
-    @Test("Its models are identified by their hashes")
+    @Test("The models of a compiled mapping model are identified by their hashes")
     func hashes() throws {
         let model = try load(try #require(Data(base64Encoded: archive, options: .ignoreUnknownCharacters)))
         var (source, destination) = (model.sourceHashes, model.destinationHashes)

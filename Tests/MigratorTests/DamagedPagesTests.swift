@@ -49,7 +49,7 @@ struct DamagedPagesTests {
         return error
     }
 
-    @Test("They are refused before a copy, with the possible remedies")
+    @Test("Damaged pages are refused before a copy, with the possible remedies")
     func refusedBeforeCopy() throws {
         let small = try SmallMigration(rows: 60)
         try hideRows(of: "ZBOOK", in: small.store)
@@ -65,7 +65,7 @@ struct DamagedPagesTests {
         #expect(try small.migrator().plan().refusals.isEmpty)
     }
 
-    @Test("They are refused before a migration in place, with the possible remedies", arguments: [true, false])
+    @Test("Damaged pages are refused before a migration in place, with remedies", arguments: [true, false])
     func refusedInPlace(takesSnapshot: Bool) throws {
         let small = try InferredMigration(rows: 60)
         try hideRows(of: "ZBOOK", in: small.store)
@@ -92,7 +92,7 @@ struct DamagedPagesTests {
         #expect(books > 0 && books < 60)
     }
 
-    @Test("In place they stay if the option keeps them")
+    @Test("In place damaged pages stay if the option keeps them")
     func keptInPlace() throws {
         let small = try InferredMigration(rows: 60)
         try hideRows(of: "ZBOOK", in: small.store)

@@ -75,7 +75,7 @@ struct FoundTriggersMigrationTests {
 
     static let ways = [
         Way(testDescription: "in place", target: "App 2"), Way(testDescription: "two steps as one"),
-        Way(testDescription: "two steps one by one", composes: false),
+        Way(testDescription: "two separate steps", composes: false),
         Way(testDescription: "a copy", target: "App 2", mapping: #""remark": "$source.note""#),
         Way(testDescription: "a copy, then in place", mapping: #""remark": "$source.note""#),
     ]

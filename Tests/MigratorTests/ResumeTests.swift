@@ -96,7 +96,7 @@ struct ResumeTests {
         return small
     }
 
-    @Test("It is resumable, reports this, and resumes")
+    @Test("A stopped run is resumable, reports this, and resumes")
     func stops() throws {
         let small = try interrupted(quick)
         let status = try StoreFiles(URL(fileURLWithPath: small.store)).status()
@@ -106,7 +106,7 @@ struct ResumeTests {
         #expect(try StoreFiles(URL(fileURLWithPath: small.store)).status().state == .finished)
     }
 
-    @Test("It resumes with its models and mapping models in another folder, as after an app's update")
+    @Test("A run resumes with its models and mapping models in another folder, as after an app's update")
     func movedInputs() throws {
         let small = try interrupted(quick)
         let elsewhere = small.folder.file("Updated")
@@ -212,7 +212,7 @@ struct ResumeTests {
         #expect(try small.migrator().migrate(quick).resumed)
     }
 
-    @Test("Its state can be read during and after the run, without blocking it")
+    @Test("A run's state can be read during and after the run, without blocking it")
     func tellsItsState() throws {
         let small = try SmallMigration()
         let files = StoreFiles(URL(fileURLWithPath: small.store))

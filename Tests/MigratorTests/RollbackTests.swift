@@ -56,7 +56,7 @@ struct RollbackTests {
         }
     }
 
-    @Test("It restores the snapshot's content, external files included", arguments: TinyStore.Form.allCases)
+    @Test("A rollback restores the snapshot's content, external files included", arguments: TinyStore.Form.allCases)
     func rollsBack(_ form: TinyStore.Form) throws {
         let stage = try Stage(form)
         let report = try stage.rollback()
@@ -115,7 +115,7 @@ struct RollbackTests {
         #expect(try store.verifySnapshots().map(\.verified) == [false])
     }
 
-    @Test("It uses the last snapshot, whatever the clock's time was, and gives the reason")
+    @Test("A rollback uses the last snapshot, independent of the clock, and gives the reason")
     func takesNewest() throws {
         let stage = try Stage(.plain)
         let store = StoreFiles(URL(fileURLWithPath: stage.path))

@@ -48,7 +48,7 @@ struct ValuesTests {
                 + entities(more: #"<attribute name="more" optional="YES" attributeType="String"/>"#)),
         Later(testDescription: "every attribute renamed", entities: entities("x", id: true), suffix: "X"),
         Later(
-            testDescription: "the table made anew",
+            testDescription: "the table rebuilt",
             entities: entities().replacingOccurrences(
                 of:
                     #"<attribute name="e" optional="YES" attributeType="Binary" allowsExternalBinaryDataStorage="YES"/>"#,

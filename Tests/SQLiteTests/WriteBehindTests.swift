@@ -63,7 +63,7 @@ struct WriteBehindTests {
         #expect(try other.rows("PRAGMA integrity_check")[0][0] == .text("ok"))
     }
 
-    @Test("It uses fewer write calls")
+    @Test("Writing pages together uses fewer write calls")
     func writesInFewerPieces() throws {
         let folder = try TemporaryFolder()
         let counting = FaultPlan()

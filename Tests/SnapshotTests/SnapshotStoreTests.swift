@@ -357,7 +357,7 @@ struct SnapshotStoreTests {
         #expect(try files.list(store.folder).count == 2)
     }
 
-    @Test("The last snapshot is the newest, whatever the clock's time was, and snapshots without a number come first")
+    @Test("The last snapshot is the newest, independent of the clock, and snapshots without a number are older")
     func order() throws {
         let year: Int64 = 365 * 86400
         var made: [Snapshot] = []

@@ -101,9 +101,9 @@ struct PartsTests {
 
     /// Permitted differences between the stores' links, and the reports that must follow nevertheless.
     static let sound = [
-        Change(what: "A link that leads nowhere in the source", source: "INSERT INTO Z_1TAGS VALUES (9100, 88, 4096)"),
-        Change(what: "A link from nowhere in the source", source: "INSERT INTO Z_1TAGS VALUES (101, 1, 4096)"),
-        Change(what: "A key that leads nowhere in the source", source: "UPDATE ZBOOK SET ZUSER = 77 WHERE Z_PK = 100"),
+        Change(what: "A dangling link in the source", source: "INSERT INTO Z_1TAGS VALUES (9100, 88, 4096)"),
+        Change(what: "A link from a missing row in the source", source: "INSERT INTO Z_1TAGS VALUES (101, 1, 4096)"),
+        Change(what: "A dangling key in the source", source: "UPDATE ZBOOK SET ZUSER = 77 WHERE Z_PK = 100"),
     ]
 
     @Test("Links that cannot be carried over are no difference, and cause no lookup of each link", arguments: sound)
@@ -122,20 +122,20 @@ struct PartsTests {
         Change(
             what: "A link that the destination alone has", destination: "INSERT INTO Z_3TAGS VALUES (9100, 3, 4096)"),
         Change(
-            what: "A link that leads nowhere in both",
+            what: "A dangling link in both stores",
             source: "INSERT INTO Z_1TAGS VALUES (9100, 88, 4096)",
             destination: "INSERT INTO Z_3TAGS VALUES (9100, 88, 4096)"),
-        Change(what: "A link that is gone", destination: "DELETE FROM Z_3TAGS WHERE Z_3TAGGED = 9100"),
-        Change(what: "A position that is none", destination: "UPDATE Z_3TAGS SET Z_FOK_6TAGS = NULL"),
+        Change(what: "A missing link", destination: "DELETE FROM Z_3TAGS WHERE Z_3TAGGED = 9100"),
+        Change(what: "A missing position", destination: "UPDATE Z_3TAGS SET Z_FOK_6TAGS = NULL"),
         Change(
-            what: "A position that is none in both", source: "UPDATE Z_1TAGS SET Z_FOK_3TAGS = NULL",
+            what: "A missing position in both stores", source: "UPDATE Z_1TAGS SET Z_FOK_3TAGS = NULL",
             destination: "UPDATE Z_3TAGS SET Z_FOK_6TAGS = NULL"),
         Change(
             what: "A position of another storage class",
             destination: "UPDATE Z_3TAGS SET Z_FOK_6TAGS = 'x' WHERE Z_3TAGGED = 9100"),
-        Change(what: "A key that is gone", destination: "UPDATE ZBOOK SET ZUSER = NULL, Z_FOK_USER = NULL"),
+        Change(what: "A missing key", destination: "UPDATE ZBOOK SET ZUSER = NULL, Z_FOK_USER = NULL"),
         Change(
-            what: "A key that leads nowhere in both", source: "UPDATE ZBOOK SET ZUSER = 77 WHERE Z_PK = 100",
+            what: "A dangling key in both stores", source: "UPDATE ZBOOK SET ZUSER = 77 WHERE Z_PK = 100",
             destination: "UPDATE ZBOOK SET ZUSER = 77, Z_FOK_USER = 2048 WHERE Z_PK = 100"),
         Change(
             what: "A key that is a text", destination: "UPDATE ZBOOK SET ZUSER = 'x', Z_FOK_USER = 1 WHERE Z_PK = 100"),

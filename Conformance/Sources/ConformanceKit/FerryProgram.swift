@@ -85,7 +85,7 @@ public struct FerryProgram: Sendable {
         do {
             return try JSONDecoder().decode(Migration.self, from: output)
         } catch {
-            throw ConformanceError("What migrate printed is not its JSON: \(error)")
+            throw ConformanceError("migrate did not print its JSON: \(error)")
         }
     }
 }

@@ -28,7 +28,7 @@ struct GeneratedColumnTests {
     private static let migrate = ["migrate", "App.sqlite", "--models", "App.xcdatamodeld"]
 
     @Test(
-        "It is refused before the run writes, and left out on request",
+        "A generated column is refused before the run writes, and left out on request",
         arguments: [[], ["--output", "New.sqlite"], ["--mappings", "map.json"]])
     func refusedOrDropped(more: [String]) throws {
         try mapping(for: more)

@@ -8,7 +8,7 @@ internal import Testing
 @Suite("Columns of relatives")
 struct RelativesColumnsTests {
     @Test(
-        "Such values are carried over in place, and a change of one is found",
+        "Values in a subentity's column are carried over in place, and a change of one is found",
         arguments: [
             "lives:Integer 16", "<attribute name=\"lives\" attributeType=\"Integer 16\" defaultValueString=\"1\"/>",
         ])

@@ -295,7 +295,7 @@ struct RouteTests {
         #expect(again.output.contains("nothing to do"))
     }
 
-    @Test("A bundle's current version is no downgrade, whatever its name")
+    @Test("A bundle's current version is no downgrade, with any name")
     func renamedVersions() throws {
         try app.model("App", "Zeta", RouteFolder.entity("Book", "title", "old"))
         try app.model("App", "Alpha", RouteFolder.entity("Book", "title", "new"))

@@ -202,11 +202,11 @@ struct FoundTriggersTests {
             destination: model(note: .text("memo")),
             triggers: triggers(numbers: "").map { $0.replacing("NSCoreDataFoo(ZTITLE)", with: "ZOTHER") }),
         Refused(
-            testDescription: "a column that goes",
+            testDescription: "a dropped column",
             destination: model(note: .text("memo")),
             triggers: triggers(numbers: "").map { $0.replacing("NSCoreDataFoo(ZTITLE)", with: "ZNOTE") }),
         Refused(
-            testDescription: "a column that goes, within a text",
+            testDescription: "a dropped column, named within a text",
             destination: model(note: .text("memo")),
             triggers: triggers(numbers: "").map { $0.replacing("(ZTITLE)", with: "('of ZNOTE')") }),
     ]

@@ -56,7 +56,7 @@ struct LinkCopyTests {
         Case(name: "same columns", destination: model(), form: .whole),
         Case(name: "sides change places", destination: model(article: "Zine"), form: .read),
         Case(name: "order is given up", destination: model(tags: false), form: .read),
-        Case(name: "some tags are no more", destination: model(topics: false), form: .lookedUp, count: 2),
+        Case(name: "some tags are removed", destination: model(topics: false), form: .lookedUp, count: 2),
         Case(
             name: "the source lacks the index", destination: model(), form: .whole,
             damage: ["DROP INDEX Z_1TAGS_Z_2TAGS_INDEX"]),
@@ -64,10 +64,10 @@ struct LinkCopyTests {
             name: "a position is missing", destination: model(), form: .whole,
             damage: ["UPDATE Z_1TAGS SET Z_FOK_2TAGS = NULL WHERE Z_2TAGS = 3"]),
         Case(
-            name: "a link from nowhere", destination: model(), form: .lookedUp,
+            name: "a link from a missing row", destination: model(), form: .lookedUp,
             damage: ["INSERT INTO Z_1TAGS VALUES (9, 1, 1024)"]),
         Case(
-            name: "a link to nowhere", destination: model(article: "Zine"), form: .lookedUp,
+            name: "a dangling link", destination: model(article: "Zine"), form: .lookedUp,
             damage: ["INSERT INTO Z_1TAGS VALUES (1, 9, 1024)"]),
         Case(
             name: "a link without an end", destination: model(), form: .lookedUp,
