@@ -13,7 +13,7 @@ struct WorkFolderTests {
 
     private func names() throws -> [String] { try files.list(folder.path).map(\.name).sorted() }
 
-    @Test("Only its owner can read it, and it is removed after success or failure of the work")
+    @Test("Only the owner can read a work folder, which is removed after success or failure of the work")
     func isPrivate() throws {
         try files.withWorkFolder(named: "work", in: folder.path) { path in
             #expect(try files.attributes(path).mode == 0o700)

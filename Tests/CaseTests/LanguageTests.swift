@@ -96,7 +96,7 @@ private final class ThreeWays: PlainObjectSource {
         }
     }
 
-    // MARK: The three
+    // MARK: The three evaluations
 
     func compare(_ expression: Tree, _ typed: ExpressionTranslation.Typed) throws {
         let found = [

@@ -111,7 +111,7 @@ struct BookMigrationTests {
         #expect(outcome.output.contains("\"storeInUse\""))
     }
 
-    // MARK: Asking the store
+    // MARK: Queries
 
     private func rows(_ sql: String) throws -> [[Value]] { try Connection(path: store, mode: .readOnly).rows(sql) }
 

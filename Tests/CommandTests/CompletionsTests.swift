@@ -113,7 +113,7 @@ struct CompletionsTests {
         }
     }
 
-    // MARK: Asking
+    // MARK: Questions to a shell
 
     private struct Question {
         /// The words; the last of them is incomplete.

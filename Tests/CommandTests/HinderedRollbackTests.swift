@@ -42,7 +42,7 @@ struct HinderedRollbackTests {
         return try connection.value("SELECT ZTITLE FROM ZBOOK WHERE Z_PK = 1")?.text ?? ""
     }
 
-    @Test("With a reader in a transaction it waits or finishes, and the reader can continue to read")
+    @Test("With a reader in a transaction a rollback waits or finishes, and the reader can continue to read")
     func reader() throws {
         try write("one")
         do {
@@ -75,7 +75,7 @@ struct HinderedRollbackTests {
     }
 
     @Test(
-        "With an unwritable folder of snapshots it is refused, and the store stays",
+        "With an unwritable folder of snapshots a rollback is refused, and the store stays",
         .enabled(if: UnwritableStoreTests.canRun, "A user other than root is needed."))
     func unwritable() throws {
         try write("one")
@@ -97,7 +97,7 @@ struct HinderedRollbackTests {
 
     #if os(Linux)
         @Test(
-            "On a full disk it ends with an error, the store stays, and with room it succeeds",
+            "On a full disk a rollback ends with an error, the store stays, and with room it succeeds",
             .enabled(if: MountNamespace.isAllowed, "this system allows no mount namespace"), arguments: [0, 60, 200])
         func fullDisk(freeKilobytes: Int) throws {
             try write("one")

@@ -23,7 +23,7 @@ struct KillJob {
     private let folder: TemporaryFolder
     private let files = FileLayer()
 
-    // MARK: What an undisturbed run does
+    // MARK: An undisturbed run
 
     /// The number of lines on standard error in each phase.
     private(set) var lines: [Phase: Int] = [:]

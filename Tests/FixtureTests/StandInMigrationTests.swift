@@ -262,7 +262,7 @@ struct StandInMigrationTests {
         return try body(connection)
     }
 
-    // MARK: Nova Wallet, whose addresses take code
+    // MARK: Nova Wallet, whose addresses need code
 
     @Test("Nova Wallet: an account becomes a wallet, with the account's identifier from its address")
     func wallets() throws {

@@ -224,7 +224,7 @@ struct MappingResolutionTests {
         #expect(resolution.problems[0].message.contains("the filter predicate cannot be used: it is odd."))
     }
 
-    // MARK: What is left out
+    // MARK: Unmapped entities
 
     @Test("Source entities without a mapping, and added entities that no mapping fills, give a warning")
     func leftOut() throws {

@@ -188,7 +188,7 @@ struct InPlaceSurroundingsTests {
             try back.compare().rows("SELECT ZCOVER FROM ZBOOK ORDER BY Z_PK") == [[.blob([1, 0xAA, 0xBB])], [.null]])
     }
 
-    // MARK: Old uniqueness
+    // MARK: UNIQUE clauses
 
     @Test("A UNIQUE clause of an old table becomes an index")
     func uniqueClause() throws {
