@@ -18,9 +18,9 @@ func tests(
 
 /// A library of the system.
 ///
-/// Apple's SDKs have SQLite and zlib: there the module maps alone name them, and nothing is asked of pkg-config, whose
-/// answers would put a Mac's own libraries into a program for a phone. `FERRY_PKG_CONFIG=1` asks it all the same, to build
-/// against Homebrew's.
+/// Apple's SDKs have SQLite and zlib: there the module maps alone name them. pkg-config is not used, because it would
+/// link a Mac's own libraries into a program for a phone. `FERRY_PKG_CONFIG=1` uses it nevertheless, to build against
+/// Homebrew's.
 func system(_ name: String, pkgConfig: String, apt: String, brew: String, isInSDK: Bool) -> Target {
     #if os(macOS)
         let pkgConfig = isInSDK && Context.environment["FERRY_PKG_CONFIG"] != "1" ? nil : pkgConfig
@@ -28,16 +28,16 @@ func system(_ name: String, pkgConfig: String, apt: String, brew: String, isInSD
     return .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt]), .brew([brew])])
 }
 
-/// What only a build with Zstandard links.
+/// Only a build with Zstandard links this library.
 let zstandard: Target.Dependency = .target(name: "CZstd", condition: .when(traits: ["Zstandard"]))
 
 let package = Package(
     name: "ferry",
-    // `Duration`, `URL(filePath:)`, and an SQLite of 3.37 or newer in the SDK: docs/platforms.md.
+    // Required: `Duration`, `URL(filePath:)`, and an SQLite of 3.37 or newer in the SDK (docs/platforms.md).
     platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
     products: [
         .library(name: "Ferry", targets: ["Ferry"]),
-        // For a command line of one's own, with migration policies in it.
+        // For another command line with migration policies of its own.
         .library(name: "FerryCommand", targets: ["FerryCommand"]),
         .executable(name: "ferry", targets: ["FerryTool"]),
         .executable(name: "ferry-bench", targets: ["FerryBench"]),
@@ -89,7 +89,7 @@ let package = Package(
         .executableTarget(
             name: "FerryTool", dependencies: ["FerryCommand"], exclude: ["README.md"], swiftSettings: house),
 
-        // Tests: what several test targets share, then one target per room.
+        // Tests: the code that several test targets share, then one target per room.
         .target(
             name: "TestSupport",
             dependencies: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore"],

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// Apart from the package of Ferry: it calls the program, and links nothing of it.
+// A package of its own: it calls the `ferry` program, and links nothing of Ferry.
 let package = Package(
     name: "ferry-conformance",
     platforms: [.macOS(.v13)],

@@ -14,8 +14,8 @@
 
 #if defined(__GLIBC__) && !defined(FERRY_SANITIZED)
 
-// A program's own definitions come before those of the C library, also for the libraries it loads; glibc keeps its
-// own under these names. `free` is left as it is: the memory is glibc's in each case.
+// A program's own definitions take precedence over those of the C library, also in the libraries that the program
+// loads. glibc keeps its own definitions under these names. `free` is not replaced: all memory is glibc's.
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *memory, size_t size);

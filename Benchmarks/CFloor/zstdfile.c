@@ -6,7 +6,7 @@
 #ifdef FERRY_ZSTANDARD
 #include <zstd.h>
 
-// Both directions: whole buffers of the sizes that the library recommends, no sync, as the tool does it.
+// Both directions use whole buffers of the sizes that the library recommends and no sync, as the tool does.
 
 typedef struct {
     FILE *input, *output;
@@ -39,7 +39,7 @@ bool cfloor_compress(const char *input, const char *output, int level, int worke
     ZSTD_CCtx *context = ZSTD_createCCtx();
     works = works && context && !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level))
             && !ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1));
-    // A library built without threads refuses workers; it then compresses on this thread.
+    // A library built without threads refuses workers and then compresses on this thread.
     if (works) (void)ZSTD_CCtx_setParameter(context, ZSTD_c_nbWorkers, workers);
     bool done = false;
     while (works && !done) {
@@ -77,7 +77,7 @@ bool cfloor_decompress(const char *input, const char *output) {
     return pipe_close(&pipe) && works && rest == 0;
 }
 #else
-// A build without the trait has no library to do it with; the tool is still asked where there is one.
+// A build without the trait has no library to compress with; callers still run the tool where it is installed.
 bool cfloor_compress(const char *input, const char *output, int level, int workers) {
     (void)input, (void)output, (void)level, (void)workers;
     return false;

@@ -34,7 +34,7 @@ struct BenchmarkRun {
         let parent = words.folder ?? NSTemporaryDirectory()
         let folder = "\(parent)/ferry-bench-\(ProcessInfo.processInfo.processIdentifier)"
         try files.createDirectory(folder)
-        // What is left behind when this fails is temporary data; the first error is the one to report.
+        // A failure leaves only temporary data behind; the first error is the one to report.
         defer { try? files.removeTree(folder) }
         let runner = CaseRunner(
             process: SampleProcess(program: try ProgramPath.own()), folder: folder, tool: words.tool
@@ -59,7 +59,7 @@ struct BenchmarkRun {
     private func draw(_ benchmark: any BenchmarkCase, _ result: CaseResult) throws {
         guard let folder = words.charts else { return }
         for chart in benchmark.charts {
-            // A single point is no sweep.
+            // A single point gives no drawing.
             guard let drawing = ChartDrawing(chart, of: result) else { continue }
             try files.createDirectory(folder)
             try files.replace("\(folder)/\(chart.name).svg", with: Array(drawing.text.utf8))
@@ -71,17 +71,17 @@ struct BenchmarkRun {
         return ["sqlite": try connection.value("SELECT sqlite_version()")?.text ?? "", "zstd floor": ZstdTool.name]
     }
 
-    /// At once, so that tables appear case by case, also through a pipe.
+    /// Prints a text at once, so that tables appear case by case, also through a pipe.
     private func say(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 
-    // MARK: Judging
+    // MARK: Gates
 
     private func judge(_ results: [CaseResult], at scale: Thresholds.Scale) throws -> Int32 {
         var thresholds = try Thresholds.read(words.thresholds, files: files)
         if words.isRecording {
             for result in results { thresholds.record(result, at: scale) }
             try thresholds.write(to: words.thresholds, files: files)
-            say("\nRecorded what was measured in \(words.thresholds).")
+            say("\nRecorded the figures in \(words.thresholds).")
             return 0
         }
         let gate = Gate(results, thresholds: thresholds, scale: scale)
@@ -94,14 +94,14 @@ struct BenchmarkRun {
         }
         say(ResultTable.aligned([["gate", "now", "threshold", ""]] + table).joined(separator: "\n"))
         if !gate.unknown.isEmpty {
-            say("\(gate.unknown.count) without a threshold; `ferry-bench gate --\(scale.rawValue) --record` sets them.")
+            say("\(gate.unknown.count) without a threshold; `ferry-bench gate --\(scale.rawValue) --record` sets it.")
         }
-        say(gate.failures.isEmpty ? "All gates hold." : "\(gate.failures.count) got worse.")
+        say(gate.failures.isEmpty ? "All gates hold." : "\(gate.failures.count) failed.")
         return gate.failures.isEmpty ? 0 : 1
     }
 }
 
-/// Where the running program lies.
+/// The path of the running program.
 enum ProgramPath {
     static func own() throws -> String {
         #if os(Linux)

@@ -1,7 +1,7 @@
 internal import BenchmarkHarness
 internal import FerryBase
 
-/// What the command line asks for.
+/// The parsed command line.
 struct CommandLineWords {
     static let usage = """
         ferry-bench [CASE…] [--rows N] [--repeat N] [--ferry FILE] [--json FILE] [--markdown FILE]
@@ -9,25 +9,25 @@ struct CommandLineWords {
             Measures the cases (all without a name) beside their floors.
         ferry-bench gate [CASE…] [--small | --full] [--record] [--thresholds FILE] [--ferry FILE] [--json FILE]
                          [--markdown FILE] [--svg DIR] [--dir DIR]
-            Measures at a fixed scale and fails when something got worse than the thresholds file says;
-            --record writes what was measured into that file instead.
+            Measures at a fixed scale and fails when a figure is worse than its limit in the thresholds file;
+            --record writes the figures into that file instead.
         ferry-bench list
             Names the cases.
 
         --rows N         rows of the main entity; default 100000, for `memory` up to 1000000
         --repeat N       repetitions; default 5
-        --ferry FILE     the released program, which `memory` and `in-place` then measure as a whole command
-        --json FILE      everything that was measured
+        --ferry FILE     the released program, which `memory` and `in-place` then run as a whole command
+        --json FILE      all figures
         --markdown FILE  the measures of all cases as a page
         --svg DIR        a chart for each sweep
-        --dir DIR        where the data is made; default the system's temporary folder
+        --dir DIR        the folder for the data; default the system's temporary folder
         """
 
     enum Job: Equatable { case measure, gate(Thresholds.Scale), list, help }
 
     var job = Job.measure
     var cases: [String] = []
-    /// Nil: what each case has by itself.
+    /// Nil: the case's default number of rows.
     var rows: Int?
     var repetitions = 5
     var isRecording = false
@@ -86,6 +86,6 @@ struct CommandLineWords {
     }
 
     private static func wrong(_ message: String) -> FerryError {
-        FerryError(.usage, message, remedy: "`ferry-bench --help` shows what there is.")
+        FerryError(.usage, message, remedy: "`ferry-bench --help` shows all commands and options.")
     }
 }

@@ -8,16 +8,17 @@ enum Suite {
         LargeValuesCase(), PlanCase(), MemoryCase(), ChunkSweepCase(),
     ]
 
-    /// How much a gate measures of a case: about a minute in all at small scale, less than twenty at full scale.
+    /// The rows and repetitions of a case in a gate: all cases take about a minute at small scale, less than 20 at full
+    /// scale.
     static func size(of scale: Thresholds.Scale, for benchmark: any BenchmarkCase) -> (rows: Int, repetitions: Int) {
         switch scale {
         case .small: (50_000, 3)
-        // The sweeps and what runs whole migrations with everything on take longest, and vary least.
+        // Sweeps and whole migrations with all options take longest, and vary least.
         case .full: (1_000_000, ["memory", "chunks", "swap", "verify", "steps"].contains(benchmark.name) ? 3 : 5)
         }
     }
 
-    /// Sweeps cost much and gate little: the small gates leave one out.
+    /// The small gates leave out the sweep of chunk sizes, which takes long and has few gates.
     static func cases(of scale: Thresholds.Scale) -> [any BenchmarkCase] {
         scale == .full ? cases : cases.filter { $0.name != "chunks" }
     }

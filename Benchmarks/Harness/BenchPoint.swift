@@ -1,9 +1,9 @@
-/// One place of a case's sweep: how much data, and what is varied.
+/// One point of a case's sweep: the amount of data, and the varied parameter.
 package struct BenchPoint: Sendable, Hashable, Codable {
-    /// Empty where a case has one point only.
+    /// Empty for a case with one point.
     package var label: String
     package var rows: Int
-    /// What the case varies, such as rows per chunk.
+    /// The varied parameter, such as rows per chunk.
     package var parameter: Int
 
     package init(_ label: String = "", rows: Int, parameter: Int = 0) {

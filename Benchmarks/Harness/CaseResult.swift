@@ -1,4 +1,4 @@
-/// Everything that was measured of one case.
+/// All figures of one case.
 package struct CaseResult: Sendable, Codable {
     package var name: String
     package var summary: String
@@ -21,7 +21,7 @@ package struct CaseResult: Sendable, Codable {
         package var seconds: Spread
         package var rowsPerSecond: Spread
         package var processorSeconds: Spread?
-        /// The highest of all repetitions.
+        /// The highest peak of all repetitions.
         package var peakBytes: Int64?
         package var writtenBytes: Spread?
         package var statements: Int?
@@ -41,7 +41,7 @@ package struct CaseResult: Sendable, Codable {
 }
 
 extension CaseResult {
-    /// Puts the rounds of a case together.
+    /// Combines the rounds of a case.
     package init(_ benchmark: any BenchmarkCase, rounds: [Round]) {
         self.init(name: benchmark.name, summary: benchmark.summary)
         for point in rounds.first?.points ?? [] {

@@ -1,6 +1,6 @@
 internal import FerryBase
 
-/// Measures a case: its sides alternate in each repetition, so that what disturbs the machine disturbs all of them.
+/// Measures a case: its sides alternate in each repetition, so that a disturbance of the machine affects all of them.
 package struct CaseRunner: Sendable {
     private let process: SampleProcess
     private let folder: String
@@ -10,9 +10,9 @@ package struct CaseRunner: Sendable {
 
     /// - Parameters:
     ///   - process: Runs the samples.
-    ///   - folder: Exists; gets a folder per case, which is removed again.
+    ///   - folder: An existing folder; the runner adds one folder per case, and removes it again.
     ///   - tool: The released program, for cases that measure whole commands.
-    ///   - note: Is told what is being done.
+    ///   - note: Receives a line about each piece of work.
     package init(
         process: SampleProcess, folder: String, tool: String? = nil,
         note: @escaping @Sendable (String) -> Void
@@ -25,16 +25,16 @@ package struct CaseRunner: Sendable {
 
     /// - Parameters:
     ///   - benchmark: The case.
-    ///   - rows: Rows of its main entity.
-    ///   - repetitions: How often each side is measured.
-    /// - Returns: Everything that was measured.
-    /// - Throws: What a sample throws.
+    ///   - rows: The rows of the case's main entity.
+    ///   - repetitions: The number of samples per side.
+    /// - Returns: All figures.
+    /// - Throws: The error of a sample.
     package func run(_ benchmark: any BenchmarkCase, rows: Int, repetitions: Int) throws -> CaseResult {
         precondition(repetitions > 0, "a case is measured at least once")
         let points = benchmark.points(rows: rows)
         var rounds = [Round](repeating: Round(points: points), count: repetitions)
         let place = "\(folder)/\(benchmark.name)"
-        // Points with the same amount of data share it.
+        // Points with the same number of rows share their data.
         for size in Set(points.map(\.rows)).sorted() {
             let data = "\(place)/data"
             try files.createDirectory(place)
@@ -52,7 +52,7 @@ package struct CaseRunner: Sendable {
         _ benchmark: any BenchmarkCase, _ point: BenchPoint, _ place: String, _ data: String, _ rounds: inout [Round]
     ) throws {
         let title = "\(benchmark.name)\(point.label.isEmpty ? "" : " \(point.label)")"
-        // They also warm the cache for the first repetition.
+        // The counting runs also warm the cache for the first repetition.
         for side in benchmark.sides where side.isCounted {
             note("\(title): counting \(side.name)")
             let sample = try sample(benchmark, side, point, place, data, isCounting: true)
@@ -60,7 +60,7 @@ package struct CaseRunner: Sendable {
         }
         for index in rounds.indices {
             note("\(title): \(index + 1) of \(rounds.count)")
-            // Neither side always runs into what the other left to be written.
+            // The order alternates, so that the pending writes of one side do not always slow down the same other side.
             let order = index % 2 == 0 ? benchmark.sides : benchmark.sides.reversed()
             for side in order {
                 let sample = try sample(benchmark, side, point, place, data, isCounting: false)
@@ -80,7 +80,7 @@ package struct CaseRunner: Sendable {
             benchmark: benchmark.name, side: side.name, point: point, data: data, work: work, isCounting: isCounting,
             tool: tool)
         guard let sample = try process.run(request) else {
-            throw FerryError(.internalError, "\(benchmark.name): \(side.name) answered nothing.")
+            throw FerryError(.internalError, "\(benchmark.name): \(side.name) returned no sample.")
         }
         try files.removeTree(work)
         return sample

@@ -1,13 +1,13 @@
-/// How a sweep is drawn.
+/// The description of a sweep's drawing.
 package struct Chart: Sendable {
     package enum Horizontal: Sendable { case parameter, rows }
     package enum Vertical: Sendable { case rowsPerSecond, peakBytes }
 
-    /// The name of its file, without extension.
+    /// The name of the drawing's file, without extension.
     package var name: String
     package var title: String
     package var horizontal: Horizontal
-    /// The words below the horizontal axis.
+    /// The text below the horizontal axis.
     package var label: String
     package var vertical: Vertical
 

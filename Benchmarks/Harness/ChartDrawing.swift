@@ -13,10 +13,10 @@ package struct ChartDrawing {
     private static let right = 180.0
     private static let top = 50.0
     private static let bottom = 60.0
-    /// Distinct in print and to eyes that do not tell red from green.
+    /// Colors that differ in print and for readers with red-green blindness.
     private static let colors = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"]
 
-    /// Nil when there is nothing to draw.
+    /// Nil for a case with fewer than two points to draw.
     package init?(_ chart: Chart, of result: CaseResult) {
         self.chart = chart
         series = chart.series(of: result)
@@ -87,7 +87,7 @@ package struct ChartDrawing {
         return lines
     }
 
-    // MARK: Places
+    // MARK: Coordinates
 
     private func horizontal(_ x: Double) -> Double {
         let share = (Logarithm.ofTwo(x) - Logarithm.ofTwo(lowX)) / (Logarithm.ofTwo(highX) - Logarithm.ofTwo(lowX))
@@ -105,7 +105,7 @@ package struct ChartDrawing {
         }
     }
 
-    /// A round distance between four to eight lines.
+    /// Returns a round distance that gives four to eight lines.
     private static func step(for top: Double) -> Double {
         var step = 1.0
         while step * 10 <= top { step *= 10 }
@@ -134,6 +134,6 @@ package struct ChartDrawing {
         return result
     }
 
-    /// One digit after the point is finer than a screen.
+    /// Returns one digit after the point, which is finer than a pixel.
     private static func short(_ number: Double) -> String { Figure.decimal(number, digits: 1) }
 }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Numbers as people read them.
+/// Numbers in a form for readers.
 package enum Figure {
     package static func decimal(_ number: Double, digits: Int) -> String { String(format: "%.\(digits)f", number) }
 

@@ -1,13 +1,14 @@
-/// Whether what was measured is at least as good as what holds today.
+/// The comparison of a run's figures with the recorded thresholds.
 ///
-/// The best repetition is what counts: a busy machine makes single ones worse, a change for the worse makes all of them.
+/// The gate takes the best repetition: a busy machine makes single repetitions worse, a regression makes all of them
+/// worse.
 package struct Gate: Sendable {
     package struct Verdict: Sendable, Hashable {
         package var benchmark: String
         package var measure: String
         package var unit: Measure.Unit
         package var value: Double
-        /// Nil where nothing was recorded yet: such a measure passes.
+        /// Nil for a measure without a recorded threshold; such a measure passes.
         package var limit: Double?
         package var holds: Bool
     }
@@ -29,6 +30,6 @@ package struct Gate: Sendable {
 
     package var failures: [Verdict] { verdicts.filter { !$0.holds } }
 
-    /// Measures that nothing was recorded for.
+    /// The measures without a recorded threshold.
     package var unknown: [Verdict] { verdicts.filter { $0.limit == nil } }
 }

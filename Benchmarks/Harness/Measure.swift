@@ -1,19 +1,19 @@
-/// A figure that a case is judged by.
+/// A figure by which a case is judged.
 package struct Measure: Sendable {
     package enum Unit: String, Sendable, Codable {
-        /// Of times.
+        /// A ratio of times.
         case ratio
-        /// Of processor times.
+        /// A ratio of processor times.
         case workRatio
-        /// Of sizes.
+        /// A ratio of sizes.
         case sizeRatio
         case bytes, seconds, count
     }
 
-    /// Which way is better.
+    /// The direction of an improvement.
     package enum Better: String, Sendable, Codable { case higher, lower }
 
-    /// Times say something on a machine that does nothing else: they are for the full scale alone.
+    /// Times are comparable only on an otherwise idle machine: only the full scale gates them.
     package enum GateUse: String, Sendable, Codable {
         case always, atFullScale, never
 
@@ -30,11 +30,11 @@ package struct Measure: Sendable {
     package var name: String
     package var unit: Unit
     package var better: Better
-    /// What the design asks for; nil where it asks for nothing.
+    /// The design's budget; nil where the design has none.
     package var budget: Double?
-    /// Which gates look at it.
+    /// The gates that check the measure.
     package var gate: GateUse
-    /// The figure of one repetition; nil where it cannot be had.
+    /// The figure of one repetition; nil where the system does not provide the figure.
     package var value: @Sendable (Round) -> Double?
 
     package init(
@@ -60,7 +60,7 @@ package struct Measure: Sendable {
 
 // The measures that most cases have; each is taken at the last point, where there is most data.
 extension Measure {
-    /// How quick a side is against a floor: 1 is as quick, 2 twice as quick.
+    /// The speed of a side relative to a floor: 1 is equal, 2 is twice as fast.
     package static func speed(
         of side: String = "ferry", against floor: String, budget: Double? = nil, gate: GateUse = .atFullScale
     ) -> Measure {
@@ -72,7 +72,7 @@ extension Measure {
         }
     }
 
-    /// How long a side takes against a floor: 1 is as long, 2 twice as long.
+    /// The time of a side relative to a floor: 1 is equal, 2 is twice as long.
     package static func time(of side: String, against floor: String, budget: Double? = nil) -> Measure {
         Measure("time \(side)/\(floor)", .ratio, better: .lower, budget: budget, gate: .atFullScale) { round in
             guard let point = round.points.last, let own = round.sample(side, at: point),
@@ -82,8 +82,8 @@ extension Measure {
         }
     }
 
-    /// Processor time against a floor, in all threads and programs that were run: what a busy disk does not change, and
-    /// other work on the machine little.
+    /// Processor time relative to a floor, of all threads and child programs: a busy disk does not change processor
+    /// time, and other work on the machine changes it little.
     package static func work(of side: String = "ferry", against floor: String) -> Measure {
         Measure("processor time \(side)/\(floor)", .workRatio, better: .lower) { round in
             guard let point = round.points.last, let own = round.sample(side, at: point)?.processorSeconds,
@@ -93,7 +93,7 @@ extension Measure {
         }
     }
 
-    /// Bytes written against a floor.
+    /// Bytes written, relative to a floor.
     package static func written(
         by side: String = "ferry", against floor: String, budget: Double? = nil
     ) -> Measure {
@@ -111,9 +111,9 @@ extension Measure {
         }
     }
 
-    /// How much more memory the last point takes than the first.
+    /// The memory at the last point beyond that at the first.
     ///
-    /// Below a hundred thousand rows caches still fill, which is no growth with rows.
+    /// Below 100,000 rows caches still fill, which is no growth with rows.
     package static func growth(of side: String, budget: Double = 1024 * 1024) -> Measure {
         Measure("growth of \(side)", .bytes, better: .lower, budget: budget) { round in
             guard let first = round.points.first, let last = round.points.last, first.rows >= 100_000,

@@ -5,7 +5,7 @@ package import FerryBase
 package final class Probe: Sendable {
     /// Whether this run counts instead of being timed.
     package let isCounting: Bool
-    /// The released program, where whole commands are to be measured with it.
+    /// The released program, for cases that measure whole commands with it.
     package let tool: String?
     private let statements = Locked(0)
     private let result = Locked<Sample?>(nil)
@@ -15,7 +15,7 @@ package final class Probe: Sendable {
         self.tool = tool
     }
 
-    /// Counts statements when this run counts; nil otherwise, so that a timed run pays nothing for it.
+    /// Counts statements in a counting run; nil in a timed run, so that the run pays nothing for counting.
     package var trace: TraceHook? {
         guard isCounting else { return nil }
         return { [self] event in
@@ -47,10 +47,10 @@ package final class Probe: Sendable {
         return value
     }
 
-    /// Adds a figure of the case's own; after the measured work.
+    /// Adds a figure of the case's own; call it after the measured work.
     package func note(_ name: String, _ value: Double) { result.withLock { $0?.notes[name] = value } }
 
-    /// The peak of another program that did the work for this process.
+    /// Records the peak of another program that did the work for this process.
     package func notePeak(ofChildren bytes: Int64?) { result.withLock { $0?.peakBytes = bytes } }
 
     package var sample: Sample? { result.withLock { $0 } }

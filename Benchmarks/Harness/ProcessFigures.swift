@@ -8,9 +8,9 @@ internal import FerryBase
     internal import Darwin
 #endif
 
-/// What the system knows about this process.
+/// The system's figures for this process.
 package enum ProcessFigures {
-    /// The most memory that the process ever held (`VmHWM`); nil where the system does not tell.
+    /// The highest memory of the process so far (`VmHWM`); nil where the system has no such figure.
     package static func peakBytes() -> Int64? {
         #if canImport(Darwin)
             resources(RUSAGE_SELF).map { Int64($0.ru_maxrss) }
@@ -19,7 +19,7 @@ package enum ProcessFigures {
         #endif
     }
 
-    /// The most memory that a finished child held.
+    /// The highest memory of a finished child.
     package static func peakBytesOfChildren() -> Int64? {
         #if canImport(Darwin)
             resources(RUSAGE_CHILDREN).map { Int64($0.ru_maxrss) }
@@ -28,10 +28,10 @@ package enum ProcessFigures {
         #endif
     }
 
-    /// Bytes that the process gave to write calls so far; nil where the system does not tell.
+    /// The bytes that the process has passed to write calls; nil where the system has no such figure.
     package static func writtenBytes() -> Int64? { value(of: "wchar:", in: "/proc/self/io") }
 
-    /// Time that processors gave to this process and to its finished children; nil where the system does not tell.
+    /// The processor time of this process and of its finished children; nil where the system has no such figure.
     package static func processorSeconds() -> Double? {
         #if canImport(Darwin)
             let (own, children) = (resources(RUSAGE_SELF), resources(RUSAGE_CHILDREN))
@@ -48,7 +48,8 @@ package enum ProcessFigures {
         return getrusage(who, &usage) == 0 ? usage : nil
     }
 
-    /// The first number of a line that begins with a word; a figure that cannot be had is left out of the results.
+    /// Returns the first number of the line that begins with a word; nil, which leaves the figure out of the results,
+    /// on failure.
     private static func value(of word: String, in path: String) -> Int64? {
         guard let bytes = try? FileLayer().open(path).read(count: 16 << 10, at: 0) else { return nil }
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")

@@ -1,4 +1,4 @@
-/// The measures of a whole call as a page of Markdown, for the documentation.
+/// The measures of a whole run as a page of Markdown, for the documentation.
 package struct ResultPage {
     private let suite: SuiteResult
 

@@ -32,7 +32,7 @@ package struct ResultTable {
         ]
     }
 
-    /// Name, median, spread, budget, and whether that was met.
+    /// Name, median, spread, budget, and whether the median meets the budget.
     static func cells(_ measure: CaseResult.MeasureResult) -> [String] {
         let budget = measure.budget.map {
             (measure.better == .higher ? "≥ " : "≤ ") + Figure.value($0, measure.unit)
@@ -48,7 +48,7 @@ package struct ResultTable {
         spread.lowest == spread.highest ? "" : "\(text(spread.lowest)) – \(text(spread.highest))"
     }
 
-    /// The first column to the left, the others to the right, two spaces apart.
+    /// Aligns the first column to the left, the others to the right, two spaces apart.
     package static func aligned(_ rows: [[String]]) -> [String] {
         let columns = rows.map(\.count).max() ?? 0
         let widths = (0..<columns).map { column in rows.map { column < $0.count ? $0[column].count : 0 }.max() ?? 0 }

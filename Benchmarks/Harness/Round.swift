@@ -8,14 +8,14 @@ package struct Round: Sendable {
     /// The case's points, in order.
     package let points: [BenchPoint]
     var samples: [Place: Sample] = [:]
-    /// Of the runs that count; the same in each repetition.
+    /// The samples of the counting runs; equal in each repetition.
     var counted: [Place: Sample] = [:]
 
     package init(points: [BenchPoint]) { self.points = points }
 
     package func sample(_ side: String, at point: BenchPoint) -> Sample? { samples[Place(side: side, point: point)] }
 
-    /// The run of a side that counted statements and allocations.
+    /// Returns the sample of a side's counting run.
     package func counted(_ side: String, at point: BenchPoint) -> Sample? { counted[Place(side: side, point: point)] }
 
     package mutating func set(_ sample: Sample, of side: String, at point: BenchPoint) {

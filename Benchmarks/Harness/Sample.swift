@@ -1,19 +1,19 @@
-/// What one process measured of one side of a case.
+/// The figures of one process for one side of a case.
 package struct Sample: Sendable, Hashable, Codable {
     package var seconds: Double
-    /// Time of processors, of all threads and of programs that were run and waited for.
+    /// Processor time of all threads and of the child programs.
     package var processorSeconds: Double?
-    /// Rows that the measured work carried.
+    /// The rows that the measured work carried.
     package var rows: Int
-    /// The most memory that the process ever held, its set-up included; nil where the system does not tell.
+    /// The highest memory of the process, its set-up included; nil where the system has no such figure.
     package var peakBytes: Int64?
-    /// Bytes given to write calls during the measured work; nil where the system does not tell.
+    /// Bytes passed to write calls during the measured work; nil where the system has no such figure.
     package var writtenBytes: Int64?
-    /// SQL statements run to their end, counted on request only.
+    /// The number of completed SQL statements; only in a counting run.
     package var statements: Int?
-    /// Allocations by malloc and its kin, counted on request only; nil where they cannot be counted.
+    /// The number of allocations by malloc and its relatives; only in a counting run, nil where counting is impossible.
     package var allocations: Int?
-    /// What the case notes beside these.
+    /// The case's additional figures.
     package var notes: [String: Double] = [:]
 
     package init(seconds: Double, rows: Int) {

@@ -1,20 +1,20 @@
 internal import FerryBase
 internal import Foundation
 
-/// Runs pieces of work in processes of their own: this program again, with words that only it knows.
+/// Runs pieces of work in processes of their own: this program again, with arguments for internal use.
 ///
-/// Each piece has its own peak of memory and inherits no cache, no free list and no open file from the one before.
+/// Each piece has its own peak of memory and inherits no cache, free list or open file from the piece before.
 package struct SampleProcess: Sendable {
-    /// The first word that makes the program a piece of work instead of the whole suite.
+    /// The first argument that makes the program run one piece of work instead of the whole suite.
     package static let word = "__sample"
-    /// Stands before the sample on the child's standard output.
+    /// The prefix of the sample on the child's standard output.
     private static let mark = "sample: "
 
     private let program: String
 
     package init(program: String) { self.program = program }
 
-    /// What a child is asked to do.
+    /// The work of a child.
     package struct Request: Sendable, Equatable {
         package var benchmark: String
         /// Nil: make the data.
@@ -23,7 +23,7 @@ package struct SampleProcess: Sendable {
         package var data: String
         package var work: String
         package var isCounting: Bool
-        /// The released program, for cases that measure whole commands; nil: what it does is done in the child itself.
+        /// The released program, for cases that measure whole commands; nil: the child itself does the command's work.
         package var tool: String?
 
         package init(
@@ -46,7 +46,7 @@ package struct SampleProcess: Sendable {
             ]
         }
 
-        /// Nil when the words are not those of a request.
+        /// Nil when the words are no request.
         package init?(words: [String]) {
             guard words.count == 10, words[0] == SampleProcess.word, let rows = Int(words[4]),
                 let parameter = Int(words[5])
@@ -60,8 +60,8 @@ package struct SampleProcess: Sendable {
 
     /// Does the work in a new process and waits for it.
     ///
-    /// - Returns: What it measured; nil when it only made data.
-    /// - Throws: ``FerryError`` when the child failed; its own words went to standard error.
+    /// - Returns: The child's sample; nil when the child only made data.
+    /// - Throws: ``FerryError`` when the child failed; the child's own message is on standard error.
     package func run(_ request: Request) throws -> Sample? {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program)
@@ -80,7 +80,7 @@ package struct SampleProcess: Sendable {
         return try JSONDecoder().decode(Sample.self, from: Data(line.dropFirst(Self.mark.count).utf8))
     }
 
-    /// In the child: does what was asked and prints the sample.
+    /// Does the requested work in the child, and prints the sample.
     package static func answer(_ request: Request, cases: [any BenchmarkCase]) throws {
         guard let benchmark = cases.first(where: { $0.name == request.benchmark }) else {
             throw FerryError(.usage, "There is no case \(request.benchmark).")

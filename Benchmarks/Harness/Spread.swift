@@ -1,4 +1,4 @@
-/// The middle of some values and how far they lie apart.
+/// The median of some values and their range.
 package struct Spread: Sendable, Hashable, Codable {
     package var median: Double
     package var lowest: Double

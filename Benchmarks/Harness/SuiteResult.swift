@@ -1,7 +1,7 @@
 package import FerryBase
 internal import Foundation
 
-/// All results of one call, with what they were measured on.
+/// All results of one run, with the machine and the libraries.
 package struct SuiteResult: Sendable, Codable {
     package struct Machine: Sendable, Codable {
         package var system: String
@@ -13,14 +13,14 @@ package struct SuiteResult: Sendable, Codable {
     /// The version of this file's format.
     package var ferry = 1
     package var machine: Machine
-    /// The released program that did whole commands; nil when the library in the benchmark's own program did.
+    /// The released program that ran whole commands; nil when the library in the benchmark's own program ran them.
     package var program: String?
     package var cases: [CaseResult]
 
     /// - Parameters:
-    ///   - libraries: Name to version of what was measured with.
-    ///   - program: The released program that did whole commands.
-    ///   - cases: What was measured.
+    ///   - libraries: The libraries' versions by name.
+    ///   - program: The released program that ran whole commands.
+    ///   - cases: The results.
     package init(
         libraries: [String: String], program: String?, cases: [CaseResult]
     ) {

@@ -1,7 +1,7 @@
 package import FerryBase
 internal import Foundation
 
-/// What holds today: the worst value that a gate lets through, by scale, case and measure.
+/// The recorded limits: the worst value that a gate accepts, by scale, case and measure.
 package struct Thresholds: Sendable, Codable, Equatable {
     package enum Scale: String, Sendable, CaseIterable { case small, full }
 
@@ -34,7 +34,7 @@ package struct Thresholds: Sendable, Codable, Equatable {
         scales[Self.key(scale)]?[benchmark]?[measure]
     }
 
-    /// Sizes and allocations are those of a system and its libraries: each has its own.
+    /// Sizes and allocations depend on the system and its libraries: each system has its own thresholds.
     private static func key(_ scale: Scale) -> String {
         #if os(Linux)
             scale.rawValue
@@ -43,7 +43,7 @@ package struct Thresholds: Sendable, Codable, Equatable {
         #endif
     }
 
-    /// Takes what was measured as what holds, with room for the noise of its kind.
+    /// Records a result as the new limits, with room for the noise of each kind of measure.
     package mutating func record(_ result: CaseResult, at scale: Scale) {
         var limits: [String: Double] = [:]
         for measure in result.measures where measure.gate.looks(at: scale) {
@@ -52,10 +52,11 @@ package struct Thresholds: Sendable, Codable, Equatable {
         scales[Self.key(scale), default: [:]][result.name] = limits
     }
 
-    /// Times vary with what else the machine does, processor time less so; sizes hardly; counts not at all.
+    /// Returns a measure's limit.
     ///
-    /// The small scale runs with every check, on machines that do other things as well. The full scale is for a quiet
-    /// machine.
+    /// Times vary with other work on the machine, processor time less, sizes hardly, counts not at all.
+    ///
+    /// The small scale runs with every check, on machines with other work. The full scale is for an idle machine.
     private static func limit(for measure: CaseResult.MeasureResult, at scale: Scale) -> Double {
         let value = measure.value.median
         let room: Double =
@@ -64,16 +65,17 @@ package struct Thresholds: Sendable, Codable, Equatable {
             case (.workRatio, .small): 1.4
             case (.workRatio, .full): 1.2
             case (.seconds, _): 2
-            // Buffers that several threads hold at once, and what their stacks touch, differ from machine to machine.
+            // Buffers that several threads hold at once, and the touched pages of their stacks, differ from machine to
+            // machine.
             case (.bytes, .small): 1.25
             case (.bytes, .full), (.sizeRatio, _): 1.1
             case (.count, _): 1.02
             }
         let limit = measure.better == .higher ? value / room : value * room
-        // Growth that is nearly nothing must not become a gate on single pages.
+        // The additional 512 KiB keep a growth of nearly zero from becoming a gate on single pages.
         return measure.unit == .bytes ? (limit + 512 * 1024).rounded() : rounded(limit)
     }
 
-    /// Three digits, so that the file says no more than is known.
+    /// Keeps three digits: the measured precision.
     private static func rounded(_ value: Double) -> Double { Double(String(format: "%.3g", value)) ?? value }
 }

@@ -9,17 +9,17 @@ package import FerryBase
     internal import Darwin
 #endif
 
-/// Runs a program as a part of what is measured.
+/// Runs a program as a part of the measured work.
 ///
-/// Foundation's `Process` looks only every 50 ms whether a program has ended, which is as long as some of them run.
+/// Foundation's `Process` checks only every 50 ms whether a program has ended, which is as long as some programs run.
 package enum Tool {
-    /// Runs a program to its end; its standard error goes where this one's goes.
+    /// Runs a program to its end; the program inherits standard error.
     ///
     /// - Parameters:
-    ///   - program: Its path.
-    ///   - words: Its arguments.
-    ///   - output: The file for its standard output.
-    /// - Throws: ``FerryError`` when it cannot be run or does not succeed.
+    ///   - program: The program's path.
+    ///   - words: The program's arguments.
+    ///   - output: The file for standard output.
+    /// - Throws: ``FerryError`` when the program cannot be run or does not succeed.
     package static func run(_ program: String, _ words: [String], output: String = "/dev/null") throws(FerryError) {
         let copies = ([program] + words).map { strdup($0) }
         defer { for copy in copies { free(copy) } }

@@ -1,5 +1,5 @@
-// What of Apple's CoreData framework Conformance uses, as far as its declarations: a system without the framework can
-// type-check the sources against it (Conformance/typecheck). Nothing here runs.
+// The declarations of Apple's CoreData framework that Conformance uses: a system without the framework can type-check
+// the sources against them (Conformance/typecheck). Nothing here runs.
 @_exported import Foundation
 
 public let NSSQLiteStoreType = "SQLite"

@@ -6,9 +6,9 @@
     import Darwin
 #endif
 
-/// A file in the memory of two processes, where a worker notes what it is about to try.
+/// A file in the memory of two processes, in which a worker records its next input.
 ///
-/// Whatever becomes of the worker, its parent then knows the input.
+/// When the worker ends by a signal or hangs, its parent reads the input from this file.
 final class Blackboard {
     private static let inputLimit = 1 << 20
     private static let headerBytes = 64
@@ -32,14 +32,14 @@ final class Blackboard {
         set { memory.storeBytes(of: newValue, toByteOffset: word * 8, as: Int.self) }
     }
 
-    /// Executions begun, the running one included.
+    /// The number of started executions, the running execution included.
     var begun: Int { self[0] }
-    /// Inputs that were read without an error.
+    /// The number of inputs that were read without an error.
     var accepted: Int {
         get { self[2] }
         set { self[2] = newValue }
     }
-    /// Inputs that were kept because they were refused in a new way.
+    /// The number of inputs that the worker kept because the reader refused them with a new error.
     var kept: Int {
         get { self[3] }
         set { self[3] = newValue }
@@ -49,7 +49,7 @@ final class Blackboard {
         get { self[4] }
         set { self[4] = newValue }
     }
-    /// Whether an execution held more memory than it may.
+    /// Whether an execution exceeded the memory limit.
     var usedTooMuchMemory: Bool {
         get { self[5] != 0 }
         set { self[5] = newValue ? 1 : 0 }
@@ -60,7 +60,7 @@ final class Blackboard {
         set { self[6] = newValue ? 1 : 0 }
     }
 
-    /// Notes an input before it is tried.
+    /// Records an input before the worker reads it.
     func note(_ input: [UInt8], execution: Int) {
         let count = min(input.count, Self.inputLimit)
         self[1] = count
@@ -70,7 +70,7 @@ final class Blackboard {
 
     var input: [UInt8] { Array(memory[Self.headerBytes..<Self.headerBytes + min(max(self[1], 0), Self.inputLimit)]) }
 
-    /// Begins another reader, or goes on with one.
+    /// Clears the counts, before another reader starts.
     func reset() {
         for word in 0..<8 { self[word] = 0 }
     }

@@ -6,14 +6,14 @@
     import Darwin
 #endif
 
-/// A process that is started, watched, and ended when it takes too long.
+/// A child process that the fuzzer starts, watches, and ends when it takes too long.
 struct Child {
-    /// How it ended.
+    /// The end of the process.
     struct End {
         var exitCode: Int32?
         var signal: Int32?
         var seconds: Double
-        /// The most memory it held, in bytes.
+        /// The highest memory of the process, in bytes.
         var peakMemory: Int
         var tookTooLong = false
     }
@@ -21,7 +21,7 @@ struct Child {
     private let identifier: pid_t
     private let start = seconds()
 
-    /// Starts a program; both of its streams go to a file, or where this process's go.
+    /// Starts a program; both streams are written to a file, or inherited from this process.
     init(_ program: String, _ words: [String], output: String? = nil) throws {
         #if canImport(Darwin)
             var actions: posix_spawn_file_actions_t?
@@ -43,7 +43,7 @@ struct Child {
         identifier = child
     }
 
-    /// Whether it has ended, and how; does not wait.
+    /// Returns the end of the process, or nil while it runs; does not wait.
     func end() -> End? {
         var status: Int32 = 0
         var usage = rusage()
@@ -57,7 +57,7 @@ struct Child {
         return end
     }
 
-    /// Waits for the end, for so many seconds at most.
+    /// Waits for the end, at most for the given seconds.
     func wait(limit: Double) -> End {
         var pause: useconds_t = 500
         while seconds() - start < limit {
@@ -68,7 +68,7 @@ struct Child {
         return stop()
     }
 
-    /// Ends it.
+    /// Ends the process.
     func stop() -> End {
         kill(identifier, SIGKILL)
         while true {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Small files of the fixtures, found when the program starts.
+/// Small files of the fixtures, which the program finds at its start.
 struct Corpus {
-    /// Larger ones would only be read more slowly: what they have more of is the same again.
+    /// Larger files only take longer to read: they repeat the same structures.
     private static let sizeLimit = 48 << 10
     private static let countLimit = 40
 
@@ -20,7 +20,7 @@ struct Corpus {
         self.paths = paths.sorted()
     }
 
-    /// The contents of the files whose paths pass, the smallest first.
+    /// Returns the contents of the files whose paths the closure accepts, the smallest first.
     func files(limit: Int = sizeLimit, where isWanted: (String) -> Bool) -> [[UInt8]] {
         guard let root else { return [] }
         var found: [[UInt8]] = []

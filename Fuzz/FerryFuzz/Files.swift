@@ -8,14 +8,14 @@ import Foundation
     import Darwin
 #endif
 
-/// A tool's failure: what is wrong with its own surroundings, never with an input.
+/// A failure of the fuzzer or of its environment, never of an input.
 struct FuzzFailure: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
 }
 
-/// Writes an input where a reader looks for it; nothing is made durable.
+/// Writes an input to the path that a reader opens; syncs nothing.
 func write(_ bytes: [UInt8], to path: String) throws {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw FuzzFailure("\(path) cannot be written.") }
@@ -34,7 +34,7 @@ func seconds() -> Double {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
-/// The most memory that this process has held, in bytes.
+/// Returns the highest memory of this process so far, in bytes.
 func peakMemory() -> Int {
     var usage = rusage()
     #if canImport(Darwin)

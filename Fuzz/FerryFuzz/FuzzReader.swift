@@ -1,18 +1,19 @@
-/// A reader under test: what it reads, from what it starts, and how one input is given to it.
+/// A reader under test: its seeds, and the call that reads one input.
 protocol FuzzReader {
     static var name: String { get }
     static var shape: Shape { get }
 
-    /// Makes the seeds, from files of the fixtures and in code, and whatever else the reader needs in a folder of its own.
+    /// Makes the seeds, from files of the fixtures and in code, and the other files of the reader in a folder of its
+    /// own.
     init(folder: String, corpus: Corpus) throws
 
-    /// Inputs that are what they should be.
+    /// Correct inputs.
     var seeds: [[UInt8]] { get }
 
-    /// Reads one input; an error that is thrown is what should happen to a bad one.
+    /// Reads one input; throws the reader's error for a bad input.
     func read(_ input: [UInt8]) throws
 
-    /// Makes what was changed hold together again where the reader would only look at a checksum.
+    /// Repairs the checksums of a changed input, because the reader would otherwise check nothing beyond them.
     func mended(_ input: [UInt8]) -> [UInt8]
 }
 

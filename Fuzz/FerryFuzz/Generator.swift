@@ -1,10 +1,10 @@
-/// Random numbers that are the same for the same seed on every machine (SplitMix64).
+/// A generator of random numbers with the same sequence for a seed on every machine (SplitMix64).
 struct Generator: RandomNumberGenerator {
     private var state: UInt64
 
     init(seed: UInt64) { state = seed }
 
-    /// The generator of one execution, so that each can be repeated without those before it.
+    /// Makes the generator of one execution, so that each execution can be repeated without those before it.
     init(seed: UInt64, execution: Int) { self.init(seed: seed &+ UInt64(execution) &* 0xD1B5_4A32_D192_ED03) }
 
     mutating func next() -> UInt64 {
@@ -15,10 +15,10 @@ struct Generator: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 below a bound, which may be 0.
+    /// Returns a number from 0 below a bound, which may be 0.
     mutating func below(_ bound: Int) -> Int { bound <= 1 ? 0 : Int(next() % UInt64(bound)) }
 
-    /// True one time in as many.
+    /// Returns true once in `count` calls on average.
     mutating func oneIn(_ count: Int) -> Bool { below(count) == 0 }
 
     mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }

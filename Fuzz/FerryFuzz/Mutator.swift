@@ -1,19 +1,19 @@
-/// What an input is made of: the mutations that keep enough of it in shape to reach what lies behind the first check.
+/// The structure of an input: mutations keep enough of the structure for an input to pass the reader's first check.
 enum Shape: Sendable {
     case bytes
-    /// Words of a language are put in, taken out and repeated.
+    /// Mutations insert, remove and repeat words of a language.
     case text([String])
-    /// Objects, counts, references and the trailer are aimed at.
+    /// Mutations change objects, counts, references and the trailer.
     case propertyList
     /// Frames keep valid checksums half of the time.
     case log
-    /// Cells and headers of pages are aimed at.
+    /// Mutations change cells and headers of pages.
     case pages
 }
 
-/// Changes inputs.
+/// Mutates inputs.
 struct Mutator {
-    /// Values at which arithmetic and bounds break.
+    /// Values at which arithmetic and bounds checks fail.
     static let edges: [UInt64] = [
         0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 63, 64, 100, 127, 128, 255, 256, 511, 512, 1023, 1024, 4095, 4096, 32767,
         32768, 65535, 65536, 1 << 20, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 1 << 32, 1 << 40, 1 << 62,
@@ -27,7 +27,7 @@ struct Mutator {
     ]
 
     let shape: Shape
-    /// No input grows past it.
+    /// The largest size of an input.
     let limit: Int
 
     func mutate(_ input: [UInt8], with other: [UInt8], _ random: inout Generator) -> [UInt8] {
@@ -86,7 +86,7 @@ struct Mutator {
         switch random.below(9) {
         case 0, 1: bytes.insert(contentsOf: Array(random.pick(words).utf8), at: place)
         case 2:
-            // Deep: an opening many times, with or without its end.
+            // Deep nesting: an opening word many times, with or without its closing word.
             let word = Array(random.pick(words).utf8)
             let count = random.pick([2, 10, 65, 201, 600, 3_000])
             bytes.insert(contentsOf: Array(repeatElement(word, count: count).joined()), at: place)
@@ -100,7 +100,7 @@ struct Mutator {
             bytes.insert(contentsOf: piece, at: end)
         case 5, 6: replaceLiteral(&bytes, near: place, words, &random)
         case 7:
-            // Two pieces change places.
+            // Swaps two pieces.
             let first = boundary(bytes, random.below(bytes.count + 1))
             let (low, high) = (min(place, first), max(place, first))
             let end = boundary(bytes, min(bytes.count, high + random.below(60)))
@@ -112,7 +112,7 @@ struct Mutator {
         }
     }
 
-    /// The next place between two words.
+    /// Returns the next boundary between two words.
     private func boundary(_ bytes: [UInt8], _ place: Int) -> Int {
         var place = place
         while place < bytes.count, place > 0, Self.isWord(bytes[place - 1]), Self.isWord(bytes[place]) { place += 1 }
@@ -124,7 +124,7 @@ struct Mutator {
             || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
     }
 
-    /// Puts something else in place of a text in quotes.
+    /// Replaces a text in quotes with another text.
     private func replaceLiteral(_ bytes: inout [UInt8], near place: Int, _ words: [String], _ random: inout Generator) {
         let quote = UInt8(ascii: "\"")
         guard place < bytes.count, let start = bytes[place...].firstIndex(of: quote),
@@ -160,7 +160,7 @@ struct Mutator {
             let kind: UInt8 = random.pick([0x0, 0x1, 0x2, 0x3, 0x4, 0x5, 0x6, 0x8, 0xA, 0xC, 0xD])
             bytes[offset] = kind << 4 | marker & 0x0F
         case 2, 3, 4:
-            // A reference leads elsewhere: to a collection around it, as a rule.
+            // Changes a reference: mostly to an enclosing collection.
             guard [0xA, 0xB, 0xC, 0xD].contains(marker >> 4) else { fallthrough }
             let references = Int(marker & 0x0F) == 15 ? 20 : max(1, Int(marker & 0x0F))
             let place = offset + 1 + random.below(references) * referenceWidth
@@ -171,7 +171,7 @@ struct Mutator {
                 bytes[place + index] = UInt8(truncatingIfNeeded: target >> UInt64(8 * (referenceWidth - 1 - index)))
             }
         case 5:
-            // The object stands elsewhere: the same for several, or within another one.
+            // Changes an object's offset: to the same as other objects', or within another object.
             let target = UInt64(8 + random.below(table - 8))
             for index in 0..<offsetWidth {
                 bytes[entry + index] = UInt8(truncatingIfNeeded: target >> UInt64(8 * (offsetWidth - 1 - index)))
@@ -199,7 +199,7 @@ struct Mutator {
         case 2: put(random.pick(Self.edges), width: 2, &bytes, at: start + random.pick([1, 3, 5]), &random)
         case 3: put(random.pick(Self.edges), width: 2, &bytes, at: start + 8 + 2 * random.below(8), &random)
         case 4:
-            // Into a cell: its payload's size, key, header, or values.
+            // Changes a cell: its payload's size, key, header, or values.
             let pointer = start + 8 + 2 * random.below(8)
             guard pointer + 1 < bytes.count else { return }
             let cell = page + (Int(bytes[pointer]) << 8 | Int(bytes[pointer + 1]))

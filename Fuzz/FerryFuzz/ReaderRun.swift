@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs the workers of readers, and takes note of every input that a worker does not survive.
+/// Runs the workers of readers, and records every input that ends a worker.
 struct ReaderRun {
     let executions: Int
     let seconds: Double?
@@ -10,7 +10,7 @@ struct ReaderRun {
     let readers: [any FuzzReader.Type]
     let program: String
 
-    /// What an input may take.
+    /// The time limit of an input.
     private static let secondsPerInput = 5.0
     private static let findingLimit = 20
 
@@ -23,7 +23,7 @@ struct ReaderRun {
         var seconds = 0.0
     }
 
-    /// - Returns: Whether nothing was found.
+    /// - Returns: Whether no input failed.
     func run() throws -> Bool {
         print("seed \(seed), \(executions) executions of each of \(readers.count) readers")
         try FileManager.default.createDirectory(atPath: findings, withIntermediateDirectories: true)
@@ -61,7 +61,7 @@ struct ReaderRun {
             let child = try Child(program, words)
             let begunBefore = blackboard.begun
             let (outcome, isOver) = watch(child, blackboard, until: end)
-            // A worker that never came to its first input cannot be helped by another one.
+            // A worker that ended before its first input would end there again.
             if outcome != nil, blackboard.begun == begunBefore {
                 throw FuzzFailure("The worker of \(reader.name) does not start: \(outcome ?? "").")
             }
@@ -77,7 +77,7 @@ struct ReaderRun {
         return tally
     }
 
-    /// - Returns: What the worker's last input did to it, and whether the time for the reader is up.
+    /// - Returns: The failure on the worker's last input, and whether the time for the reader is up.
     private func watch(_ child: Child, _ blackboard: Blackboard, until end: Double?) -> (String?, Bool) {
         var (begun, since) = (blackboard.begun, FerryFuzz.seconds())
         while true {
@@ -88,7 +88,7 @@ struct ReaderRun {
             }
             let now = FerryFuzz.seconds()
             if blackboard.begun != begun { (begun, since) = (blackboard.begun, now) }
-            // Making the corpus takes its time, too.
+            // The worker also needs time to make its corpus.
             if now - since > (begun == 0 ? 60 : Self.secondsPerInput) {
                 _ = child.stop()
                 return ("over \(Int(Self.secondsPerInput)) s", false)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The command line of the fuzzer: `name value` pairs after the first word.
+/// The fuzzer's command line: `name value` pairs after the first word.
 struct Words {
     private var values: [String: String] = [:]
 
@@ -22,7 +22,7 @@ struct Words {
         return number
     }
 
-    /// The fixtures' folder: named, else beside the package as the tests look for it.
+    /// The fixtures' folder: the named one, else the tests' default beside the package.
     var corpus: String? {
         let path =
             values["--fixtures"] ?? ProcessInfo.processInfo.environment["FERRY_FIXTURES"] ?? "../shared/fixtures"

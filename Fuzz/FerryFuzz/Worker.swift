@@ -1,11 +1,12 @@
 import FerryBase
 import Foundation
 
-/// Tries inputs on one reader, one after another, in this process.
+/// Reads inputs with one reader, one after another, in this process.
 struct Worker {
-    /// What one input may take of memory beside what the process held before, and beside its own size.
+    /// The memory that one input may take beyond the memory of the process before it and the input's own size.
     ///
-    /// The command's default limit is 32 MiB; what it does not need of it while it reads models and mappings is this.
+    /// The command's default limit is 32 MiB; this is the part that the command does not need while it reads models and
+    /// mappings.
     static let memoryLimit = 40 << 20
     private static let inputLimit = 192 << 10
     private static let keptLimit = 400
@@ -31,19 +32,19 @@ struct Worker {
     mutating func run(from first: Int, count: Int) {
         blackboard.goOn()
         if first == 0 {
-            // The seeds as they are; one that is refused would make the rest of little use.
+            // The worker first reads the unchanged seeds: a refused seed would make the mutations of little use.
             for (index, input) in reader.seeds.enumerated() {
                 do { try reader.read(input) } catch { note("seed \(index) is refused: \(error)") }
             }
         } else {
-            // Only what the memory of a process needs to be filled with.
+            // Reading the seeds fills the memory that the process always needs.
             for input in reader.seeds { try? reader.read(input) }
         }
         let seeds = reader.seeds
         var before = peakMemory()
         for execution in first..<first + count {
             var random = Generator(seed: seed, execution: execution)
-            // What is kept is refused already: as often as not a good input is where it goes on.
+            // The corpus holds refused inputs, so every other mutation starts from a good seed.
             let origin = random.pick(random.oneIn(2) ? seeds : corpus)
             var input = mutator.mutate(origin, with: random.pick(corpus), &random)
             if random.oneIn(2) { input = reader.mended(input) }
@@ -61,13 +62,13 @@ struct Worker {
                 blackboard.usedTooMuchMemory = true
                 return
             }
-            // Little by little the kept inputs and the allocator's own pages take their part.
+            // The kept inputs and the allocator's own pages slowly take more memory.
             if execution % 512 == 0 || peak < before + (8 << 20) { before = max(before, peak) }
         }
         blackboard.isDone = true
     }
 
-    /// Tries one input without a net.
+    /// Reads one input in this process, without protection against crashes.
     func replay(_ input: [UInt8]) {
         do {
             try reader.read(input)
@@ -78,10 +79,11 @@ struct Worker {
         note("peak memory \(peakMemory() >> 20) MiB")
     }
 
-    /// Keeps an input that is refused in a new way: it has come further, or elsewhere.
+    /// Keeps an input that the reader refused with a new error: the input reached further into the reader, or another
+    /// part of it.
     private mutating func learn(_ input: [UInt8], from error: any Error) {
         guard corpus.count < Self.keptLimit + reader.seeds.count, input.count < 32 << 10 else { return }
-        // What is quoted and counted differs in each message.
+        // Quoted words and numbers differ in each message.
         var words = "\(error)".split(separator: " ").filter { word in
             !word.contains { $0.isNumber || "'\"`/".contains($0) }
         }

@@ -59,7 +59,7 @@ struct DigestTests {
         #expect(hash.finalize().hexadecimal == digest)
     }
 
-    @Test("SHA-256 does not depend on how the bytes arrive, nor on the processor's instructions")
+    @Test("SHA-256 does not depend on the pieces of the input, nor on the processor's instructions")
     func piecesAndInstructions() {
         let bytes = (0..<1100).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 3) }
         for length in [0, 1, 55, 56, 57, 63, 64, 65, 119, 120, 127, 128, 129, 191, 192, 193, 1023, 1024, 1025, 1100] {
@@ -72,7 +72,7 @@ struct DigestTests {
         }
     }
 
-    @Test("SHA-512 does not depend on how the bytes arrive")
+    @Test("SHA-512 does not depend on the pieces of the input")
     func piecesOf512() {
         let bytes = (0..<600).map { UInt8(truncatingIfNeeded: $0 &* 17) }
         for length in [0, 111, 112, 113, 127, 128, 129, 239, 240, 241, 255, 256, 257, 600] {
@@ -87,7 +87,7 @@ struct DigestTests {
         }
     }
 
-    /// Written out, the long message would fill the test's log.
+    /// Expands the long message, whose full text as an argument would fill the test's log.
     private func message(_ text: String) -> [UInt8] {
         text == "a million letters a" ? [UInt8](repeating: 0x61, count: 1_000_000) : Array(text.utf8)
     }

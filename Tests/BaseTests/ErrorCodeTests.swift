@@ -9,7 +9,7 @@ struct ErrorCodeTests {
         var name, text, comment: String
     }
 
-    /// What the source declares, with the doc comment before each.
+    /// Returns the declarations in the source, with the doc comment of each.
     private static func declared(in file: String = "FerryError.swift") throws -> [Declared] {
         let path = Fixtures.packageRoot + "/Sources/FerryBase/" + file
         let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map {
@@ -25,7 +25,7 @@ struct ErrorCodeTests {
         }
     }
 
-    @Test("Every code is declared under its own name, with what it means, and is among all of them")
+    @Test("Every code is declared under its own name with a doc comment, and is in the list of all codes")
     func listsCodes() throws {
         let declared = try Self.declared()
         #expect(declared.map(\.name).sorted() == FerryError.Code.all.map(\.name).sorted())
@@ -36,7 +36,7 @@ struct ErrorCodeTests {
         }
     }
 
-    @Test("No other file declares codes of its own")
+    @Test("No other file declares error codes")
     func declaresOnce() throws {
         for file in try SourceText.files(below: "Sources") where !file.hasSuffix("FerryError.swift") {
             let source = try String(contentsOfFile: file, encoding: .utf8)
@@ -45,7 +45,7 @@ struct ErrorCodeTests {
         }
     }
 
-    /// The lines of the page's tables: those of errors, and behind them those of warnings.
+    /// Returns the lines of the page's tables: part 0 has those of errors, part 1 those of warnings.
     private static func rows(ofPart part: Int) throws -> [String] {
         let page = try String(contentsOfFile: Fixtures.packageRoot + "/docs/errors.md", encoding: .utf8)
         let parts = page.components(separatedBy: "\n## Warnings\n")
@@ -53,7 +53,7 @@ struct ErrorCodeTests {
         return parts[part].split(separator: "\n").filter { $0.hasPrefix("| `") }.map(String.init)
     }
 
-    @Test("Every code of a warning is declared under its own name, is among all of them, and has a line on the page")
+    @Test("Every warning code is declared under its own name, is in the list of all codes, and has a line on the page")
     func documentsWarnings() throws {
         let declared = try Self.declared(in: "FerryWarning.swift")
         #expect(declared.map(\.name) == FerryWarning.Code.all.map(\.rawValue) && declared.count > 20)
@@ -61,7 +61,7 @@ struct ErrorCodeTests {
         #expect(try Self.rows(ofPart: 1) == declared.map { "| `\($0.name)` | \($0.comment) |" })
     }
 
-    @Test("The page on errors has a line for every code with its exit code, and none for another one")
+    @Test("The page on errors has a line for every code with its exit code, and no other line")
     func documentsCodes() throws {
         let exits: [FerryError.Consequence: Int] = [.refused: 2, .failed: 1, .differs: 3, .resumable: 75, .usage: 64]
         let comments = Dictionary(uniqueKeysWithValues: try Self.declared().map { ($0.name, $0.comment) })

@@ -7,7 +7,7 @@ struct FileCopyTests {
     enum Fault: CaseIterable {
         /// The operation and all after it fail.
         case failure
-        /// The same, and what was not synced is lost, all of it or any part.
+        /// As `failure`, and unsynced changes are lost, all of them or any part.
         case powerCut, tornPowerCut
     }
 
@@ -15,7 +15,7 @@ struct FileCopyTests {
     private static let content = [UInt8]((0..<700_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
     private static let other = [UInt8](repeating: 7, count: 1_000)
 
-    /// A folder with a file, and another one in the place of its copy where one is to be replaced.
+    /// Makes a folder with a file, and an old copy if the test replaces one.
     private func stage(isReplacing: Bool) throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
         try files.createDirectory(folder.file("there"))
@@ -25,7 +25,7 @@ struct FileCopyTests {
     }
 
     @Test(
-        "Whatever fails, what stands under the name of a copy is whole, and the next call leaves nothing else",
+        "After any failure a copy has whole content, and the next call leaves no other file",
         arguments: [(true, false), (false, false), (true, true), (false, true)], Fault.allCases)
     func survivesFaults(_ form: (hasLinks: Bool, isReplacing: Bool), _ fault: Fault) throws {
         func copy(_ folder: TemporaryFolder, _ plan: FaultPlan) throws {
@@ -61,7 +61,7 @@ struct FileCopyTests {
         }
     }
 
-    @Test("What stands at the place of a copy is replaced only where that is asked for")
+    @Test("An existing file is replaced by a copy only on request")
     func replaces() throws {
         let folder = try stage(isReplacing: true)
         let (source, copy) = (folder.file("source"), folder.file("there/copy"))
@@ -74,7 +74,7 @@ struct FileCopyTests {
     }
 
     @Test(
-        "Two files are the same, one is cut off, or they are different",
+        "Two files are equal, one is cut off, or they differ",
         arguments: [
             (0, nil, FileLayer.Comparison.cutOff), (699_999, nil, .cutOff), (300_000, nil, .cutOff),
             (700_000, nil, .same), (700_000, 699_999, .different), (131_072, 5, .different), (700_001, nil, .different),
@@ -87,7 +87,7 @@ struct FileCopyTests {
         #expect(try files.compare(folder.file("other"), with: folder.file("source")) == result)
     }
 
-    @Test("A lock is not taken through a symbolic link, which would empty what it leads to")
+    @Test("A lock is not taken through a symbolic link, which would empty the link's destination")
     func locksNoLink() throws {
         let folder = try stage(isReplacing: false)
         try folder.makeLink("lock", to: "source")

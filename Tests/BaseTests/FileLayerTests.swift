@@ -17,7 +17,7 @@ struct FileLayerTests {
 
     private func text(_ path: String) throws -> String { String(decoding: try files.read(path), as: UTF8.self) }
 
-    @Test("A file can be made, looked at, read, renamed, linked and removed")
+    @Test("A file can be made, read, renamed, linked and removed, and its attributes read")
     func lifeOfAFile() throws {
         let path = folder.file("one")
         #expect(try !files.exists(path))
@@ -35,7 +35,7 @@ struct FileLayerTests {
         #expect(try !files.removeIfPresent(folder.file("three")))
     }
 
-    @Test("What is missing is notFound, and what is in the way is fileFailed")
+    @Test("A missing path is notFound, and an obstacle is fileFailed")
     func errors() throws {
         let path = folder.file("none")
         #expect { try files.attributes(path) } throws: { ($0 as? FerryError)?.code == .notFound }
@@ -53,7 +53,7 @@ struct FileLayerTests {
         #expect { try files.read(path + "/below") } throws: { ($0 as? FerryError)?.code == .notFound }
     }
 
-    /// Does what FUSE does with a file that is removed while it is open: it has a hidden name from then on.
+    /// Simulates FUSE: a file that is removed while it is open gets a hidden name.
     private func hidingFiles(_ count: Int) -> FileLayer {
         let left = Locked(count)
         return FileLayer(
@@ -73,7 +73,7 @@ struct FileLayerTests {
         }
     }
 
-    @Test("A tree whose files come back under hidden names is removed once they stay away, else it is an error")
+    @Test("A tree with files under hidden names is removed once these stay away, else it is an error")
     func hiddenNames() throws {
         for (count, isRemoved) in [(3, true), (10_000, false)] {
             let top = folder.file("tree\(count)")
@@ -91,7 +91,7 @@ struct FileLayerTests {
         }
     }
 
-    @Test("A tree with more names than are read at a time is removed")
+    @Test("A tree with more names than one read returns is removed")
     func manyNames() throws {
         let top = folder.file("many")
         try files.createDirectory(top + "/below")
@@ -100,7 +100,7 @@ struct FileLayerTests {
         #expect(try !files.exists(top))
     }
 
-    @Test("A tree of folders is made and removed, symbolic links not followed")
+    @Test("A tree of folders is made and removed, without following symbolic links")
     func trees() throws {
         let top = folder.file("a")
         try files.createDirectory(top + "/b/c")
@@ -115,7 +115,7 @@ struct FileLayerTests {
         try files.removeTree(top)
     }
 
-    @Test("Replacing leaves the old content or the new one, whatever fails", arguments: 1...8)
+    @Test("Replacing leaves the old content or the new one after any failure", arguments: 1...8)
     func replacing(trigger: Int) throws {
         let path = folder.file("state.json")
         try files.replace(path, with: Array("old".utf8))
@@ -128,7 +128,7 @@ struct FileLayerTests {
             #expect(error.code == .fileFailed)
             #expect(["old", "new"].contains(try text(path)))
         }
-        // What a failed attempt left aside is in nobody's way.
+        // The rest of a failed attempt does not block the next one.
         try files.replace(path, with: Array("newest".utf8))
         #expect(try text(path) == "newest")
         #expect(try files.list(folder.path).count == 1)
@@ -142,11 +142,11 @@ struct FileLayerTests {
         try files.replace(folder.file("x"), with: [1])
         let verbs = faults.names.map { $0.split(separator: " ")[0] }
         #expect(verbs == ["remove", "create", "write", "sync", "close", "rename", "sync"])
-        // Removing what was not there failed, and what fails is not traced.
+        // Removing a missing file failed, and the trace leaves out failures.
         #expect(collected.texts.count == 6)
     }
 
-    @Test("An output file is appended to, cut off and gone on with")
+    @Test("An output file is appended to, truncated and continued")
     func appending() throws {
         let path = folder.file("log")
         try write("one two three", to: path)
@@ -160,7 +160,7 @@ struct FileLayerTests {
         #expect(try text(path) == "one 2")
     }
 
-    @Test("An input file is read anywhere, and short only at its end")
+    @Test("An input file is read at any offset, and a read is short only at the end")
     func reading() throws {
         let path = folder.file("data")
         try write("0123456789", to: path)
@@ -172,7 +172,7 @@ struct FileLayerTests {
         #expect { try files.read(path, limit: 9) } throws: { ($0 as? FerryError)?.code == .fileFailed }
     }
 
-    @Test("A copy has the content and permissions, whichever way it was made", arguments: [false, true])
+    @Test("A copy has the content and permissions, by either way to copy", arguments: [false, true])
     func copying(allowsLink: Bool) throws {
         let source = folder.file("source")
         let content = [UInt8]((0..<700_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
@@ -186,7 +186,7 @@ struct FileLayerTests {
         #expect { try files.copy(source, to: folder.file("copy")) } throws: { ($0 as? FerryError)?.code == .fileFailed }
     }
 
-    @Test("Permissions and extended attributes are carried from one file to another")
+    @Test("Permissions and extended attributes are copied from one file to another")
     func metadata() throws {
         let (old, new) = (folder.file("old"), folder.file("new"))
         try write("", to: old)
@@ -196,7 +196,7 @@ struct FileLayerTests {
         do {
             try files.setExtendedAttribute("user.ferry", of: old, to: [1, 2, 3])
         } catch {
-            // The volume of the temporary folder may know none.
+            // The volume of the temporary folder may not support extended attributes.
             carries = false
         }
         #expect(try files.copyMetadata(from: old, to: new).isEmpty)
@@ -204,7 +204,7 @@ struct FileLayerTests {
         #expect(try files.extendedAttribute("user.ferry", of: new) == (carries ? [1, 2, 3] : nil))
     }
 
-    @Test("A lock is held once, names its process, and is free again when it goes out of use")
+    @Test("A lock is held once, names its process, and is free again after its last reference")
     func locking() throws {
         let path = folder.file("lock")
         #expect(try files.lockHolder(path) == nil)
@@ -231,7 +231,7 @@ struct FileLayerTests {
     }
 
     @Test(
-        "Paths are taken apart as by dirname and basename",
+        "Paths are split as by dirname and basename",
         arguments: [
             ("/a/b", "/a", "b"), ("a", ".", "a"), ("/a", "/", "a"), ("a/b/", "a", "b"), ("/", "/", ""),
         ])

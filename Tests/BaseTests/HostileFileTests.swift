@@ -3,12 +3,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What stands where a file should be, and numbers that no file should name.
+/// Pipes, devices and folders in the place of a file, and numbers that no file should have.
 @Suite("Hostile files")
 struct HostileFileTests {
     private let files = FileLayer()
 
-    @Test("A pipe, a device and a folder are refused at once, whatever is done with them")
+    @Test("A pipe, a device and a folder are refused at once, by every operation")
     func refusesWhatIsNoFile() throws {
         let folder = try TemporaryFolder()
         let pipe = folder.file("pipe")
@@ -19,17 +19,17 @@ struct HostileFileTests {
                 { try files.copy(path, to: folder.file("copy")) }, { _ = try files.append(to: path) },
             ] {
                 let error = #expect(throws: FerryError.self, "\(path)") { try use() }
-                // Whether it may be opened for writing is asked first, by the system.
+                // The system first checks whether the file may be opened for writing.
                 #expect([.notARegularFile, .fileFailed].contains(error?.code))
             }
             #expect(throws: FerryError.self) { _ = try files.read(path) }
         }
-        // Nobody reads or writes the other end: waiting for it would be for ever.
+        // The pipe has no other end: waiting for one would never end.
         #expect(try !files.isLocked(pipe))
         #expect(try !files.exists(folder.file("copy")))
     }
 
-    @Test("A file may name any year")
+    @Test("A file may have any year")
     func anyYear() throws {
         let folder = try TemporaryFolder()
         try files.replace(folder.file("a"), with: [1])
@@ -37,14 +37,14 @@ struct HostileFileTests {
         for year in [Int.max >> 8, -(Int.max >> 8), 253_402_300_799] {
             times[0].tv_sec = year
             times[1].tv_sec = year
-            // A volume keeps the nearest time that it can.
+            // A volume keeps the nearest time that it supports.
             #expect(utimensat(AT_FDCWD, folder.file("a"), times, 0) == 0)
             #expect(try files.attributes(folder.file("a")).size == 1)
         }
     }
 
     @Test(
-        "What is no UTF-8 is found, however it is cut into pieces",
+        "Invalid UTF-8 is found in pieces of any size",
         arguments: [
             [], [0x41], Array("é𝄞\u{10FFFF}\u{0}, and some more letters".utf8), [0xFF], [0x80], [0xC0, 0x80],
             [0xC1, 0xBF],
@@ -62,14 +62,14 @@ struct HostileFileTests {
         }
     }
 
-    @Test("A sum of numbers from a file ends at the ends of the range")
+    @Test("A sum of numbers from a file is clamped to its type's range")
     func sums() {
         #expect([1, 2, -4].clampedSum == -1)
         #expect([Int64.max, 1].clampedSum == .max && [Int64.min, -1].clampedSum == .min)
         #expect([Int]().clampedSum == 0)
     }
 
-    @Test("Memory limits beyond any machine are refused, and the highest one shares out without overflow")
+    @Test("Memory limits above any machine's memory are refused, and the highest one is divided without overflow")
     func limits() throws {
         #expect(throws: FerryError.self) { try MemoryBudget.check(.max) }
         #expect(throws: FerryError.self) { try MemoryBudget.check(MemoryBudget.most + 1) }

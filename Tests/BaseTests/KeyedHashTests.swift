@@ -7,12 +7,12 @@ struct KeyedHashTests {
 
     @Test("The hash is that of SipHash-2-4 with 128 bits")
     func vectors() {
-        // Of nothing, as published with the algorithm.
+        // The hash of the empty input, as published with the algorithm.
         let empty = KeyedHash(Self.key).finish()
         #expect(empty == (0xe6a8_25ba_047f_81a3, 0x9302_55c7_1472_f66d))
     }
 
-    @Test("Words and bytes give the same, and every bit counts")
+    @Test("Words and bytes give the same hash, and every bit counts")
     func bits() {
         var words = KeyedHash(Self.key)
         words.add(0x0807_0605_0403_0201 as UInt64)

@@ -13,7 +13,7 @@ struct MemoryBudgetTests {
         for sum in shares { #expect(sum + MemoryBudget.program <= budget.limit) }
     }
 
-    @Test("At 32 MiB databases have eight of them, lookups four, and rows on their way two")
+    @Test("At 32 MiB databases have 8 MiB, lookups 4 MiB, and rows in transit 2 MiB")
     func sharesDefaultLimit() {
         let budget = MemoryBudget()
         #expect(budget.limit == 32 << 20)
@@ -22,7 +22,7 @@ struct MemoryBudgetTests {
         #expect(budget.queue == 2 << 20)
     }
 
-    @Test("A limit below what the program needs is refused with the least one")
+    @Test("A limit below the program's need is refused with the lowest possible limit")
     func refusesTooLittle() {
         let error = #expect(throws: FerryError.self) { try MemoryBudget.check(24 << 20 - 1) }
         #expect(error?.code == .usage)

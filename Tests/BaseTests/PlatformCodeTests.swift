@@ -6,10 +6,10 @@ struct PlatformCodeTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// The conditions of a file that choose more than what is imported.
+    /// Returns the conditions of a file that select other code than imports.
     static func findings(in text: String) -> [String] {
         var found: [String] = []
-        // The conditions that are open; nil for one that asks for no platform.
+        // The open conditions; nil for a condition without a platform.
         var open: [String?] = []
         for line in text.split(separator: "\n").map({ $0.trimmingCharacters(in: .whitespaces) }) {
             if line.hasPrefix("#if ") || line.hasPrefix("#elseif ") {
@@ -28,7 +28,7 @@ struct PlatformCodeTests {
         return found
     }
 
-    @Test("Stands in files for that platform, or in C")
+    @Test("Is in files for that platform, or in C")
     func sources() throws {
         let sources = Self.root.appendingPathComponent("Sources")
         let names = try #require(FileManager.default.enumerator(atPath: sources.path)).compactMap { $0 as? String }
@@ -40,7 +40,7 @@ struct PlatformCodeTests {
         }
     }
 
-    @Test("Is found where it stands elsewhere, and imports are none")
+    @Test("Is found in other files, and imports do not count")
     func finds() {
         #expect(Self.findings(in: "#if os(Linux)\n    let a = 1\n#endif") == ["#if os(Linux)"])
         #expect(Self.findings(in: "#if canImport(Glibc)\n#else\nlet a = 1\n#endif") == ["#if canImport(Glibc)"])

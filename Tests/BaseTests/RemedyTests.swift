@@ -16,13 +16,13 @@ struct RemedyTests {
         #expect(remedy.description == "Close 3 apps and run it again, or set `damaged: .drop`.")
     }
 
-    @Test("A call has a capital letter where it begins a sentence, and nowhere else")
+    @Test("A call has a capital letter at the beginning of a sentence, and nowhere else")
     func beginsSentences() {
         let remedy: Remedy = "\(action: .again). \(action: .again); then \(action: .again)."
         #expect(remedy.description == "Run it again. Run it again; then run it again.")
     }
 
-    @Test("A setting is named as Swift code names it")
+    @Test("A setting has the name of its property in Swift")
     func namesSettings() {
         let remedy: Remedy = """
             \(setting: .target, each: [.text("A"), .text("B")], separator: " or ") \(setting: .memoryLimit, .mebibytes(40)) \
@@ -43,7 +43,7 @@ struct RemedyTests {
         #expect(remedy.parts == [.text("Please use "), .setting(Setting(.models)), .text(".")])
     }
 
-    @Test("A remedy is read as it was written down, also with calls of a later version")
+    @Test("A remedy can be encoded and decoded, also with calls of a later version")
     func isWrittenDown() throws {
         let remedy: Remedy = """
             Close \(3) apps and \(action: .again), or set \(setting: .damaged, .choice("drop")) and \(setting: .models), \
@@ -55,7 +55,7 @@ struct RemedyTests {
         #expect(try JSONDecoder().decode(Remedy.self, from: Data(later.utf8)).description == "Call heal it")
     }
 
-    @Test("Text that is put together beforehand is a remedy as well")
+    @Test("A text that was built before is a remedy, too")
     func takesText() {
         let names = ["a", "b"].joined(separator: ", ")
         #expect(FerryError(.usage, "x", remedy: "There are: " + names).remedy == "There are: a, b")

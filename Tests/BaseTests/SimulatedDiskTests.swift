@@ -14,7 +14,7 @@ struct SimulatedDiskTests {
         files = FileLayer(faults: FaultPlan(witness: disk.witness))
     }
 
-    @Test("What was not synced is lost, what was stays")
+    @Test("Unsynced changes are lost, synced ones stay")
     func cut() throws {
         for (name, isSynced) in [("kept", true), ("lost", false)] {
             var output = try files.create(folder.file(name))
@@ -29,7 +29,7 @@ struct SimulatedDiskTests {
         #expect(try FileLayer().read(folder.file("kept")) == Array("kept".utf8))
     }
 
-    @Test("A file under a name outside of its folder fails the test, and so does one inside by another path")
+    @Test("A file outside of its folder fails the test, and so does a file inside with another path")
     func strangeNames() throws {
         let elsewhere = try TemporaryFolder()
         try elsewhere.makeLink("way", to: folder.path)
@@ -42,7 +42,7 @@ struct SimulatedDiskTests {
         #expect(error?.paths.count == 2)
     }
 
-    @Test("A new name outside of its folder for a file within it fails the test, too", arguments: [true, false])
+    @Test("A new name outside of its folder for a file inside fails the test, too", arguments: [true, false])
     func strangeSecondNames(isLink: Bool) throws {
         let elsewhere = try TemporaryFolder()
         var output = try files.create(folder.file("one"))

@@ -13,7 +13,7 @@ struct WorkFolderTests {
 
     private func names() throws -> [String] { try files.list(folder.path).map(\.name).sorted() }
 
-    @Test("It is for its owner alone, and gone afterwards, whether the work succeeds or fails")
+    @Test("Only the owner can read a work folder, which is removed after success or failure of the work")
     func isPrivate() throws {
         try files.withWorkFolder(named: "work", in: folder.path) { path in
             #expect(try files.attributes(path).mode == 0o700)
@@ -29,9 +29,9 @@ struct WorkFolderTests {
         #expect(try names() == [])
     }
 
-    @Test("What a killed process left is removed by the next one, but nothing of one at work, and nothing else")
+    @Test("The next process removes a killed process's folder, but none of a running one, and no other folder")
     func removesLeftovers() throws {
-        // As a kill leaves it: with a lock that nobody holds, or killed before there was one.
+        // A killed process leaves a free lock, or no lock yet.
         for name in ["work-left", "work-bare", "workshop", "other-left"] {
             try files.createDirectory(folder.file(name))
             try files.replace(folder.file(name) + "/values", with: [1])
@@ -50,7 +50,7 @@ struct WorkFolderTests {
         #expect(try names() == ["other-left", "work-file", "workshop"])
     }
 
-    @Test("Those at work at one time are not taken for left ones, neither at their beginning nor at their end")
+    @Test("Folders of concurrent processes are kept, at their beginning and at their end")
     func severalAtOnce() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
@@ -68,7 +68,7 @@ struct WorkFolderTests {
         #expect(try names() == [])
     }
 
-    @Test("A clock that goes back is no time that has passed")
+    @Test("A clock that is set back counts as no elapsed time")
     func clock() {
         #expect(Clock.nanoseconds(from: 5, to: 12) == 7)
         #expect(Clock.nanoseconds(from: 12, to: 5) == 0)

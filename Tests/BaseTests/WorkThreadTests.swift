@@ -3,9 +3,9 @@ import FerryBase
 import Foundation
 import Testing
 
-@Suite("Threads of ours")
+@Suite("Ferry's threads")
 struct WorkThreadTests {
-    /// Touches a frame of 16 KiB at each depth.
+    /// Writes to a stack frame of 16 KiB at each depth.
     private static func descend(_ depth: Int) -> Int {
         withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 16) { frame in
             frame.initializeMemory(as: UInt8.self, repeating: UInt8(truncatingIfNeeded: depth))
@@ -13,7 +13,7 @@ struct WorkThreadTests {
         }
     }
 
-    @Test("Each has the stack of a main thread, whatever the system gives by itself")
+    @Test("Each has the stack of a main thread, whatever the system's default")
     func stack() throws {
         let (done, depth) = (DispatchSemaphore(value: 0), Locked(-1))
         try WorkThread.start("ferry test") {
@@ -28,7 +28,7 @@ struct WorkThreadTests {
 
     private struct Failure: Error, Equatable {}
 
-    @Test("Work that needs a stack finds it on a thread of 512 KiB, and gives back what it returns or throws")
+    @Test("Work that needs a stack runs from a thread of 512 KiB, and its result or error is returned")
     func smallThread() {
         let (done, found) = (DispatchSemaphore(value: 0), Locked<[Int]>([]))
         let thread = Thread {
@@ -46,7 +46,7 @@ struct WorkThreadTests {
         #expect(found.withLock { $0 } == [0, 1])
     }
 
-    @Test("Work that has a stack stays on the calling thread")
+    @Test("Work with enough stack stays on the calling thread")
     func largeThread() throws {
         let (done, same) = (DispatchSemaphore(value: 0), Locked(false))
         try WorkThread.start("ferry test") {

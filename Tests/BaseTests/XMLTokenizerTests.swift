@@ -1,10 +1,10 @@
 import FerryBase
 import Testing
 
-/// XML as model and mapping files have it, and what is none.
+/// XML as in model and mapping files, and invalid XML.
 @Suite("The XML tokenizer")
 struct XMLTokenizerTests {
-    /// The tokens in one line: `<name key=value>`, text, `</name>`; or the reason and line of the failure.
+    /// Returns the tokens in one line: `<name key=value>`, text, `</name>`; or the reason and line of the failure.
     private func read(_ bytes: [UInt8], piece: Int = .max, depthLimit: Int = 8) -> String {
         var rest = bytes[...]
         var tokens = XMLTokenizer(depthLimit: depthLimit) { reason, line in
@@ -33,7 +33,7 @@ struct XMLTokenizerTests {
     }
 
     @Test(
-        "Elements, attributes and texts are read, whatever the pieces are",
+        "Elements, attributes and texts are read from pieces of any size",
         arguments: [
             ("<a/>", "<a></a>"),
             ("\u{FEFF}<?xml version='1.0' encoding='utf-8'?>\n<a b = \"c\"  d='e\"'></a >\n", "<a b=c d=e\"></a>"),
@@ -53,7 +53,7 @@ struct XMLTokenizerTests {
     }
 
     @Test(
-        "What is no XML is refused, whatever the pieces are",
+        "Invalid XML is refused with pieces of any size",
         arguments: [
             "", " ", "a", "<", "<a", "<a>", "<a b", "<a b=", "<a b=c/>", "<a b='<'/>", "<a b='c'd='e'/>",
             "<a b='1' b='2'/>",
@@ -73,7 +73,7 @@ struct XMLTokenizerTests {
         for piece in 1...5 { #expect(read(bytes, piece: piece).hasPrefix("! ")) }
     }
 
-    @Test("Bytes that are no UTF-8 are refused wherever they stand", arguments: [0xFF, 0x80, 0xC3, 0xED] as [UInt8])
+    @Test("Invalid UTF-8 is refused at any place", arguments: [0xFF, 0x80, 0xC3, 0xED] as [UInt8])
     func refusesBytes(_ byte: UInt8) {
         let text = Array("<a b='c'>d<!-- e --><?f g?><![CDATA[h]]></a>".utf8)
         for place in 0...text.count {
@@ -83,7 +83,7 @@ struct XMLTokenizerTests {
         }
     }
 
-    @Test("A long text comes in pieces that lose nothing, and lines are counted in it")
+    @Test("A long text arrives in pieces without loss, and its lines are counted")
     func longText() {
         let line = String(repeating: "é𝄞x", count: 1_000) + "\n"
         let text = String(repeating: line, count: 100)

@@ -18,16 +18,16 @@ struct CaseResultTests {
         #expect(speed.meetsBudget == true)
     }
 
-    @Test("A missed budget is said")
+    @Test("A missed budget is reported")
     func missed() throws {
         #expect(try measure("speed ferry/floor").meetsBudget == false)
         #expect(try measure("peak memory of ferry").meetsBudget == false)
     }
 
-    @Test("What no budget speaks of is neither met nor missed")
+    @Test("A measure without a budget is neither met nor missed")
     func withoutBudget() throws { #expect(try measure("statements of ferry").meetsBudget == nil) }
 
-    @Test("Counts come from the run that counts, sizes from those that are timed")
+    @Test("Counts come from the counting run, sizes from the timed runs")
     func sources() throws {
         #expect(try measure("statements of ferry").value.median == 12)
         #expect(try measure("allocations per row of ferry").value.median == 0.5)
@@ -43,7 +43,7 @@ struct CaseResultTests {
         }
     }
 
-    @Test("The page for the documentation has a row for each measure, and says what whole commands were")
+    @Test("The page for the documentation has a row for each measure, and names the program of whole commands")
     func page() {
         let suite = SuiteResult(
             libraries: ["sqlite": "3"], program: nil, cases: [CaseResult(SampleBench(), rounds: rounds)])

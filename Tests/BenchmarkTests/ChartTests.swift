@@ -19,7 +19,7 @@ struct ChartTests {
         #expect(text.contains(">1,000<"))
     }
 
-    @Test("One point is no sweep")
+    @Test("One point gives no chart")
     func single() {
         let result = CaseResult(
             SampleBench(), rounds: [SampleBench.round(ferry: 2, floor: 1, at: [points[0]])])

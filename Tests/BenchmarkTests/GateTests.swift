@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Gates")
 struct GateTests {
-    /// A result in which Ferry took so long, and as much of a processor.
+    /// Returns a result in which Ferry took this time, and as much processor time.
     private func result(ferry: Double) -> CaseResult {
         CaseResult(SampleBench(), rounds: [SampleBench.round(ferry: ferry, floor: 1)])
     }
@@ -17,25 +17,25 @@ struct GateTests {
     }
 
     @Test(
-        "What was recorded holds, also when it is a little slower the next time", arguments: Thresholds.Scale.allCases)
+        "A recorded result passes, also when the next run is a little slower", arguments: Thresholds.Scale.allCases)
     func holds(_ scale: Thresholds.Scale) {
         #expect(failures(2, recorded: 2, at: scale).isEmpty)
         #expect(failures(2.3, recorded: 2, at: scale).isEmpty)
     }
 
-    @Test("What got clearly worse fails, by its name: times at full scale, processor time at each")
+    @Test("A clear regression fails with its name: times at full scale, processor time at each")
     func fails() {
         #expect(failures(4, recorded: 2, at: .full) == ["speed ferry/floor", "processor time ferry/floor"])
         #expect(failures(4, recorded: 2, at: .small) == ["processor time ferry/floor"])
     }
 
-    @Test("The full scale, which has the machine for itself, lets through less than the small one")
+    @Test("The full scale, for an idle machine, allows less than the small one")
     func scales() {
         #expect(!failures(2.6, recorded: 2, at: .full).isEmpty)
         #expect(failures(2.6, recorded: 2, at: .small).isEmpty)
     }
 
-    @Test("One slow repetition among others fails nothing")
+    @Test("One slow repetition among others does not fail")
     func noise() {
         var thresholds = Thresholds()
         thresholds.record(result(ferry: 2), at: .small)
@@ -43,7 +43,7 @@ struct GateTests {
         #expect(Gate([noisy], thresholds: thresholds, scale: .small).failures.isEmpty)
     }
 
-    @Test("A scale that nothing was recorded for passes, and says so")
+    @Test("A scale without recorded thresholds passes, and says so")
     func unknown() {
         var thresholds = Thresholds()
         thresholds.record(result(ferry: 2), at: .small)
@@ -52,7 +52,7 @@ struct GateTests {
         #expect(gate.unknown.count == gate.verdicts.count)
     }
 
-    @Test("A thresholds file is read as it was written; a missing one holds nothing")
+    @Test("A written thresholds file can be read; a missing one sets no limits")
     func file() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("thresholds.json")

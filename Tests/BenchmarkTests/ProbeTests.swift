@@ -27,7 +27,7 @@ struct ProbeTests {
             try probe.measure(rows: 1) {
                 for number in 0..<1_000 { kept.append([number]) }
             }
-            // At least one for each array; elsewhere in the process others may be made meanwhile.
+            // Each array needs at least one allocation; other tests of the process may allocate meanwhile.
             #expect(kept.count == 1_000)
             if let allocations = probe.sample?.allocations { #expect(allocations >= 1_000) }
         }
@@ -43,13 +43,13 @@ struct ProbeTests {
         #expect(probe.sample?.notes == ["chunks": 3])
     }
 
-    @Test("Processor time of this process and of a program that it runs counts, time asleep does not")
+    @Test("Processor time of this process and of its child programs counts, time asleep does not")
     func processorTime() throws {
         let probe = Probe(isCounting: false)
         try probe.measure(rows: 1) { try Tool.run("/bin/sleep", ["0.2"]) }
         let sample = try #require(probe.sample)
         #expect(sample.seconds >= 0.2)
-        // Other tests of this process run meanwhile; a program that spins is all its own.
+        // Other tests of this process run at the same time; the child program's time is the probe's alone.
         let spinning = Probe(isCounting: false)
         try spinning.measure(rows: 1) {
             try Tool.run("/bin/sh", ["-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"])
@@ -57,13 +57,13 @@ struct ProbeTests {
         #expect(try #require(spinning.sample?.processorSeconds) > 0.01)
     }
 
-    @Test("A program that fails or is not there is no measurement")
+    @Test("A failing or missing program gives no measurement")
     func failingTool() {
         #expect(throws: FerryError.self) { try Tool.run("/bin/sh", ["-c", "exit 3"]) }
         #expect(throws: FerryError.self) { try Tool.run("/no/such/program", []) }
     }
 
-    @Test("What a child is asked survives as words")
+    @Test("A child's request survives as words")
     func words() {
         let request = SampleProcess.Request(
             benchmark: "copy", side: "ferry", point: BenchPoint("a b", rows: 5, parameter: 7), data: "/d", work: "/w",

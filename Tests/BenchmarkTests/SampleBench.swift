@@ -1,7 +1,7 @@
 import BenchmarkHarness
 import FerryBase
 
-/// A case that measures nothing real, for tests of what is made of samples.
+/// A case without real measurements, for tests of the harness.
 struct SampleBench: BenchmarkCase {
     let name = "sample"
     let summary = "a case for tests"
@@ -16,7 +16,7 @@ struct SampleBench: BenchmarkCase {
         try probe.measure(rows: point.rows) {}
     }
 
-    /// A round in which both sides took so long.
+    /// Returns a round in which the sides took these times.
     static func round(ferry: Double, floor: Double, at points: [BenchPoint] = [BenchPoint(rows: 100)]) -> Round {
         var round = Round(points: points)
         for point in points {

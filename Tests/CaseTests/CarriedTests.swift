@@ -9,7 +9,7 @@ import FerryVerify
 import TestSupport
 import Testing
 
-/// What a store holds beside its entities, through a whole step.
+/// Content of a store beside its entities, through a whole step.
 @Suite("Carried objects")
 struct CarriedTests {
     private static let historyStores = [
@@ -17,7 +17,7 @@ struct CarriedTests {
     ]
 
     @Test(
-        "Every change of the history names the entity that it named before",
+        "Every change of the history keeps its entity",
         .enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)), arguments: historyStores)
     func history(_ fixture: String) throws {
         let folder = try TemporaryFolder()
@@ -26,7 +26,7 @@ struct CarriedTests {
         // A private source is read without its -wal.
         try old.execute("PRAGMA journal_mode = DELETE")
         let version = try #require(try ModelCache.version(in: old))
-        // The first name of all gives every other entity another number; the preserved attribute asks for a column.
+        // The alphabetically first entity changes every other entity's number; the preserved attribute needs a column.
         let first = Entity(
             name: "Aardvark",
             attributes: [
@@ -92,7 +92,7 @@ struct CarriedTests {
         return store
     }
 
-    /// The library's model with another attribute in one entity.
+    /// Returns the library's model with an additional attribute in one entity.
     private func model(adding attribute: String, to entity: String, of store: StoreBuilder) -> ManagedObjectModel {
         let entities = store.version.model.entities.values.map { known in
             var changed = known
@@ -104,7 +104,7 @@ struct CarriedTests {
         return ManagedObjectModel(versionIdentifiers: [], entities: entities.sorted { $0.name < $1.name })
     }
 
-    @Test("An app's tables, indexes, views, triggers and search tables come along as they are")
+    @Test("An app's tables, indexes, views, triggers and search tables are carried over unchanged")
     func appObjects() throws {
         let store = try library()
         let model = model(adding: "text", to: "Note", of: store)
@@ -126,7 +126,7 @@ struct CarriedTests {
         #expect(try new.value("PRAGMA integrity_check") == .text("ok"))
     }
 
-    @Test("Carrying fails at any operation and resumes to the same store")
+    @Test("A failure at any operation of the carrying resumes to the same store")
     func resumes() throws {
         let store = try library()
         let model = model(adding: "text", to: "Note", of: store)
@@ -141,7 +141,7 @@ struct CarriedTests {
         try uninterrupted.finish()
         let expected = try DatabaseDump.text(uninterrupted.destinationPath)
         #expect(faults.count > 300)
-        // A prime, so that all kinds of operations are met.
+        // The stride is a prime, so that it hits all kinds of operations.
         for operation in Swift.stride(from: 1, through: faults.count, by: 97) {
             let folder = try TemporaryFolder()
             #expect(throws: (any Error).self, "operation \(operation)") {
@@ -155,7 +155,7 @@ struct CarriedTests {
         }
     }
 
-    @Test("What names a table of Core Data that changes is refused by its name")
+    @Test("An object that names a changed table of Core Data is refused by its name")
     func changedTable() throws {
         let store = try library()
         let renamed = ManagedObjectModel(
@@ -167,10 +167,10 @@ struct CarriedTests {
         #expect(error?.message.contains("ZBOOK") == true)
     }
 
-    @Test("What only the app's own SQLite can make is refused before the run")
+    @Test("An object that only the app's own SQLite can create is refused before the run")
     func unknownModule() throws {
         let store = try library()
-        // As if the app had a tokenizer of its own.
+        // Simulates an app's own tokenizer.
         try store.execute(
             "PRAGMA writable_schema = ON",
             "UPDATE sqlite_master SET sql = 'CREATE VIRTUAL TABLE found USING fts5(title, tokenize = ours)' "
@@ -184,7 +184,7 @@ struct CarriedTests {
         #expect(error?.message.contains("virtual table found") == true)
     }
 
-    @Test("Changes of objects that get new keys are left out and counted")
+    @Test("Changes of objects with new keys are left out and counted")
     func newKeys() throws {
         let store = try library()
         try store.execute(
@@ -198,7 +198,7 @@ struct CarriedTests {
         let model = model(adding: "text", to: "Book", of: store)
         let (new, report) = try CodedStep.run(
             store.path, store.version, to: model, merging: ["Note": ["name"]], in: TemporaryFolder())
-        // The properties of a book are others now, so which of them changed cannot be said any more.
+        // A book's properties differ now, so the changed properties are unknown.
         let changes = try new.rows("SELECT Z_PK, ZENTITY, ZENTITYPK, ZCOLUMNS FROM ACHANGE ORDER BY Z_PK")
         #expect(
             changes == [
@@ -221,12 +221,12 @@ struct CarriedTests {
             "INSERT INTO ANSCKRECORDMETADATA VALUES (1, 16010, 1, 1, 2, 'r1'), (2, 16010, 1, 2, 1, 'r2')",
             "INSERT INTO ANSCKDATABASEMETADATA VALUES (1, 16004, x'0102')",
             "INSERT INTO Z_PRIMARYKEY VALUES (16004, 'DATABASE', 0, 1), (16010, 'RECORD', 0, 2)",
-            // What names Book would stand in the way of other numbers.
+            // Objects that name Book would prevent a change of entity numbers.
             "DROP VIEW recent", "DROP TRIGGER app_trigger", "DROP INDEX app_names")
         return store
     }
 
-    @Test("What a store remembers of its records in CloudKit follows the numbers of its entities")
+    @Test("CloudKit's metadata of records follow the numbers of the entities")
     func mirroring() throws {
         let store = try mirrored()
         let entities = Array(store.version.model.entities.values) + [Entity(name: "Atlas")]
@@ -244,7 +244,7 @@ struct CarriedTests {
         #expect(try new.rows(others).count == 4)
     }
 
-    @Test("A mirrored store whose records would name nothing is refused")
+    @Test("A mirrored store whose records would lose their entity is refused")
     func mirroringRefused() throws {
         let store = try mirrored()
         let book = try #require(store.version.model.entities["Book"])

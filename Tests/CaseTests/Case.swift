@@ -10,7 +10,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A migration as a folder of text: two models, `source.sql`, `mapping.json`, and what comes out in `expected.txt`.
+/// A migration as a folder of text: two models, `source.sql`, `mapping.json`, and the result in `expected.txt`.
 ///
 /// Without `mapping.json` the mapping is inferred.
 struct Case: CustomTestStringConvertible {
@@ -25,13 +25,13 @@ struct Case: CustomTestStringConvertible {
     var path: String { "\(Self.folder)/\(name)" }
     var testDescription: String { name }
 
-    /// What a run of the case left behind.
+    /// The result of the case's run.
     struct Outcome {
         var destination: String
         var counts: [EntityMappingCounts]
         var verification: VerificationReport
 
-        /// The destination's rows and the counts, as `expected.txt` holds them.
+        /// Returns the destination's rows and the counts, in the form of `expected.txt`.
         func text() throws -> String {
             let counts = counts.map {
                 "\($0.name): read \($0.read), written \($0.written), dropped \($0.dropped), merged \($0.merged)"
@@ -76,7 +76,7 @@ struct Case: CustomTestStringConvertible {
         try complete(prepare(in: folder, chunkSize: chunkSize, executor: executor, policy: policy))
     }
 
-    /// Runs and verifies what was prepared.
+    /// Runs and verifies the prepared step.
     func complete(_ run: StepRun) throws -> Outcome {
         let report = try run.run()
         let verification = try Verification(
@@ -103,7 +103,7 @@ struct Case: CustomTestStringConvertible {
 }
 
 extension MappingModel {
-    /// Gives a policy to every mapping that can have one.
+    /// Gives a policy to every mapping that may have one.
     fileprivate mutating func givePolicies(_ name: String) {
         for index in entityMappings.indices
         where entityMappings[index].source != nil && entityMappings[index].iteration == nil

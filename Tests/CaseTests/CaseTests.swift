@@ -6,14 +6,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every case through both executors and every chunk size; `FERRY_RECORD=1` writes what came out as the new expectation.
+/// Every case with both executors and every chunk size; `FERRY_RECORD=1` writes the results as the new expectations.
 @Suite("Cases")
 struct CaseTests {
     static let isRecording = ProcessInfo.processInfo.environment["FERRY_RECORD"] == "1"
     static let chunkSizes: [EngineOptions.ChunkSize] = [.automatic, .rows(1), .rows(7), .rows(1000)]
 
     @Test(
-        "A case gives the expected store, whatever the executor and the chunk size", arguments: Case.all,
+        "A case gives the expected store with any executor and chunk size", arguments: Case.all,
         [ExecutorChoice.set, .row])
     func expected(of testCase: Case, by executor: ExecutorChoice) throws {
         let expectation = "\(testCase.path)/expected.txt"
@@ -31,7 +31,7 @@ struct CaseTests {
     }
 
     @Test(
-        "A policy that does what is done anyway leaves the same store",
+        "A policy with the default behaviour gives the same store",
         arguments: Case.all.filter { !$0.isInferred })
     func policies(of testCase: Case) throws {
         struct Policy: EntityMigrationPolicy {}

@@ -11,7 +11,7 @@ import Testing
 
 /// A whole step between two models made in code, verified.
 enum CodedStep {
-    /// Runs and verifies a step in which entities map to those of the same name.
+    /// Runs and verifies a step that maps entities to those with the same name.
     static func run(
         _ store: String, _ source: ModelVersion, to model: ManagedObjectModel, dropping dropped: Set<String> = [],
         merging merged: [String: [String]] = [:], in folder: TemporaryFolder,

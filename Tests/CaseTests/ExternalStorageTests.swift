@@ -11,7 +11,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Values that may stand in files, where the option is set or taken away between two versions.
+/// Values with optional external storage, where a version sets or removes the option.
 @Suite("External storage")
 struct ExternalStorageTests {
     private static let name = "0D5A1F4E-3C6B-4E7A-9A55-1B2C3D4E5F60"
@@ -22,7 +22,7 @@ struct ExternalStorageTests {
             versionIdentifiers: [], entities: [Entity(name: "Item", attributes: [photo] + [second].compactMap { $0 })])
     }
 
-    /// A store with three items: their values in the form of the option, and one empty.
+    /// Makes a store with three items: their values in the form of the option, and one empty value.
     private func store(isExternal: Bool, values: [Value]) throws -> StoreBuilder {
         let store = try StoreBuilder(model(isExternal: isExternal))
         for (key, value) in values.enumerated() {
@@ -37,7 +37,7 @@ struct ExternalStorageTests {
         try connection.rows("SELECT ZPHOTO FROM ZITEM ORDER BY Z_PK").map { $0[0] }
     }
 
-    @Test("Set, every value gets the first byte of contents in the row")
+    @Test("With the option added, every value gets the first byte of contents in the row")
     func optionSet() throws {
         let store = try store(isExternal: false, values: [.blob([7, 8]), .null, .blob([])])
         let added = Attribute(
@@ -48,7 +48,7 @@ struct ExternalStorageTests {
         #expect(try new.value("SELECT ZICON FROM ZITEM WHERE Z_PK = 1") == .blob([1, 5]))
     }
 
-    @Test("Taken away, contents of files go into the rows")
+    @Test("With the option removed, contents of files move into the rows")
     func optionTakenAway() throws {
         let store = try store(
             isExternal: true, values: [.blob([1, 7, 8]), .null, .blob(ExternalData.reference(to: Self.name))])
@@ -60,7 +60,7 @@ struct ExternalStorageTests {
         #expect(try photos(new) == [.blob([7, 8]), .null, .blob(Array("large".utf8))])
     }
 
-    @Test("A value that names no file is damage")
+    @Test("A value without its file is damage")
     func missingFile() throws {
         let store = try store(isExternal: true, values: [.blob(ExternalData.reference(to: Self.name)), .blob([1])])
         let damage = try StoreDamage.missingFiles(
@@ -75,7 +75,7 @@ struct ExternalStorageTests {
         #expect(error?.message.contains("Item") == true)
     }
 
-    @Test("Where the option stays, values pass as they are, with or without their files")
+    @Test("With an unchanged option, values pass unchanged, with or without their files")
     func optionKept() throws {
         let values: [Value] = [.blob(ExternalData.reference(to: Self.name)), .blob([1, 9])]
         let store = try store(isExternal: true, values: values)
@@ -86,7 +86,7 @@ struct ExternalStorageTests {
     }
 
     @Test(
-        "A value that a condition chooses passes as it is, from a file into a row, and back", arguments: [true, false])
+        "A value that a condition chooses passes unchanged, from a file into a row, and back", arguments: [true, false])
     func chosen(isExternal: Bool) throws {
         let store = try store(
             isExternal: true,
@@ -112,7 +112,7 @@ struct ExternalStorageTests {
     private static let icon = Attribute(
         name: "icon", type: .binary, isOptional: true, allowsExternalStorage: true)
 
-    @Test("A value that stands in for a missing one passes as it is")
+    @Test("A value that replaces a missing one passes unchanged")
     func standsIn() throws {
         let store = try StoreBuilder(model(isExternal: true, adding: Self.icon))
         let reference = Value.blob(ExternalData.reference(to: Self.name))
@@ -133,7 +133,7 @@ struct ExternalStorageTests {
 
     // MARK: One file, one value
 
-    /// A step from items into items and, by a second mapping, into prints, each with a filter.
+    /// Makes a step from items to items and, by a second mapping, to prints, each with a filter.
     private func split(
         of store: StoreBuilder, _ items: String?, _ prints: String?, isExternal: Bool = true, in folder: TemporaryFolder
     ) throws -> StepRun {
@@ -170,7 +170,7 @@ struct ExternalStorageTests {
         try store(isExternal: true, values: [.blob(ExternalData.reference(to: Self.name)), .blob([1, 9]), .null])
     }
 
-    @Test("Two attributes, or two mappings, that take one value are refused: both would name its file")
+    @Test("Two attributes or mappings with one value are refused: both values would name the same file")
     func refusesSharedFiles() throws {
         let store = try threeItems()
         let within = #expect(throws: FerryError.self) {
@@ -187,7 +187,7 @@ struct ExternalStorageTests {
         }
     }
 
-    @Test("Where external storage is taken from one of two takers, its data goes into the row")
+    @Test("If one of two attributes has no external storage, its data moves into the row")
     func remedyForSharedFiles() throws {
         let (store, folder) = (try threeItems(), try TemporaryFolder())
         let (new, _) = try CodedStep.complete(try split(of: store, nil, nil, isExternal: false, in: folder))
@@ -199,7 +199,7 @@ struct ExternalStorageTests {
     }
 
     @Test(
-        "Mappings of different objects pass; where their filters overlap, verification finds the file with two values")
+        "Mappings of different objects pass; if their filters overlap, verification finds the file with two values")
     func sharedFilesFound() throws {
         let (store, folder) = (try threeItems(), try TemporaryFolder())
         let (new, _) = try CodedStep.complete(try split(of: store, "photo != nil", "photo == nil", in: folder))
@@ -216,7 +216,7 @@ struct ExternalStorageTests {
         }
     }
 
-    @Test("Whether there is a value is asked without its file")
+    @Test("A test for nil does not need the value's file")
     func nilTests() throws {
         let store = try store(
             isExternal: true, values: [.blob(ExternalData.reference(to: Self.name)), .blob([1, 9]), .null])
@@ -233,7 +233,7 @@ struct ExternalStorageTests {
                 == [.text("yes"), .text("yes"), .text("no")])
     }
 
-    @Test("What reads contents, or looks for equal ones, is refused: a column has a file's name")
+    @Test("An expression that reads or compares contents is refused: the column only has a file's name")
     func refusesContents() throws {
         let store = try store(isExternal: true, values: [.blob([1, 9])])
         let added = Attribute(name: "size", type: .integer32, isOptional: true)

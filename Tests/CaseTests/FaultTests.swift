@@ -5,16 +5,16 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The engine's writes, each made to fail once: what was committed stays, and the next call ends in the same store.
+/// Each write of the engine fails once: committed rows stay, and the next call ends in the same store.
 @Suite("Faults in a step")
 struct FaultTests {
-    /// Find-or-create and JSON write rows, associations and lookups in one commit; the ordered case settles afterwards;
-    /// the keys of what is split out are counted from chunk to chunk.
+    /// Find-or-create and JSON write rows, associations and lookups in one commit; the ordered case sets orders
+    /// afterwards; the keys of extracted objects are counted from chunk to chunk.
     static let cases = Case.all.filter {
         ["authors-found-or-created", "for-each-json", "ordered-made", "split-out-with-new-keys"].contains($0.name)
     }
 
-    /// Every n-th operation is tried; a prime, so that the three cases and all kinds of operations are met.
+    /// The test tries every n-th operation; a prime, so that it hits all kinds of operations in the three cases.
     static let stride = 7
 
     @Test("A step that fails at any operation resumes to the expected store", arguments: cases)

@@ -9,7 +9,7 @@ import FerryVerify
 import TestSupport
 import Testing
 
-/// A store with damage and leftovers that was altered in place, verified against what it was before.
+/// A store with damage and remains of earlier versions, altered in place and verified against its old state.
 @Suite("Verification of a store that was altered in place")
 struct InPlaceVerificationTests {
     private static func link(_ name: String, _ entity: String, inverse: String, toMany: Bool = false) -> Relationship {
@@ -52,7 +52,7 @@ struct InPlaceVerificationTests {
             "INSERT INTO ZAUTHOR (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (1, 1, 1, 'Ada'), (2, 1, 1, 'Ben')",
             "INSERT INTO ZCOVER (Z_PK, Z_ENT, Z_OPT, ZBOOK) VALUES (1, 3, 1, 1), (2, 3, 1, 2), (3, 3, 1, 77)",
             "INSERT INTO ZTAG (Z_PK, Z_ENT, Z_OPT) VALUES (1, 4, 1), (2, 4, 1)",
-            // Book 2 leads to no author, cover 2 to a book that does not lead back, cover 3 to none.
+            // Book 2 has no author, cover 2 leads to a book without it, cover 3 to no book.
             """
             INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZAUTHOR, ZCOVER, ZDEAD)
             VALUES (1, 2, 1, 'One', 1, 1, 'x'), (2, 2, 1, 'Two', 99, NULL, 'y'), (3, 2, 1, 'Three', 2, NULL, 'z'),
@@ -93,7 +93,7 @@ struct InPlaceVerificationTests {
         ).run()
     }
 
-    @Test("Finds no difference in what the source had itself, full and quick", arguments: ["full", "quick"])
+    @Test("Reports no difference for damage of the source, full and quick", arguments: ["full", "quick"])
     func accepts(mode: String) throws {
         let report = try verify(nil, mode: try #require(Verification.Mode(rawValue: mode)))
         #expect(report.differences.isEmpty, "\(report.differences)")
@@ -101,7 +101,7 @@ struct InPlaceVerificationTests {
     }
 
     @Test(
-        "Finds what the source did not have",
+        "Reports damage that the source did not have",
         arguments: [
             ("UPDATE ZBOOK SET ZAUTHOR = 99 WHERE Z_PK = 1", "references"),
             ("UPDATE ZBOOK SET ZAUTHOR = 98 WHERE Z_PK = 2", "references"),

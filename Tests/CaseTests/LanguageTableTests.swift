@@ -26,7 +26,7 @@ struct LanguageTableTests {
         }
     }()
 
-    @Test("The text of every construct stands in the mapping of its case")
+    @Test("The text of every construct is in the mapping of its case")
     func hasCase() throws {
         #expect(Self.rows.count > 100)
         for row in Self.rows where !row.place.hasPrefix("(") {
@@ -45,7 +45,7 @@ struct LanguageTableTests {
         }
     }
 
-    @Test("Every predefined function and every method stands in the table")
+    @Test("The table lists every predefined function and every method")
     func isWhole() {
         let known = Set(Self.rows.map(\.construct))
         for selector in Expression.evaluatedSelectors {

@@ -9,14 +9,15 @@ import Testing
 
 private typealias Tree = FerryExpression.Expression
 
-/// SQL, Swift and verification's own evaluator agree about every expression: same type, same bytes, or no value at all.
+/// SQL, Swift and verification's own evaluator give the same result for every expression: same type, same bytes, or no
+/// value.
 ///
-/// `FERRY_ROUNDS` says how many, for each of the eight seeds: 250,000 are 2,000,000 in all.
+/// `FERRY_ROUNDS` gives the number of expressions for each of the eight seeds: 250,000 are 2,000,000 in all.
 @Suite("The language, three ways")
 struct LanguageTests {
     static let rounds = ProcessInfo.processInfo.environment["FERRY_ROUNDS"].flatMap { Int($0) } ?? 250
 
-    @Test("A random expression has one value, whoever evaluates it", arguments: 0..<8)
+    @Test("A random expression has one value with every evaluator", arguments: 0..<8)
     func agrees(_ seed: Int) throws {
         var random = RandomLanguage(seed: UInt64(seed))
         let ways = try ThreeWays()
@@ -28,12 +29,12 @@ struct LanguageTests {
             checked += 1
             try ways.compare(expression, typed)
         }
-        // What the checker refuses says nothing.
+        // Expressions that the checker refuses do not count.
         #expect(checked > Self.rounds / 2, "\(checked) of \(Self.rounds)")
     }
 }
 
-/// One row of values, and the ways to an expression's value in it.
+/// One row of values, and the three evaluations of an expression on it.
 private final class ThreeWays: PlainObjectSource {
     static let model = ManagedObjectModel(
         versionIdentifiers: [],
@@ -95,7 +96,7 @@ private final class ThreeWays: PlainObjectSource {
         }
     }
 
-    // MARK: The three
+    // MARK: The three evaluations
 
     func compare(_ expression: Tree, _ typed: ExpressionTranslation.Typed) throws {
         let found = [

@@ -11,11 +11,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Rows with values above the limit, each kind by itself, at a limit of a thousand bytes.
+/// Rows with values above a limit of a thousand bytes, each kind separately.
 @Suite("Large values")
 struct LargeRowTests {
     private static let limit = 1_000
-    /// Whether what is above the memory limit can be carried at all.
+    /// Whether values above the memory limit can be carried.
     private static let goesInPieces = !SQLiteLibrary.limitsWholeRows
     private static let why: Comment = "SQLite before 3.39 counts a row with all its values."
 
@@ -31,7 +31,7 @@ struct LargeRowTests {
         return ManagedObjectModel(versionIdentifiers: [], entities: [Entity(name: "Item", attributes: attributes)])
     }
 
-    /// Bytes that differ from place to place, so that a piece in the wrong place shows.
+    /// Bytes that differ from place to place, so that a misplaced piece shows.
     private static func bytes(_ count: Int, _ seed: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8 &+ seed &* 7) }
     }
@@ -39,7 +39,7 @@ struct LargeRowTests {
     private static func large(_ seed: Int) -> Value { .blob(bytes(5_000 + seed, seed)) }
     private static func small(_ seed: Int) -> Value { .blob(bytes(20, seed)) }
 
-    /// Values of first, second, photo and text.
+    /// The values of first, second, photo and text.
     private static let rows: [[Value]] = [
         [large(1), .null, .null, .null],
         [small(2), small(2), .null, .text("two")],
@@ -91,7 +91,7 @@ struct LargeRowTests {
     }
 
     @Test(
-        "Every kind of row comes out as without a limit",
+        "Every kind of row has the same result as without a limit",
         arguments: [.rows(1), .rows(2), .rows(3), .rows(100), .automatic] as [EngineOptions.ChunkSize])
     func comesOutTheSame(chunkSize: EngineOptions.ChunkSize) throws {
         let store = try store()
@@ -99,7 +99,7 @@ struct LargeRowTests {
         #expect(try migrate(store, chunkSize: chunkSize, limit: Self.limit) == expected)
     }
 
-    @Test("Verification sees a single byte that differs in a large value")
+    @Test("Verification finds a single different byte in a large value")
     func differenceIsSeen() throws {
         let store = try store()
         let folder = try TemporaryFolder()
@@ -139,7 +139,7 @@ struct LargeRowTests {
         #expect(error?.message.contains("ttt") == false)
     }
 
-    @Test("A BLOB of any size passes whatever the memory limit", .enabled(if: Self.goesInPieces, Self.why))
+    @Test("A BLOB of any size passes with any memory limit", .enabled(if: Self.goesInPieces, Self.why))
     func blobAboveMemory() throws {
         _ = try migrate(
             store([[Self.large(1), Self.large(2), .null, .null]]), chunkSize: .rows(10), limit: Self.limit,
@@ -147,7 +147,7 @@ struct LargeRowTests {
     }
 
     @Test(
-        "Where SQLite counts whole rows, a BLOB above the memory limit is refused with its entity, its key and the reason",
+        "If SQLite counts whole rows, a BLOB above the memory limit is refused with entity, key and reason",
         .enabled(if: !Self.goesInPieces, "Newer libraries carry it."))
     func blobAboveMemoryRefused() throws {
         let error = #expect(throws: FerryError.self) {
@@ -161,7 +161,7 @@ struct LargeRowTests {
     }
 
     @Test(
-        "A BLOB of any size passes where whatever may stand in for it, too",
+        "A BLOB of any size passes if its possible replacement does, too",
         .enabled(if: Self.goesInPieces, Self.why))
     func blobWithSubstitute() throws {
         let expression = try FerryExpression.Expression.parse(
@@ -199,7 +199,7 @@ struct LargeRowTests {
         #expect(error?.message.contains("covers with key 1") == true)
     }
 
-    @Test("A run that fails at any operation, in the middle of a large row too, resumes to the same store")
+    @Test("A run that fails at any operation, also within a large row, resumes to the same store")
     func resumes() throws {
         let store = try store(Array(Self.rows[2...5]))
         let expected = try migrate(store, chunkSize: .rows(2), limit: nil)

@@ -5,12 +5,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Values above the limit go another way into their rows; what comes out is the same.
+/// Values above the limit are written in pieces; the result is the same.
 @Suite("Values above the limit")
 struct LargeValueTests {
-    /// At 16 bytes nearly every row is too large for its chunk, at 60 some are.
+    /// At 16 bytes nearly every row is too large for its chunk, at 60 bytes some are.
     @Test(
-        "A case comes out the same when rows are too large for their chunks", arguments: Case.all,
+        "A case has the same result if rows are too large for their chunks", arguments: Case.all,
         [(ExecutorChoice.auto, 16), (.auto, 60), (.row, 16)])
     func comesOutTheSame(testCase: Case, form: (executor: ExecutorChoice, limit: Int)) throws {
         let expected = try? String(contentsOfFile: "\(testCase.path)/expected.txt", encoding: .utf8)

@@ -12,7 +12,7 @@ import Testing
 
 private typealias Tree = FerryExpression.Expression
 
-/// Every expression that is accepted runs, however many functions stand within each other: SQLite 3.40 reads some 20.
+/// Every accepted expression runs, with any depth of nested functions: SQLite 3.40 parses about 20.
 ///
 /// `FERRY_SWEEP=1` tries every depth from 1 to 200.
 @Suite("Nested expressions")
@@ -30,7 +30,7 @@ struct NestingTests {
         "bitwiseAnd:with:", "bitwiseOr:with:", "bitwiseXor:with:", "leftshift:by:", "rightshift:by:",
     ]
 
-    /// Name of an attribute, its type, and the same function so many times within itself.
+    /// Returns the name of an attribute, its type, and the same function nested to a depth.
     private static func expressions(_ depth: Int) -> [(name: String, type: AttributeType, value: Tree)] {
         func attribute(_ name: String) -> Tree { Tree(sourceKeys: name) }
         func nested(_ start: Tree, _ wrap: (Tree) -> Tree) -> Tree {
@@ -77,7 +77,7 @@ struct NestingTests {
             )
             var mappings = [EntityMapping(name: "ThingToThing", source: "Thing", destination: "Thing")]
             mappings[0].attributes = Dictionary(uniqueKeysWithValues: parts.map { ($0.name, .value($0.value)) })
-            // The same in a predicate.
+            // The same nesting in a predicate.
             for part in parts {
                 mappings.append(
                     EntityMapping(
@@ -115,7 +115,8 @@ struct NestingTests {
     }
 
     @Test(
-        "What plan accepts runs at any depth, gives the same by both executors, and is verified", arguments: depths)
+        "An expression that plan accepts runs at any depth, gives the same by both executors, and is verified",
+        arguments: depths)
     func runs(_ depth: Int) throws {
         var dumps: [String] = []
         for executor in [ExecutorChoice.set, .row] {

@@ -7,8 +7,7 @@ import FerryVerify
 import TestSupport
 import Testing
 
-/// What is found in one reading of an index or of a table, for several checks: each still finds its own damage, and none
-/// takes another's for its own.
+/// Several checks share one reading of an index or of a table: each check finds its own damage, and no other.
 @Suite("One reading of an index or a table for all checks")
 struct OneReadingTests {
     private static func text(_ name: String) -> Attribute { Attribute(name: name, type: .string, isOptional: true) }
@@ -46,7 +45,7 @@ struct OneReadingTests {
         INSERT INTO Z_2TAGS (Z_2BOOKS, Z_3TAGS) VALUES (1, 1), (1, 2), (2, 3), (4, 1), (4, 3);
         """
 
-    /// Changes rows as if an index were not there.
+    /// Returns SQL that changes rows without an index.
     private static func behind(_ index: String, _ change: String) -> String {
         """
         PRAGMA writable_schema = ON;
@@ -98,7 +97,7 @@ struct OneReadingTests {
         Damage(
             "a link too few", "DELETE FROM Z_2TAGS WHERE Z_2BOOKS = 2",
             ["relationships Z_2TAGS Z_2BOOKS 2"]),
-        // The links are read from that index.
+        // The check reads the links from that index.
         Damage(
             "a link too few that an index still has",
             behind("Z_2TAGS_Z_3TAGS_INDEX", "DELETE FROM Z_2TAGS WHERE Z_2BOOKS = 2"),
@@ -111,7 +110,7 @@ struct OneReadingTests {
             "a link without an end", "INSERT INTO Z_2TAGS VALUES (NULL, 1)", ["references Z_2TAGS Z_3TAGS 1"]),
         Damage(
             "a link with a text for a key", "INSERT INTO Z_2TAGS VALUES ('1x', 1)", ["references Z_2TAGS Z_3TAGS 1"]),
-        // Their keys are from 1 through 3 still, and three were written.
+        // The keys are still from 1 through 3, and three rows were written.
         Damage(
             "an object in the midst that is missing", "DELETE FROM ZTAG WHERE Z_PK = 2",
             ["counts ZTAG rows", "rows ZTAG Z_PK 2", "references Z_2TAGS Z_2BOOKS 1"]),
@@ -127,7 +126,7 @@ struct OneReadingTests {
             "INSERT INTO ZTAG (Z_PK, Z_ENT, Z_OPT) VALUES (-9223372036854775808, 3, 1)", ["counts ZTAG rows"]),
     ]
 
-    @Test("finds what is wrong, and nothing else", arguments: damages, [1, 2])
+    @Test("finds the damage, and no other", arguments: damages, [1, 2])
     func finds(_ damage: Damage, jobs: Int) throws {
         let (folder, run, verification) = try migrated()
         defer { withExtendedLifetime(folder) {} }
@@ -141,7 +140,7 @@ struct OneReadingTests {
         #expect(found.count == damage.found.count)
     }
 
-    @Test("counts rows whose values are not read with them, and finds their stale index entries")
+    @Test("counts rows without reading their values, and finds their stale index entries")
     func large() throws {
         var (folder, run, verification) = try migrated(title: String(repeating: "long ", count: 200))
         defer { withExtendedLifetime(folder) {} }

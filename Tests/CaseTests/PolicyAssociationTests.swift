@@ -8,10 +8,10 @@ import FerryStore
 import TestSupport
 import Testing
 
-/// What a policy associates is the same whether it is stored or implied.
+/// A policy's associations are the same, whether stored or implied.
 @Suite("Associations of policies")
 struct PolicyAssociationTests {
-    @Test("Associations are found, walked and counted alike whether they are stored or implied")
+    @Test("Associations are found, iterated and counted in the same way, stored or implied")
     func storedOrImplied() throws {
         var contents: Set<String> = []
         for hasRelationship in [false, true] {
@@ -28,7 +28,7 @@ struct PolicyAssociationTests {
         #expect(contents.count == 1, "\(contents.sorted().joined(separator: "\n"))")
     }
 
-    @Test("What is ordinary is stored only where a relationship joins it")
+    @Test("An implied association is stored only if a relationship joins it")
     func ordinary() throws {
         struct Plain: EntityMigrationPolicy {}
         for (hasRelationship, count) in [(false, 0), (true, 14)] as [(Bool, Int64)] {
@@ -89,8 +89,8 @@ struct PolicyAssociationTests {
     }
 }
 
-/// Drops, leaves alone, copies, and associates with sources before and after the one at work; then writes down what it
-/// is told of that.
+/// Drops, skips, copies, and associates with sources before and after the current one; then records the associations
+/// that it receives.
 private struct OddPolicy: EntityMigrationPolicy {
     func createDestinationInstances(
         forSource source: SourceObject, in mapping: PolicyEntityMapping, manager: MigrationManager
@@ -113,7 +113,7 @@ private struct OddPolicy: EntityMigrationPolicy {
             try defaultPolicy.createDestinationInstances(forSource: source, in: mapping, manager: manager)
             let copy = try insert("copy of \(source.primaryKey)")
             try manager.associate(sourceInstance: source, withDestinationInstance: copy, for: mapping)
-            // Twice is once.
+            // A repeated call has no effect.
             try manager.associate(sourceInstance: source, withDestinationInstance: copy, for: mapping)
         case 4:
             let made = try insert("for a later one, by \(source.primaryKey)")

@@ -10,7 +10,7 @@ import FerryVerify
 import TestSupport
 import Testing
 
-/// Twelve books on two shelves with tags, and a step that leads books into a model with authors.
+/// Twelve books on two shelves with tags, and a step that maps books to a model with authors.
 struct PolicyLibrary {
     let store: StoreBuilder
     let target: ModelVersion

@@ -9,10 +9,10 @@ import FerryStore
 import TestSupport
 import Testing
 
-/// What becomes of a row is the same whoever computes it, and an object is visited only where somebody has to.
+/// A row has the same result from SQL and from Swift, and an object is visited only if a policy needs the visit.
 @Suite("Rows of policies")
 struct PolicyRowTests {
-    @Test("Objects are visited to be related only where the policy has code for it")
+    @Test("Objects are visited for relationships only if the policy has code for them")
     func relating() throws {
         let plain: PolicyFactory = { Plain() }
         let delegating: PolicyFactory = { Delegating() }
@@ -31,7 +31,7 @@ struct PolicyRowTests {
         }
     }
 
-    @Test("An expression that fails stops the run only where the policy leaves its value to it")
+    @Test("A failing expression stops the run only if the policy uses its value")
     func failingExpression() throws {
         let attributes: [String: AttributeRule] = ["share": .value(try Expression.parse("12 / $source.amount"))]
         let folder = try TemporaryFolder()
@@ -48,7 +48,7 @@ struct PolicyRowTests {
         #expect(error?.code == .rowFailed && error?.message.contains("ItemToItem") == true)
     }
 
-    @Test("Nothing that a run has made outlives it, so that its files are closed")
+    @Test("No object of a run outlives the run, so that its files are closed")
     func letsGo() throws {
         let folder = try TemporaryFolder()
         let witness = Witness()
@@ -71,7 +71,7 @@ struct PolicyRowTests {
         #expect(try new.value("SELECT ZNOTE FROM ZITEM WHERE Z_PK = 4") == .text("N4"))
     }
 
-    @Test("What a policy sets is written as it was set, and the next object has its own values again")
+    @Test("A policy's values are written as set, and the next object has its own values again")
     func values() throws {
         let folder = try TemporaryFolder()
         let run = try Self.step(["note": .value(.constant(.string("as mapped")))], { Setting() }, in: folder)
@@ -85,12 +85,12 @@ struct PolicyRowTests {
             let expected = Self.texts.indices.map { isSet ? Value.text(Setting.text($0, index + 1)) : .null }
             #expect(row == [.text("n\(index + 1)"), .text(isSet ? "as set" : "as mapped")] + expected)
         }
-        // Objects beyond the default ones have the model's values, and what was set last.
+        // Objects beyond the default ones have the model's default values, and the last set values.
         let more = try new.rows("SELECT ZNAME, ZNOTE, ZT0 FROM ZITEM WHERE Z_PK > 14 ORDER BY Z_PK")
         #expect(more == (1...7).map { [.text("later"), .null, .text("copy \(2 * $0)")] })
     }
 
-    @Test("A chunk has as many rows as were asked for, however sparse the keys are")
+    @Test("A chunk has the requested number of rows, also with sparse keys")
     func sparseKeys() throws {
         for (rows, chunks) in [(14, 4), (12, 3), (4, 1), (1, 1), (0, 1)] as [(Int64, Int64)] {
             let folder = try TemporaryFolder()
@@ -105,7 +105,7 @@ struct PolicyRowTests {
         }
     }
 
-    /// More than a word has bits.
+    /// More attributes than a word has bits.
     private static let texts = (0..<70).map { "t\($0)" }
 
     private static func model(isNew: Bool) -> ManagedObjectModel {
@@ -155,7 +155,7 @@ struct PolicyRowTests {
 
     private struct Plain: EntityMigrationPolicy {}
 
-    /// Sees whether the manager goes; called by one thread at a time.
+    /// Records whether the manager is released; one thread at a time calls it.
     private final class Witness: EntityMigrationPolicy, @unchecked Sendable {
         weak var manager: MigrationManager?
         var calls = 0
@@ -166,12 +166,12 @@ struct PolicyRowTests {
             self.manager = manager
             calls += 1
             try defaultPolicy.createDestinationInstances(forSource: source, in: mapping, manager: manager)
-            // One that nobody else refers to is used again.
+            // An object without another reference is used again.
             for _ in 0..<2 { try manager.insert("Item").setValue(.string("another"), forKey: "note") }
         }
     }
 
-    /// Does more than the policy that it hands on to, which has no code of its own.
+    /// Does more than the policy that it calls, which has no code of its own.
     private struct Delegating: EntityMigrationPolicy {
         let inner: any EntityMigrationPolicy = Plain()
 
@@ -208,7 +208,7 @@ struct PolicyRowTests {
         }
     }
 
-    /// Sets all there is of every other object, some of it twice, and makes another one beside the ones between.
+    /// Sets all attributes of every other object, some of them twice, and makes another object.
     private struct Setting: EntityMigrationPolicy {
         static func text(_ number: Int, _ key: Int) -> String {
             String(repeating: "\(key).", count: number * number)
@@ -223,7 +223,7 @@ struct PolicyRowTests {
             guard source.primaryKey % 2 == 1 else {
                 let other = try manager.insert("Item")
                 try other.setValue(.string("copy \(source.primaryKey)"), forKey: "t0")
-                // Written before it is changed again.
+                // The object is written before its next change.
                 _ = try manager.firstDestinationObject(ofEntity: "Item", where: "name == 'nobody'")
                 return try other.setValue("later", forKey: "name")
             }

@@ -11,7 +11,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Steps with migration policies, whole and verified: through every hook, and failed at any operation.
+/// Steps with migration policies, verified: through every hook, and with a failure at any operation.
 @Suite("Policies")
 struct PolicyTests {
     @Test("The destination of a policy does not depend on the chunk size")
@@ -40,10 +40,10 @@ struct PolicyTests {
             try new.rows("SELECT group_concat(Z_PK, ' ') FROM (SELECT Z_PK FROM ZBOOK WHERE Z_PK <= 20 ORDER BY 1)")
                 == [[.text("1 2 3 4 5 6 8 9 10 11 12")]])
         #expect(try new.integer("SELECT count(*) FROM ZBOOK WHERE Z_PK > 20") == 4)
-        // One author per first letter, and one that `begin` made; Z_MAX of the source was 20.
+        // One author per first letter, and one from `begin`; Z_MAX of the source was 20.
         #expect(try new.integer("SELECT count(*) FROM ZAUTHOR") == 4)
         #expect(try new.integer("SELECT count(*) FROM ZBOOK WHERE ZAUTHOR IS NULL") == 0)
-        // The shelf's books were related by the default, in order, and copies by the policy at the end.
+        // The default related the shelf's books, in order, and the policy its copies at the end.
         let order = "SELECT Z_PK FROM ZBOOK WHERE ZSHELF = 1 ORDER BY Z_FOK_SHELF"
         let first = try new.rows(order).compactMap(\.[0].integer)
         #expect(first.filter { $0 <= 20 } == [12, 10, 8, 6, 4, 2])
@@ -52,10 +52,10 @@ struct PolicyTests {
                 "SELECT count(*) - count(DISTINCT ZSHELF || ' ' || Z_FOK_SHELF) FROM ZBOOK WHERE ZSHELF > 0")
                 == 0)
         let join = try #require(try StoreLayout.canonical(for: library.target.model).joinTables.first)
-        // Six even books, four that three divides, and as many copies of these as of their tags: what a tag's books
-        // became is all that was associated with them.
+        // Six even books, four multiples of three, and as many copies of these as of their tags: no other objects are
+        // associated with a tag's books.
         #expect(try new.integer("SELECT count(*) FROM \(join.name)") == 16)
-        // What the hooks counted, in the user info, was written by `end` into an object of its own.
+        // `end` wrote the hooks' counts from the user info into an object of its own.
         #expect(try new.value("SELECT ZNAME FROM ZAUTHOR WHERE ZNAME LIKE 'report%'") == .text("report 12/15/1/1"))
         let books = report.counts.filter { $0.name == "BookToBook" }
         #expect(books.map(\.destination) == ["Book", "Author"])
@@ -63,7 +63,7 @@ struct PolicyTests {
         #expect(books[1].created == 4 && books[1].written == 4)
     }
 
-    @Test("Expressions call the policy, and a value that does not fit stops the run without being named")
+    @Test("Expressions call the policy, and a value of a wrong type stops the run without being printed")
     func functions() throws {
         let library = try PolicyLibrary()
         let mapping = library.mapping(
@@ -92,7 +92,7 @@ struct PolicyTests {
         #expect(refusal?.code == .missingPolicy && refusal?.remedy.description.contains("double:") == true)
     }
 
-    @Test("A policy's own error stops the run, is the cause, and is not told in the message")
+    @Test("A policy's own error stops the run, is the cause, and is not part of the message")
     func ownError() throws {
         struct Secret: Error { let text = "a row's value" }
         struct Failing: EntityMigrationPolicy {
@@ -108,7 +108,7 @@ struct PolicyTests {
         #expect(error?.cause is Secret)
     }
 
-    @Test("A policy whose hooks are all the default gives what the mapping gives without it")
+    @Test("A policy with default hooks has the result of the mapping without a policy")
     func defaults() throws {
         struct Plain: EntityMigrationPolicy {}
         let library = try PolicyLibrary()
@@ -143,7 +143,7 @@ struct PolicyTests {
                 _ = try run.run()
                 try run.finish()
             }
-            // Another process would have another instance of the policy, without what `begin` did to the first.
+            // Another process would have another instance of the policy, without the effect of `begin` on the first.
             let run = try library.step(["Split": { SplitPolicy() }], in: folder, chunkSize: .rows(2))
             _ = try run.run()
             try run.finish()
@@ -152,8 +152,8 @@ struct PolicyTests {
     }
 }
 
-/// Uses every hook: drops books without a title, makes a copy of every third one, gives each an author by its first
-/// letter, and keeps count in the user info.
+/// Uses every hook: drops books without a title, makes a copy of every third book, gives each book an author by its
+/// first letter, and counts in the user info.
 struct SplitPolicy: EntityMigrationPolicy {
     func begin(_ mapping: PolicyEntityMapping, with manager: MigrationManager) throws {
         let nobody = try manager.insert("Author")

@@ -4,7 +4,7 @@ import FerryVerify
 import Foundation
 import Testing
 
-/// `plist:` reads property lists of any origin within bounds; verification's own reader says the same.
+/// `plist:` reads property lists of any origin within limits; verification's own reader gives the same values.
 @Suite struct PropertyListValueTests {
     private struct Nothing: PlainObjectSource {
         var bytes: [UInt8]
@@ -18,7 +18,7 @@ import Testing
         func eachRelated(_ relationship: String, of object: PlainObject, _ body: (PlainObject) throws -> Void) throws {}
     }
 
-    /// The value by the function and by verification's evaluator, as text; nil for a failure.
+    /// Returns the value by the function and by verification's evaluator, as text; nil for a failure.
     private func values(_ bytes: [UInt8], _ keys: String = "") throws -> (String?, String?) {
         let function = try #require(ScalarFunction.named("ferry_plist_value"))
         var result = FunctionResult()
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(
-        "Every value of a list of XML is read under its keys",
+        "Every value of an XML list is read under its keys",
         arguments: [
             ("<dict><key>a</key><integer>-7</integer></dict>", "a", "-7"),
             ("<dict><key>a</key><real>2.5</real></dict>", "a", "2.5"),
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(
-        "What is no property list fails its row, by both readers",
+        "Data that is no property list fails its row, with both readers",
         arguments: [
             "<dict><key>a</key></dict>", "<dict><integer>1</integer></dict>", "<integer>x</integer>", "",
             "<string>a</string><string>b</string>", "<date>yesterday</date>", "<data>?</data>", "<other/>",
@@ -101,7 +101,9 @@ import Testing
         #expect(plain == nil, "\(content.prefix(50))")
     }
 
-    @Test("Nothing gives nil; damaged bytes of a binary list fail or give a value, the same by both, and never crash")
+    @Test(
+        "nil gives nil; damaged bytes of a binary list fail or give a value, equally with both readers, and never crash"
+    )
     func survivesDamage() throws {
         #expect(try values([]) == ("nil", "nil"))
         let whole = try PropertyListSerialization.data(

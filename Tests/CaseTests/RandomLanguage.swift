@@ -1,7 +1,7 @@
 import FerryExpression
 import FerrySQLite
 
-/// Expressions of every construct, as a rule of the types that it takes.
+/// Random expressions of every construct, mostly with the types that the construct accepts.
 struct RandomLanguage {
     private var state: UInt64
 
@@ -52,7 +52,7 @@ struct RandomLanguage {
         }
     }
 
-    /// Objects behind the relationship, or what is made of them.
+    /// Returns objects of the relationship, or an expression over them.
     private mutating func objects(_ depth: Int) -> FerryExpression.Expression {
         let parts = FerryExpression.Expression.keyPath(.variable("source"), [.key("parts")])
         if depth <= 0 { return parts }
@@ -69,7 +69,7 @@ struct RandomLanguage {
         }
     }
 
-    /// Values of objects, or written ones, of one kind.
+    /// Returns values of objects, or constants, of one kind.
     private mutating func numbers(_ depth: Int) -> FerryExpression.Expression {
         switch below(6) {
         case 0, 1: return .list((0..<below(4)).map { _ in number(0) })

@@ -9,7 +9,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Rows that one thread reads while another one writes: the same destination, the same errors, nothing done twice.
+/// One thread reads rows while another one writes: the same destination, the same errors, no row twice.
 @Suite("Reading rows ahead")
 struct RowOverlapTests {
     /// More rows than the buffers between the threads hold, a few of them larger than a buffer.
@@ -32,7 +32,7 @@ struct RowOverlapTests {
     private func store() throws -> StoreBuilder {
         let store = try StoreBuilder(Self.model("title"), maximumKeys: ["Item": Self.rows])
         try store.connection.transaction {
-            // Texts of all lengths, with NUL in some; empty ones; every storage class; rows of up to 300 KB.
+            // Texts of all lengths, some with NUL; empty texts; every storage class; rows of up to 300 KB.
             try store.execute(
                 """
                 WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < \(Self.rows))
@@ -85,7 +85,7 @@ struct RowOverlapTests {
         return try DatabaseDump.digest(run.destinationPath)
     }
 
-    @Test("Rows that were read ahead arrive as they are, whatever the chunk size")
+    @Test("Rows that were read ahead are unchanged, with any chunk size")
     func sameDestination() throws {
         let store = try store()
         let folder = try TemporaryFolder()
@@ -96,7 +96,7 @@ struct RowOverlapTests {
         }
     }
 
-    @Test("A row that fails ends its own chunk, not one before it, and the run goes on from there")
+    @Test("A failing row ends its own chunk, none before it, and the run resumes from there")
     func failingRow() throws {
         let store = try store()
         let whole = try TemporaryFolder()
@@ -115,7 +115,7 @@ struct RowOverlapTests {
         }
     }
 
-    @Test("A run that is asked to stop while rows are read ahead ends with its chunk and goes on later")
+    @Test("A run that is stopped while rows are read ahead ends with its chunk and can be resumed")
     func stops() throws {
         let store = try store()
         let whole = try TemporaryFolder()

@@ -7,7 +7,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Entities of one table are carried side by side.
+/// Entities of one table are carried in one pass.
 @Suite("Single-table inheritance")
 struct SharedPassTests {
     private static let entities = 6
@@ -26,7 +26,7 @@ struct SharedPassTests {
         return ManagedObjectModel(versionIdentifiers: [], entities: entities)
     }
 
-    /// Rows of all entities, one after another.
+    /// Makes a store with rows of all entities in sequence.
     private func store() throws -> StoreBuilder {
         let store = try StoreBuilder(model(adding: false))
         try store.execute(
@@ -36,7 +36,7 @@ struct SharedPassTests {
             SELECT i, 1 + i % \(Self.entities), 1, printf('%.200c', 'n') || i FROM n
             """,
             "UPDATE ZANIMAL SET ZOWN3 = Z_PK WHERE Z_ENT = 4", "UPDATE Z_PRIMARYKEY SET Z_MAX = \(Self.rows)",
-            // Without the index of entity numbers, to which no store is bound.
+            // The index of entity numbers, which a store need not have, is dropped.
             "DROP INDEX IF EXISTS ZANIMAL_Z_ENT_INDEX")
         return store
     }
@@ -51,7 +51,7 @@ struct SharedPassTests {
         var run = try CodedStep.prepare(
             store.path, store.version, to: model(adding: true), in: folder, chunkSize: chunkSize,
             vfs: VFS(temporaryFolder: folder.path, faults: faults))
-        // What others look for before the rows is read by them.
+        // With known damage the step does not read the table before its rows.
         run.options.sourceDamage = []
         let report = try run.run()
         #expect(report.counts.map(\.written) == Array(repeating: Int64(Self.rows / Self.entities), count: 6))
@@ -61,7 +61,7 @@ struct SharedPassTests {
         #expect(Double(read) < 1.5 * Double(size), "\(read) of \(size) bytes")
     }
 
-    @Test("Chunks, executors and stops make no difference")
+    @Test("Chunks, executors and stops do not change the result")
     func sameStore() throws {
         let store = try store()
         var texts: Set<String> = []

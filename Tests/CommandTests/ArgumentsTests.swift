@@ -51,7 +51,7 @@ struct ArgumentsTests {
     }
 
     @Test(
-        "What the syntax does not allow is a usage error that says what is wrong",
+        "A syntax error is a usage error that names the mistake",
         arguments: [
             ("", "STORE is missing."),
             ("S", "The option --models PATH is missing."),
@@ -76,7 +76,7 @@ struct ArgumentsTests {
     }
 
     @Test(
-        "A misspelt option is answered with the nearest one, a strange one with where to look",
+        "A misspelt option is answered with the nearest one, an unknown one with a pointer to the help",
         arguments: [
             ("--restrat", "Did you mean --restart?"), ("--model", "Did you mean --models?"),
             ("--jsno", "Did you mean --json?"), ("--something-else", "See: ferry carry --help"),
@@ -89,7 +89,7 @@ struct ArgumentsTests {
     }
 
     @Test(
-        "An operand or a value without a letter is a usage error: a variable of the shell that has no value",
+        "An empty operand or value is a usage error, because it comes from an unset variable of the shell",
         arguments: [
             (["", "--models", "M"], "STORE is an empty text."),
             (["S", "--models", ""], "The value of --models is an empty text."),
@@ -103,7 +103,7 @@ struct ArgumentsTests {
         #expect(error?.message == message && error?.code == .usage)
     }
 
-    @Test("Help needs nothing else", arguments: [["--help"], ["-h"], ["S", "--help"]])
+    @Test("Help needs no other argument", arguments: [["--help"], ["-h"], ["S", "--help"]])
     func readsHelp(_ words: [String]) throws {
         #expect(try Arguments(words, for: Self.syntax).has("--help"))
     }

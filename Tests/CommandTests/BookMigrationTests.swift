@@ -4,7 +4,7 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// A real store through three real model versions, by the built program alone.
+/// A real store through three real model versions, with the built program alone.
 @Suite("The program on a real store", .enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)))
 struct BookMigrationTests {
     private static let books = "objcio-bookmigration"
@@ -27,7 +27,7 @@ struct BookMigrationTests {
         ]
     }
 
-    /// Stands in for `MHWBookToBookPolicy`.
+    /// Replaces `MHWBookToBookPolicy`.
     private static let authors = """
         {
           "source": "Model1", "destination": "Model2", "extends": "Model1_to_Model2.xcmappingmodel",
@@ -56,7 +56,7 @@ struct BookMigrationTests {
         }
         """
 
-    @Test("Authors are found or created, files made for each book and user, and rollback gives the old bytes back")
+    @Test("Authors are found or created, files made for each book and user, and a rollback restores the old bytes")
     func migratesAndRollsBack() throws {
         let content = try digest(counters: false)
         let titles = try rows("SELECT Z_PK, typeof(ZTITLE), ZTITLE FROM ZBOOK ORDER BY Z_PK")
@@ -87,7 +87,7 @@ struct BookMigrationTests {
         #expect(try digest(counters: false) == content)
     }
 
-    @Test("The mapping model alone is refused for its policy class, with the two ways out")
+    @Test("The mapping model alone is refused for its policy class, with the two remedies")
     func refusesPolicy() throws {
         let before = try digest()
         let outcome = try FerryBinary.run(
@@ -111,7 +111,7 @@ struct BookMigrationTests {
         #expect(outcome.output.contains("\"storeInUse\""))
     }
 
-    // MARK: Asking the store
+    // MARK: Queries
 
     private func rows(_ sql: String) throws -> [[Value]] { try Connection(path: store, mode: .readOnly).rows(sql) }
 

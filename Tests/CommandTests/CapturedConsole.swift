@@ -2,13 +2,13 @@ internal import Ferry
 internal import FerryBase
 internal import FerryCommand
 
-/// What a command wrote, kept for assertions.
+/// The output of a command, for assertions.
 struct Captured {
     var exitCode: ExitCode
     var output: String
     var diagnostics: String
 
-    /// Runs a command line inside this process, as on a terminal of a width where one is given.
+    /// Runs a command line inside this process, as on a terminal if a width is given.
     static func run(
         _ words: [String], isJSON: Bool = false, width: Int? = nil, policies: [String: PolicyFactory] = [:]
     ) -> Captured {

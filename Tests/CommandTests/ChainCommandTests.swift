@@ -4,7 +4,7 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// `plan` and `migrate` with what is said about the chain, on the demo's library.
+/// `plan` and `migrate` with options for the chain, on the demo's library.
 @Suite("The chain on the command line")
 struct ChainCommandTests {
     private let folder: TemporaryFolder
@@ -23,7 +23,7 @@ struct ChainCommandTests {
         try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file(file)))
     }
 
-    /// The plan's text without what depends on the machine.
+    /// Returns the plan's text without the parts that depend on the machine.
     private func text(_ outcome: FerryBinary.Outcome) -> String {
         outcome.output.split(separator: "\n", omittingEmptySubsequences: false)
             .filter { !$0.hasPrefix("Store ") && !$0.hasPrefix("Disk ") }.joined(separator: "\n")
@@ -61,7 +61,7 @@ struct ChainCommandTests {
         #expect(plan.output.contains("chosen; "))
     }
 
-    @Test("A chain that cannot be, and a file that is none, say what to do")
+    @Test("An impossible chain, and a file that is no chain, are refused with a remedy")
     func refuses() throws {
         var told: [String] = []
         for (file, text) in [("Chain.txt", "Library2\n"), ("Empty.txt", "# nothing\n"), ("Odd.json", "[1, 2]")] {
@@ -80,7 +80,7 @@ struct ChainCommandTests {
         try Golden.expect(told.joined(separator: "\n"), is: "chain-refusals")
     }
 
-    @Test("A way back is refused until it is allowed, and lists what is lost first")
+    @Test("A downgrade is refused until it is allowed, and the losses come first")
     func back() throws {
         let there = try FerryBinary.run(["migrate"] + input + ["--to", "Library3"], in: folder.path)
         #expect(there.exitCode == 0, "\(there.diagnostics)")

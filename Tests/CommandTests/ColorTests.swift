@@ -3,17 +3,17 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Colours, which a terminal wants and a pipe does not.
+/// Colours: on for a terminal, off for a pipe.
 @Suite("Colours")
 struct ColorTests {
     private static let escape = "\u{1b}["
 
-    @Test("A pipe gets no colours unless they are asked for", arguments: ["migrat", "plan"])
+    @Test("A pipe gets no colours by default", arguments: ["migrat", "plan"])
     func leavesPipesAlone(_ command: String) {
         #expect(!Captured.run([command]).diagnostics.contains(Self.escape))
     }
 
-    @Test("--color always paints what failed, and not what to do next")
+    @Test("--color always colours a failure, and not its remedy")
     func paintsErrors() {
         let plain = Captured.run(["inspect", "none.sqlite", "--color", "never"])
         let painted = Captured.run(["inspect", "none.sqlite", "--color=always"])
@@ -30,7 +30,7 @@ struct ColorTests {
         #expect(!captured.output.contains(Self.escape) && !captured.output.contains { Colors.isMark($0) })
     }
 
-    @Test("--color knows three words")
+    @Test("--color accepts three words")
     func refusesOthers() {
         let captured = Captured.run(["version", "--color", "yes"])
         #expect(captured.exitCode == .usage)
@@ -52,11 +52,11 @@ struct ColorTests {
     }
 }
 
-/// Colours in what was written.
+/// The colours in a text.
 enum Colors {
     static func without(_ text: String) -> String { text.replacing(/\u{1b}\[[0-9;]*m/, with: "") }
 
-    /// Whether a character is one of those by which a line carries its emphasis inside the program.
+    /// Returns whether a character marks emphasis in a line inside the program.
     static func isMark(_ character: Character) -> Bool {
         character.unicodeScalars.contains { (0xE000...0xF8FF).contains($0.value) }
     }

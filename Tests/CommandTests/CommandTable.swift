@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The table of commands as `ferry help --json` prints it: what completions and manual pages are compared with.
+/// The table of commands in `ferry help --json`; completions and manual pages must agree with it.
 struct CommandTable: Decodable {
     struct Command: Decodable, CustomTestStringConvertible {
         var name: String

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The scripts in the shells that they are for: what these offer is compared with the table of commands.
+/// The scripts in their shells: their suggestions must equal the table of commands.
 @Suite("Completions")
 struct CompletionsTests {
     private let folder: TemporaryFolder
@@ -18,7 +18,7 @@ struct CompletionsTests {
         try "".write(toFile: folder.file("My Store.sqlite"), atomically: true, encoding: .utf8)
     }
 
-    @Test("A shell without completions is named with those that have some")
+    @Test("A shell without completions is refused with the shells that have some")
     func refusesOthers() {
         let captured = Captured.run(["completions", "tcsh"])
         #expect(captured.exitCode == .usage)
@@ -28,7 +28,7 @@ struct CompletionsTests {
     @Test("bash offers every command, option and value of the table", .enabled(if: Shells.bash.isThere, "needs bash"))
     func completesInBash() throws {
         let table = try CommandTable.read()
-        // Each line of the file is one question: the words, the last one as far as it is typed.
+        // Each line of the file is one question: the words, the last of which is incomplete.
         let questions = Self.questions(table)
         let script = """
             source ferry.bash
@@ -68,11 +68,12 @@ struct CompletionsTests {
         }
     }
 
-    @Test("zsh offers every option of every command with what it does", .enabled(if: Shells.zsh.isThere, "needs zsh"))
+    @Test(
+        "zsh offers every option of every command with its description", .enabled(if: Shells.zsh.isThere, "needs zsh"))
     func completesInZsh() throws {
         let table = try CommandTable.read()
         let questions = Self.questions(table).filter { !$0.expected.contains { $0.contains("Store") } }
-        // An interactive zsh in a pseudo-terminal of its own, asked by its own completion and answered as a list.
+        // An interactive zsh in a pseudo-terminal of its own runs its own completion and prints a list.
         let script = """
             autoload -Uz compinit && compinit -D -u
             source ./ferry.zsh
@@ -112,10 +113,10 @@ struct CompletionsTests {
         }
     }
 
-    // MARK: Asking
+    // MARK: Questions to a shell
 
     private struct Question {
-        /// The last one as far as it is typed.
+        /// The words; the last of them is incomplete.
         var words: [String]
         var expected: [String]
         var isExact = false

@@ -24,7 +24,7 @@ struct ConfigTests {
         try FerryBinary.run(words, in: folder ?? app.folder.path)
     }
 
-    @Test("What stands in the file need not stand in the command line, which goes before it")
+    @Test("Settings of the file are the defaults of the command line, whose options take precedence")
     func standsIn() throws {
         try write(#"{ "ferry": 1, "models": ["App.xcdatamodeld"], "to": "App 2", "limits": { "memory": "48MiB" } }"#)
         let plan = try run(["plan", "App.sqlite"])
@@ -32,11 +32,12 @@ struct ConfigTests {
         #expect(plan.output.contains("Chain    App → App 2\n") && plan.output.contains("Config   ferry.json\n"))
         #expect(try run(["plan", "App.sqlite", "--to", "App 3"]).output.contains("Chain    App → App 3\n"))
         #expect(try run(["plan", "App.sqlite", "--config", "none"]).exitCode == 64)
-        // No option of this command, and so none of its business.
+        // This command has no such option and ignores the setting.
         #expect(try run(["inspect", "App.sqlite"]).output.contains("App"))
     }
 
-    @Test("The file beside the models goes before that of the current folder, and paths begin at its own")
+    @Test(
+        "The file beside the models has precedence over the current folder's, and its paths are relative to its folder")
     func liesBesideModels() throws {
         let elsewhere = try TemporaryFolder()
         try #"{ "to": "nowhere" }"#.write(toFile: elsewhere.file("ferry.json"), atomically: true, encoding: .utf8)
@@ -57,7 +58,7 @@ struct ConfigTests {
     }
 
     @Test(
-        "What is not known is refused by its name",
+        "An unknown key is refused by its name",
         arguments: [
             (#"{ "model": [] }"#, #"ferry.json:1: model: unknown key; did you mean "models"?"#),
             (
@@ -88,7 +89,7 @@ struct ConfigTests {
         #expect(try run(["migrate", "App.sqlite", "--output", "New.sqlite"]).exitCode == 0)
     }
 
-    @Test("ferry config init writes a file that plan reads, and never over another one")
+    @Test("ferry config init writes a file that plan reads, and overwrites none")
     func writes() throws {
         #expect(try run(["config", "init", "--to", "App 2"]).exitCode == 0)
         let text = try String(contentsOfFile: app.folder.file("ferry.json"), encoding: .utf8)
@@ -100,7 +101,7 @@ struct ConfigTests {
         #expect(try run(["config", "init"], in: empty.path).exitCode == 2)
     }
 
-    @Test("ferry config init names the folders that hold mapping models, so that plan finds them")
+    @Test("ferry config init names the folders with mapping models, so that plan finds them")
     func findsMappings() throws {
         let mapping = """
             { "source": "App", "destination": "App 3", "entityMappings": [
@@ -124,7 +125,7 @@ struct ConfigTests {
         let path = Fixtures.packageRoot + "/docs/schemas/config.schema.json"
         let schema = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: path)))
         let properties = try #require((schema as? [String: Any])?["properties"] as? [String: Any])
-        // A value that no key takes: the message shows that the key is known, and what it takes.
+        // No key accepts this value: the message shows that the key is known, and which values it accepts.
         for (name, rule) in properties where name != "ferry" {
             let members = (rule as? [String: Any])?["properties"] as? [String: Any]
             for member in members.map({ $0.keys.sorted() }) ?? [""] {

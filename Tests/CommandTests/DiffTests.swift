@@ -3,10 +3,10 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// `ferry diff` on pairs of models, one for each kind of change that a mapping may or may not be inferred over.
+/// `ferry diff` on pairs of models, one pair for each kind of change, inferable or not.
 @Suite("ferry diff")
 struct DiffTests {
-    /// A change of a model of two entities, what `diff` calls it, and whether it can be inferred.
+    /// A change of a model of two entities, its name in `diff`, and whether a mapping can be inferred.
     struct Row: Sendable, CustomTestStringConvertible {
         var what: String
         var from: String
@@ -26,7 +26,7 @@ struct DiffTests {
         -> String
     { "<attribute name=\"\(name)\" attributeType=\"\(type)\" \(more)/>" }
 
-    /// A relationship of Book to Author, and its inverse.
+    /// Returns a relationship of Book to Author, and its inverse.
     private static func library(_ toAuthor: String, _ toBook: String) -> String {
         entity(
             "Author",
@@ -143,7 +143,7 @@ struct DiffTests {
         return path
     }
 
-    @Test("Each kind of change is named, and whether it can be inferred", arguments: rows)
+    @Test("Each kind of change is named, with whether a mapping can be inferred", arguments: rows)
     func tells(_ row: Row) throws {
         let folder = try TemporaryFolder()
         let words = [
@@ -167,7 +167,7 @@ struct DiffTests {
                 : text.contains("a mapping model; the others can be inferred"))
     }
 
-    @Test("A generated store stands for the model that it carries; one without a model is refused")
+    @Test("A generated store is accepted instead of its cached model; a store without a model is refused")
     func takesStores() throws {
         let folder = try TemporaryFolder()
         let rows = Self.rows[0]

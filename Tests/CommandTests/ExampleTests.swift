@@ -3,9 +3,9 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// The worked examples: the commands of each page of `docs/examples` say what stands there.
+/// The worked examples: the commands of each page of `docs/examples` must print the page's text.
 ///
-/// They are run as they stand there, with the program itself; `FERRY_RECORD=1` writes what they say into the page.
+/// The tests run the commands unchanged, with the program itself; `FERRY_RECORD=1` writes the output into the page.
 @Suite("Worked examples")
 struct ExampleTests {
     static let folder = "\(Fixtures.packageRoot)/docs/examples"
@@ -13,7 +13,7 @@ struct ExampleTests {
         "books", "entity-to-attribute", "merge-entities", "self-join", "split-name", "text-to-date", "tracks",
     ]
 
-    @Test("Every folder with a page is one of the examples that are run")
+    @Test("Every folder with a page is one of the tested examples")
     func isComplete() throws {
         let pages = try FileManager.default.contentsOfDirectory(atPath: Self.folder).filter {
             FileManager.default.fileExists(atPath: "\(Self.folder)/\($0)/README.md")
@@ -21,7 +21,7 @@ struct ExampleTests {
         #expect(pages.sorted() == Self.examples)
     }
 
-    @Test("The commands of a page say what the page says", arguments: examples)
+    @Test("The commands of a page print the page's text", arguments: examples)
     func runs(_ example: String) throws {
         let folder = try TemporaryFolder()
         let manager = FileManager.default

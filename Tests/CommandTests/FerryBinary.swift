@@ -2,7 +2,7 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// The built program, run as a process of its own.
+/// The built program, as a process of its own.
 enum FerryBinary {
     struct Outcome {
         var exitCode: Int32
@@ -10,9 +10,10 @@ enum FerryBinary {
         var diagnostics: String
     }
 
-    /// Runs a command line to its end; standard output goes through a file, so that neither stream can block the other.
+    /// Runs a command line to its end; standard output is a file, so that neither stream can block the other.
     ///
-    /// Without a program of its own, the one beside the test bundle is run. A signal is sent once, as soon as standard error holds the given text.
+    /// Without `program`, the program beside the test bundle runs. A signal is sent once, as soon as standard error
+    /// contains the given text.
     static func run(
         _ words: [String], in folder: String, sending signal: Int32? = nil, afterLine text: String = "",
         program: String? = nil

@@ -5,7 +5,7 @@ internal import Testing
 
 @Suite("ferry generate")
 struct GenerateCommandTests {
-    /// A bundle of two versions without a current one; the second one's teams must have players.
+    /// Writes a bundle of two versions without a current one; the second one's teams must have players.
     private func models(in folder: TemporaryFolder) throws -> String {
         let bundle = folder.file("Team.xcdatamodeld")
         for (name, optional) in [("One", "YES"), ("Two", "NO")] {
@@ -23,7 +23,7 @@ struct GenerateCommandTests {
         return bundle
     }
 
-    @Test("One of several versions is named by --version or after a colon, and must be")
+    @Test("--version or a colon must select one of several versions")
     func choosesVersions() throws {
         let folder = try TemporaryFolder()
         let models = try models(in: folder)
@@ -42,7 +42,7 @@ struct GenerateCommandTests {
         #expect(bytes[0] == bytes[1] && bytes[1] == bytes[2])
     }
 
-    @Test("Entities that got more rows than asked for are told; those asked for by name keep theirs")
+    @Test("Entities with more rows than requested are reported; entities requested by name keep their number")
     func tellsRaisedRows() throws {
         let folder = try TemporaryFolder()
         let models = try models(in: folder)
@@ -60,7 +60,7 @@ struct GenerateCommandTests {
         #expect(empty.exitCode == .success && empty.output.contains("0 rows"))
     }
 
-    @Test("Without a number of rows there are a thousand, and links are told by their relationship")
+    @Test("The default is a thousand rows, and links are reported by their relationship")
     func makesThousandRows() throws {
         let folder = try TemporaryFolder()
         #expect(Captured.run(["demo", folder.file("lib"), "--books", "100", "--prepare"]).exitCode == .success)

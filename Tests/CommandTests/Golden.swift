@@ -3,10 +3,10 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// A text that a test compares with a file of `Goldens`, which is written anew only with `FERRY_RECORD=1`.
+/// A text that a test compares with a file of `Goldens`; only `FERRY_RECORD=1` rewrites the file.
 ///
-/// The files hold what a build with Zstandard says. One without it is compared word for word with what it has to say
-/// instead; where its lines end follows from the words.
+/// The files hold the output of a build with Zstandard. The output of a build without it is compared word for word with
+/// the expected variant, because different words wrap at different places.
 enum Golden {
     static func expect(
         _ text: String, is name: String, sourceLocation: SourceLocation = #_sourceLocation

@@ -25,7 +25,7 @@ struct GraphTests {
         return app
     }
 
-    @Test("Versions, what can be inferred, and mapping models that lie beside the models; the same by golden in DOT")
+    @Test("The graph has versions, inferable steps, and mapping models beside the models; DOT is equal to its golden")
     func drawsVersions() throws {
         let app = try folder()
         let dot = try app.done("graph", "App.xcdatamodeld", "--format", "dot").output
@@ -38,7 +38,7 @@ struct GraphTests {
     }
 
     @Test(
-        "The difference of two versions: added, removed, renamed and changed, with a sign each; hostile names stay names"
+        "The difference of two versions has a sign for each added, removed, renamed and changed item; names are escaped"
     )
     func drawsDifference() throws {
         let app = try folder()
@@ -53,7 +53,7 @@ struct GraphTests {
         #expect(!text.contains("<b>"))
     }
 
-    @Test("The ending of --output chooses the form; a file that Ferry did not draw is refused, one of its own replaced")
+    @Test("The extension of --output chooses the form; only files that Ferry has drawn are replaced")
     func writesFiles() throws {
         let app = try folder()
         try app.done("graph", "App.xcdatamodeld", "--output", "g.dot")
@@ -103,7 +103,7 @@ struct GraphTests {
     }
 
     @Test(
-        "The 90 versions of a real app are drawn in columns, each with its way on, as a picture that a screen shows",
+        "The 90 versions of a real app are drawn in columns, each with its next step, as a picture for a screen",
         .enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)))
     func drawsManyVersions() throws {
         let app = try RouteFolder()

@@ -4,13 +4,13 @@ import Foundation
 internal import TestSupport
 internal import Testing
 
-/// The guides: their commands are run on the real store that they are written on, and every failure has a way out.
+/// The guides: their commands run on the real store of the guide, and every failure has a remedy.
 @Suite("Guides")
 struct GuideTests {
     private static let folder = "\(Fixtures.packageRoot)/docs/guide"
 
     @Test(
-        "The commands of a guide say what the guide says, but for times, sizes and names of snapshots",
+        "The commands of a guide print the guide's text, except times, sizes and names of snapshots",
         .enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)),
         arguments: ["migrate-your-store", "replacing-a-policy"])
     func runs(_ guide: String) throws {
@@ -18,7 +18,7 @@ struct GuideTests {
         let fixture = Fixtures.path("practical-core-data")
         for item in try FileManager.default.contentsOfDirectory(atPath: fixture) {
             try FileManager.default.copyItem(atPath: "\(fixture)/\(item)", toPath: folder.file(item))
-            // Fixtures are read-only, a user's store is not.
+            // Fixtures are read-only, unlike a user's store.
             try FileManager.default.setAttributes(
                 [.posixPermissions: item.hasSuffix(".sqlite") ? 0o644 : 0o755], ofItemAtPath: folder.file(item))
         }
@@ -33,7 +33,7 @@ struct GuideTests {
             }
             return try told.write(toFile: path, atomically: true, encoding: .utf8)
         }
-        // The page is of a build with Zstandard.
+        // The page shows the output of a build with Zstandard.
         let expected = page.replacing(SnapshotForm.zstandard.ending, with: SnapshotForm.preferred.ending)
         let lines = try [told, expected].map {
             try $0.split(separator: "\n", omittingEmptySubsequences: false).map(Self.steady)
@@ -43,7 +43,7 @@ struct GuideTests {
         #expect(isAlike, "first difference: \(String(describing: difference))")
     }
 
-    /// A line without what differs from run to run: times, sizes, speeds and dates.
+    /// Returns a line without times, sizes, speeds and dates, which differ between runs.
     ///
     /// Counts stay.
     private static func steady(_ line: Substring) throws -> String {
@@ -53,12 +53,12 @@ struct GuideTests {
         ]
         var steady = String(line)
         for mask in masks { steady = steady.replacing(try Regex(mask), with: "#") }
-        // A phase tells its rate where it took a tenth of a second, which one run does and the next does not.
+        // A phase prints its rate only after a tenth of a second, which not every run takes.
         if steady.hasPrefix("Time ") { steady = steady.replacing(" (#)", with: "") }
         return steady.replacing(try Regex(" +"), with: " ")
     }
 
-    @Test("Each failure that has a name has a section that says how to get out of it")
+    @Test("Each named failure has a section with its remedy")
     func coversFailures() throws {
         let names = FerryError.Code.all.map(\.name)
         #expect(names.count > 45)
@@ -68,7 +68,7 @@ struct GuideTests {
         #expect(Set(headings).count == headings.count)
     }
 
-    @Test("Every page of the documentation is in its index, and every link between pages leads somewhere")
+    @Test("Every page of the documentation is in its index, and no link between pages is broken")
     func indexes() throws {
         let docs = "\(Fixtures.packageRoot)/docs"
         let index = try String(contentsOfFile: docs + "/README.md", encoding: .utf8)

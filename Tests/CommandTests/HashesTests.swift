@@ -6,7 +6,7 @@ internal import Testing
 @Suite("ferry hashes")
 struct HashesTests {
     @Test(
-        "Every version of every fixture bundle is listed, and the compiler's hashes are ours",
+        "Every version of every fixture bundle is listed, and Ferry's hashes equal the compiler's",
         .enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)))
     func compiledBundles() throws {
         let bundles = [
@@ -25,7 +25,7 @@ struct HashesTests {
     }
 
     @Test(
-        "A hash of VersionInfo.plist that the compiled model does not give is listed as it is, and marked",
+        "A hash of VersionInfo.plist that differs from the compiled model's is listed unchanged, and marked",
         .enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)))
     func marksDifferences() throws {
         let folder = try TemporaryFolder()

@@ -11,7 +11,7 @@ struct HelpTests {
         try Golden.expect(captured.output, is: "help")
     }
 
-    @Test("Each command explains itself, the same by both ways to ask", arguments: FerryCommand.commandNames)
+    @Test("Each command has a help text, equal in both forms of the call", arguments: FerryCommand.commandNames)
     func explains(_ name: String) throws {
         let words = name.split(separator: " ").map(String.init)
         let captured = Captured.run(words + ["--help"])
@@ -35,7 +35,7 @@ struct HelpTests {
         }
     }
 
-    @Test("ferry --version tells the version in both forms")
+    @Test("ferry --version prints the version in both forms")
     func tellsVersion() {
         #expect(Captured.run(["--version"]).output.hasPrefix("ferry "))
         #expect(Captured.run(["--version", "--json"], isJSON: true).output.contains("\"version\""))

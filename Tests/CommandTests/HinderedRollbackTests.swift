@@ -4,9 +4,9 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// A rollback by the program where something is in its way: no committed write of the app is ever in neither the store
-/// nor a snapshot.
-@Suite("A rollback that is hindered")
+/// A rollback by the program against obstacles: each committed write of the app is always in the store or in a
+/// snapshot.
+@Suite("A rollback with obstacles")
 struct HinderedRollbackTests {
     private let app: RouteFolder
 
@@ -19,12 +19,12 @@ struct HinderedRollbackTests {
         try app.done("migrate", "App.sqlite", "--models", "App.xcdatamodeld")
     }
 
-    /// As the app writes, in WAL mode and committed.
+    /// Writes as the app does, in WAL mode, and commits.
     private func write(_ title: String) throws {
         try app.execute("UPDATE ZBOOK SET ZTITLE = '\(title)' WHERE Z_PK = 1")
     }
 
-    /// The titles of the first book in the store and in all snapshots.
+    /// Returns the titles of the first book in the store and in all snapshots.
     private func saved(_ store: String = "App.sqlite") throws -> Set<String> {
         var titles: Set<String> = [try title(store)]
         let names = try FileLayer().list(app.folder.file(store) + ".snapshots").map(\.name)
@@ -42,7 +42,7 @@ struct HinderedRollbackTests {
         return try connection.value("SELECT ZTITLE FROM ZBOOK WHERE Z_PK = 1")?.text ?? ""
     }
 
-    @Test("With a reader that keeps its snapshot of the store it waits or is done, and the reader reads on")
+    @Test("With a reader in a transaction a rollback waits or finishes, and the reader can continue to read")
     func reader() throws {
         try write("one")
         do {
@@ -62,7 +62,7 @@ struct HinderedRollbackTests {
         #expect(try saved().contains("one"))
     }
 
-    @Test("Three times in a row after writes nothing is lost")
+    @Test("Three rollbacks after writes lose nothing")
     func threeTimes() throws {
         var written: Set<String> = []
         for title in ["one", "two", "three"] {
@@ -75,7 +75,7 @@ struct HinderedRollbackTests {
     }
 
     @Test(
-        "With a folder of snapshots that cannot be written it is refused, and the store stays",
+        "With an unwritable folder of snapshots a rollback is refused, and the store stays",
         .enabled(if: UnwritableStoreTests.canRun, "A user other than root is needed."))
     func unwritable() throws {
         try write("one")
@@ -97,13 +97,14 @@ struct HinderedRollbackTests {
 
     #if os(Linux)
         @Test(
-            "On a full disk it ends with an error, the store stays, and with room it is done",
-            .enabled(if: MountNamespace.isAllowed, "no mount namespace is to be had here"), arguments: [0, 60, 200])
+            "On a full disk a rollback ends with an error, the store stays, and with room it succeeds",
+            .enabled(if: MountNamespace.isAllowed, "this system allows no mount namespace"), arguments: [0, 60, 200])
         func fullDisk(freeKilobytes: Int) throws {
             try write("one")
             try app.execute(
                 "UPDATE ZBOOK SET ZFILLING = randomblob(20000); PRAGMA wal_checkpoint(TRUNCATE)")
-            // Everything on a small volume; what the program says, and what is left of the store, go to the folder.
+            // All of this runs on a small volume; the program's output and the store's content are written to the
+            // folder.
             let script = """
                 mount -t tmpfs -o size=8m none "$1" && cp -r App.sqlite* "$1/" && cd "$1" || exit 99
                 head -c 16m /dev/zero > full 2> /dev/null

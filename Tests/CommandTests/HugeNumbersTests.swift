@@ -2,11 +2,11 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// Numbers on the command line that no run can keep.
+/// Numbers on the command line that are too large for any run.
 @Suite("Huge numbers")
 struct HugeNumbersTests {
     @Test(
-        "Every option that takes a number refuses what it cannot keep, and survives it",
+        "Every option with a number refuses too large values without a crash",
         arguments: [
             ("migrate none.sqlite --models none --memory-limit", "24MiB"),
             ("migrate none.sqlite --models none --chunk-size", "1"),
@@ -29,7 +29,7 @@ struct HugeNumbersTests {
             let outcome = try FerryBinary.run(command.split(separator: " ").map(String.init) + [value], in: folder.path)
             #expect(outcome.exitCode == 64, "\(command) \(value): \(outcome.exitCode) \(outcome.diagnostics)")
         }
-        // The highest that can be written is kept, or refused with a reason; what it was for is not there.
+        // The program accepts the highest number, or refuses it with a reason; the store of the command does not exist.
         for value in ["9223372036854775807", "9223372036854775807ms", good] where !command.hasPrefix("demo") {
             let outcome = try FerryBinary.run(command.split(separator: " ").map(String.init) + [value], in: folder.path)
             #expect(
@@ -37,7 +37,7 @@ struct HugeNumbersTests {
         }
     }
 
-    @Test("The highest memory limit is refused on a store that is there, which stays as it is")
+    @Test("The highest memory limit is refused on an existing store, which stays unchanged")
     func memoryLimit() throws {
         let folder = try TemporaryFolder()
         let made = try FerryBinary.run(["demo", "library", "--books", "20", "--prepare"], in: folder.path)

@@ -61,7 +61,7 @@ struct InspectTests {
         return try JSONDecoder().decode(Inspection.self, from: Data(captured.output.utf8))
     }
 
-    /// The model of a library with every feature that a model can ask for, as a folder of versions.
+    /// Makes the model of a library with every feature of models, as a folder of versions.
     private func library(in folder: TemporaryFolder) throws -> (models: String, store: String) {
         let models = folder.file("Library.xcdatamodeld")
         let attribute = { (name: String, type: String, more: String) in
@@ -105,7 +105,7 @@ struct InspectTests {
         try body(Connection(path: path, mode: .readWrite))
     }
 
-    @Test("Rows, bytes, features and side files of a store are told, with a model file and without")
+    @Test("Rows, bytes, features and companion files of a store are reported, with a model file and without")
     func tells() throws {
         let folder = try TemporaryFolder()
         let (models, store) = try library(in: folder)
@@ -134,7 +134,7 @@ struct InspectTests {
         #expect(Captured.run(["inspect", store]).output.contains("that of the model cached in the store"))
     }
 
-    @Test("Where no version fits, the nearest is named with what differs and why, cached model or not")
+    @Test("Without a matching version, the nearest is named with the differences, with a cached model or without")
     func nearest() throws {
         let folder = try TemporaryFolder()
         let (models, store) = try library(in: folder)
@@ -149,13 +149,13 @@ struct InspectTests {
         let byTables = try #require(inspect(store, other).nearest)
         #expect(byTables.reasons.contains { $0.property == "heading" && $0.reason.contains("no column ZHEADING") })
         #expect(byTables.reasons.contains { $0.entity == "Book" && $0.reason.contains("column ZTITLE") })
-        // Nobody knows the model: the store's own list of entities says what is there.
+        // Without a model the store's own list of entities is the source.
         let bare = try inspect(store)
         #expect(!bare.modelCached && bare.version == nil && bare.nearest == nil)
         #expect(bare.entities.first { $0.name == "Cupboard" }?.rows == 100)
     }
 
-    @Test("Objects that are not Core Data's, what earlier versions left, and damage are told")
+    @Test("Objects of the app, remains of earlier versions, and damage are reported")
     func oddities() throws {
         let folder = try TemporaryFolder()
         let (models, store) = try library(in: folder)
@@ -179,7 +179,7 @@ struct InspectTests {
         }
     }
 
-    @Test("A store whose table is gone is still told, with the problem")
+    @Test("A store with a missing table is reported, with the problem")
     func missingTable() throws {
         let folder = try TemporaryFolder()
         let (models, store) = try library(in: folder)
@@ -192,7 +192,7 @@ struct InspectTests {
         #expect(found.entities.first { $0.name == "Tag" }?.table == nil)
     }
 
-    @Test("A store with a damaged page is told as far as it can be read")
+    @Test("A store with a damaged page is reported as far as it is readable")
     func damagedPage() throws {
         let folder = try TemporaryFolder()
         let (models, store) = try library(in: folder)
@@ -208,7 +208,7 @@ struct InspectTests {
         #expect(found.problems.contains { $0.kind == "corruptDatabase" })
     }
 
-    @Test("What is only in the -wal counts, and a store in a read-only folder can be inspected")
+    @Test("Rows that are only in the -wal count, and a store in a read-only folder can be inspected")
     func readOnlyAndLog() throws {
         let folder = try TemporaryFolder()
         let (models, store) = try library(in: folder)
@@ -230,7 +230,8 @@ struct InspectTests {
     }
 
     @Test(
-        "What is no store is refused with its reason", arguments: ["empty", "encrypted", "text", "folder", "database"])
+        "A file that is no store is refused with its reason",
+        arguments: ["empty", "encrypted", "text", "folder", "database"])
     func refusals(_ kind: String) throws {
         let folder = try TemporaryFolder()
         let path = folder.file("Store.sqlite")

@@ -19,7 +19,7 @@ struct InterruptTests {
     }
 
     @Test(
-        "Stops after the work at hand with 75, tells so, and goes on when it is called again",
+        "Stops after the present unit with 75, reports this, and resumes in the next call",
         arguments: [SIGINT, SIGTERM])
     func stopsAndGoesOn(_ signal: Int32) throws {
         let stopped = try FerryBinary.run(words, in: folder.path, sending: signal, afterLine: "\"BookToBook\"")
@@ -33,7 +33,7 @@ struct InterruptTests {
         #expect(finished.output.contains("\"resumed\": true"))
     }
 
-    @Test("Goes on after kill -9 in the middle of its rows")
+    @Test("Resumes after kill -9 in the middle of its rows")
     func survivesKill() throws {
         let killed = try FerryBinary.run(words, in: folder.path, sending: SIGKILL, afterLine: "\"BookAuthor\"")
         #expect(killed.exitCode == SIGKILL)

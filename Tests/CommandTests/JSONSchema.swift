@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// As much of JSON Schema as the schemas of this project use; any other word of it is a difference.
+/// The part of JSON Schema that the schemas of this project use; any other keyword is a difference.
 struct JSONSchema {
     private let root: Any
 
@@ -10,7 +10,7 @@ struct JSONSchema {
         root = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
-    /// Where a text of JSON differs from the schema; empty where it does not.
+    /// Returns the differences of a JSON text from the schema.
     func differences(in text: String) throws -> [String] {
         differences(
             try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed), root, at: "$")
@@ -93,7 +93,7 @@ struct JSONSchema {
 
     private static func isEqual(_ value: Any, _ other: Any) -> Bool { (value as? NSObject)?.isEqual(other) ?? false }
 
-    /// How Foundation tells true and false from numbers.
+    /// Foundation's types that distinguish true and false from numbers.
     private enum CFBoolean {
         static func isBoolean(_ number: NSNumber) -> Bool { String(cString: number.objCType) == "c" }
     }

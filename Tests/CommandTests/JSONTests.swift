@@ -4,7 +4,7 @@ internal import Testing
 
 @Suite("JSON")
 struct JSONTests {
-    @Test("Keys stay in the order given, and the two forms hold the same")
+    @Test("Keys stay in the given order, and the two forms have the same content")
     func keepsOrder() {
         let value = JSON.object([
             ("b", .integer(Int64(1))), ("a", .array([.null, .bool(true), .array([]), .object([])])),
@@ -26,7 +26,7 @@ struct JSONTests {
                 """)
     }
 
-    @Test("What JSON cannot say is null, and unknown values are null")
+    @Test("Values that JSON lacks are null, and unknown values are null")
     func writesNull() {
         #expect(JSON.number(Double.nan).line == "null")
         #expect(JSON.number(-Double.infinity).line == "null")

@@ -3,7 +3,7 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// BLOBs of 512 MiB through the released program, with `FERRY_SWEEP=1` and after `swift build -c release`.
+/// BLOBs of 512 MiB with the released program; needs `FERRY_SWEEP=1` and `swift build -c release`.
 @Suite("Large BLOBs, whole", .serialized)
 struct LargeBlobTests {
     private static let program = Fixtures.packageRoot + "/.build/release/ferry"
@@ -35,7 +35,7 @@ struct LargeBlobTests {
         return (process.terminationStatus, try String(contentsOfFile: output, encoding: .utf8))
     }
 
-    /// A store of 100 objects, one of which has a value of a size in a column.
+    /// Makes a store of 100 objects, one of which has a value of a given size in a column.
     private func makeStore(_ column: String, _ bytes: Int, asText: Bool = false) throws {
         for version in 1...2 {
             let heading = version == 1 ? "" : "<attribute name=\"heading\" attributeType=\"String\" optional=\"YES\"/>"
@@ -85,7 +85,7 @@ struct LargeBlobTests {
     }
 
     @Test(
-        "512 MiB pass in 48 MiB, snapshot and full verification on", .enabled(if: isAsked),
+        "512 MiB pass in 48 MiB, with snapshot and full verification", .enabled(if: isAsked),
         arguments: ["ZSECOND", "ZFIRST"], [["--mappings", "Mappings"], []])
     func passes(column: String, mappings: [String]) throws {
         try makeStore(column, 512 << 20)
@@ -101,7 +101,7 @@ struct LargeBlobTests {
         #expect(try store.integer("SELECT max(length(\(column))) FROM ZITEM") == 512 << 20)
     }
 
-    @Test("64 MiB of text keep their class where the memory limit is twice that", .enabled(if: isAsked))
+    @Test("64 MiB of text keep their storage class with twice that as memory limit", .enabled(if: isAsked))
     func text() throws {
         try makeStore("ZNAME", 64 << 20, asText: true)
         let words = [

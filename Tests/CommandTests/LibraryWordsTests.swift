@@ -4,10 +4,10 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// The library speaks of settings and calls; only the command line speaks of options and commands.
+/// The library's texts name settings and calls; only the command line's texts name options and commands.
 @Suite("The library's words")
 struct LibraryWordsTests {
-    /// Options, and commands with the program's name; also what speaks of a command at all.
+    /// Options, commands with the program's name, and the word "command" itself.
     private static let foreign = {
         let commands = Set(FerryCommand.commandNames.compactMap { $0.split(separator: " ").first }).sorted()
         return "(^|[^A-Za-z0-9-])(--[a-z]|ferry (\(commands.joined(separator: "|")))\\b|[Tt]he (same )?command\\b)"
@@ -19,7 +19,7 @@ struct LibraryWordsTests {
         }
     }
 
-    /// Every target that the library is made of, by what stands in the sources.
+    /// Every target of the library, from the folders of the sources.
     private static let rooms = ["FerryCommand", "FerryTool"].reduce(into: Set(folders)) { $0.remove($1) }.sorted()
 
     private static var folders: [String] {
@@ -40,7 +40,7 @@ struct LibraryWordsTests {
     }
 
     @Test(
-        "What names an option or a command is found in every form of literal",
+        "An option or a command is found in every form of literal",
         arguments: [
             #"throw FerryError(.usage, "x", remedy: "Give --models.")"#, #"let text = "a \(b ? "--restart" : "c") d""#,
             "let text = \"\"\"\n    Begin anew \\\n    with --restart.\n    \"\"\"",
@@ -53,7 +53,7 @@ struct LibraryWordsTests {
     }
 
     @Test(
-        "Comments, SQL and names of threads are left alone",
+        "Comments, SQL and names of threads are ignored",
         arguments: [
             #"/// Give --models."#, #"let a = b --c"#, #"let sql = "SELECT 1 -- one""#, #"thread.name = "ferry.rows""#,
             #"/* "ferry plan" */ let a = "b""#,

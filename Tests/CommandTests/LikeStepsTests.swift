@@ -3,9 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Steps that are alike")
+@Suite("Steps of one kind")
 struct LikeStepsTests {
-    @Test("A plan tells links of a chain that are alike in one line, and each with --verbose")
+    @Test("A plan prints similar steps of a chain in one line, and each step with --verbose")
     func collapses() throws {
         let app = try RouteFolder()
         let versions = (1...6).map { "App \($0)" }

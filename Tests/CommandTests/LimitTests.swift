@@ -4,7 +4,7 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// The built program where the system stops a write: a limit on files, a reader that goes away, a clock that goes back.
+/// The built program where the system stops a write: a limit on files, a closed pipe, a clock that is set back.
 @Suite("The program at a limit")
 struct LimitTests {
     private let folder: TemporaryFolder
@@ -25,13 +25,13 @@ struct LimitTests {
         ["migrate", library.store] + library.sources + ["--progress", "none"]
     }
 
-    /// Runs the program by a line of a shell, in which `"$@"` stands for it.
+    /// Runs the program through a line of a shell; `"$@"` in the line is the program's command line.
     private func shell(_ line: String, _ words: [String]) throws -> FerryBinary.Outcome {
         let program = try #require(BuiltProgram.path)
         return try FerryBinary.run(["-c", line, "sh", program] + words, in: folder.path, program: "/bin/sh")
     }
 
-    @Test("A limit on the size of files is told as an error, and the same command goes on without it")
+    @Test("A limit on the size of files is reported as an error, and the same command resumes without it")
     func fileSize() throws {
         let before = try library.digest()
         // Enough for the snapshot, but not for the new store.
@@ -43,9 +43,9 @@ struct LimitTests {
         #expect(again.exitCode == 0, "\(again.diagnostics)")
     }
 
-    @Test("A store in place that fails is left without side files that it did not have")
+    @Test("A failed migration in place leaves no new companion files beside the store")
     func sideFiles() throws {
-        // Above a MiB it leaves WAL mode for its transaction.
+        // Above a MiB a store leaves WAL mode for its transaction.
         try FileLayer().createDirectory(folder.file("large"))
         let library = ProgramTests.Library(folder: folder.file("large"))
         try prepare(library, books: 9_000)
@@ -53,7 +53,7 @@ struct LimitTests {
             let store = try Connection(path: library.store, mode: .readWrite)
             try store.execute("PRAGMA journal_mode = WAL; UPDATE ZBOOK SET Z_OPT = Z_OPT WHERE Z_PK = 1")
         }
-        // A copy, since reading a store in WAL mode makes side files.
+        // A copy, because reading a store in WAL mode creates companion files.
         try FileLayer().copy(library.store, to: folder.file("before.sqlite"))
         #expect(try library.files() == ["Library.sqlite", "Library.xcdatamodeld", "Mappings"])
         let blocks = try FileLayer().attributes(library.store).size / 512 + 100
@@ -61,7 +61,7 @@ struct LimitTests {
             "migrate", library.store, "--models", library.models, "--no-mappings", "--to", "Library2", "--no-snapshot",
             "--progress", "none",
         ]
-        // Blocks of 512 bytes, as POSIX counts them, or of 1,024.
+        // Blocks of 512 bytes, as in POSIX, or of 1,024.
         for limit in [blocks, blocks / 2] {
             let stopped = try shell("ulimit -f \(limit); exec \"$@\"", words)
             guard stopped.exitCode != 0 else { continue }
@@ -78,7 +78,7 @@ struct LimitTests {
         Issue.record("No limit has stopped the migration.")
     }
 
-    @Test("A reader of its output that goes away does not end a migration")
+    @Test("A closed pipe on its output does not end a migration")
     func closedPipe() throws {
         let words = migrate + ["--trace"]
         _ = try shell("{ \"$@\" 2>&1; echo $? > code; } | true", words)
@@ -88,7 +88,7 @@ struct LimitTests {
         #expect(verified.exitCode == 0, "\(verified.diagnostics)")
     }
 
-    @Test("Each command that tells progress ends as if nobody had looked where only its first line is read")
+    @Test("Each command with progress ends normally when its reader only reads the first line")
     func headOfProgress() throws {
         let version = "\(library.models):Library1"
         let commands = [
@@ -109,7 +109,7 @@ struct LimitTests {
     }
 
     #if os(Linux)
-        @Test("What is printed onto a full disk is told as not whole; a migration has been done all the same")
+        @Test("Output on a full disk is reported as incomplete; the migration itself succeeded")
         func fullOutput() throws {
             let shown = try shell(
                 "exec \"$@\" > /dev/full", ["mapping", "show", folder.file("library/Mappings/1-rename.json")])
@@ -119,7 +119,7 @@ struct LimitTests {
         }
     #endif
 
-    @Test("Pruning and recovery are told as the contract has them")
+    @Test("Pruning and recovery are reported as in the contract")
     func pruneAndRecover() throws {
         #expect(try FerryBinary.run(migrate, in: folder.path).exitCode == 0)
         #expect(try FerryBinary.run(["snapshot", "create", library.store], in: folder.path).exitCode == 0)

@@ -3,10 +3,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What is to be pasted survives a narrow terminal.
+/// Paths and commands stay intact for pasting on a narrow terminal.
 @Suite("Breaking lines")
 struct LineBreakTests {
-    /// A name that no line of the terminals below holds.
+    /// A name longer than any line of the terminals below.
     private static let longName = String(repeating: "Long", count: 40) + ".sqlite"
 
     @Test("A path that is longer than a line stays whole, on a line of its own", arguments: [40, 80])
@@ -47,7 +47,8 @@ struct LineBreakTests {
         }
     }
 
-    /// The text as a shell reads it: a backslash before the end of a line joins two, and several spaces are one.
+    /// Returns the text as a shell reads it: a backslash at the end of a line joins two lines, and several spaces are
+    /// one.
     private func joined(_ text: String) -> String {
         text.replacing("\\\n", with: " ").replacing(#/ +/#, with: " ").trimmingCharacters(in: .whitespacesAndNewlines)
     }

@@ -26,14 +26,14 @@ struct ManualTests {
         }
     }
 
-    @Test("A page that is not there is refused with the nearest name")
+    @Test("An unknown page is refused with the nearest name")
     func refusesUnknown() {
         let captured = Captured.run(["manual", "migrat"])
         #expect(captured.exitCode == .usage)
         #expect(captured.diagnostics.contains("Did you mean migrate?"))
     }
 
-    @Test("mandoc finds nothing wrong with any page", .enabled(if: Mandoc.isThere, "needs mandoc"))
+    @Test("mandoc reports no error in any page", .enabled(if: Mandoc.isThere, "needs mandoc"))
     func lints() throws {
         let folder = try TemporaryFolder()
         let written = Captured.run(["manual", "--output", folder.file("man1")])
@@ -45,7 +45,7 @@ struct ManualTests {
         #expect(lint.exitCode == 0, "\(lint.output)\(lint.diagnostics)")
     }
 
-    @Test("A page reads as the help does", .enabled(if: Mandoc.isThere, "needs mandoc"))
+    @Test("A page has the same text as the help", .enabled(if: Mandoc.isThere, "needs mandoc"))
     func readsAsHelp() throws {
         let folder = try TemporaryFolder()
         for command in try CommandTable.read().commands {
@@ -53,7 +53,7 @@ struct ManualTests {
             try page.write(toFile: folder.file("page"), atomically: true, encoding: .utf8)
             let shown = try FerryBinary.run(["-Tutf8", "-Owidth=1000", "page"], in: folder.path, program: Mandoc.path)
                 .output
-            // Bold and underlined characters are written over each other.
+            // mandoc overwrites bold and underlined characters.
             let text = shown.replacing(/.\u{8}/, with: "").split(whereSeparator: \.isWhitespace).joined(separator: " ")
             let help = Captured.run(["help"] + command.words).output
             let sentence = command.summary.dropFirst().dropLast()

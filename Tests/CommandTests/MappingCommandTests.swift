@@ -33,7 +33,7 @@ struct MappingCommandTests {
         return path
     }
 
-    /// Two versions with a renamed attribute, one of another type, a new mandatory one, and an entity that goes.
+    /// Makes two versions with a renamed attribute, one of another type, a new mandatory one, and a removed entity.
     private func versions(in folder: TemporaryFolder) throws -> (old: String, new: String) {
         let old = try model(
             """
@@ -49,7 +49,7 @@ struct MappingCommandTests {
         return (old, new)
     }
 
-    @Test("A skeleton holds what is inferred, marks what is not, and is refused until that is filled in")
+    @Test("A skeleton has the inferred parts, marks the missing ones, and is refused until these are written")
     func begins() throws {
         let folder = try TemporaryFolder()
         let (old, new) = try versions(in: folder)
@@ -87,7 +87,7 @@ struct MappingCommandTests {
         #expect(finished.exitCode == .success, "\(finished.output)\(finished.diagnostics)")
         #expect(finished.output.contains("no problems"))
 
-        // And it is a mapping model that a store can be migrated by.
+        // The completed skeleton is a mapping model that migrates a store.
         let store = folder.file("Store.sqlite")
         #expect(Captured.run(["generate", old, "--rows", "20", "--output", store]).exitCode == .success)
         let migrated = Captured.run([
@@ -97,7 +97,7 @@ struct MappingCommandTests {
         #expect(migrated.exitCode == .success, "\(migrated.diagnostics)")
     }
 
-    @Test("What a mapping model gets wrong is told with its place, and exits with 2")
+    @Test("A mistake in a mapping model is reported with its place, and the exit code is 2")
     func checks() throws {
         let folder = try TemporaryFolder()
         let (old, new) = try versions(in: folder)
@@ -119,7 +119,7 @@ struct MappingCommandTests {
             #expect(!told.problems.isEmpty && told.problems.allSatisfy { !$0.message.isEmpty }, "\(mapping)")
             if let code { #expect(told.problems.contains { $0.code == code }, "\(told.problems.map(\.code))") }
         }
-        // The last one lacks nothing but the class, which a program of one's own has.
+        // The last mapping model lacks only the class, which a program with its own policies has.
         struct BookPolicy: EntityMigrationPolicy {}
         let served = Captured.run(words, policies: ["BookPolicy": { BookPolicy() }])
         #expect(served.exitCode == .success, "\(served.output)")
@@ -137,7 +137,7 @@ struct MappingCommandTests {
     }
 
     @Test(
-        "Every mapping model of the fixtures is shown as a file that says the same again",
+        "Every mapping model of the fixtures is shown as a file with the same meaning",
         .enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)))
     func shows() throws {
         let files = try #require(FileManager.default.enumerator(atPath: Fixtures.root))
@@ -158,7 +158,7 @@ struct MappingCommandTests {
     }
 
     @Test(
-        "What a policy did is listed with types, is refused all at once while it is open, and runs when it is written")
+        "A policy's work is listed with types, is refused as a whole while unwritten, and runs when written")
     func standsIn() throws {
         let folder = try TemporaryFolder()
         let old = try model(

@@ -4,15 +4,15 @@ internal import Testing
 
 /// The peak of the released program against its limit, with snapshot and full verification.
 ///
-/// Only with `FERRY_SWEEP=1` and `FERRY_RELEASED` naming a program built with `-c release --static-swift-stdlib`: the
-/// debug build alone holds more than the limits.
+/// Runs only with `FERRY_SWEEP=1` and `FERRY_RELEASED` naming a program built with `-c release --static-swift-stdlib`:
+/// the debug build alone needs more than the limits.
 @Suite("The peak of memory")
 struct MemorySweepTests {
     private static let released = ProcessInfo.processInfo.environment["FERRY_RELEASED"]
     private static let isSweep = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1" && released != nil
 
     @Test(
-        "It stays within the limit in place and copied, a tenth of the keys distinct and all of them",
+        "The peak stays within the limit in place and copied, with a tenth of the keys or all keys distinct",
         .enabled(if: isSweep, "FERRY_SWEEP=1 and FERRY_RELEASED=PROGRAM measure it"), arguments: [24, 32, 48, 64],
         [10_000, 100_000])
     func staysWithinLimit(_ mebibytes: Int64, _ authors: Int) throws {

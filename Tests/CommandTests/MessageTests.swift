@@ -2,7 +2,7 @@ internal import FerryCommand
 internal import Foundation
 internal import Testing
 
-/// Wrong command lines, told as the user meets them.
+/// Wrong command lines, with their messages as a user sees them.
 @Suite("Messages")
 struct MessageTests {
     private static let wrong = [
@@ -25,7 +25,7 @@ struct MessageTests {
         "migrate A.sqlite --models M --snapshot-level 12",
     ]
 
-    @Test("Wrong command lines exit with 64 and say what to do")
+    @Test("Wrong command lines exit with 64 and name a remedy")
     func tellsUsage() throws {
         var text = ""
         for line in Self.wrong {

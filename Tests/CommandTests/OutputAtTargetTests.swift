@@ -3,7 +3,7 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// `--output NEW` with a store that is of the target version already: exit 0 means that NEW is there.
+/// `--output NEW` with a store of the target version: after exit code 0, NEW exists.
 @Suite("An output of a store at its target")
 struct OutputAtTargetTests {
     private let app: RouteFolder
@@ -23,7 +23,7 @@ struct OutputAtTargetTests {
 
     private let call = ["migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--output", "New.sqlite"]
 
-    @Test("A symbolic link that leads nowhere is in the way of an output, and of a restored snapshot")
+    @Test("A dangling symbolic link at the path blocks an output, and a restored snapshot")
     func danglingLink() throws {
         try app.current("App", "App 2")
         try app.done("snapshot", "create", "App.sqlite")
@@ -41,7 +41,7 @@ struct OutputAtTargetTests {
         try Data(contentsOf: URL(fileURLWithPath: app.folder.file(file)))
     }
 
-    @Test("It is written: what SQLite reads in the store, its -wal and external files included; the store stays")
+    @Test("The output has the store's content with its -wal and external files; the store stays")
     func copied() throws {
         let name = UUID().uuidString
         try app.write("a cover", to: ".App_SUPPORT/_EXTERNAL_DATA/\(name)")
@@ -66,7 +66,7 @@ struct OutputAtTargetTests {
         try app.done("verify", "New.sqlite", "--models", "App.xcdatamodeld")
         #expect(!FileManager.default.fileExists(atPath: app.folder.file("New.sqlite.ferry")))
         withExtendedLifetime(writer) {}
-        // The same call once more finds it there; another store's output is not overwritten.
+        // The repeated call finds its output; another store's output is not overwritten.
         let again = try app.run(call + ["--json"])
         #expect(again.exitCode == 0 && again.output.contains("\"upToDate\""), "\(again)")
         try writer.execute("UPDATE ZBOOK SET ZTITLE = 'later still' WHERE Z_PK = 8")
@@ -75,7 +75,7 @@ struct OutputAtTargetTests {
     }
 
     @Test(
-        "An output that was emptied, replaced or written to is not taken for a finished one",
+        "An output that was emptied, replaced or written to does not count as finished",
         arguments: ["App", "App 2"], ["emptied", "replaced", "written to", "written to in its -wal"])
     func changed(_ target: String, _ change: String) throws {
         let call = call + ["--to", target]
@@ -102,7 +102,7 @@ struct OutputAtTargetTests {
         withExtendedLifetime(writer) {}
     }
 
-    @Test("A call that is stopped goes on, and JSON names the outcome")
+    @Test("A stopped call can be resumed, and JSON names the outcome")
     func stopped() throws {
         let held = try app.run(call + ["--hold-swap"])
         #expect(held.exitCode == 75, "\(held)")
@@ -112,7 +112,7 @@ struct OutputAtTargetTests {
         #expect(try app.count("SELECT count(*) FROM ZBOOK", in: "New.sqlite") == 50)
     }
 
-    @Test("A store whose pages do not fit together is refused, and copied as it is where that is asked for")
+    @Test("A store with inconsistent pages is refused, and copied unchanged on request")
     func damaged() throws {
         try app.execute(
             """
@@ -125,7 +125,7 @@ struct OutputAtTargetTests {
         #expect(!FileManager.default.fileExists(atPath: app.folder.file("New.sqlite")))
     }
 
-    @Test("A rehearsal of a store at its target makes nothing")
+    @Test("A rehearsal of a store at its target makes no files")
     func rehearsed() throws {
         let outcome = try app.run(
             ["migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--rehearse", "--json"])

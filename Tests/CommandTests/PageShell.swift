@@ -3,15 +3,15 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// Runs the commands that stand in a page (after `$`, in blocks marked `console`), as a reader would type them.
+/// Runs the commands of a page (after `$`, in blocks marked `console`), as a reader would type them.
 ///
-/// A block that is marked `json` with a file's name is that file, from there on.
+/// A block marked `json` with a file's name writes that file.
 struct PageShell {
     let folder: TemporaryFolder
 
-    /// The page with what its commands say, and how many there are.
+    /// Returns the page with the output of its commands, and the number of commands.
     ///
-    /// A command that ends with another exit code than 0 is followed by it.
+    /// The exit code follows a command if it is not 0.
     func told(_ page: String) throws -> (page: String, commands: Int) {
         var isCommands = false
         var count = 0
@@ -57,7 +57,7 @@ struct PageShell {
         }
     }
 
-    /// As the program sqlite3 shows a value.
+    /// Returns a value in the form of the program sqlite3.
     private func shown(_ value: Value) -> String {
         switch value {
         case .null: ""
@@ -68,7 +68,7 @@ struct PageShell {
         }
     }
 
-    /// The words of a command line, with both kinds of quotes.
+    /// Returns the words of a command line, with both kinds of quotes.
     private func words(of line: String) -> [String] {
         var words: [String] = []
         var word: String?

@@ -18,7 +18,7 @@ struct PlanStatementsTests {
         try FerryBinary.run(words + ["--models", "App.xcdatamodeld"], in: app.folder.path)
     }
 
-    @Test("A step in place says why each statement runs")
+    @Test("A step in place prints the purpose of each statement")
     func listsInPlace() throws {
         let outcome = try run("plan", "App.sqlite", "--sql")
         #expect(outcome.exitCode == 0, "\(outcome.diagnostics)")
@@ -37,7 +37,7 @@ struct PlanStatementsTests {
         #expect(steps.count == 1 && steps[0]["inPlace"] as? Bool == true)
     }
 
-    @Test("A store of the target version has nothing to run, and a plan that is refused is shown as ever")
+    @Test("A store of the target version has no statements, and a refused plan is shown as without the option")
     func listsNothing() throws {
         #expect(try run("plan", "App.sqlite", "--sql", "--to", "App").output.contains("nothing to run"))
         let refused = try run("plan", "App.sqlite", "--sql", "--no-infer")

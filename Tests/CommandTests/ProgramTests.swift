@@ -3,7 +3,7 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// The built program on a small library: exit codes, JSON, and stores that stay as they are.
+/// The built program on a small library: exit codes, JSON, and unchanged stores.
 @Suite("The program")
 struct ProgramTests {
     private let folder: TemporaryFolder
@@ -17,7 +17,7 @@ struct ProgramTests {
     }
 
     @Test(
-        "A path that leads nowhere is refused with 2 and a remedy",
+        "A path without a file is refused with 2 and a remedy",
         arguments: [
             "inspect none.sqlite", "plan none.sqlite --models library/Library.xcdatamodeld",
             "migrate none.sqlite --models library/Library.xcdatamodeld", "status none.sqlite",
@@ -48,7 +48,7 @@ struct ProgramTests {
         #expect(!FileManager.default.fileExists(atPath: folder.file("none.sqlite")))
     }
 
-    @Test("A file that is no store is refused with 2 and stays as it is", arguments: ["inspect", "plan", "migrate"])
+    @Test("A file that is no store is refused with 2 and stays unchanged", arguments: ["inspect", "plan", "migrate"])
     func refusesOtherFiles(_ command: String) throws {
         let text = Data("just a text, and long enough to be looked at as a database: \(UUID())".utf8)
         try text.write(to: URL(fileURLWithPath: folder.file("notes.txt")))
@@ -57,7 +57,7 @@ struct ProgramTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file("notes.txt"))) == text)
     }
 
-    @Test("An unknown target and a step that cannot be inferred are refused with 2; the store stays as it is")
+    @Test("An unknown target and a step that cannot be inferred are refused with 2; the store stays unchanged")
     func refusesUnreachableTargets() throws {
         let before = try library.digest()
         let changed = try modelsWithTextualPrice()
@@ -75,7 +75,7 @@ struct ProgramTests {
         #expect(try library.files() == ["Library.sqlite", "Library.xcdatamodeld", "Mappings"])
     }
 
-    /// The library's models, but with a price that becomes a text in the second version: that cannot be inferred.
+    /// Makes the library's models with a price that is a text in the second version: this step cannot be inferred.
     private func modelsWithTextualPrice() throws -> String {
         let changed = folder.file("Changed.xcdatamodeld")
         try FileManager.default.copyItem(
@@ -89,7 +89,7 @@ struct ProgramTests {
         return changed
     }
 
-    @Test("ferry diff tells what changed, with 0 whether it can be inferred or not")
+    @Test("ferry diff lists the changes, with exit code 0 whether a mapping can be inferred or not")
     func diff() throws {
         let words = ["diff", "\(library.models):Library1", "\(library.models):Library2"]
         let text = try FerryBinary.run(words, in: folder.path)
@@ -113,7 +113,7 @@ struct ProgramTests {
         #expect(obstacles.first?.kind == "attributeTypeChanged" && obstacles.first?.reason?.isEmpty == false)
     }
 
-    @Test("ferry diff takes a version's own folder, and of a bundle its current version")
+    @Test("ferry diff accepts a version's own folder, and uses the current version of a bundle")
     func diffOfPaths() throws {
         let words = ["diff", "\(library.models)/Library3.xcdatamodel", library.models, "--json"]
         let outcome = try FerryBinary.run(words, in: folder.path)
@@ -192,14 +192,14 @@ struct ProgramTests {
             #expect(outcome.exitCode == 0, "\(words): \(outcome.diagnostics)")
             let object = try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any]
             #expect(object?["ferry"] as? Int == 1, "\(words)")
-            // Ours come first, in the order of the contract; what was added later follows.
+            // The contract's keys come first, in its order; later keys follow.
             let told = outcome.output.split(separator: "\n").filter { $0.hasPrefix("  \"") }
                 .compactMap { $0.split(separator: "\"").dropFirst().first.map(String.init) }
             #expect(Array(told.prefix(keys.count)) == keys, "\(words)")
         }
     }
 
-    @Test("A migration goes through, and the second one has nothing to do")
+    @Test("A migration succeeds, and a second one has nothing to do")
     func migratesOnce() throws {
         let words = ["migrate", library.store] + library.sources + ["--progress", "json", "--chunk-size", "50"]
         let first = try FerryBinary.run(words + ["--json"], in: folder.path)
@@ -220,7 +220,7 @@ struct ProgramTests {
         #expect(try library.digest() == after)
     }
 
-    @Test("The demo plays to its end: killed, resumed, rolled back")
+    @Test("The demo runs to its end: killed, resumed, rolled back")
     func playsDemo() throws {
         let outcome = try FerryBinary.run(["demo", "played", "--books", "2000"], in: folder.path)
         #expect(outcome.exitCode == 0, "\(outcome.diagnostics)")

@@ -43,7 +43,7 @@ struct QuantityTests {
     func writesSizes(_ bytes: Int64, _ text: String) { #expect(Quantity.sizeText(bytes) == text) }
 
     @Test(
-        "Durations are written as one would say them",
+        "Durations are written in readable units",
         arguments: [(0.0123, "12 ms"), (1.25, "1.3 s"), (119.94, "119.9 s"), (125, "2 min 5 s"), (7_260, "2 h 1 min")]
             as [(Double, String)])
     func writesDurations(_ seconds: Double, _ text: String) { #expect(Quantity.durationText(seconds: seconds) == text) }

@@ -4,10 +4,11 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// A store on a volume that cannot be written, mounted in a namespace of its own where the system allows that.
-@Suite("A read-only volume", .enabled(if: MountNamespace.isAllowed, "no mount namespace is to be had here"))
+/// A store on a read-only volume, mounted in a namespace of its own where the system allows it.
+@Suite("A read-only volume", .enabled(if: MountNamespace.isAllowed, "this system allows no mount namespace"))
 struct ReadOnlyVolumeTests {
-    @Test("Gives its stores to --output, whatever their journal mode", arguments: ["DELETE", "WAL"], ["2", "3"])
+    @Test(
+        "Allows a migration of its stores to --output, in any journal mode", arguments: ["DELETE", "WAL"], ["2", "3"])
     func output(mode: String, version: String) throws {
         let folder = try TemporaryFolder()
         let library = folder.file("library")

@@ -8,13 +8,13 @@ internal import Testing
 
 @Suite("Remedies on the command line")
 struct RemedyWordsTests {
-    @Test("Every setting has an option, and every option is one of a command", arguments: Setting.Name.all)
+    @Test("Every setting has an option, and every option belongs to a command", arguments: Setting.Name.all)
     func wordsSettings(_ name: Setting.Name) throws {
         let option = try #require(RemedyWords.options[name], "\(name)")
         #expect(FerryCommand.table.contains { $0.options.contains { $0.name == option } }, "\(option)")
     }
 
-    @Test("Every setting is a property of a configuration, or what a migrator, a verifier or a generator is given")
+    @Test("Every setting is a property of a configuration, or a parameter of a migrator, a verifier or a generator")
     func namesProperties() {
         let properties = Set(Mirror(reflecting: Configuration()).children.compactMap(\.label))
         let others: Set<String> = ["models", "mappings", "source", "rowsOf"]
@@ -22,7 +22,7 @@ struct RemedyWordsTests {
         #expect(Set(Setting.Name.all).count == Setting.Name.all.count)
     }
 
-    @Test("Every setting that the sources declare is among all of them")
+    @Test("Every setting that the sources declare is in the list of all settings")
     func listsSettings() throws {
         let source = try String(
             contentsOfFile: Fixtures.packageRoot + "/Sources/FerryBase/Remedy.swift", encoding: .utf8)
@@ -34,14 +34,14 @@ struct RemedyWordsTests {
         }
     }
 
-    @Test("Every call has its words, and the commands in them are there", arguments: Remedy.Action.allCases)
+    @Test("Every call has its text, and the commands in the text exist", arguments: Remedy.Action.allCases)
     func wordsActions(_ action: Remedy.Action) throws {
         let words = try #require(RemedyWords.commands[action], "\(action)")
         guard let command = words.firstMatch(of: /`ferry ([a-z ]+)`/) else { return #expect(action == .again) }
         #expect(FerryCommand.commandNames.contains(String(command.1)), "\(words)")
     }
 
-    @Test("A setting is worded as it is typed")
+    @Test("A setting is written as typed on the command line")
     func wordsValues() {
         let words: [(Setting, String)] = [
             (Setting(.restart, .flag(true)), "--restart"), (Setting(.infersMappings, .flag(false)), "--no-infer"),
@@ -57,7 +57,7 @@ struct RemedyWordsTests {
         for (setting, text) in words { #expect(RemedyWords.words(setting) == text) }
     }
 
-    @Test("An error is printed in the words of the command line, and thrown in those of the library")
+    @Test("An error is printed with the command line's words, and thrown with the library's")
     func wordsErrors() {
         let error = FerryError(
             .runDiffers, "It differs.",

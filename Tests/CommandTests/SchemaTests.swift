@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What commands print, against the schemas of `docs/schemas`.
+/// The output of commands, against the schemas of `docs/schemas`.
 @Suite("Schemas")
 struct SchemaTests {
     private let app: RouteFolder
@@ -15,7 +15,7 @@ struct SchemaTests {
         try app.generate("App", "App", rows: 30)
     }
 
-    @Test("The output of each command is as its schema says")
+    @Test("The output of each command matches its schema")
     func describesOutput() throws {
         let models = ["--models", "App.xcdatamodeld"]
         let commands: [(schema: String, words: [String], exitCode: Int32)] = [
@@ -57,7 +57,7 @@ struct SchemaTests {
         ]
         var seen: Set<String> = []
         for command in commands {
-            // Only now: a mapping model beside the models would have to be given to those before.
+            // The mapping model is written only now: beside the models, the commands before would require it.
             if command.schema == "mapping-show" {
                 try app.write(
                     #"{ "source": "App", "destination": "App 2", "entityMappings": [ { "name": "B", "source": "Book", "#
@@ -67,7 +67,7 @@ struct SchemaTests {
             #expect(
                 outcome.exitCode == command.exitCode || command.schema == "verify",
                 "\(command.words): \(outcome.output)")
-            // A refusal is the error alone, but for what plan and migrate know.
+            // A refusal is the error alone, except that of plan and migrate.
             let tellsMore = ["plan", "migrate", "migrate-several"].contains(command.schema)
             let isError = outcome.output.contains("\"error\"") && !tellsMore
             let name = isError ? "error" : command.schema
@@ -80,7 +80,7 @@ struct SchemaTests {
         #expect(Set(names).subtracting(seen) == ["config", "progress"], "each schema is tried by a command")
     }
 
-    @Test("Each line of --progress json is as the schema says")
+    @Test("Each line of --progress json matches the schema")
     func describesProgress() throws {
         let outcome = try FerryBinary.run(
             ["migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--json", "--progress", "json"],
@@ -91,7 +91,7 @@ struct SchemaTests {
         for line in lines { #expect(try schema.differences(in: line).isEmpty, "\(line)") }
     }
 
-    @Test("A schema that does not fit is told, key by key")
+    @Test("Each difference from a schema is reported with its key")
     func findsDifferences() throws {
         let schema = try JSONSchema("config")
         #expect(try schema.differences(in: #"{ "ferry": 1, "models": ["A"], "limits": { "jobs": 2 } }"#).isEmpty)

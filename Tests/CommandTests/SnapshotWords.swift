@@ -1,8 +1,8 @@
 internal import FerrySnapshot
 
-/// What a build says of the snapshots that it writes, where a golden or a page has what one with Zstandard says.
+/// The differences in texts about snapshots between a build with Zstandard, as in goldens and pages, and one without.
 enum SnapshotWords {
-    /// In this order: with Zstandard, without.
+    /// Each pair: the text with Zstandard, the text without.
     private static let pairs = [
         (".sqlite.zst", ".sqlite.gz"), ("Stock zstd -d", "Stock gzip -d"),
         (
@@ -17,10 +17,10 @@ enum SnapshotWords {
         ),
     ]
 
-    /// The text of a golden or a page as this build has to tell it, with single spaces if it differs.
+    /// Returns the text of a golden or a page as this build prints it, with single spaces if it differs.
     static func asTold(_ text: String, by form: SnapshotForm = .preferred) -> String {
         guard form == .gzip else { return text }
-        // A sentence may have been wrapped anywhere.
+        // A sentence may be wrapped anywhere.
         let line = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         let told = pairs.reduce(line) { $0.replacing($1.0, with: $1.1) }
         return told == line ? text : told

@@ -4,13 +4,13 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// What a user is told of the policies of real mapping models, and what is begun for them.
+/// Ferry's output about the policies of real mapping models, and the packages that it writes for them.
 @Suite("Stand-ins for real policies", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
 struct StandInTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var mappingModel: String
         var models: String
-        /// Policy class and what the mapping model shows of its entity mapping, for one of them.
+        /// A policy class, and the mapping model's description of its entity mapping.
         var policy: String
         var shown: String
 
@@ -115,7 +115,9 @@ struct StandInTests {
         var open: Int
     }
 
-    @Test("A refusal names the policy, what the mapping model shows of it, and a command that begins", arguments: cases)
+    @Test(
+        "A refusal names the policy, the mapping model's description of it, and a command to begin with",
+        arguments: cases)
     func refuses(_ fixture: Case) throws {
         let refused = Captured.run(["mapping", "check", fixture.path] + fixture.options, isJSON: true)
         #expect(refused.exitCode == .refused)
@@ -129,7 +131,7 @@ struct StandInTests {
     }
 
     @Test(
-        "What is open in a stand-in is what its check lists, and nothing runs before all of it is said",
+        "A stand-in's check lists its unwritten parts, and nothing runs before all of them are written",
         arguments: cases)
     func begins(_ fixture: Case) throws {
         let folder = try TemporaryFolder()

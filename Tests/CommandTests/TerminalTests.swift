@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The program in a pseudo-terminal of a given width, by `script` of util-linux.
+/// The program in a pseudo-terminal of a given width, with `script` of util-linux.
 @Suite("In a terminal", .enabled(if: Terminal.isThere, "needs script and stty of Linux"))
 struct TerminalTests {
     private let app: RouteFolder
@@ -41,7 +41,7 @@ struct TerminalTests {
         }
 
     @Test(
-        "No line is longer than the terminal is wide, but for a word that is longer by itself",
+        "No line is longer than the terminal's width, except a longer word",
         arguments: [40, 60, 80, 120])
     func fits(_ width: Int) throws {
         for command in Self.commands {
@@ -49,7 +49,8 @@ struct TerminalTests {
             let lines = screen.lines
             #expect(!lines.isEmpty, "\(command)")
             for line in lines where line.count > width {
-                // Such as a path, which could not be copied if it were broken. The backslash continues a command.
+                // A long path, for example, must not be broken, so that it can be copied. The backslash continues a
+                // command.
                 let words = line.split(separator: " ").filter { $0 != "\\" }
                 #expect(words.count == 1, "\(command) at \(width): \(line)")
             }
@@ -60,7 +61,7 @@ struct TerminalTests {
         }
     }
 
-    @Test("A bar is drawn within one line, and a warning stands apart from it")
+    @Test("A bar is drawn within one line, and a warning is separate from it")
     func drawsBar() throws {
         let screen = try Terminal.run(
             ["migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--output", "New.sqlite"], width: 60,
@@ -76,15 +77,15 @@ enum Terminal {
     static let isThere = FileManager.default.isExecutableFile(atPath: "/usr/bin/script")
 
     struct Screen {
-        /// As it was written.
+        /// The written text.
         var text: String
 
-        /// What stands on each line in the end: drawing over begins at the first column.
+        /// The final content of each line: a redraw begins at the first column.
         var lines: [String] {
             Colors.without(text.replacingOccurrences(of: "\u{1b}[K", with: "")).split(separator: "\r\n").map(
                 String.init
             ).flatMap {
-                // Each drawing must fit by itself.
+                // Each drawing must fit separately.
                 $0.split(separator: "\r").map(String.init)
             }
         }

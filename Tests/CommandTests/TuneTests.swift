@@ -5,7 +5,7 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// `ferry tune` and `ferry migrate --rehearse`: both measure a migration and leave nothing of it.
+/// `ferry tune` and `ferry migrate --rehearse`: both measure a migration and leave no files of it.
 @Suite("Tune and rehearse")
 struct TuneTests {
     private let folder: TemporaryFolder
@@ -39,7 +39,7 @@ struct TuneTests {
         return try JSONDecoder().decode(Tuned.self, from: Data(outcome.output.utf8))
     }
 
-    @Test("Each size is measured on all rows, one is recommended, the page needs nothing else, the store stays")
+    @Test("Each size is measured on all rows, one is recommended, the page needs no other file, the store stays")
     func tunes() throws {
         let before = (try library.digest(), try library.files())
         let page = folder.file("tune.html")
@@ -59,7 +59,7 @@ struct TuneTests {
         #expect(try library.files() == before.1)
     }
 
-    @Test("The processes of the sizes write no page of their own, whatever ferry.json says")
+    @Test("The processes of the sizes write no page of their own, also with a page in ferry.json")
     func writesOnePage() throws {
         let config = folder.file("library/ferry.json")
         try Data(#"{ "ferry": 1, "mappings": "Mappings", "report": "config.html" }"#.utf8)
@@ -75,7 +75,7 @@ struct TuneTests {
         }
     }
 
-    @Test("A sample ends after so many rows; a time that no chunk keeps gives no recommendation")
+    @Test("A sample ends after the given rows; a time that no chunk keeps gives no recommendation")
     func samples() throws {
         let result = try tuned("--sizes", "50", "--sample", "120", "--chunk-time", "0.001ms")
         let run = try #require(result.runs.first)
@@ -84,7 +84,7 @@ struct TuneTests {
         #expect(try library.files() == ["Library.sqlite", "Library.xcdatamodeld", "Mappings"])
     }
 
-    @Test("A plan in place has no chunks to tune, and one that cannot run is refused")
+    @Test("A plan in place has no chunks to tune, and an impossible plan is refused")
     func plansWithoutChunks() throws {
         let inPlace = try FerryBinary.run(
             ["tune", library.store, "--models", library.models, "--no-mappings", "--to", "Library2"], in: folder.path)
@@ -94,7 +94,7 @@ struct TuneTests {
         #expect(unknown.exitCode == 2)
     }
 
-    @Test("What keeps the process of one size from running is told as its own")
+    @Test("An error in the process of one size is reported unchanged")
     func handsOnFailures() throws {
         let writer = try Connection(path: library.store, mode: .readWrite)
         try writer.execute("BEGIN IMMEDIATE")
@@ -107,7 +107,7 @@ struct TuneTests {
         #expect(json.exitCode == 2 && failure.error.code == "storeInUse")
     }
 
-    @Test("A rehearsal verifies, measures and leaves nothing, not even what a killed one left")
+    @Test("A rehearsal verifies, measures and leaves no files, and removes those of a killed one")
     func rehearses() throws {
         let digest = try library.digest()
         let left = library.store + ".ferry-rehearsal"
@@ -131,7 +131,7 @@ struct TuneTests {
         #expect(try library.files() == ["Library.sqlite", "Library.xcdatamodeld", "Mappings"])
     }
 
-    @Test("Of the sizes that fit, the smallest within a twentieth of the quickest is recommended")
+    @Test("The smallest allowed size within a twentieth of the fastest is recommended")
     func recommends() {
         func run(_ size: Int, _ speed: Double, seconds: Double = 0.1, mebibytes: Int64 = 20) -> JSON {
             [

@@ -10,16 +10,16 @@ internal import Testing
     internal import Darwin
 #endif
 
-/// The built program as a user who may make files beside a store but not write to it.
-@Suite("A store that its user may not write")
+/// The built program as a user who may create files beside a store but not write to it.
+@Suite("A store that its user must not write")
 struct UnwritableStoreTests {
-    /// Drops root's rights, where the tests run as root.
+    /// Drops root's rights, if the tests run as root.
     private static let dropper = "/usr/bin/setpriv"
     static let canRun = geteuid() != 0 || FileManager.default.isExecutableFile(atPath: dropper)
 
     private func run(_ words: [String], in folder: String) throws -> FerryBinary.Outcome {
         guard geteuid() == 0 else { return try FerryBinary.run(words, in: folder) }
-        // In a place that every user can reach.
+        // A path that every user can reach.
         let program = folder + "/ferry"
         if !FileManager.default.fileExists(atPath: program) {
             try FileManager.default.copyItem(atPath: #require(BuiltProgram.path), toPath: program)
@@ -30,7 +30,7 @@ struct UnwritableStoreTests {
     }
 
     @Test(
-        "Is refused, since no lock would keep its app from writing; an output is made",
+        "Is refused, because no lock would keep its app from writing; an output is made",
         .enabled(if: canRun, "A user other than root is needed."))
     func refuses() throws {
         let folder = try TemporaryFolder()
@@ -60,7 +60,7 @@ struct UnwritableStoreTests {
     }
 
     @Test(
-        "Is read with its -wal where nothing can be written, and an output is made elsewhere",
+        "Is read with its -wal if the folder is read-only, and an output is made elsewhere",
         .enabled(if: canRun, "A user other than root is needed."))
     func readsLog() throws {
         let folder = try TemporaryFolder()

@@ -4,7 +4,7 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// `ferry verify` on generated and migrated stores, sound and damaged.
+/// `ferry verify` on generated and migrated stores, with and without damage.
 @Suite("ferry verify")
 struct VerifyCommandTests {
     struct Told: Decodable {
@@ -28,7 +28,7 @@ struct VerifyCommandTests {
         try Connection(path: store, mode: .readWrite).execute(sql)
     }
 
-    /// A store with relationships, unique texts and external values, and its model.
+    /// Makes a store with relationships, unique texts and external values, and its model.
     private func library(in folder: TemporaryFolder) throws -> (model: String, store: String) {
         let model = folder.file("Library.xcdatamodel")
         try FileManager.default.createDirectory(atPath: model, withIntermediateDirectories: true)
@@ -53,7 +53,7 @@ struct VerifyCommandTests {
         return (model, store)
     }
 
-    @Test("A sound store has no differences, by its model file and by its cached model")
+    @Test("A store without damage has no differences, with its model file and with its cached model")
     func sound() throws {
         let folder = try TemporaryFolder()
         let (model, store) = try library(in: folder)
@@ -69,7 +69,7 @@ struct VerifyCommandTests {
     }
 
     @Test(
-        "Each kind of damage is a difference and gives 3, with its place",
+        "Each kind of damage is a difference with its place, and the exit code is 3",
         arguments: [
             ("UPDATE ZBOOK SET ZSHELF = 99 WHERE Z_PK = 1", "references", "Book"),
             ("UPDATE ZBOOK SET ZINDEX = NULL WHERE Z_PK = 5", "references", "Index"),
@@ -112,7 +112,7 @@ struct VerifyCommandTests {
         #expect(bare.exitCode == .refused && bare.diagnostics.contains("--models"))
     }
 
-    @Test("A migrated store is compared with the one it came from, as it was and after a change")
+    @Test("A migrated store is compared with its source, unchanged and after a change")
     func migrations() throws {
         let folder = try TemporaryFolder()
         let made = Captured.run(["demo", folder.file("library"), "--books", "300", "--prepare"])
@@ -129,7 +129,7 @@ struct VerifyCommandTests {
             #expect(exitCode == .success && told.differences.isEmpty, "\(told.differences)")
             #expect(told.mode == "full" && told.checked >= 302)
         }
-        // Two steps lie between the first and the last.
+        // Two steps lie between the first and the last store.
         let far = Captured.run(["verify", stores[2], "--source", stores[0]] + sources)
         #expect(far.exitCode == .refused && far.diagnostics.contains("2 steps"))
         try change(stores[1], "UPDATE ZBOOK SET ZHEADING = 'other' WHERE Z_PK = 17")
@@ -143,7 +143,7 @@ struct VerifyCommandTests {
         #expect(missing.differences.first { $0.check == "rows" }?.count ?? 0 >= 10)
     }
 
-    @Test("What a migration checks of the schema and of Core Data's own tables is checked afterwards too")
+    @Test("The checks of a migration on the schema and on Core Data's own tables also run afterwards")
     func afterwards() throws {
         let folder = try TemporaryFolder()
         let library = folder.file("library")
@@ -163,7 +163,7 @@ struct VerifyCommandTests {
             ("CREATE TABLE ZGHOST (Z_PK INTEGER PRIMARY KEY)", "schema"),
         ]
         for (number, (sql, check)) in changes.enumerated() {
-            // With the log beside it, which tells that Ferry has made the store, and without.
+            // With the log, which shows that Ferry made the store, and without.
             for hasLog in [true, false] {
                 let changed = folder.file("\(number) \(hasLog).sqlite")
                 try FileManager.default.copyItem(atPath: new, toPath: changed)

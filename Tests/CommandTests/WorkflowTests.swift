@@ -2,7 +2,7 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// What workflow files name must be there: nothing here runs them.
+/// The scripts in workflow files must exist; these tests do not run them.
 @Suite("Workflow files")
 struct WorkflowTests {
     private static let folder = Fixtures.packageRoot + "/.github/workflows"
@@ -10,12 +10,12 @@ struct WorkflowTests {
     private static let files =
         ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasSuffix(".yml") }.sorted()
 
-    /// Words that look like scripts of the repository.
+    /// Returns the words that look like scripts of the repository.
     private static func scripts(in text: String) -> Set<String> {
         Set(text.matches(of: /(?:^|[\s"])((?:scripts|Conformance|\.ci)\/[a-z-]+)(?=[\s"]|$)/).map { String($0.1) })
     }
 
-    @Test("Linux, Apple's systems and musl have one each, which call tests and checks")
+    @Test("Linux, Apple's systems and musl have one workflow each, which call tests and checks")
     func coversPlatforms() throws {
         #expect(Self.files == ["apple.yml", "linux.yml", "musl.yml"])
         let texts = try Self.files.map { try String(contentsOfFile: Self.folder + "/" + $0, encoding: .utf8) }
@@ -24,7 +24,7 @@ struct WorkflowTests {
         #expect(called.isSuperset(of: wanted), "\(called)")
     }
 
-    @Test("Every script that is called is there and can be run", arguments: files)
+    @Test("Every called script exists and is executable", arguments: files)
     func callsScripts(_ file: String) throws {
         let text = try String(contentsOfFile: Self.folder + "/" + file, encoding: .utf8)
         for script in Self.scripts(in: text) {
@@ -32,7 +32,8 @@ struct WorkflowTests {
         }
     }
 
-    @Test("Real stores, which are not in the repository, are not demanded, and jobs end", arguments: files)
+    @Test(
+        "Real stores, which are not in the repository, are not required, and jobs have a time limit", arguments: files)
     func demandsNoFixtures(_ file: String) throws {
         let lines = try String(contentsOfFile: Self.folder + "/" + file, encoding: .utf8).split(separator: "\n")
         #expect(lines.contains("  CI: \"false\""))

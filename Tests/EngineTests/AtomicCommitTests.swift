@@ -7,7 +7,7 @@ import Testing
 @Suite("A commit of two databases")
 struct AtomicCommitTests {
     @Test(
-        "Is refused where SQLite would write no super-journal", arguments: ["main", "scratch"],
+        "A setting with which SQLite writes no super-journal is refused", arguments: ["main", "scratch"],
         ["synchronous = OFF", "journal_mode = MEMORY", "journal_mode = WAL", "synchronous = NORMAL"])
     func isRefused(_ schema: String, _ setting: String) throws {
         let folder = try TemporaryFolder()

@@ -4,7 +4,7 @@ import FerrySQLite
 import TestSupport
 import Testing
 
-/// A chunk has as many rows as was asked for, however their keys lie, also where nobody has counted them before.
+/// A chunk has exactly the requested number of rows for any distribution of keys, with and without known row counts.
 @Suite("Ranges of keys")
 struct ChunkRangesTests {
     private static let source = ManagedObjectModel(
@@ -20,7 +20,7 @@ struct ChunkRangesTests {
               "attributes": { "heading": "$source.title" } } ] }
         """
 
-    /// What became of a run: rows done after each chunk, statements, and the new store's keys.
+    /// The outcome of a run: rows done after each chunk, statements, and the new store's keys.
     private struct Outcome {
         var done: [Int64]
         var statements: [String]
@@ -51,7 +51,7 @@ struct ChunkRangesTests {
         ("below the first of Core Data's", Array(-3...36)),
     ]
 
-    @Test("Every chunk but the last has as many rows as was asked for", arguments: keys, [1, 7, 40, 1_000])
+    @Test("Every chunk but the last has the requested number of rows", arguments: keys, [1, 7, 40, 1_000])
     func exact(keys: (String, [Int64]), chunk: Int) throws {
         let outcome = try run(keys.1, chunk: chunk)
         let expected = stride(from: chunk, to: 40, by: chunk).map(Int64.init) + [40]
@@ -67,7 +67,7 @@ struct ChunkRangesTests {
         #expect(outcome.keys == keys.1)
     }
 
-    @Test("Keys without a gap are not walked over to find where a chunk ends")
+    @Test("A table without gaps in its keys needs no walk to find a chunk's end")
     func readsOnce() throws {
         let outcome = try run(Array(1...40), chunk: 7)
         #expect(!outcome.statements.contains { $0.contains("OFFSET :skipped") })

@@ -7,7 +7,7 @@ struct ChunkSizerTests {
         ChunkSizer(chunkSize, bytes: 4_000_000, nanoseconds: 500_000_000, rowBytes: rowBytes)
     }
 
-    /// Feeds chunks of the size that is asked for, each row with the same cost.
+    /// Runs chunks of the sizer's sizes, each row with the same cost.
     private func settle(
         _ sizer: inout ChunkSizer, chunks: Int = 100, bytes: Int64 = 0, nanoseconds: UInt64 = 0
     ) {
@@ -17,7 +17,7 @@ struct ChunkSizerTests {
         }
     }
 
-    @Test("A size that was asked for is exact, whatever the chunks cost")
+    @Test("A fixed size does not change with the cost of the chunks")
     func fixed() {
         var sizer = Self.sizer(.rows(123))
         settle(&sizer, bytes: 1 << 30, nanoseconds: 1_000_000_000)
@@ -31,14 +31,14 @@ struct ChunkSizerTests {
         #expect(sizer.rows == 4_000)
     }
 
-    @Test("The dearest limit decides")
+    @Test("The limit that allows the fewest rows decides")
     func together() {
         var sizer = Self.sizer(.automatic)
         settle(&sizer, bytes: 100, nanoseconds: 500_000)
         #expect(sizer.rows == 1_000)
     }
 
-    @Test("It grows by half at most, and to 100,000 rows")
+    @Test("A chunk grows by half at most, and to 100,000 rows")
     func growth() {
         var sizer = Self.sizer(.automatic)
         #expect(sizer.rows == 10_000)
@@ -48,7 +48,7 @@ struct ChunkSizerTests {
         #expect(sizer.rows == 100_000)
     }
 
-    @Test("It shrinks at once, to 10 rows at least")
+    @Test("A chunk shrinks at once, to 10 rows at least")
     func shrinking() {
         var sizer = Self.sizer(.automatic)
         settle(&sizer, chunks: 1, bytes: 40_000)
@@ -57,7 +57,7 @@ struct ChunkSizerTests {
         #expect(sizer.rows == 10)
     }
 
-    @Test("One dear chunk in ten does not hold it back, two do")
+    @Test("One expensive chunk in ten does not shrink the size, two do")
     func percentile() {
         var sizer = Self.sizer(.automatic)
         settle(&sizer, chunks: 20, bytes: 100)
@@ -70,14 +70,14 @@ struct ChunkSizerTests {
         #expect(sizer.rows > 1_000)
     }
 
-    @Test("Rows that are known to be wide begin with few")
+    @Test("Wide rows begin with small chunks")
     func wideRows() {
         #expect(Self.sizer(.automatic, rowBytes: 40_000).rows == 100)
         #expect(Self.sizer(.automatic, rowBytes: 40_000_000).rows == 10)
         #expect(Self.sizer(.automatic, rowBytes: 10).rows == 10_000)
     }
 
-    @Test("A chunk of no rows says nothing")
+    @Test("A chunk without rows does not change the size")
     func empty() {
         var sizer = Self.sizer(.automatic)
         sizer.chunkTook(rows: 0, bytes: 1 << 40, nanoseconds: 1 << 40)

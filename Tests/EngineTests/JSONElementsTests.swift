@@ -19,7 +19,7 @@ struct JSONElementsTests {
         ]}
         """
 
-    @Test("The values at the ends of paths are those that the function reads from the element's text")
+    @Test("SQL reads the same values at paths as the function does from the element's text")
     func members() throws {
         let paths = [["name"], ["at", "x"], ["at", "y"], ["no"], ["big"], [], ["missing"], ["na"]]
         let columns = paths.indices.map { "member\($0)" }
@@ -37,7 +37,7 @@ struct JSONElementsTests {
         #expect(members[2][6] == .text("scalar") && members[3][6] == .integer(12) && members[4][6] == .null)
     }
 
-    @Test("Paths may change from call to call, and more columns than paths are nil")
+    @Test("Paths may differ between calls, and columns without a path are nil")
     func paths() throws {
         let rows = try connection.rows(
             """
@@ -47,7 +47,7 @@ struct JSONElementsTests {
         #expect(rows == [[.integer(1), .null], [.integer(2), .integer(1)]])
     }
 
-    @Test("A text is checked as a whole before its first element, wherever its fault is")
+    @Test("A text is checked as a whole before its first element, wherever its error is")
     func faults() throws {
         let valid = Array(#"{"a": [{"name": "some text of length"}, 1], "b": "and é some 😀 more"}"#.utf8)
         for place in valid.indices {
@@ -55,7 +55,7 @@ struct JSONElementsTests {
                 var bytes = valid
                 bytes[place] = byte
                 let text = bytes
-                // Whatever comes out, nothing is read beyond the text, and the same comes out twice.
+                // The parser must read nothing beyond the text, so both outcomes are equal.
                 let outcomes = (0..<2).map { _ in
                     try? connection.rows(
                         "SELECT member0 FROM ferry_json_each(CAST(?1 AS TEXT), 'a', 0, ?2)",
@@ -70,7 +70,7 @@ struct JSONElementsTests {
         }
     }
 
-    /// As the statements bind paths: numbers of four bytes before what they count.
+    /// Encodes paths as the statements bind them: each count, of four bytes, precedes its elements.
     private static func encode(_ paths: [[String]]) -> [UInt8] {
         let word = { (count: Int) in [UInt8(count), 0, 0, 0] }
         return word(paths.count)

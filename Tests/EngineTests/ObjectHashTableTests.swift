@@ -5,7 +5,7 @@ internal import Testing
 struct ObjectHashTableTests {
     private func hash(_ first: UInt64, _ second: UInt64 = 4) -> ObjectHashTable.Hash { .init((first, second)) }
 
-    @Test("Hashes that are equal in one half are told apart by the other")
+    @Test("Hashes with one equal half differ by the other half")
     func halves() {
         let known = ObjectHashTable(bits: 8)
         #expect(known.add(1, with: hash(7, 4)))
@@ -19,14 +19,14 @@ struct ObjectHashTableTests {
     }
 
     @Test(
-        "It holds what it was given, in the order of the hashes, through any number of clearings", arguments: [8, 12])
+        "The table holds its added objects, in the order of the hashes, after any clearings", arguments: [8, 12])
     func random(bits: Int) {
         var random = SmallRandom("known objects \(bits)")
         let known = ObjectHashTable(bits: bits)
         var model: [UInt64: Int64] = [:]
         var saved: Int64 = 0
         for key in 1...Int64(known.capacity * 5) {
-            // A third of them crowd at one place.
+            // A third of the hashes collide in one region.
             let first = random.below(3) == 0 ? UInt64(random.below(1 << 20)) : random.next()
             guard known.key(of: hash(first)) == nil else { continue }
             if !known.add(key, with: hash(first)) {
@@ -49,7 +49,7 @@ struct ObjectHashTableTests {
         #expect(order == model.filter { $0.value > saved }.keys.sorted())
     }
 
-    @Test("What was found lately outlives what was not")
+    @Test("Recently found objects are kept, others are removed")
     func lately() {
         let known = ObjectHashTable(bits: 8)
         for key in 1...100 { #expect(known.add(Int64(key), with: hash(UInt64(key) << 56 | 1))) }
@@ -60,7 +60,7 @@ struct ObjectHashTableTests {
         #expect(known.count == 40)
     }
 
-    @Test("Where all were found lately, half of them go")
+    @Test("Half of the objects are removed where all were found recently")
     func half() {
         let known = ObjectHashTable(bits: 8)
         var random = SmallRandom("half")

@@ -16,7 +16,7 @@ struct ObjectLookupTests {
     ]
 
     @Test(
-        "Values are the same exactly when SQLite says so once the columns hold them",
+        "Values are equal exactly when SQLite's comparison in the columns says so",
         arguments: ["VARCHAR", "INTEGER", "FLOAT", "TIMESTAMP", "DECIMAL", "BLOB"])
     func equality(type: String) throws {
         for given in Self.values {
@@ -33,7 +33,7 @@ struct ObjectLookupTests {
         }
     }
 
-    @Test("Neighbouring values do not run into each other")
+    @Test("Neighbouring values are kept apart")
     func borders() throws {
         let rig = try Rig(types: ["VARCHAR", "VARCHAR"])
         try rig.lookup.begin(after: 0)
@@ -44,7 +44,7 @@ struct ObjectLookupTests {
         #expect(try rig.findOrCreate([.text("ab"), .text("c")]) == 1)
     }
 
-    @Test("Of objects with the same values the one with the lowest key is found")
+    @Test("The object with the lowest key is found among objects with the same values")
     func lowest() throws {
         let rig = try Rig(types: ["VARCHAR", "INTEGER"])
         try rig.connection.execute(
@@ -54,8 +54,8 @@ struct ObjectLookupTests {
         #expect(try rig.find([.text("b"), .integer(1)]) == -3)
     }
 
-    /// `share`: how many times each value comes, on the average.
-    @Test("More objects than fit are found all the same", arguments: [1, 3, 50], [8, 10])
+    /// `share`: the average number of rows per value.
+    @Test("All objects are found, also more than fit into memory", arguments: [1, 3, 50], [8, 10])
     func overflow(share: Int, bits: Int) throws {
         let rig = try Rig(types: ["VARCHAR", "VARCHAR"], bits: bits)
         var random = SmallRandom("overflow \(share) \(bits)")
@@ -63,7 +63,7 @@ struct ObjectLookupTests {
         let rows = 12_000
         try rig.begin()
         for row in 0..<rows {
-            // Chunks that are kept, rolled back, or resumed by another process.
+            // The test commits chunks, rolls chunks back, or resumes in another process.
             if row % 500 == 499 {
                 switch random.below(4) {
                 case 0:
@@ -90,7 +90,7 @@ struct ObjectLookupTests {
         }
     }
 
-    @Test("Many that are looked for together become what they become one by one", arguments: [1, 3, 50], [8, 10])
+    @Test("Looking up many objects together gives the same keys as one by one", arguments: [1, 3, 50], [8, 10])
     func together(share: Int, bits: Int) throws {
         let rig = try Rig(types: ["VARCHAR", "VARCHAR"], bits: bits)
         var random = SmallRandom("together \(share) \(bits)")
@@ -122,12 +122,12 @@ struct ObjectLookupTests {
         #expect(try rig.connection.integer("SELECT count(*) FROM main.T") == Int64(model.count))
     }
 
-    @Test("Room is made even where all that could go was found lately")
+    @Test("Room is made even where all removable objects were found recently")
     func lately() throws {
         let rig = try Rig(types: ["VARCHAR", "VARCHAR"], bits: 8)
         try rig.begin()
         let value = { (number: Int) in [Value.integer(Int64(number)), .null] }
-        // One more than fits saves all; then half is found twice, and new ones take the other half.
+        // One object more than fits saves all; then half of them are found twice, and new objects take the other half.
         for number in 1...225 { #expect(try rig.findOrCreate(value(number)) == Int64(number)) }
         for number in [1...112, 1...112, 226...400, 1...400].joined() {
             #expect(try rig.findOrCreate(value(number)) == Int64(number))
@@ -135,7 +135,7 @@ struct ObjectLookupTests {
         try rig.commit()
     }
 
-    @Test("Objects of another mapping are known without being added")
+    @Test("Objects of another mapping are found without an insert")
     func others() throws {
         let rig = try Rig(types: ["VARCHAR", "VARCHAR"], bits: 8)
         try rig.begin()
@@ -204,7 +204,7 @@ private final class Rig {
         return last
     }
 
-    /// The objects of values, found or created many at a time where some are on disk.
+    /// Returns the keys of values, found or created; looks up many values at a time where some objects are on disk.
     func findOrCreate(_ values: [Value], atOnce limit: Int) throws -> [Int64] {
         let batch = FoundBatch(limit: limit)
         try connection.register("gather", arguments: 3, deterministic: false) { [lookup] arguments, _ in

@@ -5,10 +5,10 @@ import FerryPlan
 import TestSupport
 import Testing
 
-/// `--executor set` takes every mapping that needs no code.
+/// `--executor set` accepts every mapping without code.
 @Suite("The set executor", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
 struct SetExecutorTests {
-    @Test("is accepted for the inferred mapping of every two neighbouring versions of the real models")
+    @Test("accepts the inferred mapping of every two neighbouring versions of the real models")
     func inferred() throws {
         var mappings = 0
         for family in InPlaceModelsTests.families {

@@ -5,7 +5,7 @@ import FerrySQLite
 import TestSupport
 import Testing
 
-/// How many statements a run takes: it goes by chunks and entity mappings, never by rows.
+/// The number of a run's statements depends on chunks and entity mappings, never on rows.
 @Suite("The number of statements")
 struct StatementCountTests {
     private static let source = ManagedObjectModel(
@@ -13,7 +13,7 @@ struct StatementCountTests {
         .made("Shelf", [.number("place")]),
         .made("User", [.text("name")], [.many("books", "Book", inverse: "users")]))
 
-    /// One mapping of each kind: carried as it is, computed, found or created, exploded, and one object for each link.
+    /// One mapping of each kind: copied, computed, found or created, exploded, and one object for each link.
     private static let destination = ManagedObjectModel(
         .made("Author", [.text("name")], [.many("written", "Book", inverse: "authors")]),
         .made(
@@ -51,7 +51,7 @@ struct StatementCountTests {
                                  "user": { "mapping": "UserToUser", "from": "$user" } } } ] }
         """
 
-    /// Books, each with an author of some, a tag of its own and one of all, and two users.
+    /// Returns books, each with an author of some, a tag of its own and a tag of all, and two users.
     private static func rows(_ count: Int) -> [String] {
         let numbers = "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < \(count))"
         return [
@@ -83,7 +83,7 @@ struct StatementCountTests {
     func growsByChunks() throws {
         let counts = try [2, 4, 6].map { try statements(rows: $0 * 40, chunk: 40).count }
         #expect(counts[2] - counts[1] == counts[1] - counts[0])
-        // Two more chunks: far fewer statements than the eighty rows, of which each table had so many more.
+        // Two more chunks take far fewer statements than the eighty more rows of each table.
         #expect(counts[1] - counts[0] < 2 * 100)
     }
 }

@@ -8,25 +8,25 @@ import FerryStore
 import TestSupport
 import Testing
 
-/// A copied step by the set executor over a store made for it, with all that it told while it ran.
+/// A copied step by the set executor over a test's store, with its trace and progress.
 struct TracedStep {
     let run: StepRun
     let report: StepReport
     let statements: [String]
-    /// Rows done after each chunk.
+    /// The rows done after each chunk.
     let done: [Int64]
 
     /// Runs the step in a folder beside the store, and finishes it.
     ///
     /// - Parameters:
-    ///   - store: The store of `source`; its rows were never counted.
+    ///   - store: The store of `source`, without known row counts.
     ///   - mapping: The text of a mapping file from "Model" to "Model 2".
     ///   - source: The old version's model.
-    ///   - destination: The new version's.
-    ///   - chunk: Rows in a chunk.
-    ///   - damage: What others have found in the store; nil when the step is to look for itself.
+    ///   - destination: The new version's model.
+    ///   - chunk: The rows of a chunk.
+    ///   - damage: The known damage of the store; nil lets the step check for itself.
     ///   - vfs: The VFS of all files.
-    /// - Throws: What the mapping file, the plan or the run has against it.
+    /// - Throws: The error of the mapping file, the plan or the run.
     init(
         _ store: StoreBuilder, _ mapping: String, from source: ManagedObjectModel, to destination: ManagedObjectModel,
         chunk: Int, damage: [StoreDamage]? = nil, vfs: VFS? = nil

@@ -6,11 +6,11 @@ import FerrySQLite
 import Foundation
 import Testing
 
-/// SQL and Swift are two forms of one computation: for any values both give the same type and bytes, or both fail.
+/// SQL and Swift run the same computation: for any values both give the same type and bytes, or both fail.
 @Suite("The two forms of a computation")
 struct TwoFormsTests {
     static let isSweep = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1"
-    /// Values tried for each function and operator; over all of them about 10⁴, in a sweep 10⁶.
+    /// The number of values for each function and operator; about 10⁴ in all, 10⁶ in a sweep.
     static let rounds = isSweep ? 20_000 : 200
 
     static let functions = ScalarFunction.all.map(\.name).sorted()
@@ -31,9 +31,9 @@ struct TwoFormsTests {
     static let computed = ["add", "subtract", "multiply", "divide", "length"]
     static let conversions = ["integer16", "integer32", "decimal", "float"]
 
-    /// SQL has one function for the two, Swift calls one after the other.
+    /// SQL has one function for both operations, Swift calls one after the other.
     @Test(
-        "A computed number is made to fit an attribute in the same way by SQL and by Swift", arguments: computed,
+        "A computed number is converted to an attribute's type equally by SQL and by Swift", arguments: computed,
         conversions)
     func fitted(_ inner: String, _ outer: String) throws {
         let known = try #require(ScalarFunction.named("ferry_\(inner)"))
@@ -103,7 +103,7 @@ struct TwoFormsTests {
     }
 }
 
-/// One computation as a statement and as an evaluator.
+/// One computation, as a statement and as an evaluator.
 private final class Forms {
     private let connection: Connection
     private let statement: Statement
@@ -163,7 +163,7 @@ private final class Forms {
         }
     }
 
-    /// By their bits: −0.0 and 0.0 are different values here.
+    /// The bits decide: −0.0 and 0.0 are different values here.
     private func isSame(_ left: Value?, _ right: Value?) -> Bool {
         if case .real(let left)? = left, case .real(let right)? = right { return left.bitPattern == right.bitPattern }
         if case .text(let left)? = left, case .text(let right)? = right { return Array(left.utf8) == Array(right.utf8) }
@@ -203,7 +203,7 @@ private struct Placeholders: PathResolver, PlaceResolver {
     }
 }
 
-/// Values as a row would lend them.
+/// Values in the form of a row.
 private final class ValueRow: RowValues {
     private var values: [FunctionValue] = []
     private var buffers: [UnsafeMutableRawBufferPointer] = []
@@ -213,7 +213,7 @@ private final class ValueRow: RowValues {
             switch value {
             case .null: self.values.append(.null)
             case .integer(let integer): self.values.append(.integer(integer))
-            // What is no number is NULL as soon as SQLite has it.
+            // SQLite stores NaN as NULL.
             case .real(let real): self.values.append(real.isNaN ? .null : .real(real))
             case .text(let text): self.values.append(.text(hold(Array(text.utf8))))
             case .blob(let bytes): self.values.append(.blob(hold(bytes)))
@@ -233,7 +233,7 @@ private final class ValueRow: RowValues {
     func value(at place: Int) -> FunctionValue { values[place] }
 }
 
-/// Random values that look for trouble, the same in every run.
+/// Random values near the edges, the same in every run.
 struct SmallRandom {
     enum Kind: Sendable { case any, number, real, text }
 
@@ -290,7 +290,7 @@ struct SmallRandom {
         }
     }
 
-    /// Mostly what the function expects, now and then anything.
+    /// Returns mostly a value of the function's argument type, sometimes any value.
     mutating func value(for function: String, argument: Int) -> Value {
         if below(8) == 0 { return value(.any) }
         let takesText = ["text", "matches", "json", "length", "case", "canonical", "uuid"].contains {

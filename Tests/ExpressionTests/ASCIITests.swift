@@ -2,10 +2,10 @@ import FerryExpression
 import Foundation
 import Testing
 
-/// Text of plain ASCII takes a shorter way, which must end where Unicode's rules end.
+/// ASCII text takes a shorter path, which must give the results of Unicode's rules.
 @Suite("Text of plain ASCII")
 struct ASCIITests {
-    /// Every character by itself, and every length around the eight bytes that are looked at together.
+    /// Every single character, and every length around the eight bytes of one comparison.
     private static let texts: [String] = {
         let characters = (0..<128).map { String(UnicodeScalar(UInt8($0))) }
         let all = characters.joined()
@@ -13,7 +13,7 @@ struct ASCIITests {
         return characters + lengths.map { String($0) } + [all]
     }()
 
-    @Test("has the length and the letters that Unicode gives it")
+    @Test("has the length and the letters of Unicode's rules")
     func letters() throws {
         for text in Self.texts {
             #expect(try call("ferry_length", .text(text)) == .integer(Int64(text.utf16.count)))
@@ -28,7 +28,7 @@ struct ASCIITests {
     @Test("beside a character that is not ASCII has the same letters", arguments: ["é", "😀", "\u{130}"])
     func beside(_ other: String) throws {
         for text in Self.texts {
-            // Between them something with which nothing combines.
+            // The hyphen between them combines with no character.
             let mixed = text + "-" + other
             #expect(try call("ferry_length", .text(mixed)) == .integer(Int64(mixed.utf16.count)))
             #expect(try call("ferry_uppercase", .text(mixed)) == .text(mixed.uppercased()))
@@ -36,7 +36,7 @@ struct ASCIITests {
         }
     }
 
-    @Test("is compared as Unicode compares it", arguments: [nil, "c", "d", "cd", "n"])
+    @Test("is compared by Unicode's rules", arguments: [nil, "c", "d", "cd", "n"])
     func comparisons(_ letters: String?) throws {
         let options: Cell = letters.map { .text($0) } ?? .null
         var compare: String.CompareOptions = []

@@ -72,7 +72,7 @@ import Testing
         #expect(error.message.contains("NSBlockExpression"))
     }
 
-    @Test("Every class of expressions and predicates is read as the text that says the same", arguments: Self.forms)
+    @Test("Every class of expressions and predicates is read as the equivalent text", arguments: Self.forms)
     func readsForms(_ form: Form) throws {
         var archive = Forms()
         let bytes = try archive.bytes(form.root)
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(
-        "A class that no store can answer is refused with the reason",
+        "A class that no store can evaluate is refused with the reason",
         arguments: [
             ("NSBlockExpression", "is code"), ("NSAnyKeyExpression", "any key"),
             ("NSVariableAssignmentExpression", "binds a variable"),
@@ -93,7 +93,7 @@ import Testing
         #expect(error.message.contains(name) && error.message.contains(reason), "\(error.message)")
     }
 
-    /// An archived object and the text that says the same.
+    /// An archived object and the equivalent text.
     struct Form: Sendable, CustomTestStringConvertible {
         var text: String
         var root: Part
@@ -280,7 +280,7 @@ import Testing
         }
     }
 
-    @Test("A circle of expressions is an error")
+    @Test("A cycle of expressions is an error")
     func refusesCircle() throws {
         let archive = try archive([
             "$null",
@@ -330,7 +330,7 @@ import Testing
 /// A reference inside a keyed archive.
 struct UID { var position: Int }
 
-/// Writes small keyed archives as binary property lists, with UIDs, which Foundation does not write for us.
+/// Writes small keyed archives as binary property lists, with UIDs, which Foundation cannot write.
 private struct BinaryArchive {
     private(set) var bytes: [UInt8] = Array("bplist00".utf8)
     private var offsets: [Int] = []

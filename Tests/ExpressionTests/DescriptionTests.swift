@@ -21,7 +21,7 @@ import Testing
     }
 }
 
-/// Makes random trees, of the forms that text can have.
+/// Makes random trees that have a text form.
 private struct RandomTrees: RandomNumberGenerator {
     private var state: UInt64
 

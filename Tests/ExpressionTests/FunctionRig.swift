@@ -29,7 +29,7 @@ extension Cell: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, Expressi
     init(nilLiteral: ()) { self = .null }
 }
 
-/// Calls a scalar function as a connection would.
+/// Calls a scalar function as a connection does.
 func call(_ name: String, _ cells: [Cell], _ result: inout FunctionResult) throws -> Cell {
     guard let function = ScalarFunction.named(name) else { preconditionFailure("no function \(name)") }
     var buffers: [UnsafeMutableRawBufferPointer] = []

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct FunctionTests {
     @Test(
-        "A function gives what Core Data's gives",
+        "A function has the results of Core Data's",
         arguments: [
             ("ferry_add", [2, 3], 5),
             ("ferry_add", [2, 0.5], 2.5),
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(
-        "What a function cannot take fails the row, naming the function and no value",
+        "A wrong argument of a function fails the row, naming the function and no value",
         arguments: [
             ("ferry_add", "add:to:", [.integer(.max), 1]),
             ("ferry_subtract", "from:subtract:", [.integer(.min), 1]),
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(
-        "A conversion gives what the attribute type stores",
+        "A conversion gives the value that the attribute type stores",
         arguments: [
             ("ferry_to_integer16", -32768, -32768),
             ("ferry_to_integer16", 2.9, 2),
@@ -200,7 +200,7 @@ import Testing
     }
 
     @Test(
-        "The operators that stand for a pattern fit the texts that their names say",
+        "BEGINSWITH, CONTAINS, ENDSWITH and LIKE match the texts that they describe",
         arguments: [
             ("BEGINSWITH 'Fr.'", "Fr. Kafka", 1), ("BEGINSWITH 'Fr.'", "Fra", 0), ("BEGINSWITH 'a'", "a\nb", 1),
             ("ENDSWITH '^$'", "x^$", 1), ("ENDSWITH '^$'", "", 0), ("CONTAINS '\\\\Q(*'", "a\\Q(*b", 1),
@@ -215,7 +215,7 @@ import Testing
         #expect(try call("ferry_matches", .text(text), .text(pattern), .text(comparison.options)) == expected)
     }
 
-    @Test("More patterns than are kept still match rightly, in any order")
+    @Test("More patterns than the cache keeps match correctly, in any order")
     func keepsPatterns() throws {
         var result = FunctionResult()
         for index in 0..<60 {

@@ -3,7 +3,7 @@ import FerryExpression
 import Testing
 
 @Suite struct JSONTests {
-    /// The elements' own values, and their text.
+    /// Returns the elements' values and their text.
     private func elements(_ document: String, key: String) throws -> [(value: Cell, json: String)] {
         var found: [(value: Cell, json: String)] = []
         let (document, key) = (Array(document.utf8), Array(key.utf8))
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(
-        "A document that is no JSON, or holds no array there, is an error before any element",
+        "A document that is invalid JSON, or has no array there, is an error before any element",
         arguments: [
             ("[1,2", ""), ("[1,,2]", ""), ("[1,]", ""), ("[,1]", ""), ("[1 2]", ""), ("[01]", ""), ("[+1]", ""),
             ("[.5]", ""), ("[1.]", ""), ("[1e]", ""), ("[-]", ""), ("[nul]", ""), ("[True]", ""), ("['a']", ""),
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(
-        "Text that is no UTF-8 is no JSON",
+        "Text in invalid UTF-8 is no JSON",
         arguments: [
             [0x80], [0xC0, 0x80], [0xC3], [0xE0, 0x80, 0x80], [0xED, 0xA0, 0x80], [0xF5, 0x80, 0x80, 0x80],
             [0xF0, 0x9F, 0x98], [0xE4, 0xB8, 0x41],
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("Nesting is followed up to its limit without recursion, and refused beyond")
+    @Test("Nesting is read up to its limit without recursion, and refused beyond")
     func limitsNesting() throws {
         func nested(_ depth: Int) -> String {
             String(repeating: "[", count: depth) + String(repeating: "]", count: depth)

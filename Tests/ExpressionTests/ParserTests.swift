@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(
-        "Operators bind as the language says",
+        "Operators have the precedence of the language",
         arguments: [
             ("1 + 2 * 3", "1 + 2 * 3"),
             ("(1 + 2) * 3", "(1 + 2) * 3"),
@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test(
-        "What is not supported is named, with its place",
+        "An unsupported construct is named, with its place",
         arguments: [
             ("FETCH(a, b, NO)", "FETCH", 1, 1),
             ("SUBQUERY(a, b, b == 1)", "SUBQUERY", 1, 1),
@@ -212,7 +212,7 @@ import Testing
     }
 
     @Test(
-        "Hostile nesting is refused, not met with a crash or a hang",
+        "Extreme nesting is refused, without a crash or a hang",
         arguments: [
             String(repeating: "(", count: 50_000),
             String(repeating: "-", count: 50_000) + "1",
@@ -227,14 +227,14 @@ import Testing
         #expect(throws: FerryError.self) { try Expression.parse(text) }
     }
 
-    @Test("As many levels as are allowed are read")
+    @Test("The permitted depth of nesting is read")
     func readsDeepNesting() throws {
         let depth = 60
         let text = String(repeating: "(", count: depth) + "1" + String(repeating: ")", count: depth)
         #expect(try Expression.parse(text) == .integer(1))
     }
 
-    @Test("A condition is no value, and a value no condition")
+    @Test("A condition is no value, and a value is no condition")
     func tellsKinds() {
         #expect(throws: FerryError.self) { try Expression.parse("a == 1") }
         #expect(throws: FerryError.self) { try Predicate.parse("a + 1") }

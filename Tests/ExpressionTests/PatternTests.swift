@@ -2,7 +2,7 @@ import FerryBase
 import FerryExpression
 import Testing
 
-/// What LIKE costs, and that it is right at that price.
+/// The cost of LIKE, and its correctness at that cost.
 @Suite("Patterns of LIKE")
 struct PatternTests {
     private func matches(_ text: String, like pattern: String, _ result: inout FunctionResult) throws -> Bool {
@@ -13,7 +13,7 @@ struct PatternTests {
     }
 
     @Test(
-        "Many wildcards take no more time than text and pattern are long",
+        "The time of many wildcards grows only with the lengths of text and pattern",
         arguments: ["?*?*?*?*?*?*?*?*?*", "*a*a*a*a*a*a*a*a*a*a*b", "*?*?*?*?*?*?*?*?*?*?*?*?b", "**********b"])
     func time(_ pattern: String) throws {
         var result = FunctionResult()
@@ -24,7 +24,7 @@ struct PatternTests {
         #expect(time < .seconds(2), "\(time)")
     }
 
-    /// The meaning of a pattern, tried out place by place.
+    /// Matches a pattern place by place, as a reference.
     private func fits(_ text: ArraySlice<Character>, _ pattern: ArraySlice<Character>) -> Bool {
         guard let first = pattern.first else { return text.isEmpty }
         if first == "*" {
@@ -34,7 +34,7 @@ struct PatternTests {
         return fits(text.dropFirst(), pattern.dropFirst())
     }
 
-    @Test("Patterns fit what they mean, tried on random texts")
+    @Test("Patterns match as the reference does, on random texts")
     func random() throws {
         var generator = SplitMix(seed: 11)
         var result = FunctionResult()
@@ -65,7 +65,7 @@ struct PatternTests {
         }
     }
 
-    @Test("A list of very many values, or of long ones, is refused where it stands")
+    @Test("A list of very many values, or of long ones, is refused with its place")
     func lists() throws {
         _ = try Predicate.parse("a IN {\(Array(repeating: "1", count: 2_000).joined(separator: ","))}")
         let long = Array(repeating: "a", count: 150).joined(separator: " + ")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct TranslationTests {
     @Test(
-        "A value becomes SQL with columns, placeholders and our functions only",
+        "A value becomes SQL with only columns, placeholders and Ferry's functions",
         arguments: [
             ("$source.title", "heading", "s.title", []),
             ("title", "heading", "s.title", []),
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(
-        "What cannot be evaluated is refused, with what to write instead",
+        "An expression that cannot be evaluated is refused, with an alternative",
         arguments: [
             ("$entityPolicy.sex", "heading", "missingPolicy", "policy"),
             ("FUNCTION($entityPolicy, 'changeID:', $source.pages)", "pages", "missingPolicy", "changeID:"),
@@ -165,7 +165,7 @@ import Testing
         #expect(error.description.contains(mention), "\(error)")
     }
 
-    @Test("NULL in an expression that is deeper than SQLite's parser reads is part of its program")
+    @Test("NULL in an expression that is too deep for SQLite's parser is part of its program")
     func writesNil() throws {
         var text = "NULL"
         for _ in 0..<30 { text = "ifnil:then:(\(text), uppercase($source.title))" }
@@ -174,7 +174,7 @@ import Testing
         #expect(ComputationProgram(computation)?.arguments.count == 1)
     }
 
-    @Test("What is as deep as an expression may be is read, checked and made SQL on a thread of 512 KiB")
+    @Test("An expression of the permitted depth is read, checked and translated on a thread of 512 KiB")
     func smallThread() throws {
         let texts = try SmallThread.run {
             let sum = Array(repeating: "$source.price", count: 190).joined(separator: " + ")
@@ -192,7 +192,7 @@ import Testing
     }
 
     @Test(
-        "A condition between things that cannot be compared is refused",
+        "A condition between values that cannot be compared is refused",
         arguments: [
             "title == 5", "pages < 'x'", "image == image", "publisher == 1", "pages MATCHES '5'", "title MATCHES '('",
             "authors.name == 'x'", "authors == nil",
@@ -202,7 +202,7 @@ import Testing
         #expect(throws: FerryError.self) { try ExpressionTranslation(scope: Library.json).condition(predicate) }
     }
 
-    @Test("Objects are reached through relationships, and the operators that only flatten")
+    @Test("Objects are reached through relationships, and through operators that only flatten")
     func resolvesObjects() throws {
         let translation = ExpressionTranslation(scope: Library.objects)
         func hops(_ text: String) throws -> [String] {
@@ -245,7 +245,7 @@ import Testing
     }
 }
 
-/// Names columns by their paths and collects parameters.
+/// Returns columns named by their paths, and collects parameters.
 private struct TextResolver: PathResolver {
     var parameters: [String] = []
 

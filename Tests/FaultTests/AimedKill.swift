@@ -2,15 +2,15 @@ internal import FerryBase
 internal import FerryGenerate
 internal import Foundation
 
-/// One kill of the program: where it is aimed at, what is found afterwards, and what the next call makes of it.
+/// One kill of the program: its aim, the state of the files after it, and the result of the next call.
 struct AimedKill {
     let job: KillJob
     let phase: Phase
-    /// The line of the phase, counted from 1, that the program has written when it is killed.
+    /// The number of the phase's line, counted from 1, that the program has written when it is killed.
     let line: Int
-    /// How long the program goes on after that line, so that long operations are met in their midst as well.
+    /// The time between that line and the kill, so that kills also hit long operations halfway.
     let delay: TimeInterval
-    /// The line of the next call at which that one is killed, too; nil when it may go to its end.
+    /// The line of the next call at which that call is killed, too; nil when it may finish.
     let nextLine: Int?
 
     /// Aims at a line of a phase; the first two kills of a job and phase take its first and its last line.
@@ -38,17 +38,17 @@ struct AimedKill {
         var found: Found
         /// Whether the next call ended in the same destination.
         var endsTheSame: Bool
-        /// What the next call said of itself.
+        /// Whether the next call reported that it resumed the run.
         var isResumed: Bool
-        /// What the program wrote last.
+        /// The last line of the program.
         var lastLine: String
-        /// Nil when only what is allowed happened.
+        /// Nil when no rule was broken.
         var complaint: String?
     }
 
-    /// Runs, kills, looks, and runs again.
+    /// Runs the program, kills it, checks the files, and runs the program again.
     ///
-    /// - Returns: Nil when the program was done before it could be killed.
+    /// - Returns: Nil when the program ended before the kill.
     func strike() throws -> Outcome? {
         try job.reset()
         let run = try job.start()
@@ -99,7 +99,7 @@ struct AimedKill {
         return outcome
     }
 
-    /// Kills a call that goes on as well; one that is done before is as good.
+    /// Kills the next call as well; a call that ends before the kill is also valid.
     private func killNext(at line: Int) throws -> Found {
         let run = try job.start()
         var count = 0

@@ -2,14 +2,14 @@ internal import CSQLite
 internal import FerryBase
 internal import Foundation
 
-/// A client of SQLite that knows nothing of Ferry and writes to its own table whenever it likes.
+/// A client of SQLite that does not know Ferry and writes to its own table at any time.
 final class HostileClient {
-    /// What its writes have met.
+    /// The results of the client's writes.
     final class Ledger: Sendable {
         struct State {
             var next: Int64 = 1
             var acknowledged: Set<Int64> = []
-            /// Answers of SQLite that no sound store gives.
+            /// Error codes of SQLite that no correct store gives.
             var failures: [String] = []
         }
         let state = Locked(State())
@@ -26,7 +26,7 @@ final class HostileClient {
     private let ledger: Ledger
     private let database: OpaquePointer?
 
-    /// Opens the store; SQLite reads nothing of it yet.
+    /// Opens the store; SQLite reads nothing from the file yet.
     init(_ path: String, _ ledger: Ledger, patience milliseconds: Int32 = 0) {
         self.ledger = ledger
         var opened: OpaquePointer?
@@ -37,9 +37,9 @@ final class HostileClient {
 
     deinit { sqlite3_close(database) }
 
-    /// Adds a row of its own in one transaction.
+    /// Adds a row in one transaction.
     ///
-    /// - Returns: Whether SQLite has acknowledged it.
+    /// - Returns: Whether SQLite has acknowledged the write.
     @discardableResult
     func write() -> Bool {
         let number = ledger.number()
@@ -59,7 +59,7 @@ final class HostileClient {
         let code = sqlite3_exec(database, sql, nil, nil, nil) & 0xff
         switch code {
         case SQLITE_OK: return true
-        // A lock of another client; the transaction that is to be ended was never begun.
+        // Another client holds a lock, so the transaction that this statement ends never began.
         case SQLITE_BUSY, SQLITE_LOCKED: return false
         case SQLITE_ERROR where sql == "ROLLBACK": return false
         default:

@@ -5,10 +5,10 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// Clients that open, hold, write and close at random while the program puts a store in place, or back.
+/// Clients open, hold, write and close the store at random while the program swaps it in, or rolls it back.
 ///
-/// `FERRY_RACES` says how many trials (default: a few in each journal mode), `FERRY_KILL_SEED` which ones, `FERRY_BINARY`
-/// which program.
+/// `FERRY_RACES` gives the number of trials (default: a few in each journal mode), `FERRY_KILL_SEED` the seed,
+/// `FERRY_BINARY` the program.
 @Suite("Hostile writers")
 struct HostileWriterTests {
     private static let environment = ProcessInfo.processInfo.environment
@@ -16,7 +16,7 @@ struct HostileWriterTests {
     private static let trials = environment["FERRY_RACES"].flatMap { Int($0) } ?? modes.count * 3
     private static let seed = environment["FERRY_KILL_SEED"].flatMap { UInt64($0) } ?? 1
 
-    @Test("Lose no write that SQLite has acknowledged, and find a sound store at every moment")
+    @Test("SQLite's acknowledged writes stay, and the store is valid at every moment")
     func race() throws {
         let program = try #require(Self.environment["FERRY_BINARY"] ?? BuiltProgram.path)
         let race = try HostileRace(program)
@@ -40,14 +40,14 @@ struct HostileWriterTests {
     }
 }
 
-/// One store after another, migrated and rolled back under the hands of its clients.
+/// Migrates and rolls back one store after another while clients use it.
 private final class HostileRace {
     struct Outcome {
         var complaints: [String] = []
         var acknowledged = 0
-        /// Swaps that have happened.
+        /// The number of completed swaps.
         var done = 0
-        /// Calls that ended with 75 or 2 because of a client.
+        /// The number of calls that ended with 75 or 2 because of a client.
         var waiting = 0
     }
 
@@ -92,7 +92,7 @@ private final class HostileRace {
         return outcome
     }
 
-    /// Calls the program until it has done its work or cannot for as long as a client is in its way.
+    /// Calls the program until it succeeds, or three times while a client blocks it.
     private func call(_ words: [String], _ name: String, _ outcome: inout Outcome) throws {
         var words = words
         for _ in 0..<3 {
@@ -102,7 +102,7 @@ private final class HostileRace {
                 return
             case 75: outcome.waiting += 1
             case 2:
-                // A client writes just then, or wrote in between.
+                // A client is writing, or wrote during the run.
                 outcome.waiting += 1
                 if name == "migrate", !words.contains("--restart") { words.append("--restart") }
             case let code:
@@ -120,7 +120,7 @@ private final class HostileRace {
         var missing = acknowledged
         outcome.complaints += try take(from: store, &missing)
         guard !missing.isEmpty else { return }
-        // What a rollback has replaced is in a snapshot.
+        // A rollback keeps the rows that it replaces in a snapshot.
         let snapshots = try files.exists(store + ".snapshots") ? files.list(store + ".snapshots").map(\.name) : []
         for name in snapshots where [".sqlite.zst", ".sqlite.gz"].contains(where: name.hasSuffix) {
             let copy = folder.file("copy.sqlite")
@@ -132,7 +132,7 @@ private final class HostileRace {
         if !missing.isEmpty { outcome.complaints.append("\(missing.count) of \(acknowledged.count) writes are lost") }
     }
 
-    /// Takes the rows of a sound database from what is missing.
+    /// Removes the rows of a valid database from the missing rows.
     private func take(from path: String, _ missing: inout Set<Int64>) throws -> [String] {
         do {
             let client = try PlainClient(path)
@@ -149,7 +149,7 @@ private final class HostileRace {
     }
 }
 
-/// Threads with connections of every habit.
+/// Threads whose connections behave in different ways.
 private final class Clients {
     private final class Flag: Sendable {
         let isSet = Locked(false)
@@ -162,7 +162,7 @@ private final class Clients {
         for _ in 0..<2 + Int(random.below(3)) {
             let habit = random.below(5)
             let delays = (0..<8).map { _ in UInt32(random.below(60_000)) }
-            // Opened before the program starts, whatever the thread does later.
+            // This connection opens before the program starts, whatever the thread does later.
             let early = habit < 3 ? HostileClient(store, ledger, patience: Int32(random.below(3)) * 20) : nil
             nonisolated(unsafe) var client = early
             group.enter()
@@ -170,7 +170,7 @@ private final class Clients {
                 defer { group.leave() }
                 switch habit {
                 case 0:
-                    // Idle, and used once, perhaps long after the swap.
+                    // An idle connection, used once, perhaps long after the swap.
                     usleep(delays.reduce(0, +) / 2)
                     client?.write()
                     usleep(delays[0])
@@ -191,7 +191,7 @@ private final class Clients {
                     }
                     client = nil
                 default:
-                    // Opens, writes and closes, again and again.
+                    // Opens, writes and closes repeatedly.
                     var turn = 0
                     while !isOver.isSet.withLock({ $0 }), turn < 400 {
                         HostileClient(store, ledger).write()
@@ -203,7 +203,7 @@ private final class Clients {
         }
     }
 
-    /// Waits for all of them.
+    /// Waits for all threads.
     func end() {
         isOver.isSet.withLock { $0 = true }
         usleep(2_000)

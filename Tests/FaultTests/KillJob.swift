@@ -4,12 +4,12 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// A migration of the demo's library by the program, in a folder where it can be killed and taken up again.
+/// A migration of the demo's library by the program, in a folder where the program can be killed and called again.
 struct KillJob {
     enum Kind: String, CaseIterable {
-        /// Three copied steps in the place of the store.
+        /// Three copied steps that replace the store.
         case replaced
-        /// The same, of a store whose `-wal` an app has left behind.
+        /// The same steps, for a store with a `-wal` that an app has left behind.
         case replacedWithLog = "replaced, with a -wal"
         /// The same steps to a new file.
         case output = "to a new file"
@@ -19,18 +19,18 @@ struct KillJob {
 
     let kind: Kind
     let program: String
-    /// Holds `source` (never changed) and `work` (made anew for each kill).
+    /// Holds `source` (never changed) and `work` (recreated for each kill).
     private let folder: TemporaryFolder
     private let files = FileLayer()
 
-    // MARK: What an undisturbed run does
+    // MARK: An undisturbed run
 
-    /// Lines on standard error, by the phase that they belong to.
+    /// The number of lines on standard error in each phase.
     private(set) var lines: [Phase: Int] = [:]
     private(set) var old: Content
     private(set) var new: Content
 
-    /// What a store holds, for a plain client and by the rule of the same destination.
+    /// The content of a store, as a plain client reads it and as the same-destination rule compares it.
     struct Content: Equatable {
         var client: PlainClient
         var digest: String
@@ -49,7 +49,7 @@ struct KillJob {
         old = Content(client: PlainClient(integrity: "ok"), digest: "")
         new = old
         try reset()
-        // Also opens the store, so that a journal or a `-wal` in it is a part of what it holds.
+        // `content(of:)` also opens the store, so that its content includes a journal or a `-wal`.
         old = try content(of: store)
         try reset()
         let run = try TracedProgram(program, words + Self.tracing, in: folder.path, output: folder.file("output"))
@@ -66,7 +66,7 @@ struct KillJob {
         try #require(old.client.integrity == "ok" && new.client.integrity == "ok" && old != new)
     }
 
-    /// As an app that was killed leaves it: what was committed last stands in the `-wal` alone.
+    /// Leaves the store as a killed app does: the last commits are only in the `-wal`.
     private static func leaveLog(_ store: String) throws {
         let connection = try Connection(path: store, mode: .readWrite)
         connection.keepWriteAheadLogOnClose()
@@ -83,7 +83,7 @@ struct KillJob {
     private static let storeName = "Library.sqlite"
     static let tracing = ["--trace", "--progress", "json"]
 
-    /// Small chunks, so that a run has many moments; relative paths, so that messages do not depend on the machine.
+    /// Small chunks give a run many moments; relative paths keep messages independent of the machine.
     var words: [String] {
         let models = ["--models", "source/Library.xcdatamodeld"]
         let start = ["migrate", "work/\(Self.storeName)"] + models + ["--chunk-size", "50", "--json"]
@@ -94,7 +94,7 @@ struct KillJob {
         }
     }
 
-    /// The phase that a line on standard error begins; nil for all other lines.
+    /// Returns the phase that a line on standard error begins; nil for all other lines.
     static func phase(_ line: String) -> Phase? {
         let start = "{\"phase\":\""
         guard line.hasPrefix(start) else { return nil }
@@ -115,7 +115,7 @@ struct KillJob {
 
     private var source: String { folder.file("source/\(Self.storeName)") }
     var store: String { folder.file("work/\(Self.storeName)") }
-    /// Where the migrated store will be.
+    /// The path of the migrated store.
     var result: String { kind == .output ? folder.file("work/New.sqlite") : store }
 
     /// Puts the untouched store into a new work folder.
@@ -127,7 +127,7 @@ struct KillJob {
         }
     }
 
-    /// Whether main file and `-wal` are, byte for byte, what they were; an empty `-wal` is none.
+    /// Returns whether main file and `-wal` are unchanged, byte for byte; an empty `-wal` counts as none.
     func isUntouched() throws -> Bool {
         try bytes(store) == bytes(source) && bytes(store + "-wal") == bytes(source + "-wal")
     }
@@ -136,22 +136,22 @@ struct KillJob {
 
     func exists(_ path: String) throws -> Bool { try files.exists(path) }
 
-    /// What is left beside the finished store that belongs to no finished store.
+    /// Returns the files beside the finished store that do not belong to a finished store.
     func leftovers() throws -> [String] {
         try files.list(folder.file("work")).filter { entry in
             if entry.name.hasSuffix(".ferry") || entry.name.hasSuffix("-journal") || entry.name.contains("-mj") {
                 return true
             }
-            // What the store had before it may still have.
+            // A `-wal` that existed before the run may stay.
             guard entry.name.hasSuffix("-wal") else { return false }
             return try files.attributes(folder.file("work/\(entry.name)")).size > 0
         }.map(\.name).filter { kind != .output || $0 != "\(Self.storeName)-wal" }
     }
 
-    /// What a store holds.
+    /// Returns the content of a store.
     ///
-    /// A plain client opens it where it lies, as the user's app would after a crash. With a `-wal` that would write that
-    /// back, which is a change by another program: there the client opens a copy of both files.
+    /// A plain client opens the store at its path, as the user's app would after a crash. With a `-wal`, opening would
+    /// write the `-wal` back, which is a change by another program: then the client opens a copy of both files.
     func content(of path: String) throws -> Content {
         let copy = folder.file("seen.sqlite")
         for side in ["", "-wal", "-shm", "-journal"] { try files.removeIfPresent(copy + side) }

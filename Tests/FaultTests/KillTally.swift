@@ -1,6 +1,6 @@
 internal import FerryBase
 
-/// What all kills came to, phase by phase.
+/// The outcomes of all kills, phase by phase.
 struct KillTally {
     private var outcomes: [(phase: Phase, job: KillJob.Kind, outcome: AimedKill.Outcome)] = []
 
@@ -8,10 +8,10 @@ struct KillTally {
         outcomes.append((kill.phase, kill.job.kind, outcome))
     }
 
-    /// How many kills met a phase.
+    /// Returns the number of kills in a phase.
     func count(in phase: Phase) -> Int { outcomes.count { $0.phase == phase } }
 
-    /// The table of phases and outcomes, in Markdown.
+    /// Returns the table of phases and outcomes, in Markdown.
     func lines(of phases: [Phase]) -> [String] {
         let headings =
             ["phase", "kills"] + AimedKill.Found.allCases.map(\.rawValue) + ["went on", "same destination"]

@@ -6,22 +6,22 @@ internal import Testing
 
 /// `kill -9` of the program, aimed by its own trace.
 ///
-/// `FERRY_KILLS` says how many (default: one in each phase), `FERRY_KILL_SEED` where they go, `FERRY_BINARY` which
+/// `FERRY_KILLS` gives the number of kills (default: one in each phase), `FERRY_KILL_SEED` the seed, `FERRY_BINARY` the
 /// program (default: the one built with the tests). `scripts/kills` sets all three.
 @Suite("A killed program")
 struct KillTests {
-    /// The phases that are met by equally many kills each.
+    /// The phases; each gets the same number of kills.
     static let phases: [Phase] = [.snapshot, .rows, .relationships, .indexes, .verify, .swap, .cleanUp]
 
     private static let environment = ProcessInfo.processInfo.environment
     private static let kills = environment["FERRY_KILLS"].flatMap { Int($0) } ?? phases.count
     private static let seed = environment["FERRY_KILL_SEED"].flatMap { UInt64($0) } ?? 1
 
-    @Test("Leaves the old store or the new one at every moment, and the next call ends in the same destination")
+    @Test("The store is the old or the new one at every moment, and the next call ends in the same destination")
     func survives() throws {
         let program = try #require(
             Self.environment["FERRY_BINARY"] ?? BuiltProgram.path, "the program ferry stands beside the test bundle")
-        // With few kills one job is enough; with many, each phase is met in all jobs that have it.
+        // Few kills run with one job; many kills hit each phase in every job that has it.
         let isThorough = Self.kills > Self.phases.count
         let kinds = isThorough ? KillJob.Kind.allCases : [.replaced]
         // A large store in place has a rollback journal for its transaction; a small one stays in WAL mode.
@@ -46,7 +46,7 @@ struct KillTests {
                         outcome.complaint == nil,
                         "\(job.kind.rawValue), \(phase.rawValue), line \(kill.line) (\(outcome.lastLine))")
                 } else {
-                    // A line near the end can come too late for a kill. The next aim is a random one.
+                    // The program can end before a kill at one of its last lines. The next aim is random.
                     missed += 1
                     turnOfJob = 2
                     try #require(missed <= 5 + Self.kills / 5, "the program is done before it can be killed")

@@ -1,9 +1,9 @@
 internal import CSQLite
 internal import Testing
 
-/// What any program that knows SQLite and nothing of Ferry finds in a store.
+/// The content of a store as any SQLite client reads it.
 struct PlainClient: Equatable {
-    /// The answer of `integrity_check`.
+    /// The result of `integrity_check`.
     var integrity: String
     /// Every table with its number of rows.
     var rows: [String: Int64] = [:]

@@ -5,16 +5,16 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// `kill -9` of a rollback that snapshots what it replaces.
+/// `kill -9` of a rollback that makes a snapshot of the store that it replaces.
 ///
-/// `FERRY_KILLS` says how many (default: 3), `FERRY_KILL_SEED` which moments, `FERRY_BINARY` which program.
+/// `FERRY_KILLS` gives the number of kills (default: 3), `FERRY_KILL_SEED` the moments, `FERRY_BINARY` the program.
 @Suite("A killed rollback")
 struct RollbackKillTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let kills = environment["FERRY_KILLS"].flatMap { Int($0) } ?? 3
     private static let seed = environment["FERRY_KILL_SEED"].flatMap { UInt64($0) } ?? 1
 
-    @Test("Loses no write of the app at any moment, and the next call ends it")
+    @Test("The app's writes stay at every moment, and the next call ends the rollback")
     func survives() throws {
         let program = try #require(Self.environment["FERRY_BINARY"] ?? BuiltProgram.path)
         let stage = try RollbackStage(program)
@@ -35,10 +35,10 @@ struct RollbackKillTests {
     }
 }
 
-/// A migrated store that the app has written to since, with the snapshot of what it was.
+/// A migrated store with later writes of the app, and the snapshot of the old store.
 private final class RollbackStage {
     struct Outcome {
-        /// What the killed program left at the store's place.
+        /// The state of the store after the kill.
         var found: String
         var complaints: [String] = []
     }
@@ -48,7 +48,7 @@ private final class RollbackStage {
     private let program: String
     private let folder: TemporaryFolder
     private let files = FileLayer()
-    /// What an undisturbed rollback takes.
+    /// The duration of an undisturbed rollback.
     private var seconds = 0.0
     private var store: String { folder.file("work/Library.sqlite") }
 
@@ -66,7 +66,7 @@ private final class RollbackStage {
             "migrate", "\(source)/Library.sqlite", "--models", "\(source)/Library.xcdatamodeld", "--mappings",
             "\(source)/Mappings", "--to", "Library2", "--verify", "quick", "--progress", "none",
         ])
-        // What the app writes after the migration is in no snapshot yet.
+        // No snapshot has the app's writes after the migration yet.
         let connection = try Connection(path: "\(source)/Library.sqlite", mode: .readWrite)
         try connection.execute("CREATE TABLE app_writes (number INTEGER PRIMARY KEY)")
         for number in Self.writes { try connection.run("INSERT INTO app_writes VALUES (?)", [.integer(number)]) }
@@ -78,7 +78,7 @@ private final class RollbackStage {
         seconds = Date().timeIntervalSince(start)
     }
 
-    /// Kills a rollback after a share of the time that an undisturbed one takes; nil when it was done by then.
+    /// Kills a rollback after a share of an undisturbed rollback's duration; nil when the rollback had already ended.
     func kill(after share: Double) throws -> Outcome? {
         try files.removeTree(folder.file("work"))
         try FileManager.default.copyItem(atPath: folder.file("source"), toPath: folder.file("work"))
@@ -96,7 +96,7 @@ private final class RollbackStage {
             outcome.complaints.append("the next call ended with \(code.map(String.init) ?? "a signal") \(text)")
         }
         outcome.complaints += try missing().map { "\($0) after the next call" }
-        // A call that was killed behind its swap is the one that is given again, or is undone by another.
+        // After a kill behind the swap, the next call finishes the rollback or undoes it by another rollback.
         let end = try state()
         if end == "damaged" || (outcome.found == "as before" && end != "rolled back") {
             outcome.complaints.append("\(outcome.found), then \(end)")
@@ -112,7 +112,7 @@ private final class RollbackStage {
         return isThere ? "as before" : "rolled back"
     }
 
-    /// Writes that are neither in the store nor in a snapshot.
+    /// Returns a complaint about writes that are neither in the store nor in a snapshot.
     private func missing() throws -> [String] {
         var missing = Self.writes
         try take(from: store, &missing)

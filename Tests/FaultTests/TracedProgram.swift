@@ -6,18 +6,18 @@ internal import Foundation
     internal import Darwin
 #endif
 
-/// A program whose standard error is read line by line while it is held back from running ahead of its reader.
+/// A program whose standard error is read line by line, and which cannot run far ahead of its reader.
 ///
-/// On Linux its pipe holds one line: the program waits with its next line until the one before has been read. So a kill
-/// that follows a line meets the program within the operation behind that line or the one after it. Elsewhere the pipe
-/// holds some more of them.
+/// On Linux the pipe holds one line: the program writes its next line only after the reader has read the line before.
+/// So a kill after a line hits the program within the operation behind that line or the next one. On other systems the
+/// pipe holds some more lines.
 final class TracedProgram {
     private let process = Process()
     private let pipe = Pipe()
     private var bytes: [UInt8] = []
     private var start = 0
 
-    /// Starts the program; its standard output goes to a file.
+    /// Starts the program, with its standard output in a file.
     init(_ program: String, _ words: [String], in folder: String, output: String) throws {
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = words
@@ -33,8 +33,8 @@ final class TracedProgram {
     private func holdOneLine() {
         #if os(Linux)
             let writing = pipe.fileHandleForWriting.fileDescriptor
-            // F_SETPIPE_SZ to one page; then each write takes a page of its own (O_DIRECT, whose number depends on the
-            // processor). Without either the aim is only less exact.
+            // Sets the pipe's size to one page (F_SETPIPE_SZ); with O_DIRECT, whose number depends on the processor,
+            // each write takes a page of its own. Without either setting the aim is only less exact.
             _ = fcntl(writing, 1031, 4_096)
             #if arch(arm64)
                 let packets: Int32 = 0o200000
@@ -45,7 +45,7 @@ final class TracedProgram {
         #endif
     }
 
-    /// The next line, without its end; nil when the program has closed its standard error.
+    /// Returns the next line, without its end; nil when the program has closed its standard error.
     func line() -> String? {
         while true {
             if let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) {
@@ -54,7 +54,7 @@ final class TracedProgram {
             }
             bytes.removeFirst(start)
             start = 0
-            // A read of a page takes one line out of a pipe that holds one.
+            // A read of a page takes one line from a pipe that holds one line.
             var part = [UInt8](repeating: 0, count: 4_096)
             let count = read(pipe.fileHandleForReading.fileDescriptor, &part, part.count)
             if count < 0, errno == EINTR { continue }
@@ -66,7 +66,7 @@ final class TracedProgram {
     /// Ends the program at once (`kill -9`).
     func kill() { _ = sendSignal(process.processIdentifier, SIGKILL) }
 
-    /// Reads what is left and waits for the end.
+    /// Reads the remaining lines and waits for the end.
     ///
     /// - Returns: The exit code; nil when a signal ended the program.
     func wait() -> Int32? {
@@ -76,5 +76,5 @@ final class TracedProgram {
     }
 }
 
-/// `kill(2)`, named apart from the method above.
+/// Calls `kill(2)`, under a name other than the method above.
 private func sendSignal(_ identifier: pid_t, _ signal: Int32) -> Int32 { kill(identifier, signal) }

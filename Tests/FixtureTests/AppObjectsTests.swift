@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a real store was given beside its entities, over two steps with the whole of Ferry.
+/// Objects that were added to a real store beside its entities, over two steps with the whole of Ferry.
 @Suite("A store with objects of its app", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
 struct AppObjectsTests {
     private let mappings = ["Books1to2.json", "Books2to3.json"]
@@ -17,7 +17,7 @@ struct AppObjectsTests {
         return family
     }
 
-    @Test("keeps what stands on its own, and leaves behind what an earlier version left")
+    @Test("keeps independent objects, and leaves behind the remains of an earlier version")
     func carried() throws {
         let family = try family(
             "CREATE TABLE settings (name TEXT PRIMARY KEY, value)", "INSERT INTO settings VALUES ('a', x'00ff')",
@@ -36,7 +36,7 @@ struct AppObjectsTests {
         #expect(try store.integer("SELECT count(*) FROM sqlite_master WHERE name = 'ZOLD'") == 0)
     }
 
-    @Test("is refused by name, in the plan too, where one of them needs a table that changes")
+    @Test("is refused by name, in the plan too, if one of them needs a changed table")
     func refused() throws {
         let family = try family("CREATE VIEW titles AS SELECT ZTITLE FROM ZBOOK")
         let original = try family.bytes("Model1.sqlite")

@@ -8,7 +8,7 @@ import Testing
 @Suite("objcio's books", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
 struct BookMigrationTests {
     static let models = ["Model.xcdatamodeld"]
-    /// The two ways of the last step: one mapping file, or Core Data's own split into two.
+    /// The two forms of the last step: one mapping file, or Core Data's own mapping model split into two.
     static let lastSteps = [
         ["Books2to3.json"], ["Books2to3WithoutUsers.json", "Model2_to_Model3_User.xcmappingmodel"],
     ]
@@ -40,7 +40,7 @@ struct BookMigrationTests {
         #expect(after == before)
     }
 
-    @Test("come back byte for byte, but for the counters in the header, by a rollback")
+    @Test("are restored by a rollback byte for byte, except the counters in the header")
     func rollsBack() throws {
         let family = try Family("objcio-bookmigration")
         let original = try family.bytes("Model1.sqlite")
@@ -56,7 +56,7 @@ struct BookMigrationTests {
         #expect(try content(family.bytes("Model1.sqlite")) == content(original))
     }
 
-    @Test("are refused while the policy has no stand-in, and nothing is touched")
+    @Test("are refused without a stand-in for the policy, and stay unchanged")
     func refusesPolicy() throws {
         let family = try Family("objcio-bookmigration")
         let original = try family.bytes("Model1.sqlite")
@@ -72,7 +72,7 @@ struct BookMigrationTests {
         #expect(try family.bytes("Model1.sqlite") == original)
     }
 
-    @Test("say that they are up to date when they are migrated twice")
+    @Test("are reported as up to date by a second migration")
     func upToDate() throws {
         let family = try Family("objcio-bookmigration")
         let mappings = ["Books1to2.json", "Books2to3.json"]

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every unbroken chain of real mapping models, from each store at its start.
+/// Every unbroken chain of real mapping models, from each store of its first version.
 @Suite("Chains of real mapping models", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
 struct RealChainTests {
     static let moodyMappings = [
@@ -13,10 +13,10 @@ struct RealChainTests {
         "Continents.json",
     ]
 
-    @Test("Moody goes from each of its versions to the last one", arguments: 1...5)
+    @Test("Moody migrates from each of its versions to the last one", arguments: 1...5)
     func moody(from version: Int) throws {
         let family = try Family("objcio-moody")
-        // Between the first two versions there is no mapping model: that step is inferred.
+        // The first two versions have no mapping model: that step is inferred.
         let store = version == 1 ? "Moody.moody" : "Moody \(version).moody"
         let moods = try family.open(store).integer("SELECT count(*) FROM ZMOOD")
         let report = try family.migrate(
@@ -57,7 +57,7 @@ struct RealChainTests {
         #expect(pairs == posts)
     }
 
-    @Test("A catalogue of translations goes through bundles of one model each", arguments: ["", "_v2"])
+    @Test("A catalogue of translations migrates through bundles of one model each", arguments: ["", "_v2"])
     func translations(suffix: String) throws {
         let family = try Family("translationcatalog")
         let store = "test_multi_language_core_data\(suffix).sqlite"

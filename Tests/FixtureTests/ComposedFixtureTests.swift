@@ -54,11 +54,11 @@ struct ComposedFixtureTests {
                     family: "wire-zmessaging", store: "store1-25.wiredatabase", models: ["zmessaging.xcdatamodeld"])
             ] : [])
 
-    @Test("end as their steps one by one", arguments: chains)
+    @Test("have the results of their separate steps", arguments: chains)
     func equal(chain: Chain) throws {
         let family = try Family(chain.family)
         if chain.family == "easylife" {
-            // One version lies beside its bundle and is put back into it.
+            // One version is stored beside its bundle and is moved back into it.
             let older = "EasyLife 1.3.0 (older).xcdatamodel"
             try FileManager.default.copyItem(
                 at: family.url("from-history/\(older)"), to: family.url("EasyLife.xcdatamodeld/\(older)"))
@@ -72,7 +72,7 @@ struct ComposedFixtureTests {
             var configuration = Configuration(
                 target: chain.target, output: URL(fileURLWithPath: output), composes: composes,
                 now: { Date(timeIntervalSinceReferenceDate: 700_000_000) })
-            // Every version in turn, where no mapping models fix the way.
+            // Passes every version in turn, unless mapping models determine the chain.
             if chain.mappings.isEmpty { configuration.chain = .versions(catalog.names(to: target)) }
             configuration.joinTables = StoreLayout.saidJoins(of: target.model)
             let report = try migrator.migrate(configuration)
@@ -101,7 +101,7 @@ struct ComposedFixtureTests {
 }
 
 extension ModelCatalog {
-    /// The names of all versions up to one.
+    /// Returns the names of all versions up to a target.
     fileprivate func names(to target: ModelVersion) -> [String] {
         let place = versions.lastIndex { $0.hashes == target.hashes } ?? versions.endIndex - 1
         var seen: Set<[String: [UInt8]]> = []

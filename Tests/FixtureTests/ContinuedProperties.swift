@@ -1,13 +1,14 @@
 import FerryModel
 
-/// What the last version of a chain has from the first one, followed through every version between them: what one of
-/// them does not know is lost there, also where a later one has the name again.
+/// The properties of a chain's last version that continue a property of the first, through every version between them.
+///
+/// A property that an intermediate version lacks is lost, also if a later version has its name again.
 struct ContinuedProperties {
     private let matchings: [ModelMatching]
     let older: ManagedObjectModel
     let newer: ManagedObjectModel
 
-    /// - Parameter chain: At least one version; of one alone everything continues itself.
+    /// - Parameter chain: At least one version; with one version every property continues itself.
     init(_ chain: [ModelVersion]) {
         let models = chain.map(\.model)
         let next = models.count == 1 ? models : Array(models.dropFirst())
@@ -15,7 +16,7 @@ struct ContinuedProperties {
         (older, newer) = (models[0], models[models.count - 1])
     }
 
-    /// The entity of the first version that an entity of the last one continues.
+    /// Returns the entity of the first version that an entity of the last version continues.
     func entity(_ name: String) -> String? {
         matchings.reversed().reduce(name) { name, matching in name.flatMap { matching.sourceEntities[$0] } }
     }
@@ -26,7 +27,7 @@ struct ContinuedProperties {
         for matching in matchings.reversed() {
             guard let (entity, name) = place, let type = found?.type else { return nil }
             found = matching.sourceAttribute(of: name, in: entity)
-            // Converted values are compared where conversions are tested.
+            // Other tests compare converted values.
             guard let attribute = found, attribute.type == type, !attribute.isTransient, !attribute.isDerived else {
                 return nil
             }

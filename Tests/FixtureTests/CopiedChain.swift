@@ -9,12 +9,12 @@ import FerryVerify
 import Foundation
 import TestSupport
 
-/// Takes a store through the steps of a plan by copying it, also those that would be taken in place.
+/// Runs a store through the steps of a plan as copies, also the steps that could run in place.
 struct CopiedChain {
     let folder: TemporaryFolder
-    /// Of the last store.
+    /// The path of the last store.
     let path: String
-    /// Rows compared by the verifications.
+    /// The rows that the verifications compared.
     private(set) var checked: Int64 = 0
 
     /// Runs and verifies every step.
@@ -35,9 +35,9 @@ struct CopiedChain {
         path = source
     }
 
-    /// What a store that went the same way in place has otherwise: up to six lines of either.
+    /// Returns up to six lines of difference in each direction from a store with the same chain in place.
     ///
-    /// Columns that were dead before stay where their table is not made anew.
+    /// Dead columns of earlier versions stay in a table that is not rebuilt.
     static func difference(
         of inPlace: Connection, from chain: CopiedChain, _ version: ModelVersion
     ) throws -> [String] {
@@ -58,9 +58,9 @@ struct CopiedChain {
 
     private static let now = 700_000_000.0
 
-    /// Checks a store against the one that it was made of.
+    /// Verifies a store against its source.
     ///
-    /// - Returns: The rows that were compared.
+    /// - Returns: The number of compared rows.
     private static func verify(
         _ step: StepPlan, of run: StepRun, counted report: StepReport, at destination: String
     ) throws -> Int64 {

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Real chains of mapping models through both executors: one destination.
+/// Real chains of mapping models by both executors: one destination.
 @Suite("Both executors on real stores", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
 struct ExecutorTests {
     struct Chain: Sendable, CustomTestStringConvertible {
@@ -32,7 +32,7 @@ struct ExecutorTests {
             models: (1...3).map { "CatalogModel_\($0).xcdatamodeld" },
             mappings: ["Model_1_to_2.xcmappingmodel", "Model_2_to_3.xcmappingmodel"],
             target: "CatalogModel_3/CatalogModel"),
-        // With 11,000 posts single rows would only take long.
+        // With 11,000 posts single-row chunks would take too long.
         Chain(
             family: "wibosco-posts", store: "CoreDataMigration_Example_1.sqlite",
             models: ["CoreDataMigration_Example.xcdatamodeld"],
@@ -40,7 +40,7 @@ struct ExecutorTests {
             chunkSizes: [.rows(1000), .automatic]),
     ]
 
-    @Test("A real chain gives one store, whatever the executor and the chunk size", arguments: chains)
+    @Test("A real chain gives one store, with any executor and chunk size", arguments: chains)
     func agree(_ chain: Chain) throws {
         var digests: Set<String> = []
         for executor in [Configuration.Executor.set, .row] {

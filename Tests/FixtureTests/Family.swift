@@ -35,7 +35,7 @@ struct Family {
             policies: policies)
     }
 
-    /// Migrates and checks what every migration must leave: a sound file with the target's hashes.
+    /// Migrates a store and checks the result of every migration: a valid file with the target's hashes.
     @discardableResult
     func migrate(
         _ store: String, models: [String], mappings: [String], to target: String,

@@ -4,12 +4,12 @@ import Testing
 
 /// Families with real stores of several versions of one model.
 ///
-/// With `FERRY_SWEEP=1` the 90 versions of one of them are reached from every store, in place and copied; without it
-/// each store only goes to the version of the next.
+/// With `FERRY_SWEEP=1` every store migrates to each of the 90 versions of one family, in place and copied; otherwise
+/// each store migrates only to the version of the next store.
 @Suite("Families of real stores", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
 struct FamilyMigrationTests {
     @Test(
-        "Each store goes to every later version, keeps every object and ends as Core Data's own stores of it",
+        "Each store migrates to every later version, keeps every object and equals Core Data's own stores",
         arguments: StoreFamily.all)
     func migrates(_ family: StoreFamily) throws {
         let found = try FamilyRun(family).run()

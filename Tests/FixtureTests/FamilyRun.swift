@@ -8,23 +8,23 @@ import FerryStore
 import Foundation
 import TestSupport
 
-/// Takes every store of a family to later versions, and compares each result with the store it came from and with
-/// Core Data's own stores of that version.
+/// Migrates every store of a family to later versions, and compares each result with its source and with Core Data's
+/// own stores of that version.
 final class FamilyRun {
-    /// What was done, and everything that was not as it should be.
+    /// The counts of the run, and every difference.
     struct Findings: Sendable {
         var migrations = 0
-        /// Of them in place, and of these those that were copied and verified too.
+        /// Migrations in place, and the part of them that was also copied and verified.
         var inPlace = 0
         var copied = 0
         /// Comparisons with the schema of a real store of the version.
         var references = 0
         var rows: Int64 = 0
         var values: Int64 = 0
-        /// Stores and versions that no way leads to, with the reason.
+        /// Stores and versions without a chain, with the reason.
         var unreachable: [String: String] = [:]
-        /// Comparisons with what Core Data itself made of the same store, and the cells; of them those with equal keys,
-        /// `Z_OPT` and values in every row.
+        /// Comparisons with Core Data's own result for the same store, and the cells; of these comparisons those with
+        /// equal keys, `Z_OPT` and values in every row.
         var continued = 0
         var cells: Int64 = 0
         var sameKeys = 0
@@ -36,7 +36,7 @@ final class FamilyRun {
     private let catalog: ModelCatalog
     private let mappings: [MappingModel]
     private let migrator: Migrator
-    /// Real stores, opened nowhere else.
+    /// Real stores; no other code opens these copies.
     private var references: [Reference] = []
     private(set) var findings = Findings()
 
@@ -83,7 +83,8 @@ final class FamilyRun {
         return findings
     }
 
-    /// Later versions with other hashes; of a long list those that stores have, in the short run only the next of them.
+    /// Returns the later versions with other hashes; of a long list only those with stores, in the short run only the
+    /// next.
     private func targets(after source: Int, of store: Int) -> [ModelVersion] {
         var seen: Set = [catalog.versions[source].hashes]
         let later = catalog.versions[(source + 1)...].filter { seen.insert($0.hashes).inserted }
@@ -93,7 +94,7 @@ final class FamilyRun {
         return Sweep.isFull ? next + real : Array(real.prefix(1))
     }
 
-    /// Copies take most of the time: of a long list of versions only the ways to the next store's are copied too.
+    /// Copies take most of the time: in a long list of versions only chains to the next store's version are copied too.
     private func isCopied(_ chain: [String]) -> Bool {
         catalog.versions.count <= 20 || (Sweep.isFull && chain.count <= 16)
     }
@@ -108,7 +109,7 @@ final class FamilyRun {
         }
         try Fixtures.copyStore(from: store.path, to: work)
         var configuration = Configuration(target: catalog.displayName(of: target), takesSnapshot: false)
-        // Where Core Data's own store of the version is at hand it tells what no rule does.
+        // Core Data's own store of the version decides the names that no rule gives.
         if let reference = references.first(where: { $0.metadata.hashes == target.hashes }) {
             configuration.like = URL(fileURLWithPath: reference.path)
         } else {
@@ -143,7 +144,7 @@ final class FamilyRun {
         let comparison = try StoreComparison(work, with: reference.path)
         let schema = try comparison.schemaDifferences().filter { !family.explains($0) }
         expect(schema.isEmpty, name, "is unlike \(reference.name): \(schema)")
-        // One store that Core Data migrated again and again.
+        // The condition selects one store that Core Data migrated repeatedly.
         guard reference.metadata.uuid == store.metadata.uuid else { return }
         let (cells, differences) = try StoreObjects.compare(
             work, reference.path, target, leavingOut: family.editedSince[reference.name] ?? [])
@@ -159,7 +160,7 @@ final class FamilyRun {
         _ inPlace: Connection, _ store: Reference, _ source: ModelVersion, _ target: ModelVersion, _ names: [String],
         _ name: String
     ) throws {
-        // The same way, to the same names.
+        // Copies with the same chain, and the same names.
         let layout = try StoreLayout.actual(for: target.model, on: inPlace)
         var (catalog, target) = (catalog, target)
         target.model.knownJoins = StoreLayout.openJoins(of: target.model).compactMap {
@@ -192,7 +193,7 @@ final class FamilyRun {
 }
 
 extension StoreLayout {
-    /// The names that the rules alone give to what is open, as they are said on a command line.
+    /// Returns the names that the rules give to undecided join tables, in the form of the command line.
     static func saidJoins(of model: ManagedObjectModel) -> [String] {
         openJoins(of: model).filter(\.isSideOpen).map {
             "\($0.table.relationship.entity).\($0.table.relationship.property)"

@@ -8,15 +8,15 @@ import FerryStore
 import Foundation
 import TestSupport
 
-/// Two neighbouring versions of a real model, each alone in its file.
+/// Two neighbouring versions of a real model, each in a file of its own.
 struct GeneratedPair {
     enum Outcome: Hashable {
-        /// The two differ in nothing that is hashed.
+        /// The two versions have equal hashes.
         case same
         /// In place and copied, each verified, with equal rows.
         case verified
         case unreachable
-        /// The generated rows do not fit the new version; nothing was written.
+        /// The generated rows violate the new version; the run wrote nothing.
         case refused(FerryError.Code)
     }
 
@@ -34,9 +34,9 @@ struct GeneratedPair {
         catalog = try ModelCatalog(paths: paths)
     }
 
-    /// Migrates a generated store of the older version both ways.
+    /// Migrates a generated store of the older version in place and copied.
     ///
-    /// - Throws: What makes the pair a failure.
+    /// - Throws: The reason why the pair fails.
     func run() throws -> Outcome {
         let (source, target) = (try catalog.version(named: "1"), try catalog.version(named: "2"))
         guard source.hashes != target.hashes else { return .same }
@@ -70,7 +70,7 @@ struct GeneratedPair {
         return .verified
     }
 
-    /// About three hundred objects, related to each other.
+    /// Generates about three hundred related objects.
     private func generate(_ version: ModelVersion, at path: String) throws {
         let concrete = version.model.entities.values.count { !$0.isAbstract }
         let rows = Int64(max(8, 300 / concrete))

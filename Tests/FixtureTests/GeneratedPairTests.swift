@@ -15,10 +15,10 @@ struct GeneratedPairTests {
             .filter { $0.hasSuffix(".xcdatamodeld") || $0.hasSuffix(".momd") }.sorted()
     }()
 
-    /// The bundle whose versions are in a form that nobody reads.
+    /// The bundle whose versions are in a form that Ferry cannot read.
     private static let unreadable = "magicalrecord-recipes/Recipes.xcdatamodeld"
 
-    @Test("Every pair of neighbours that can be inferred is migrated in place and copied, verified, with equal rows")
+    @Test("Every inferable pair of neighbours is migrated in place and copied, verified, with equal rows")
     func pairs() throws {
         var place = 0
         var counts: [GeneratedPair.Outcome: Int] = [:]
@@ -35,7 +35,7 @@ struct GeneratedPairTests {
             }
         }
         #expect(place == 295)
-        // Of the unreachable ones five cannot be inferred, and two have no entity in common.
+        // Of the pairs without a chain five cannot be inferred, and two have no entity in common.
         #expect(
             counts == (Sweep.isFull ? [.verified: 278, .same: 10, .unreachable: 7] : [.verified: 48, .same: 1]))
     }

@@ -7,15 +7,15 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `--like STORE` over the pairs of real stores of one app whose versions differ.
+/// `--like STORE` over the pairs of real stores of one app with different versions.
 ///
-/// With `FERRY_SWEEP=1` all of them; else neighbours, and of the one app with ten stores the first three.
+/// With `FERRY_SWEEP=1` all pairs; otherwise neighbours, and of the app with ten stores the first three.
 @Suite("Stores made like Core Data's own", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
 struct LikePairTests {
     private static let families = StoreFamily.all.filter { $0.stores.count > 1 }
 
     @Test(
-        "An older store becomes, table by table, column by column, index by index, what the newer one is",
+        "An older store gets the newer store's tables, columns and indexes",
         arguments: families)
     func like(_ family: StoreFamily) throws {
         let stage = try Stage(family)
@@ -26,7 +26,7 @@ struct LikePairTests {
                 let report = try stage.migrate(old, to: new, executor) {
                     $0.like = URL(fileURLWithPath: stage.paths[new])
                 }
-                // What a step in place adds to a table comes behind its other columns.
+                // A step in place adds columns behind a table's other columns.
                 let share = try SchemaShare(
                     stage.work, stage.paths[new], stage.version(of: new).model, comparesOrder: executor == .row)
                 migrations += 1
@@ -40,7 +40,7 @@ struct LikePairTests {
     }
 
     @Test(
-        "Without one every relationship between an entity and itself is right, or the run is refused",
+        "Without --like every self-relationship has the right name, or the run is refused",
         arguments: families)
     func alone(_ family: StoreFamily) throws {
         let stage = try Stage(family)
@@ -93,7 +93,7 @@ struct LikePairTests {
             hashes = try paths.map { try StoreMetadata.read(from: Connection(path: $0, mode: .readWrite)).hashes }
         }
 
-        /// Older and newer, of different versions.
+        /// Returns the pairs of an older and a newer store with different versions.
         func pairs() -> [(Int, Int)] {
             let stores = Sweep.isFull || hashes.count < 8 ? hashes.indices : 0..<3
             return stores.flatMap { old in

@@ -12,7 +12,7 @@ import Testing
 struct MergedModelTests {
     private let fixture = "duckduckgo-merged"
 
-    @Test("The store of merged models is known, and follows the one that has a newer version")
+    @Test("A store of merged models is recognized, and follows the model with a newer version")
     func merged() throws {
         let folder = try TemporaryFolder()
         let store = try #require(Fixtures.stores.first { $0.hasPrefix(fixture) })
@@ -37,7 +37,7 @@ struct MergedModelTests {
         #expect(metadata.hashes == hashes)
     }
 
-    /// Rows by entity.
+    /// Returns the number of rows by entity.
     private func rows(_ path: String) throws -> [String: Int64] {
         let connection = try Connection(path: path, mode: .readOnly)
         var rows: [String: Int64] = [:]

@@ -2,10 +2,10 @@ import FerrySQLite
 import TestSupport
 import Testing
 
-/// The check of pages that may refuse a store, on all that apps have written.
+/// The check of pages, which can refuse a store, on stores that apps have written.
 @Suite("Pages of real stores", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
 struct PageCheckTests {
-    @Test("Those of every store fit together")
+    @Test("The pages of every store are consistent")
     func areSound() throws {
         for store in Fixtures.stores {
             let folder = try TemporaryFolder()

@@ -6,14 +6,15 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Mapping models of real apps whose policies are written again in Swift: what each app's own test or text asks of it.
+/// Mapping models of real apps with their policies rewritten in Swift, against the requirements of each app's own test
+/// or text.
 @Suite("Real policies", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
 struct PolicyMigrationTests {
     static let chunkSizes: [Configuration.ChunkSize] = [.rows(1), .rows(7), .rows(1000), .automatic]
 
     // MARK: CoreDataPlus
 
-    @Test("CoreDataPlus: every car gets the maker of its name, and the owner becomes a previous owner")
+    @Test("CoreDataPlus: every car gets the maker with its name, and the owner becomes a previous owner")
     func cars() throws {
         var dumps: Set<String> = []
         for chunkSize in Self.chunkSizes {
@@ -59,7 +60,7 @@ struct PolicyMigrationTests {
         #expect(error?.message.contains("V2to3MakerPolicy") == true)
     }
 
-    @Test("CoreDataPlus: asked for SQL only, the plan refuses the policy")
+    @Test("CoreDataPlus: with the set executor, the plan refuses the policy")
     func setOnly() throws {
         let family = try Family("coredataplus-samplemodel")
         let migrator = try family.migrator(
@@ -73,7 +74,7 @@ struct PolicyMigrationTests {
         #expect(reasons.contains { $0.hasPrefix("PersonToPerson: set, ") })
     }
 
-    /// Finds or creates the maker that the car names.
+    /// Finds or creates the maker that a car names.
     struct MakerPolicy: EntityMigrationPolicy {
         func createDestinationInstances(
             forSource source: SourceObject, in mapping: PolicyEntityMapping, manager: MigrationManager
@@ -114,7 +115,7 @@ struct PolicyMigrationTests {
         #expect(try store.rows("SELECT ZALBUMCOVERPATH FROM ZALBUM") == [[.text("none")], [.text("none")]])
     }
 
-    /// Makes the artist of a name an object, found or created.
+    /// Finds or creates the artist with a name.
     struct ArtistPolicy: EntityMigrationPolicy {
         func createDestinationInstances(
             forSource source: SourceObject, in mapping: PolicyEntityMapping, manager: MigrationManager
@@ -138,7 +139,7 @@ struct PolicyMigrationTests {
         }
     }
 
-    /// Gives the attribute mapping a value of its own before the default takes over.
+    /// Sets an attribute before the default implementation.
     struct CoverPolicy: EntityMigrationPolicy {
         func createDestinationInstances(
             forSource source: SourceObject, in mapping: PolicyEntityMapping, manager: MigrationManager
@@ -168,7 +169,7 @@ struct PolicyMigrationTests {
             """)
         #expect(after == before)
         #expect(after.count == 24)
-        // The same without code: three expressions.
+        // The same migration without code: three expressions.
         let standIn = try Family("xcservercoredata")
         try standIn.migrate(
             "XCServerCoreData_1.2.0.sqlite", models: ["XCServerCoreData.xcdatamodeld"],
@@ -194,7 +195,7 @@ struct PolicyMigrationTests {
 
     // MARK: objc.io
 
-    @Test("objc.io: authors are found or created by the policy, as the JSON stand-in does it")
+    @Test("objc.io: authors are found or created by the policy, as by the JSON stand-in")
     func books() throws {
         let family = try Family("objcio-bookmigration")
         try family.migrate(

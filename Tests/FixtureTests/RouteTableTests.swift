@@ -7,16 +7,16 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tables of what the default way does to real stores, beside what one inferred mapping, as Core Data's, would do.
+/// Tables of the default chains and their losses for real stores, beside those of one inferred mapping, as Core Data's.
 ///
-/// `FERRY_TABLES=DIR` writes them to `DIR/losses.txt` and `DIR/routes.txt`, for all stores and versions; else the stores of
-/// three families are looked at.
-@Suite("Ways and losses of real stores", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
+/// `FERRY_TABLES=DIR` writes the tables of all stores and versions to `DIR/losses.txt` and `DIR/routes.txt`; otherwise
+/// the tests check the stores of three families.
+@Suite("Chains and losses of real stores", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
 struct RouteTableTests {
     private static let folder = ProcessInfo.processInfo.environment["FERRY_TABLES"]
     private static let few: Set = ["duckduckgo-bookmarks", "scout", "objcio-moody"]
 
-    @Test("The default way of every store loses nothing that one inferred mapping would keep")
+    @Test("The default chain of every store loses nothing that one inferred mapping would keep")
     func losses() throws {
         var lines: [String] = []
         var stores = 0
@@ -32,7 +32,7 @@ struct RouteTableTests {
         try Self.write(lines, "losses.txt")
     }
 
-    @Test("So it is on every way with a version between")
+    @Test("Every chain with an intermediate version loses nothing that one inferred mapping would keep")
     func routes() throws {
         var lines: [String] = []
         for name in try Self.families() {
@@ -55,11 +55,11 @@ struct RouteTableTests {
     }
 }
 
-/// The models of one family, and a place for one of its stores after the other.
+/// The models of one family, and a folder for one of its stores at a time.
 private final class RouteStage {
     private let name: String
     private let folder: TemporaryFolder
-    /// Nil where the family has no models that can be read.
+    /// Nil for a family without readable models.
     private let catalog: ModelCatalog?
     private let models: [String]
     private var files: Family?
@@ -104,7 +104,7 @@ private final class RouteStage {
         }
     }
 
-    /// What keeps a way from being taken, names of join tables aside, which decide about no value.
+    /// Returns the obstacle to a plan, except open names of join tables, which affect no value.
     private func obstacle(_ plan: PlanReport) -> String? {
         plan.refusals.first { $0.code != .layoutUnknown }.map { "\($0.code): \($0.message)" }
     }
@@ -135,7 +135,7 @@ private final class RouteStage {
             let plan = try plan(store, .versions(ends), to: ends[1])
             return obstacle(plan) == nil ? plan : nil
         } catch let error as FerryError where error.code == .noSuchVersion {
-            // Merged models have no name that a chain could say; one step is one mapping anyway.
+            // Merged models have no name for a chain option; a chain of one step is one mapping anyway.
             return found.chain.count == 2 ? found : nil
         }
     }
@@ -143,7 +143,7 @@ private final class RouteStage {
     private func compare(_ found: PlanReport, with straight: PlanReport, _ name: String) {
         guard obstacle(found) == nil else { return }
         let more = Set(found.losses.map(\.name)).subtracting(straight.losses.map(\.name))
-        // Of an entity that goes as a whole no property is named.
+        // The losses of a removed entity name no property.
         let entities = Set(straight.losses.filter { $0.property == nil }.map(\.entity))
         let lost = found.losses.filter { more.contains($0.name) && !entities.contains($0.entity) }.map(\.name)
         if !lost.isEmpty { findings.append("\(name) loses \(lost), which one inferred mapping keeps") }
@@ -164,7 +164,7 @@ private final class RouteStage {
 
     // MARK: Routes
 
-    /// Of a list of more than 20 versions only the nearest and the last one: each plan of them takes seconds in debug.
+    /// Of a list of more than 20 versions only the nearest and the last: each plan takes seconds in a debug build.
     func routes(of store: String) throws -> [String] {
         guard let catalog else { return [] }
         let copies = try TemporaryFolder()

@@ -4,19 +4,19 @@ import FerryStore
 import Foundation
 import TestSupport
 
-/// Compares the schema of a migrated store with that of the store that Core Data made of the same version.
+/// Compares the schema of a migrated store with that of Core Data's store of the same version.
 struct SchemaShare {
-    /// Objects that either of the two has: tables, columns, keys, indexes, triggers, R-Trees, numbers of entities.
+    /// The objects of both stores: tables, columns, keys, indexes, triggers, R-Trees, numbers of entities.
     var objects = 0
-    /// What only one of them has, or has otherwise.
+    /// Objects that only one store has, or that differ.
     var differences: [String] = []
 
     /// - Parameters:
     ///   - own: The migrated store.
-    ///   - other: Core Data's.
-    ///   - model: Their model.
+    ///   - other: Core Data's store.
+    ///   - model: The model of both stores.
     ///   - comparesOrder: Whether the order of columns counts.
-    /// - Throws: What reading the stores throws.
+    /// - Throws: The error of reading the stores.
     init(_ own: String, _ other: String, _ model: ManagedObjectModel, comparesOrder: Bool) throws {
         let (ours, theirs) = (try Self.objects(of: own, model), try Self.objects(of: other, model))
         objects = Set(ours.keys).union(theirs.keys).count
@@ -42,7 +42,7 @@ struct SchemaShare {
         var order: [String] = []
     }
 
-    /// What Core Data makes for a model, by kind and name; not what the app or the history keeps beside it.
+    /// Returns Core Data's objects for a model, by kind and name, without those of the app or the history.
     private static func objects(of store: String, _ model: ManagedObjectModel) throws -> [String: Object] {
         let connection = try Connection(path: store, mode: .readWrite)
         var objects: [String: Object] = [:]
@@ -66,14 +66,14 @@ struct SchemaShare {
                     content: "\(column[1]) \(column[2]) \(column[3]) \(column[4])")
             }
         }
-        // Core Data leaves an old name of an entity in Z_NAME when it renames one; its number is what counts.
+        // Core Data keeps an entity's old name in Z_NAME after a renaming; only its number counts.
         for (entity, number) in try StoreLayout.actual(for: model, on: connection).entityNumbers {
             objects["entity \(entity)"] = Object(content: "\(number)")
         }
         return objects
     }
 
-    /// One blank where there are several or none is needed, no quotes, and no difference of case.
+    /// Returns SQL with single or no blanks, without quotes, in one case.
     private static func normalized(_ sql: String) -> String {
         var text = ""
         for character in sql.uppercased() where character != "\"" {

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Side files of real stores", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
+@Suite("Companion files of real stores", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
 struct SideFileTests {
     @Test("A closed WAL store migrated in place gets neither -wal nor -shm")
     func closedStore() throws {
@@ -16,7 +16,7 @@ struct SideFileTests {
         #expect(try names() == [store])
         let report = try family.migrate(store, models: ["Model.xcdatamodeld"], mappings: [], to: "v2.0.0")
         #expect(report.mode == .inPlace)
-        // Family.migrate opened the store; what that left is SQLite's, and goes with its last connection.
+        // Family.migrate opened the store; SQLite's files of that connection are removed when it closes.
         #expect(try names().sorted() == [store, store + ".ferry-log.json", store + ".snapshots"])
         #expect(try family.open(store).value("PRAGMA journal_mode") == .text("wal"))
     }

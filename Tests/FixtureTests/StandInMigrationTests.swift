@@ -9,20 +9,21 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The policies of real apps, each with a stand-in: on a real store where there is one with rows, else on generated rows.
+/// The policies of real apps, each with a stand-in: on a real store with rows if there is one, otherwise on generated
+/// rows.
 @Suite("Stand-ins for real policies", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
 struct StandInMigrationTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var family: String
         var models: String
-        /// The version that a store is generated of; nil where a real store is at hand.
+        /// The version of the generated store; nil for a real store.
         var from: String?
         var store = "Store.sqlite"
         var to: String
         var mappings: [String]
-        /// What the generated rows lack to be those of an app.
+        /// Statements that make the generated rows similar to an app's.
         var prepared: [String] = []
-        /// Queries of the old store, and of the new one, that must give the same rows.
+        /// Pairs of queries, on the old and on the new store, that must give the same rows.
         var same: [(old: String, new: String)]
 
         var testDescription: String { "\(family) \(mappings.joined(separator: ", "))" }
@@ -236,7 +237,7 @@ struct StandInMigrationTests {
             ]),
     ]
 
-    @Test("A mapping file does what the policy did", arguments: cases)
+    @Test("A mapping file does the work of the policy", arguments: cases)
     func migrates(_ fixture: Case) throws {
         let family = try Family(fixture.family)
         if let version = fixture.from { _ = try family.generate(version, of: fixture.models, rows: 60) }
@@ -261,13 +262,13 @@ struct StandInMigrationTests {
         return try body(connection)
     }
 
-    // MARK: Nova Wallet, whose addresses take code
+    // MARK: Nova Wallet, whose addresses need code
 
-    @Test("Nova Wallet: an account becomes a wallet, with the account's identifier out of its address")
+    @Test("Nova Wallet: an account becomes a wallet, with the account's identifier from its address")
     func wallets() throws {
         let family = try Family("models-only/nova-wallet")
         let path = try family.generate("UserDataModel", of: "UserDataModel.xcdatamodeld", rows: 2)
-        // Two addresses that every tool of that network knows, and their public keys.
+        // Two well-known addresses of that network, and their public keys.
         let keys = [
             (
                 "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY",
@@ -305,7 +306,7 @@ struct StandInMigrationTests {
         #expect(try store.integer("SELECT count(DISTINCT ZMETAID) FROM ZCDMETAACCOUNT") == 2)
     }
 
-    /// What the app's policy does to the store; the keys that it moves in the keychain are not in one.
+    /// The work of the app's policy on the store; keys in the keychain are not part of a store.
     struct WalletPolicy: EntityMigrationPolicy {
         func createDestinationInstances(
             forSource source: SourceObject, in mapping: PolicyEntityMapping, manager: MigrationManager
@@ -323,7 +324,7 @@ struct StandInMigrationTests {
             try wallet.setValue(.integer(order), forKey: "order")
         }
 
-        /// The 32 bytes between an address's prefix and its checksum; addresses are written in base 58.
+        /// Returns the 32 bytes between an address's prefix and its checksum; addresses are written in base 58.
         private static func accountIdentifier(in address: String) throws -> [UInt8] {
             let digits = Array("123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz")
             var bytes: [UInt8] = []

@@ -3,13 +3,13 @@ import FerryModel
 import FerrySQLite
 import FerryStore
 
-/// Compares a migrated store with the store it came from, or with one that Core Data made.
+/// Compares a migrated store with its source, or with a store that Core Data made.
 struct StoreComparison {
     let connection: Connection
-    /// What `other` is attached as.
+    /// The schema name of the attached store.
     private let other = "other"
 
-    /// Opens the migrated store, with a copy of the one to compare with.
+    /// Opens the migrated store, and attaches a copy of the other store.
     init(_ path: String, with other: String) throws {
         connection = try Connection(path: path, mode: .readWrite)
         try connection.execute("ATTACH '\(other)' AS other")
@@ -17,7 +17,7 @@ struct StoreComparison {
 
     // MARK: Schema
 
-    /// Tables of entities and relationships that only one of the two has, or whose columns or types differ.
+    /// Returns the tables of entities and relationships that only one store has, or whose columns or types differ.
     func schemaDifferences() throws -> [String] {
         let (own, others) = (try tables("main"), try tables(other))
         var differences = own.subtracting(others).sorted().map { "only ours: \($0)" }
@@ -37,7 +37,7 @@ struct StoreComparison {
         return differences
     }
 
-    /// Tables whose columns both stores have, but in another order.
+    /// Returns the tables whose columns are equal in both stores, but in another order.
     func columnOrderDifferences() throws -> [String] {
         try tables("main").intersection(tables(other)).sorted().filter { table in
             let orders = try ["main", other].map { schema in
@@ -65,19 +65,20 @@ struct StoreComparison {
 
     // MARK: Rows
 
-    /// What of the other store is not in the migrated one, property by property; the names come from both models.
+    /// The values of the other store that the migrated store lacks, property by property; the names are from both
+    /// models.
     struct Survival {
         var rows: Int64 = 0
         var values: Int64 = 0
         var differences: [String] = []
     }
 
-    /// Compares every object of the other store that this one's model still knows, with its key, its `Z_OPT`, its
+    /// Compares every object of the other store that this store's model still has, with its key, its `Z_OPT`, its
     /// values and its related objects.
     ///
-    /// - Parameter chain: The versions from the other store's to this one's.
-    /// - Returns: What was compared, and what differs.
-    /// - Throws: What reading the stores throws.
+    /// - Parameter chain: The versions from the other store's to this store's.
+    /// - Returns: The compared objects, and the differences.
+    /// - Throws: The error of reading the stores.
     func survival(through chain: [ModelVersion]) throws -> Survival {
         let continued = ContinuedProperties(chain)
         let (newer, older) = (continued.newer, continued.older)

@@ -2,7 +2,7 @@ import FerryModel
 import Foundation
 import Testing
 
-/// Real stores of several versions of one model, with what leads from one version to the next.
+/// Real stores of several versions of one model, with the mapping models between the versions.
 struct StoreFamily: Sendable, CustomTestStringConvertible {
     var name: String
     /// Paths of the models, below the family's folder.
@@ -10,18 +10,18 @@ struct StoreFamily: Sendable, CustomTestStringConvertible {
     var mappings: [String] = []
     /// The stores, in version order.
     var stores: [String]
-    /// Models that lie where their place in version order does not show, and where they are put.
+    /// Models whose path does not show their place in version order, and the paths that do.
     var moved: [String: String] = [:]
-    /// Differences from Core Data's own stores that are explained, by what they contain.
+    /// Explained differences from Core Data's own stores, by a part of their text.
     var explained: [String] = []
-    /// Tables of real stores whose columns stand in another order: see the tests of the layout.
+    /// Tables of real stores with another order of columns: see the tests of the layout.
     var otherOrder: Set<String> = []
 
-    /// Ways that no mapping model leads, and that cannot be inferred.
+    /// Chains without mapping models that cannot be inferred.
     var unreachable: Set<String> = []
-    /// Attributes that the app changed in a store after Core Data had migrated it, by that store.
+    /// Attributes that the app changed in a store after Core Data's migration, by store.
     var editedSince: [String: Set<String>] = [:]
-    /// Objects that the app made or deleted then, by the store that is migrated and the one of the later version.
+    /// Objects that the app created or deleted after it, by the migrated store and the store of the later version.
     var changedSince: [String: [String]] = [:]
 
     var testDescription: String { name }
@@ -40,7 +40,7 @@ struct StoreFamily: Sendable, CustomTestStringConvertible {
                 "store\($0).wiredatabase"
             },
             otherOrder: ["ZMESSAGE", "ZCONVERSATION", "ZUSER"],
-            // One external picture is not in any of the folders; Core Data dropped the reference where it copied the store.
+            // No folder has one external picture; Core Data dropped the reference when it copied the store.
             editedSince: ["store2-30-0.wiredatabase": ["User.handle"]].merging(
                 ["2-54-0", "2-67-0", "2-80-0", "2-101-0"].map {
                     ("store\($0).wiredatabase", ["User.handle", "User.imageMediumData"])
@@ -64,7 +64,7 @@ struct StoreFamily: Sendable, CustomTestStringConvertible {
             name: "wibosco-posts", models: ["CoreDataMigration_Example.xcdatamodeld"],
             mappings: ["Migration1to2.xcmappingmodel", "Colors.json"],
             stores: ["1", "2", "3", "WAL"].map { "CoreDataMigration_Example_\($0).sqlite" },
-            // The policy makes a new identifier for each colour. More posts came after the migration.
+            // The policy makes a new identifier for each colour. The app added posts after the migration.
             editedSince: ["CoreDataMigration_Example_3.sqlite": ["Color.colorID"]],
             changedSince: [
                 "CoreDataMigration_Example_2.sqlite, CoreDataMigration_Example_3.sqlite": [
@@ -78,7 +78,7 @@ struct StoreFamily: Sendable, CustomTestStringConvertible {
         StoreFamily(
             name: "coredataplus-samplemodel", models: ["SampleModel.xcdatamodeld"], mappings: ["Makers.json"],
             stores: ["SampleModel_V1.sqlite", "SampleModel_V2.sqlite"],
-            // Core Data left the names before the renaming in `Z_NAME`.
+            // Core Data kept the names from before the renaming in `Z_NAME`.
             explained: ["2 rows of Z_PRIMARYKEY"]),
         StoreFamily(
             name: "coredataplus-samplemodel3", models: ["SampleModel3.xcdatamodeld"],
@@ -115,7 +115,7 @@ struct StoreFamily: Sendable, CustomTestStringConvertible {
             stores: ["Model.sqlite.v1.original"]),
     ]
 
-    /// A copy of the family's files, with every model where its place in version order shows.
+    /// Copies the family's files, with every model at a path that shows its place in version order.
     func copied() throws -> Family {
         let family = try Family(name)
         for (from, to) in moved {

@@ -2,16 +2,16 @@ import FerryModel
 import FerrySQLite
 import FerryStore
 
-/// The objects of a store and what they are related to, whatever their keys.
+/// The objects of a store and their related objects, independent of keys.
 ///
-/// Core Data gave some of the real stores new keys when it migrated them. Objects are told apart by their values then,
-/// related ones by the values of both.
+/// Core Data gave new keys to the objects of some real stores. So the comparison identifies objects by their values,
+/// and relationships by the values of both objects.
 struct StoreObjects {
-    /// Entity to its objects' values, with how many have them.
+    /// The number of objects with equal values, by entity.
     private var values: [String: [[Value]: Int]] = [:]
-    /// Entity and relationship to the values of both objects.
+    /// The number of pairs with equal values of both objects, by entity and relationship.
     private var pairs: [String: [[Value]: Int]] = [:]
-    /// Values, and related objects.
+    /// The number of values and related objects.
     private var cells: Int64 = 0
 
     /// Compares all objects of two stores of one version.
@@ -19,10 +19,10 @@ struct StoreObjects {
     /// - Parameters:
     ///   - ours: The first store.
     ///   - theirs: The second store.
-    ///   - version: The version of both.
-    ///   - edited: Entity and attribute (`Book.title`) of values that are not compared.
-    /// - Returns: The cells of the second one, and what only one of them has.
-    /// - Throws: What reading the stores throws.
+    ///   - version: The version of both stores.
+    ///   - edited: Attributes (`Book.title`) whose values are not compared.
+    /// - Returns: The cells of the second store, and the objects that only one store has.
+    /// - Throws: The error of reading the stores.
     static func compare(
         _ ours: String, _ theirs: String, _ version: ModelVersion, leavingOut edited: Set<String>
     ) throws -> (Int64, [String]) {

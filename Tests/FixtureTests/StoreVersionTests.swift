@@ -9,17 +9,17 @@ import Testing
 /// The model version of every real store.
 @Suite("Versions of real stores", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
 struct StoreVersionTests {
-    /// Store and version, in a file of text.
+    /// Store and version, from a text file.
     ///
-    /// After `cached`: no model file has the store's version, the model cached in the store is it; after `merged`: the
-    /// store is of several models; after `none`: nothing has it, and the nearest version.
+    /// After `cached`: the model is the one cached in the store, because no model file has the version; after `merged`:
+    /// the store is of several models; after `none`: there is no such model, and the nearest version follows.
     private static let expected: [String] = {
         let path = Fixtures.packageRoot + "/Tests/FixtureTests/Versions.txt"
         let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
         return text.split(separator: "\n").map(String.init)
     }()
 
-    @Test("Each of the 63 is found among the models of its folder, or in itself, or rightly not at all")
+    @Test("The version of each of the 63 stores is found in its folder or in the store, or is correctly missing")
     func versions() throws {
         let found = try Fixtures.stores.map { "\($0): \(try version(of: $0))" }
         #expect(found == Self.expected)
@@ -33,7 +33,7 @@ struct StoreVersionTests {
         let hashes = try StoreMetadata.read(from: connection).hashes
         let catalog = try self.catalog(of: String(store.prefix { $0 != "/" }))
         let cached = try ModelCache.version(in: connection)
-        // A cached model never contradicts the store that it is in.
+        // A cached model always has its store's hashes.
         #expect(cached == nil || cached?.hashes == hashes, "\(store)")
         let matching = catalog.versions(matching: hashes)
         guard matching.isEmpty else { return matching.map(catalog.displayName).joined(separator: " = ") }
@@ -48,7 +48,7 @@ struct StoreVersionTests {
         return (cached == nil ? "none" : "cached") + (differs ?? "")
     }
 
-    /// All models of a folder, those of its history included; empty where none can be read.
+    /// Returns all models of a folder, those of its history included; empty if none is readable.
     private func catalog(of family: String) throws -> ModelCatalog {
         let versions = try ["", "/from-history"].flatMap { place -> [ModelVersion] in
             do throws(FerryError) {

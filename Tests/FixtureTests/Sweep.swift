@@ -1,7 +1,7 @@
 import Foundation
 
-/// How much of the long tests runs.
+/// The extent of the long tests.
 enum Sweep {
-    /// With `FERRY_SWEEP=1` all of it; else a part of it.
+    /// Whether all of them run, with `FERRY_SWEEP=1`, or only a part.
     static let isFull = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1"
 }

@@ -6,15 +6,15 @@ import FerryStore
 import TestSupport
 import Testing
 
-/// An empty store generated for the model of each real store, against the real one.
+/// An empty store, generated for the model of each real store, compared with the real store.
 @Suite(.enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)))
 struct FixtureGenerationTests {
-    /// Stores that Core Data itself migrated in place, some of them through dozens of versions.
+    /// Stores that Core Data itself migrated in place, some through dozens of versions.
     private static let migratedInPlace = ["wire-zmessaging/store2-"]
 
-    /// What is not as in the real store, and why.
+    /// The differences from real stores, with the reasons.
     static let exceptions: [String: String] = {
-        // Stores of one model and one framework version differ in this, so no rule of the model decides it.
+        // Stores with equal models and framework versions differ in this, so no rule of the model decides it.
         let otherSide = "the other one of two relationships between an entity and itself names the join table"
         var exceptions = [
             "wire-zmessaging/store2-101-0.wiredatabase columnOrder": "migrations in place append new columns"
@@ -28,7 +28,7 @@ struct FixtureGenerationTests {
     struct Comparison {
         var same: [String: Int] = [:]
         var all: [String: Int] = [:]
-        /// `store kind` to what is different.
+        /// The differences by `store kind`.
         var different: [String: [String]] = [:]
 
         mutating func note(_ kind: String, in store: String, _ what: String, isSame: Bool) {
@@ -41,7 +41,7 @@ struct FixtureGenerationTests {
         }
     }
 
-    @Test("An empty generated store has the tables, columns, numbers and indexes of the real one")
+    @Test("An empty generated store has the tables, columns, numbers and indexes of the real store")
     func generated() throws {
         var comparison = Comparison()
         var (stores, alike) = (0, 0)

@@ -8,12 +8,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Stores generated for real models, checked by the code that checks migrated ones.
+/// Stores generated for real models, verified like migrated stores.
 @Suite(.enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)))
 struct FixtureModelGenerationTests {
     private static let isSweep = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1"
 
-    /// Every path that `ModelCatalog` takes as one model, below the fixtures.
+    /// Every path below the fixtures that `ModelCatalog` reads as one model.
     private static let models: [String] = {
         guard let files = FileManager.default.enumerator(atPath: Fixtures.root) else { return [] }
         var models: [String] = []
@@ -32,7 +32,7 @@ struct FixtureModelGenerationTests {
         return models.filter { seen.insert($0.split(separator: "/").prefix(2).joined(separator: "/")).inserted }
     }
 
-    /// What is wrong with a store generated for a version; nil when nobody can lay one out for it.
+    /// Returns the differences in a store generated for a version; nil for a version without a known layout.
     private static func differences(_ version: ModelVersion) throws -> [String]? {
         guard StoreLayout.refusals(for: version.model).isEmpty else { return nil }
         let folder = try TemporaryFolder()

@@ -6,7 +6,7 @@ import FerryVerify
 import TestSupport
 import Testing
 
-/// Relationships with least and greatest numbers of objects, checked by `FerryVerify` and counted here.
+/// Relationships with minimum and maximum counts, checked by `FerryVerify` and counted here.
 struct GeneratedRelationshipTests {
     private static func many(
         _ name: String, to destination: String, inverse: String?, least: Int = 0, most: Int = 0, optional: Bool = true,
@@ -33,7 +33,7 @@ struct GeneratedRelationshipTests {
         return (try Connection(path: path, mode: .readOnly), generator)
     }
 
-    /// Owners by how many objects they have, fewest and most.
+    /// Returns the fewest and the most objects of an owner.
     private func spread(_ store: Connection, _ owners: String, _ objects: String, _ key: String) throws -> [Int64?] {
         let row = try store.rows(
             "SELECT min(n), max(n) FROM (SELECT count(b.\(key)) AS n FROM \(owners) a "
@@ -41,7 +41,7 @@ struct GeneratedRelationshipTests {
         return row[0].map(\.integer)
     }
 
-    @Test("A mandatory to-many with a least and a greatest number gets as many objects, and the objects it needs")
+    @Test("A mandatory to-many relationship with minimum and maximum count gets the objects that it needs")
     func toMany() throws {
         let folder = try TemporaryFolder()
         let (store, generator) = try generate(
@@ -57,7 +57,7 @@ struct GeneratedRelationshipTests {
         #expect(try spread(store, "ZTEAM", "ZPLAYER", "ZTEAM") == [3, 3])
     }
 
-    @Test("Objects that must have an owner spread over as many owners as their greatest number needs")
+    @Test("Objects with a mandatory owner spread over as many owners as the maximum count requires")
     func greatestNumber() throws {
         let folder = try TemporaryFolder()
         let (store, generator) = try generate(
@@ -75,7 +75,7 @@ struct GeneratedRelationshipTests {
                 "SELECT count(*) FROM (SELECT 1 FROM ZPLAYER GROUP BY ZTEAM, Z_FOK_TEAM HAVING count(*) > 1)") == 0)
     }
 
-    @Test("Many-to-many relationships with numbers on both sides keep both, ordered or not, among equals too")
+    @Test("Many-to-many relationships with counts on both sides keep both, ordered or not, also within one entity")
     func manyToMany() throws {
         let folder = try TemporaryFolder()
         let (store, _) = try generate(
@@ -112,7 +112,7 @@ struct GeneratedRelationshipTests {
         }
     }
 
-    @Test("Mandatory one-to-one relationships have a partner each, of the same, another or a lower entity")
+    @Test("Objects of mandatory one-to-one relationships have a partner each, also of the same entity or a subentity")
     func oneToOne() throws {
         let folder = try TemporaryFolder()
         let (store, generator) = try generate(
@@ -148,7 +148,7 @@ struct GeneratedRelationshipTests {
         #expect(row[0] ?? 0 >= 2 && row[1] ?? 9 <= 3)
     }
 
-    @Test("Rows asked for by name that cannot be related are refused, and numbers without an end too")
+    @Test("Rows requested by name that cannot be related are refused, and counts without a solution too")
     func refusals() throws {
         let folder = try TemporaryFolder()
         let teams = [
@@ -171,7 +171,7 @@ struct GeneratedRelationshipTests {
         ]
         error = #expect(throws: FerryError.self) { try generate(tree, GenerationOptions(rows: 10), in: folder) }
         #expect(error?.code == .unsupported)
-        // Without rows there is nothing to relate.
+        // Without rows there are no relationships.
         #expect(try generate(tree, GenerationOptions(rows: 0), in: folder).generator.rows == ["Node": 0])
     }
 }

@@ -7,7 +7,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Values within the bounds of their validation, and values that differ where the model says so.
+/// Values within the bounds of their validation, and unique values where the model requires them.
 struct GeneratedValueTests {
     private func generate(
         _ model: ManagedObjectModel, _ options: GenerationOptions = GenerationOptions(rows: 2_000),
@@ -30,7 +30,7 @@ struct GeneratedValueTests {
         return attribute
     }
 
-    @Test("Numbers, dates and lengths stay within the bounds of the model, and use their width")
+    @Test("Numbers, dates and lengths stay within the bounds of the model, and use their range")
     func bounds() throws {
         let cases: [(Attribute, Double, Double)] = [
             (attribute("a", .integer16, 3, 5), 3, 5), (attribute("b", .integer32, -10, -8), -10, -8),
@@ -62,7 +62,7 @@ struct GeneratedValueTests {
     }
 
     @Test(
-        "Texts match a simple regular expression, and differ where they must",
+        "Texts match a simple regular expression, and are unique where required",
         arguments: [
             "^[A-Z]{3}-[0-9]{4}$", "\\d{5}", "[a-z]+@[a-z]{2,5}\\.com", "#[0-9a-fA-F]{6}", "x?y*z", "[A-Z0-9_-]{8}",
         ])
@@ -86,7 +86,7 @@ struct GeneratedValueTests {
         #expect(try !isUnique || store.integer("SELECT count(DISTINCT ZCODE) FROM ZITEM") == 500)
     }
 
-    @Test("A regular expression that is not simple leaves plain words")
+    @Test("A regular expression that is not simple gives plain words")
     func otherPatterns() throws {
         let model = ManagedObjectModel(
             versionIdentifiers: [],
@@ -129,7 +129,7 @@ struct GeneratedValueTests {
         }
     }
 
-    @Test("The leaves of composite attributes have values of their types, and NULL where they may")
+    @Test("The leaves of composite attributes have values of their types, and NULL where allowed")
     func composites() throws {
         var model = ManagedObjectModel(
             versionIdentifiers: [],
@@ -146,7 +146,7 @@ struct GeneratedValueTests {
         #expect((1...400).contains(try store.integer("SELECT sum(ZLABEL IS NULL) FROM ZPLACE") ?? 0))
     }
 
-    @Test("The same model, numbers and seed give the same file, byte for byte")
+    @Test("Equal models, numbers and seeds give equal files, byte for byte")
     func sameBytes() throws {
         let folder = try TemporaryFolder()
         var bytes: [Data] = []
@@ -159,7 +159,7 @@ struct GeneratedValueTests {
     }
 
     @Test(
-        "A compiled model says the same bounds as its source",
+        "A compiled model has the bounds of its source",
         .enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)))
     func compiledValidation() throws {
         for (source, compiled) in [

@@ -6,7 +6,7 @@ import FerryStore
 import TestSupport
 import Testing
 
-/// Numbers in a model that no store can follow.
+/// Counts in a model that no store can satisfy.
 @Suite("Generating for hostile models")
 struct HostileModelGenerationTests {
     private func generate(_ entities: String) throws -> Int64 {
@@ -20,7 +20,7 @@ struct HostileModelGenerationTests {
     }
 
     @Test(
-        "Least and greatest numbers of any size are followed as far as a value goes",
+        "Minimum and maximum counts of any size are used as far as a value's range allows",
         arguments: ["Integer 16", "Integer 64", "Double", "Decimal", "Date", "String", "Float"])
     func ranges(_ type: String) throws {
         for (least, most) in [
@@ -34,7 +34,7 @@ struct HostileModelGenerationTests {
         }
     }
 
-    @Test("A relationship that demands more objects than there are numbers is refused", arguments: [Int.max, 1 << 60])
+    @Test("A relationship that requires more objects than there are keys is refused", arguments: [Int.max, 1 << 60])
     func counts(_ count: Int) throws {
         let entities = """
             <entity name="A"><relationship name="b" toMany="YES" minCount="\(count)" destinationEntity="B" inverseName="a"

@@ -75,7 +75,7 @@ struct StoreGeneratorTests {
         return path
     }
 
-    @Test("A generated store is whole: layout, numbers, references, inverses, constraints, mandatory values")
+    @Test("A generated store is valid: layout, numbers, references, inverses, constraints, mandatory values")
     func whole() throws {
         let folder = try TemporaryFolder()
         let path = try generate(Self.options, in: folder, "Store.sqlite")
@@ -93,7 +93,7 @@ struct StoreGeneratorTests {
                 "Author": 0, "Poet": 31, "Writer": 300, "Book": 300, "Cover": 300, "Shelf": 20, "Label": 7,
             ])
         #expect(try connection.integer("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Author'") == 331)
-        // The destination's Z_ENT stands beside every key to an entity with subentities.
+        // A Z_ENT column is beside every foreign key to an entity with subentities.
         let wrong = try connection.integer(
             "SELECT count(*) FROM ZBOOK b JOIN ZAUTHOR a ON a.Z_PK = b.ZEDITOR WHERE b.Z1_EDITOR IS NOT a.Z_ENT")
         #expect(wrong == 0)
@@ -101,7 +101,7 @@ struct StoreGeneratorTests {
             let empty = try connection.integer("SELECT sum(\(column) IS NULL) FROM ZBOOK") ?? 0
             #expect((1...100).contains(empty), "\(column)")
         }
-        // Each element of an ordered relationship has its own place, the first one 2048.
+        // Each element of an ordered relationship has its own position, the first one 2048.
         #expect(
             try connection.integer(
                 "SELECT count(*) FROM (SELECT min(Z_FOK_SHELF) = 2048 AND count(DISTINCT Z_FOK_SHELF) = count(*) AS ok "
@@ -160,7 +160,7 @@ struct StoreGeneratorTests {
         }
     }
 
-    @Test("The same seed gives the same store and files, another seed another")
+    @Test("Equal seeds give equal stores and files, another seed gives another store")
     func seeds() throws {
         let folder = try TemporaryFolder()
         let first = try generate(Self.options, in: folder, "1.sqlite")
@@ -174,7 +174,7 @@ struct StoreGeneratorTests {
         #expect(try externalDigests(of: first) != externalDigests(of: third))
     }
 
-    @Test("A generated store carries its model, and its derived counts are right")
+    @Test("A generated store has its cached model, and its derived counts are correct")
     func derivedCounts() throws {
         let model = ManagedObjectModel(
             versionIdentifiers: [],
@@ -219,7 +219,7 @@ struct StoreGeneratorTests {
         return digests
     }
 
-    @Test("Values can be made to order")
+    @Test("An option sets the values of an attribute")
     func customValues() throws {
         let model = ManagedObjectModel(
             versionIdentifiers: [],
@@ -254,7 +254,7 @@ struct StoreGeneratorTests {
         #expect(try connection.integer("SELECT count(*) FROM ZBOOK WHERE json_extract(ZJSON, '$.id') <> Z_PK") == 0)
     }
 
-    @Test("Nothing is overwritten, and nothing is left of a store that could not be finished")
+    @Test("No file is overwritten, and an unfinished store leaves no files")
     func refusals() throws {
         let folder = try TemporaryFolder()
         let path = try generate(Self.options, in: folder, "Store.sqlite")
@@ -288,13 +288,13 @@ struct StoreGeneratorTests {
         let rows = try #require(counter.last { $0.total != nil })
         #expect(rows.done >= 958)
         #expect(rows.total == rows.done)
-        // How many links there will be depends on the objects.
+        // The number of links depends on the objects.
         let links = try #require(counter.last { $0.total == nil })
         #expect(links.subject?.hasPrefix("links of ") == true && links.done > 0)
     }
 
     private final class Counter: @unchecked Sendable {
-        // Only the thread that generates calls the hook, and the test reads after it has returned.
+        // Only the generating thread calls the hook, and the test reads the updates after the call.
         private var updates: [ProgressUpdate] = []
         func note(_ update: ProgressUpdate) { updates.append(update) }
         func last(where isWanted: (ProgressUpdate) -> Bool) -> ProgressUpdate? { updates.last(where: isWanted) }

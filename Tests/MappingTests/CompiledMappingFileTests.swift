@@ -6,8 +6,8 @@ import Testing
 
 @Suite("Compiled mapping models")
 struct CompiledMappingFileTests {
-    /// A keyed archive as the compiler writes it: two mappings and an added entity, the second one with a policy, a
-    /// predicate and an expression of a class that nobody has seen.
+    /// A keyed archive in the compiler's form: two mappings and an added entity, the second mapping with a policy, a
+    /// predicate and an expression of an unknown class.
     private let archive = """
         YnBsaXN0MDDUAAEAAgADAAQABQAGATcBOlkkYXJjaGl2ZXJYJG9iamVjdHNUJHRvcFgkdmVyc2lvbl8QD05TS2V5ZWRBcmNoaXZlcq8QewAHAAgA
         CAAJAAoACwAMABIACAAZABwAIQAiACQAJQAoAC4AMQA6ADsAPQA+AD8AQgBHAEoATQBSAFUAOgBeAD0AYABhAGMAZgBgAGoAbQB2AHcACwB5AHsA
@@ -62,7 +62,7 @@ struct CompiledMappingFileTests {
         return try folder.load("V2toV3.cdm")
     }
 
-    @Test("A property that is mapped twice, in two ways, is refused")
+    @Test("A property with two different mappings is refused")
     func mappedTwice() throws {
         var bytes = try #require(Data(base64Encoded: archive, options: .ignoreUnknownCharacters))
         let maker = try #require(bytes.range(of: Data("maker".utf8)))
@@ -71,7 +71,7 @@ struct CompiledMappingFileTests {
         #expect(error?.code == .badMapping && error?.message.contains("maps the relationship \"owner\" twice") == true)
     }
 
-    @Test("A compiled mapping model is read as it stands, without automatic parts")
+    @Test("A compiled mapping model is read unchanged, without automatic parts")
     func reading() throws {
         let bytes = try #require(Data(base64Encoded: archive, options: .ignoreUnknownCharacters))
         let model = try load(bytes)
@@ -101,7 +101,7 @@ struct CompiledMappingFileTests {
         #expect(model.destinationHashes.keys.sorted() == ["Car", "Maker", "Person"])
     }
 
-    @Test("Its models are known by their hashes")
+    @Test("The models of a compiled mapping model are identified by their hashes")
     func hashes() throws {
         let model = try load(try #require(Data(base64Encoded: archive, options: .ignoreUnknownCharacters)))
         var (source, destination) = (model.sourceHashes, model.destinationHashes)
@@ -112,7 +112,7 @@ struct CompiledMappingFileTests {
         #expect(mappingModel([]).agrees(withSource: source, destination: destination) == nil)
     }
 
-    @Test("Cut or changed bytes are refused or read, never worse")
+    @Test("Truncated or changed bytes are refused or read, and never crash")
     func damage() throws {
         let bytes = try #require(Data(base64Encoded: archive, options: .ignoreUnknownCharacters))
         let folder = try MappingFolder()

@@ -20,7 +20,7 @@ struct DoubledObjectsTests {
         #expect(problem.message.contains("\"BookToBook\" does: each object of Book would be there twice"))
     }
 
-    @Test("Two that differ are a warning")
+    @Test("Two different mappings of one entity are a warning")
     func warns() throws {
         let copy = try mapping("Book", "Book", name: "Copy", attributes: ["title": .value(.constant(.null))])
         let found = try resolution([try mapping("Book", "Book"), copy])
@@ -29,7 +29,7 @@ struct DoubledObjectsTests {
     }
 
     @Test(
-        "What is made on purpose is no double",
+        "Deliberate repetition is no duplicate",
         arguments: [
             [("Book", "Book", "title = 'a'"), ("Book", "Book", "title != 'a'")],
             [("Book", "Book", ""), ("Book", "Shelf", ""), ("Book", "Shelf", "")],

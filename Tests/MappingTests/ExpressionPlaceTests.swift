@@ -3,10 +3,10 @@ import FerryMapping
 import FerryModel
 import Testing
 
-/// What is wrong in an expression is named with file, line and place in the text.
+/// An error in an expression has file, line and place in the text.
 @Suite struct ExpressionPlaceTests {
     @Test(
-        "An error in an expression says file, line, column and what may be meant",
+        "An error in an expression has file, line, column and a suggestion",
         arguments: [
             ("\"attributes\": { \"title\": \"uppercase($source.titel)\" }", "line 1, column 19", "title"),
             ("\"attributes\": { \"title\": \"$source.title.lenght\" }", "line 1, column 1", "length"),
@@ -47,7 +47,7 @@ import Testing
         #expect(error.place.mappingModel == model.path)
     }
 
-    @Test("An expression that was archived is shown as text, with the place in it")
+    @Test("An archived expression is shown as text, with the place in it")
     func archived() throws {
         let given = try mapping("Book", "Book", attributes: ["title": try value("uppercase($source.titel)")])
         let error = try #require(resolve([given], to: library).problems.first)

@@ -18,7 +18,7 @@ struct FixtureInferenceTests {
         return bundles.sorted()
     }()
 
-    /// Pairs that need a mapping model, and the properties that stand in the way.
+    /// Pairs that need a mapping model, and the properties that prevent an inferred one.
     static let impossible: [String: [String]] = [
         "models-only/nova-wallet/SubstrateDataModel.xcdatamodeld: SubstrateDataModel33": ["CDAsset.icon"],
         "models-only/tpmigrationmanager/NoMap.xcdatamodeld: NoMap2": ["NoMap.title"],
@@ -31,7 +31,7 @@ struct FixtureInferenceTests {
         ],
     ]
 
-    @Test("Every pair of neighbours is inferable, or says why not")
+    @Test("Every pair of neighbours is inferable, or has a reason")
     func neighbours() throws {
         var pairs = 0
         var obstacles: [String: [String]] = [:]
@@ -41,7 +41,7 @@ struct FixtureInferenceTests {
                 let name = "\(bundle): \(destination.name)"
                 pairs += 1
                 let inferred = InferredMapping.infer(source: source, destination: destination)
-                // What is hashed is compared, too.
+                // A difference in hashes must also be a listed change.
                 #expect(source.hashes == destination.hashes || !inferred.changes.isEmpty, "\(name)")
                 guard let mappingModel = inferred.mappingModel else {
                     #expect(inferred.obstacles.allSatisfy { $0.reason?.isEmpty == false }, "\(name)")
@@ -59,7 +59,7 @@ struct FixtureInferenceTests {
         #expect(obstacles == Self.impossible)
     }
 
-    @Test("A version read from its source and from its compiled form is the same")
+    @Test("A version is equal in its source and in its compiled form")
     func compiled() throws {
         var compared = 0
         for bundle in Self.bundles where bundle.hasSuffix(".momd") {
@@ -77,7 +77,7 @@ struct FixtureInferenceTests {
         #expect(compared == 16)
     }
 
-    /// Nil for the bundle whose versions are in a form that nobody reads.
+    /// Nil for the bundle whose versions are in a form that Ferry cannot read.
     private static func catalog(of bundle: String) throws -> ModelCatalog? {
         do {
             return try ModelCatalog(paths: [Fixtures.path(bundle)])

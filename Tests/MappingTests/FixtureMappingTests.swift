@@ -5,21 +5,21 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every real mapping model whose two models are at hand, against a text that was read through once.
+/// Every real mapping model with two available models, against a reviewed text.
 ///
-/// `FERRY_RECORD_GOLDENS=1` writes the texts anew.
+/// `FERRY_RECORD_GOLDENS=1` rewrites the texts.
 @Suite("Real mapping models", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
 struct FixtureMappingTests {
     struct Case: Sendable, CustomTestStringConvertible {
         /// The folder below the fixtures; also the golden's name.
         var folder: String
-        /// The model files of the folder that the mapping models are for.
+        /// The folder's model files for the mapping models.
         var models: [String]
         /// Mapping models of one step, each step one list.
         var steps: [[String]]
-        /// The policy classes and calls that the steps are refused for, in order.
+        /// The policy classes and calls for which the steps are refused, in order.
         var policies: [String] = []
-        /// Source and destination of mapping models whose own names for them are out of date.
+        /// The real source and destination of mapping models with outdated names for them.
         var versions: [String: (source: String, destination: String)] = [:]
 
         var testDescription: String { folder }
@@ -146,7 +146,7 @@ struct FixtureMappingTests {
         #expect(count >= 44)
     }
 
-    @Test("What is read of each mapping model is what a plain count of its XML finds")
+    @Test("The reader finds as many elements in each mapping model as a plain count of its XML")
     func counts() throws {
         let files = try #require(FileManager.default.enumerator(atPath: Fixtures.root))
         var total = PlainMappingCount()
@@ -157,18 +157,18 @@ struct FixtureMappingTests {
             #expect(read == counted, "\(path)")
             total = total + counted
         }
-        // A count that finds nothing would agree with a reader that reads nothing.
+        // Without these minimums, a count of zero would agree with a reader that reads nothing.
         #expect(total.entityMappings > 180 && total.attributes > 800 && total.relationships > 400, "\(total)")
         #expect(total.expressions > 20 && total.filters > 5 && total.policies > 25, "\(total)")
     }
 
-    @Test("Every mapping model of the fixtures is resolved, and with its policies in code every expression is accepted")
+    @Test("Every mapping model of the fixtures resolves, and with its policies in code every expression is accepted")
     func allExpressions() throws {
         var resolved: Set<String> = []
         for fixture in Self.cases {
             let folder = Fixtures.path(fixture.folder)
             let catalog = try ModelCatalog(paths: fixture.models.map { "\(folder)/\($0)" })
-            // The two methods that expressions ask of a policy; a third one would be refused by its name.
+            // The two methods of policies that expressions call; another one would be refused by its name.
             let methods: Set<String> = ["changeID:", "multiplyByTen:"]
             let classes = Set(fixture.policies)
             let policies = KnownPolicies(Dictionary(uniqueKeysWithValues: classes.map { ($0, methods) }))
@@ -193,7 +193,7 @@ struct FixtureMappingTests {
         #expect(resolved == Set(found))
     }
 
-    @Test("JSON files stand in for the policies of the book migration and the car migration")
+    @Test("JSON files replace the policies of the book migration and the car migration")
     func standIns() throws {
         let books = Fixtures.path("objcio-bookmigration")
         let cars = Fixtures.path("coredataplus-samplemodel")

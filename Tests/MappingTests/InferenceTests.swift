@@ -4,7 +4,7 @@ import FerryMapping
 import FerryModel
 import Testing
 
-/// What can be inferred, change by change, on models of one or two entities.
+/// The changes for which a mapping can be inferred, on models of one or two entities.
 @Suite("Inference")
 struct InferenceTests {
     struct Change: Sendable, CustomTestStringConvertible {
@@ -12,7 +12,7 @@ struct InferenceTests {
         var from: [Entity]
         var to: [Entity]
         var kinds: [ModelDifference.Kind]
-        /// What the changed property's value becomes, if there is one to look at.
+        /// The new value of the changed property, if there is one.
         var property: String?
         var value: String?
         var obstacle: String?
@@ -263,7 +263,7 @@ struct InferenceTests {
         #expect((attribute ?? relationship)?.description == change.value)
     }
 
-    @Test("converts between numbers of any type, and between no others")
+    @Test("converts between numbers of any type, and between no other types")
     func types() {
         for old in AttributeType.allCases {
             for new in AttributeType.allCases {
@@ -299,7 +299,7 @@ struct InferenceTests {
             ])
     }
 
-    @Test("leaves to the rows what only they can decide")
+    @Test("leaves decisions that need rows to the rows")
     func checks() throws {
         let source = hashed(
             "Model1", Self.book(Self.attribute("a"), Self.attribute("b", .integer16)) + [Entity(name: "Plan")])
@@ -330,7 +330,7 @@ struct InferenceTests {
         #expect(resolution.needsUniqueValues[0].problem(values: 2, rows: 5).code == .notUnique)
     }
 
-    @Test("does not ask again for a uniqueness constraint that the source has")
+    @Test("does not check a uniqueness constraint again that the source has")
     func keptConstraint() throws {
         let source = hashed(
             "Model1", [Entity(name: "Book", attributes: [Self.attribute("a")], uniquenessConstraints: [["a"]])])
@@ -348,7 +348,7 @@ struct InferenceTests {
         #expect(resolution.needsUniqueValues.isEmpty)
     }
 
-    @Test("tells of mandatory relationships that nothing fills")
+    @Test("warns of mandatory relationships that no mapping fills")
     func mandatoryRelationships() throws {
         let source = hashed("Model1", Self.shelf(nil, nil))
         let destination = hashed(

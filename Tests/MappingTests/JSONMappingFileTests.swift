@@ -6,7 +6,7 @@ import Testing
 @Suite("Ferry's mapping file")
 struct JSONMappingFileTests {
     @Test(
-        "A table's name stands for its content wherever an expression may stand, and one that is not there is refused")
+        "A table's name can replace its content in any expression, and an unknown table is refused")
     func tables() throws {
         let folder = try MappingFolder()
         func text(_ table: String) -> String {
@@ -240,7 +240,7 @@ struct JSONMappingFileTests {
         #expect(error.message.contains(message), "\(error.message)")
     }
 
-    @Test("What is open is read, whatever it is, and refused by the resolution with its type; notes are passed over")
+    @Test("An unwritten value of any form is read, and refused by the resolution with its type; notes are ignored")
     func openPlaces() throws {
         let folder = try MappingFolder()
         try folder.write(
@@ -289,7 +289,7 @@ struct JSONMappingFileTests {
         #expect(folder.error(of: "Step.json")?.message.contains("not UTF-8") == true)
     }
 
-    @Test("Strings may hold escapes, also of characters outside the BMP")
+    @Test("Strings may contain escapes, also of characters outside the BMP")
     func escapes() throws {
         let folder = try MappingFolder()
         try folder.write(
@@ -325,7 +325,7 @@ struct JSONMappingFileTests {
         #expect(model.partitions == [["First"]])
     }
 
-    @Test("Own keys win over those of the extended file")
+    @Test("Own keys take precedence over those of the extended file")
     func ownKeysWin() throws {
         let folder = try MappingFolder()
         try folder.write(base, to: "Base.json")
@@ -337,7 +337,7 @@ struct JSONMappingFileTests {
         #expect(model.partitions == [["Third"]])
     }
 
-    @Test("Files that extend each other in a circle are refused")
+    @Test("Files that extend each other in a cycle are refused")
     func circle() throws {
         let folder = try MappingFolder()
         try folder.write(#"{ "extends": "Two.json" }"#, to: "One.json")

@@ -8,7 +8,7 @@ struct MappingFileTests {
         "{ \"source\": \"\(source)\", \"destination\": \"Z\", \"entityMappings\": []\(rest) }"
     }
 
-    @Test("A path where nothing is, is not found")
+    @Test("A path without a file is not found")
     func missing() throws {
         let folder = try MappingFolder()
         for name in ["Gone.json", "Gone.xcmappingmodel", "Gone.cdm"] {
@@ -56,7 +56,7 @@ struct MappingFileTests {
         }
     }
 
-    @Test("The fingerprint covers every byte read, the extended file's too")
+    @Test("The fingerprint covers every byte read, those of the extended file too")
     func fingerprint() throws {
         let folder = try MappingFolder()
         let (base, step) = (json("A"), #"{ "extends": "Base.json" }"#)
@@ -68,7 +68,7 @@ struct MappingFileTests {
         #expect(try folder.load("Step.json").fingerprint != before)
     }
 
-    @Test("A file that cannot be read is a failure, not an empty mapping model")
+    @Test("An unreadable file is a failure, not an empty mapping model")
     func unreadable() throws {
         var xml = MappingXML()
         xml.entityMapping("z2", number: 1, source: "Book", destination: "Book")

@@ -11,7 +11,7 @@ struct MappingFolder {
 
     func path(_ name: String) -> String { folder.file(name) }
 
-    /// Writes a file, with the folders it stands in.
+    /// Writes a file and creates its folders.
     @discardableResult
     func write(_ text: String, to name: String) throws -> String {
         let path = folder.file(name)
@@ -23,7 +23,7 @@ struct MappingFolder {
 
     func load(_ name: String) throws -> MappingModel { try MappingFile.load(path: folder.file(name)) }
 
-    /// The error of loading a file, or nil when it loads.
+    /// Returns the error of loading a file; nil on success.
     func error(of name: String) -> FerryError? {
         do {
             _ = try MappingFile.load(path: folder.file(name))
@@ -34,14 +34,14 @@ struct MappingFolder {
     }
 }
 
-/// The error of loading this text as `Step.json`.
+/// Returns the error of loading this text as `Step.json`.
 func errorOfJSON(_ text: String) throws -> FerryError? {
     let folder = try MappingFolder()
     try folder.write(text, to: "Step.json")
     return folder.error(of: "Step.json")
 }
 
-/// A text with one entity mapping, whose members are given, from line 3 on.
+/// Returns a text with one entity mapping, whose members begin on line 3.
 func stepJSON(_ members: String) -> String {
     """
     { "source": "A", "destination": "B",

@@ -8,7 +8,7 @@ import Testing
 struct MappingResolutionTests {
     // MARK: Attributes
 
-    @Test("An automatic attribute is the source attribute of its name, else the default; names come in order")
+    @Test("An automatic attribute has the source attribute with its name, else the default, in name order")
     func automaticAttributes() throws {
         let destination = version(
             "Model2",
@@ -63,7 +63,7 @@ struct MappingResolutionTests {
         #expect(resolve([explicit], to: destination).problems.isEmpty)
     }
 
-    @Test("With automatic off, only what is named is set")
+    @Test("With automatic off, only named properties are set")
     func notAutomatic() throws {
         let resolution = resolve(
             [
@@ -97,7 +97,7 @@ struct MappingResolutionTests {
 
     // MARK: Names
 
-    @Test("Wrong names are problems, with what was meant")
+    @Test("Wrong names are problems, with a suggestion")
     func wrongNames() throws {
         let cases: [(EntityMapping, String)] = [
             (try mapping("Bok", "Book"), "Model1 has no entity \"Bok\"; did you mean \"Book\"?"),
@@ -144,7 +144,7 @@ struct MappingResolutionTests {
         }
     }
 
-    @Test("An automatic property that the model no longer has is only a warning")
+    @Test("An automatic property that the model does not have any more is only a warning")
     func staleProperty() throws {
         let resolution = resolve(
             [
@@ -163,7 +163,7 @@ struct MappingResolutionTests {
         #expect(resolution.step.entityMappings.isEmpty)
     }
 
-    @Test("Two entity mappings of one name are a problem inside a mapping model and qualified across two")
+    @Test("Two entity mappings of one name are a problem inside a mapping model, and are qualified across two")
     func equalNames() throws {
         let slice = try mapping("Book", "Book", filter: "pages > 10")
         let rest = [try mapping("User", "User"), try mapping("Shelf", "Shelf")]
@@ -184,7 +184,7 @@ struct MappingResolutionTests {
 
     // MARK: Policies
 
-    @Test("A policy class is named with its mapping and both ways out, and hides what else the mapping lacks")
+    @Test("A policy class is reported with its mapping and both remedies, and hides other problems of the mapping")
     func policies() throws {
         let resolution = resolve(
             [
@@ -215,7 +215,7 @@ struct MappingResolutionTests {
         }
     }
 
-    @Test("What a file says but Ferry cannot read is refused only where it is used")
+    @Test("A part of a file that Ferry cannot read is refused only if it is used")
     func unreadable() throws {
         var broken = try mapping("Book", "Book")
         broken.unreadable = [.init(part: "the filter predicate", reason: "it is odd.")]
@@ -224,9 +224,9 @@ struct MappingResolutionTests {
         #expect(resolution.problems[0].message.contains("the filter predicate cannot be used: it is odd."))
     }
 
-    // MARK: What is left out
+    // MARK: Unmapped entities
 
-    @Test("Source entities without a mapping and added entities that nobody fills are warned of")
+    @Test("Source entities without a mapping, and added entities that no mapping fills, give a warning")
     func leftOut() throws {
         let destination = version(
             "Model2",

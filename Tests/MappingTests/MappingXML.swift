@@ -1,4 +1,4 @@
-/// Writes `xcmapping.xml` texts as Xcode does.
+/// Writes `xcmapping.xml` texts in Xcode's form.
 struct MappingXML {
     var objects: [String] = []
     var live: [String] = []
@@ -7,7 +7,7 @@ struct MappingXML {
     /// Base64 text of the embedded models.
     var embedded = "YnBsaXN0MDA="
 
-    /// Adds an entity mapping; `isLive` false leaves it an orphan.
+    /// Adds an entity mapping; with `isLive` false the mapping is an orphan.
     mutating func entityMapping(
         _ identifier: String, number: Int, source: String?, destination: String?, isLive: Bool = true,
         attributes: [(String, String)] = [], attributeMappings: [String] = [], relationshipMappings: [String] = []

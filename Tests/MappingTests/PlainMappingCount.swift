@@ -1,12 +1,12 @@
 import FerryMapping
 import Foundation
 
-/// How much a mapping model holds, by its own reader or by nothing but patterns over its XML.
+/// The number of a mapping model's elements, by its own reader or by patterns over its XML.
 struct PlainMappingCount: Equatable {
     var entityMappings = 0
     var attributes = 0
     var relationships = 0
-    /// Of attributes and relationships.
+    /// Expressions of attributes and relationships.
     var expressions = 0
     var filters = 0
     var policies = 0
@@ -30,7 +30,7 @@ struct PlainMappingCount: Equatable {
         }
     }
 
-    /// Counts what the one mapping model object reaches; names that nothing has are the editor's leavings.
+    /// Counts the elements that the mapping model object reaches; unreferenced elements are the editor's leftovers.
     init(xml path: String) throws {
         let text = try String(contentsOfFile: path, encoding: .utf8)
         var objects: [Substring: Substring] = [:]
@@ -65,7 +65,7 @@ struct PlainMappingCount: Equatable {
             expressions += ofAttributes.count { value("valueexpressiondata", $0) != nil }
             expressions += ofRelationships.count { relationship in
                 if value("valueexpressiondata", relationship) != nil { return true }
-                // The editor's two fields stand for one, but for an Add mapping, and for the mapping's own objects.
+                // The editor's two fields count as one, except for an Add mapping and for the mapping's own objects.
                 guard value("sourcename", mapping) != nil else { return false }
                 let own =
                     value("name", mapping)

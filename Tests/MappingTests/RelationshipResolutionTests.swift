@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Resolution of relationships")
 struct RelationshipResolutionTests {
-    /// `mapping.relationship <- [mappings] of path` for every relationship that is set.
+    /// Returns `mapping.relationship <- [mappings] of path` for every relationship that is set.
     private func links(_ resolution: MappingResolution) -> [String] {
         resolution.step.entityMappings.flatMap { mapping in
             mapping.relationships.map {
@@ -15,7 +15,7 @@ struct RelationshipResolutionTests {
         }
     }
 
-    @Test("Both automatic sides of one relationship leave the to-one side, or the first of two to-many sides")
+    @Test("Of two automatic sides of a relationship, the to-one or the first to-many side stays")
     func bothAutomatic() throws {
         let forward = [try mapping("Book", "Book"), try mapping("User", "User"), try mapping("Shelf", "Shelf")]
         let resolution = resolve(forward, to: library)
@@ -30,7 +30,7 @@ struct RelationshipResolutionTests {
             ])
     }
 
-    @Test("A relationship that only its inverse fills is not said to stay empty")
+    @Test("A relationship that its inverse fills is not reported as empty")
     func filledByInverse() throws {
         let shelf = try mapping(
             "Book", "Shelf", relationships: ["books": .destinations(ofMapping: "BookToBook", from: .variable("source"))]
@@ -45,7 +45,7 @@ struct RelationshipResolutionTests {
             }, "\(empty.step.warnings)")
     }
 
-    @Test("An ordered side is kept rather than an unordered one")
+    @Test("An ordered side has precedence over an unordered one")
     func ordered() throws {
         var ordered = library
         var user = try #require(library.model.entities["User"])
@@ -70,7 +70,7 @@ struct RelationshipResolutionTests {
             ])
     }
 
-    @Test("A parent and its children are one relationship of one mapping")
+    @Test("A relationship of a parent is one relationship of the mapping for its children")
     func tree() throws {
         let model = version(
             "Model1",
@@ -87,7 +87,7 @@ struct RelationshipResolutionTests {
             ])
     }
 
-    @Test("A relationship to an entity with sub-entities takes what every mapping of them made")
+    @Test("A relationship to an entity with subentities takes the objects of every mapping of them")
     func subentities() throws {
         let entities = [
             Entity(name: "Person", relationships: [.toMany("cars", "Car", inverse: nil)]),
@@ -104,7 +104,7 @@ struct RelationshipResolutionTests {
             ])
     }
 
-    @Test("A relationship whose objects nobody carries stays empty, and a warning says so")
+    @Test("A relationship whose objects no mapping carries stays empty, with a warning")
     func nobodyCarries() throws {
         let destination = version(
             "Model2",
@@ -122,7 +122,7 @@ struct RelationshipResolutionTests {
             ])
     }
 
-    @Test("Splits, iterations and shared objects are related to what made them")
+    @Test("Splits, iterations and shared objects are related to their source objects")
     func splits() throws {
         let destination = version(
             "Model2",
@@ -164,7 +164,7 @@ struct RelationshipResolutionTests {
             ])
     }
 
-    @Test("Both sides of a split come to the same")
+    @Test("Both sides of a split give the same links")
     func bothSidesOfASplit() throws {
         let source = version("Model1", [Entity(name: "Note")])
         let destination = version(
@@ -182,7 +182,7 @@ struct RelationshipResolutionTests {
         #expect(links(resolution) == ["NoteToImage.note <- NoteToNote of $source"])
     }
 
-    @Test("Of two equal sides one stays in all mappings, wherever the other's mapping stands")
+    @Test("Of two equal sides one stays in all mappings, for any order of the mappings")
     func oneSideInAllMappings() throws {
         let model = version(
             "Model1",
@@ -201,7 +201,7 @@ struct RelationshipResolutionTests {
             ])
     }
 
-    @Test("Longer paths come to the same when one is the other walked back")
+    @Test("Longer paths give the same links if one is the reverse of the other")
     func walkedBack() throws {
         let source = version(
             "Model1",
@@ -236,7 +236,7 @@ struct RelationshipResolutionTests {
         #expect(links(resolution) == ["MoodToMood.continent <- ContinentToContinent of $source.country.continent"])
     }
 
-    @Test("Two sides that differ: the later one wins, and a warning says so")
+    @Test("Of two different sides the later one has precedence, with a warning")
     func conflict() throws {
         let mappings = [
             try mapping(
@@ -257,7 +257,7 @@ struct RelationshipResolutionTests {
         #expect(reversed.step.warnings[0].message.hasSuffix("the later one, users, wins."))
     }
 
-    @Test("A lookup over any mapping takes all that fit")
+    @Test("A lookup without a mapping name uses all possible mappings")
     func anyMapping() throws {
         let resolution = resolve(
             [
@@ -275,7 +275,7 @@ struct RelationshipResolutionTests {
             ])
     }
 
-    @Test("An iteration over JSON gives values, over a to-one nothing that could be iterated")
+    @Test("An iteration over JSON gives values, over a to-one relationship nothing to iterate")
     func iterations() throws {
         let artists = EntityMapping.Iteration(
             variable: "artist", elements: try Expression.parse("JSON($source.json, 'artists')"))

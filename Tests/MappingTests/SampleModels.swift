@@ -28,7 +28,7 @@ func version(_ name: String, _ entities: [Entity]) -> ModelVersion {
         model: ManagedObjectModel(versionIdentifiers: [], entities: entities), hashes: [:])
 }
 
-/// The source of most resolution tests: books with readers and a text with JSON in it.
+/// The source of most resolution tests: books with readers and a text attribute with JSON.
 let library = version(
     "Model1",
     [

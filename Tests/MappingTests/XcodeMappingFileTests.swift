@@ -18,7 +18,7 @@ struct XcodeMappingFileTests {
         return folder.error(of: "M.xcmappingmodel")
     }
 
-    @Test("The folder and the XML inside it are the same mapping model")
+    @Test("The folder and its XML file are the same mapping model")
     func folderAndFile() throws {
         var xml = MappingXML()
         xml.entityMapping("z2", number: 1, source: "Book", destination: "Book")
@@ -35,7 +35,7 @@ struct XcodeMappingFileTests {
         #expect(byFolder.entityMappings == byFile.entityMappings)
     }
 
-    @Test("Entity mappings follow their numbers, whatever the order in the file")
+    @Test("Entity mappings are sorted by their numbers, for any order in the file")
     func order() throws {
         var xml = MappingXML()
         for (identifier, number, name) in [("z2", 10, "C"), ("z3", 2, "B"), ("z4", 0, "A"), ("z5", 11, "D")] {
@@ -58,7 +58,7 @@ struct XcodeMappingFileTests {
         #expect(model.entityMappings[0].attributes == ["title": .automatic])
     }
 
-    @Test("A property that is mapped twice, in two ways, is refused: the order in the file means nothing")
+    @Test("A property with two different mappings is refused: the order in the file has no meaning")
     func mappedTwice() throws {
         var same = MappingXML()
         same.entityMapping("z2", number: 1, source: "Book", destination: "Book", attributeMappings: ["z3", "z4"])
@@ -75,7 +75,7 @@ struct XcodeMappingFileTests {
             refusal?.message.contains("entity mapping \"BookToBook\" maps the relationship \"owner\" twice") == true)
     }
 
-    @Test("Names are derived where the author gave none")
+    @Test("Missing names are derived")
     func names() throws {
         var xml = MappingXML()
         xml.entityMapping("z2", number: 1, source: "Car", destination: "Auto")
@@ -86,7 +86,7 @@ struct XcodeMappingFileTests {
         #expect(try load(xml).entityMappings.map(\.name) == ["CarToAuto", "Maker", "Old", "Mine", "PageToPage"])
     }
 
-    @Test("Junk that the editor left is skipped with a warning")
+    @Test("Leftovers of the editor are skipped with a warning")
     func junk() throws {
         var xml = MappingXML()
         xml.entityMapping("z2", number: 1, source: nil, destination: nil, attributes: [("name", "Mapping")])
@@ -100,7 +100,7 @@ struct XcodeMappingFileTests {
         #expect(model.warnings[0].message.contains("\"Mapping\" names no entity"))
     }
 
-    @Test("An empty policy class name is none")
+    @Test("An empty policy class name means no policy")
     func policies() throws {
         var xml = MappingXML()
         xml.entityMapping(
@@ -110,7 +110,7 @@ struct XcodeMappingFileTests {
         #expect(try load(xml).entityMappings.map(\.policyClassName) == [nil, "App.Policy"])
     }
 
-    @Test("Key path and mapping name make a lookup")
+    @Test("A key path and a mapping name give a lookup")
     func helperFields() throws {
         var xml = MappingXML()
         xml.entityMapping(
@@ -159,7 +159,7 @@ struct XcodeMappingFileTests {
         #expect(mapping.name == "😀 \\uzz \\u3c0")
     }
 
-    @Test("A filter that cannot be read is kept as such, for a stand-in to replace")
+    @Test("An unreadable filter is kept, so that a stand-in can replace it")
     func unreadableFilter() throws {
         var xml = MappingXML()
         xml.entityMapping(
@@ -173,7 +173,7 @@ struct XcodeMappingFileTests {
         #expect(model.entityMappings[1].unreadable.map(\.part) == ["the expression of attribute \"text\""])
     }
 
-    @Test("The embedded models pass through without being kept")
+    @Test("The embedded models are skipped, and not kept in memory")
     func embeddedModels() throws {
         var xml = MappingXML()
         xml.embedded = String(repeating: String(repeating: "A", count: 76) + "\n", count: 100_000)
@@ -181,7 +181,7 @@ struct XcodeMappingFileTests {
         #expect(try load(xml).entityMappings.map(\.name) == ["BookToBook"])
     }
 
-    @Test("What is no mapping model is refused, with the place")
+    @Test("A file that is no mapping model is refused, with the place")
     func damaged() throws {
         var xml = MappingXML()
         xml.entityMapping("z2", number: 1, source: "Book", destination: "Book")
@@ -201,7 +201,7 @@ struct XcodeMappingFileTests {
         }
     }
 
-    @Test("Entities are not expanded, however many they would give")
+    @Test("XML entities are not expanded, whatever their size")
     func entities() throws {
         var xml = MappingXML()
         xml.entityMapping("z2", number: 1, source: "Book&j;", destination: "Book")
@@ -213,7 +213,7 @@ struct XcodeMappingFileTests {
             of: "SYSTEM \"file:///System/Library/DTDs/CoreData.dtd\"", with: "[\(declarations)]")
         let folder = try MappingFolder()
         try folder.write(text, to: "M.xcmappingmodel/xcmapping.xml")
-        // Which of the two depends on the parser's version.
+        // The parser's version decides between these two errors.
         let error = folder.error(of: "M.xcmappingmodel")
         #expect(error == nil || error?.code == .badMapping)
     }

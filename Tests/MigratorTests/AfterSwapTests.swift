@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Once the new store is in its place, nothing that fails makes the migration a failure.
+/// After the swap, no failure makes the migration fail.
 @Suite("Behind the swap")
 struct AfterSwapTests {
     private static func log(of store: String) -> String { store + ".ferry-log.json" }
@@ -21,7 +21,7 @@ struct AfterSwapTests {
         return (inferred.store, inferred.folder, try inferred.migrator())
     }
 
-    @Test("A log that cannot be read is set aside, with a warning", arguments: ["large", "text"], Kind.allCases)
+    @Test("An unreadable log is moved aside, with a warning", arguments: ["large", "text"], Kind.allCases)
     func setsLogAside(_ what: String, _ kind: Kind) throws {
         let (store, folder, migrator) = try migrator(kind)
         let log = Self.log(of: store)
@@ -34,17 +34,17 @@ struct AfterSwapTests {
         #expect(warning?.subject.path == log && warning?.message.contains(log + ".unreadable") == true)
         #expect(try FileLayer().attributes(log + ".unreadable").size == content.count)
         #expect(try !FileLayer().exists(store + ".ferry"))
-        // The new log is read.
+        // The new log is readable.
         #expect(try StoreFiles(URL(fileURLWithPath: store)).status().state == .finished)
         #expect(try migrator.migrate().outcome == .upToDate)
         withExtendedLifetime(folder) {}
     }
 
-    @Test("Clean-up that fails is a warning, and the next command finishes it", arguments: Kind.allCases)
+    @Test("A failed clean-up is a warning, and the next command finishes it", arguments: Kind.allCases)
     func leavesCleanUp(_ kind: Kind) throws {
         let (store, folder, migrator) = try migrator(kind)
         let (log, files) = (Self.log(of: store), FileLayer())
-        // Neither to be read nor to be set aside.
+        // Ferry can neither read these paths nor move them aside.
         for path in [log, log + ".unreadable"] {
             try files.createDirectory(path)
             try files.replace(path + "/x", with: [1])
@@ -65,7 +65,7 @@ struct AfterSwapTests {
         withExtendedLifetime(folder) {}
     }
 
-    @Test("An output that another program changed before the clean-up is refused, and made anew with --restart")
+    @Test("An output that another program changed before the clean-up is refused, and replaced with --restart")
     func changedOutput() throws {
         let (small, files) = (try SmallMigration(), FileLayer())
         let output = small.folder.file("New.sqlite")

@@ -15,7 +15,8 @@ struct AsyncMigrationTests {
         migrator = try small.migrator()
     }
 
-    /// Holds a migration before its second step until it is let go, so that it cannot end before its reader acts.
+    /// Holds a migration before its second step until the test opens the gate, so that it cannot end before its reader
+    /// acts.
     private final class Gate: Sendable {
         private let isOpen = Locked(false)
 
@@ -24,7 +25,7 @@ struct AsyncMigrationTests {
         func configuration(_ plain: Configuration) -> Configuration {
             var held = plain
             held.willMigrate = { [isOpen] stage in
-                // Minutes: its reader waits for its turn among all the tests that run at once.
+                // Waits for minutes: the reader waits for its turn among all concurrent tests.
                 for _ in 0..<600_000 where stage.number == 2 && !isOpen.withLock({ $0 }) {
                     Thread.sleep(forTimeInterval: 0.001)
                 }
@@ -33,7 +34,7 @@ struct AsyncMigrationTests {
         }
     }
 
-    /// What must never be missed, in words.
+    /// Returns the text of an event that must never be missing; nil for other events.
     private static func word(_ event: MigrationEvent) -> String? {
         switch event {
         case .planned(let plan): "planned \(plan.chain)"
@@ -44,7 +45,7 @@ struct AsyncMigrationTests {
         }
     }
 
-    @Test("It returns the report, off the threads of tasks")
+    @Test("The call returns the report, outside of the threads of tasks")
     func returns() async throws {
         let tasks = Locked(0)
         let report = try await migrator.migrate(byRows) { _ in
@@ -56,7 +57,7 @@ struct AsyncMigrationTests {
         #expect(try await migrator.migrate(byRows).outcome == .upToDate)
     }
 
-    @Test("A cancelled task ends within one chunk, leaves nothing at work, and the next call goes on", arguments: 1...2)
+    @Test("A cancelled task ends within one chunk, leaves no work running, and the next call resumes", arguments: 1...2)
     func cancels(_ step: Int) async throws {
         let (begun, after, task) = (Locked(false), Locked(0), Locked<Task<MigrationReport, any Error>?>(nil))
         let statements = Locked(0)
@@ -64,7 +65,7 @@ struct AsyncMigrationTests {
         configuration.trace = { _ in statements.withLock { $0 += 1 } }
         let (migrator, running) = (migrator, configuration)
         let work = Task {
-            // Until the task can be cancelled.
+            // Waits until the task exists.
             while task.withLock({ $0 == nil }) { await Task.yield() }
             return try await migrator.migrate(running) { event in
                 guard case .progress(let update) = event, update.phase == .rows, update.done > 0 else { return }
@@ -78,7 +79,7 @@ struct AsyncMigrationTests {
         let error = await #expect(throws: FerryError.self) { try await work.value }
         #expect(error?.code == .interrupted && error?.cause is CancellationError)
         #expect(after.withLock { $0 } <= 1, "chunks after the one at work")
-        // Nothing is at work: no statement runs any more, and no lock is held.
+        // No work is running: no statement runs any more, and no lock is held.
         let told = statements.withLock { $0 }
         #expect(try StoreFiles(URL(fileURLWithPath: small.store)).status().state == .interrupted)
         try await Task.sleep(for: .milliseconds(150))
@@ -87,7 +88,7 @@ struct AsyncMigrationTests {
         #expect(report.outcome == .migrated && report.resumed)
     }
 
-    @Test("In a task that is cancelled already nothing is begun")
+    @Test("A call in a cancelled task begins nothing")
     func cancelledBefore() async throws {
         let before = try StoreBytes(small.store)
         let (migrator, byRows) = (migrator, byRows)
@@ -102,7 +103,7 @@ struct AsyncMigrationTests {
         #expect(try StoreFiles(URL(fileURLWithPath: small.store)).status().state == .none)
     }
 
-    @Test("Events reach a slow reader as they reach a quick one, but for progress", arguments: [0, 10, 40])
+    @Test("A slow reader receives the same events as a fast one, except progress", arguments: [0, 10, 40])
     func keepsEvents(milliseconds: Int) async throws {
         let all = Locked<[MigrationEvent]>([])
         let damaged = "UPDATE ZBOOK SET ZCOVER = NULL WHERE Z_PK = 2"
@@ -121,13 +122,13 @@ struct AsyncMigrationTests {
         #expect(seen.compactMap(Self.word) == wanted)
         #expect(wanted.first?.hasPrefix("planned") == true && wanted.last == "finished migrated")
         #expect(wanted.contains { $0.contains("does not lead back") })
-        // Whoever is slow misses progress alone, and never the order of it.
+        // A slow reader misses only progress events, and receives them in order.
         #expect(seen.count <= all.withLock { $0.count })
         let fractions = seen.compactMap { if case .progress(let update) = $0 { update.fraction } else { nil } }
         #expect(fractions == fractions.sorted())
     }
 
-    @Test("However much progress nobody asks for, only the latest of a row is kept")
+    @Test("Of unread progress events in a row, only the latest is kept")
     func thinsProgress() async throws {
         let queue = EventQueue()
         for done in 1...1_000 { queue.put(.progress(ProgressUpdate(phase: .rows, done: Int64(done)))) }
@@ -146,7 +147,7 @@ struct AsyncMigrationTests {
         #expect(try await queue.next() == nil)
     }
 
-    @Test("A loop in a cancelled task ends when nothing is at work any more, with the reason")
+    @Test("A loop in a cancelled task ends with the reason, after the work has ended")
     func cancelsLoop() async throws {
         let gate = Gate()
         let (migrator, held) = (migrator, gate.configuration(byRows))
@@ -164,7 +165,7 @@ struct AsyncMigrationTests {
         #expect(try await migrator.migrate(held).resumed)
     }
 
-    @Test("A loop that is left asks for a stop, and the run can be gone on with")
+    @Test("Leaving a loop stops the run, and the run can be resumed")
     func leavesLoop() async throws {
         let gate = Gate()
         let held = gate.configuration(byRows)
@@ -181,14 +182,14 @@ struct AsyncMigrationTests {
         #expect(try await migrator.migrate(held).resumed)
     }
 
-    @Test("What a run throws, a loop and a call throw")
+    @Test("A loop and a call throw the error of a run")
     func throwsErrors() async throws {
         let wrong = Configuration(target: "No such version")
         await #expect(throws: FerryError.self) { for try await _ in migrator.run(wrong) {} }
         await #expect(throws: FerryError.self) { try await migrator.migrate(wrong) }
     }
 
-    @Test("Each progress event behind preflight tells how much of the whole is done, and it ends at all of it")
+    @Test("Each progress event after preflight has a fraction of the whole, which ends at 1")
     func fractions() async throws {
         let (updates, progress) = (Locked<[ProgressUpdate]>([]), Progress(totalUnitCount: 1))
         _ = try await migrator.migrate(Configuration(chunkSize: .rows(20)), progress: progress) { event in
@@ -198,11 +199,11 @@ struct AsyncMigrationTests {
         let measured = updates.withLock { $0 }.filter { $0.phase != .preflight }
         #expect(measured.count > 20 && measured.allSatisfy { (0...1).contains($0.fraction ?? -1) })
         let fractions = measured.compactMap(\.fraction)
-        // How much the swap is of so small a run depends on the disk.
+        // The swap's share of so small a run depends on the disk.
         #expect(fractions == fractions.sorted() && fractions.last ?? 0 > 0.5, "\(fractions.last ?? 0)")
     }
 
-    @Test("A Progress is told how much is done, and stops the run when it is cancelled")
+    @Test("A Progress receives the fraction, and its cancellation stops the run")
     func followsProgress() async throws {
         let progress = Progress(totalUnitCount: 1)
         let (seen, byRows) = (Locked<[Double]>([]), byRows)
@@ -225,7 +226,7 @@ struct AsyncMigrationTests {
 }
 
 extension SmallMigration {
-    /// The step whose folder is there last.
+    /// The last step with a folder.
     fileprivate var stepAtWork: Int {
         FileManager.default.fileExists(atPath: store + ".ferry/step-2") ? 2 : 1
     }

@@ -6,10 +6,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What stands in a store beside its rows: objects of the app's, and what earlier versions have left.
+/// Content of a store beside its rows: schema objects of the app, and remains of earlier versions.
 @Suite("Beside the rows")
 struct BesideRowsTests {
-    /// A later version that leaves every number as it is.
+    /// A later version that changes no entity number.
     private static let sameNumbers = DamagedStore.entities(
         book: #"<attribute name="note" optional="YES" attributeType="String"/>"#)
 
@@ -28,7 +28,7 @@ struct BesideRowsTests {
                 + "('settings', 'search', 'own_title', 'own_trigger', 'titles') ORDER BY name")
     }
 
-    @Test("Objects of the app's go along with what is in them", arguments: DamagedStore.Way.allCases)
+    @Test("Schema objects of the app are carried over with their content", arguments: DamagedStore.Way.allCases)
     func carried(_ way: DamagedStore.Way) throws {
         let store = try DamagedStore(way, damage: Self.objects, later: Self.sameNumbers)
         let before = try definitions(store.store)
@@ -44,7 +44,7 @@ struct BesideRowsTests {
     }
 
     @Test(
-        "Objects that name a table which changes are refused by name, and dropped by name",
+        "Objects that name a changed table are refused by name, and dropped by name",
         arguments: DamagedStore.Way.allCases)
     func dropped(_ way: DamagedStore.Way) throws {
         let store = try DamagedStore(way, damage: Self.objects)
@@ -63,7 +63,7 @@ struct BesideRowsTests {
         #expect(report.verification.differences.isEmpty)
         #expect(report.droppedObjects.sorted() == Self.names)
         #expect(try definitions(store.result).map { $0[1] } == [.text("search"), .text("settings")])
-        // What ANALYZE said of an index that is not there any more goes with it.
+        // Dropping an index also drops its ANALYZE statistics.
         let stale = """
             SELECT count(*) FROM sqlite_stat1 WHERE idx IS NOT NULL AND idx <> tbl
                 AND idx NOT IN (SELECT name FROM sqlite_master WHERE type = 'index')
@@ -73,7 +73,7 @@ struct BesideRowsTests {
     }
 
     @Test(
-        "A search table over a table that changes is dropped with what it keeps beside it",
+        "A search table over a changed table is dropped with its shadow tables",
         arguments: DamagedStore.Way.allCases)
     func droppedSearch(_ way: DamagedStore.Way) throws {
         let store = try DamagedStore(
@@ -89,7 +89,7 @@ struct BesideRowsTests {
     }
 
     @Test(
-        "A search table that needs the app's own tokenizer stays in place, and can be dropped",
+        "A search table with the app's own tokenizer stays in place, and can be dropped",
         arguments: DamagedStore.Way.allCases)
     func ownTokenizer(_ way: DamagedStore.Way) throws {
         let damage = [
@@ -116,7 +116,7 @@ struct BesideRowsTests {
     }
 
     @Test(
-        "A name that is nobody's, or Core Data's, is refused", arguments: DamagedStore.Way.allCases,
+        "A name of no object, or of Core Data's, is refused", arguments: DamagedStore.Way.allCases,
         ["titels", "ZBOOK"])
     func unknownName(_ way: DamagedStore.Way, _ name: String) throws {
         let store = try DamagedStore(way, damage: ["CREATE VIEW titles AS SELECT 1 AS one"])
@@ -124,7 +124,7 @@ struct BesideRowsTests {
         #expect(error?.code == .unknownObject && error?.remedy.description.contains("titles") == true)
     }
 
-    @Test("What names something that is dropped is refused, too", arguments: DamagedStore.Way.allCases)
+    @Test("An object that names a dropped object is refused, too", arguments: DamagedStore.Way.allCases)
     func dependent(_ way: DamagedStore.Way) throws {
         let store = try DamagedStore(
             way, damage: ["CREATE TABLE settings (a)", "CREATE VIEW shown AS SELECT a FROM settings"])
@@ -142,7 +142,9 @@ struct BesideRowsTests {
         "INSERT INTO ZOLD VALUES (1, 9, 1)", "CREATE INDEX ZTAG_ZNAME_INDEX ON ZTAG (ZNAME)",
     ]
 
-    @Test("What earlier versions left is tolerated, and told with its counts", arguments: DamagedStore.Way.allCases)
+    @Test(
+        "Remains of earlier versions are tolerated, and reported with their counts",
+        arguments: DamagedStore.Way.allCases)
     func leftovers(_ way: DamagedStore.Way) throws {
         let store = try DamagedStore(way, damage: Self.leftovers)
         let report = try store.migrate()
@@ -168,7 +170,7 @@ struct BesideRowsTests {
                 == way.isCopy)
     }
 
-    @Test("A dead column in a table that is made anew is told as left behind")
+    @Test("A dead column in a rebuilt table is reported as left behind")
     func lostColumn() throws {
         let store = try DamagedStore(
             .inPlace, damage: ["ALTER TABLE ZPERSON ADD COLUMN ZGONE VARCHAR", "UPDATE ZPERSON SET ZGONE = 'x'"],
@@ -180,7 +182,7 @@ struct BesideRowsTests {
         #expect(report.leftovers.map(\.isKept) == [false] && report.leftovers.map(\.rows) == [2])
     }
 
-    @Test("An entity's old name in Z_PRIMARYKEY is read past, and set anew", arguments: DamagedStore.Way.allCases)
+    @Test("An entity's old name in Z_PRIMARYKEY is tolerated, and replaced", arguments: DamagedStore.Way.allCases)
     func oldName(_ way: DamagedStore.Way) throws {
         let store = try DamagedStore(way, damage: ["UPDATE Z_PRIMARYKEY SET Z_NAME = 'Label' WHERE Z_NAME = 'Tag'"])
         let report = try store.migrate()

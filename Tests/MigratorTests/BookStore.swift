@@ -4,7 +4,7 @@ import FerrySQLite
 import FerryStore
 import TestSupport
 
-/// An app's folder in tests: `App.xcdatamodeld`, and `App.sqlite` of its version "App 1", whose only rows are books.
+/// An app's folder in tests: `App.xcdatamodeld`, and `App.sqlite` of its version "App 1", which only has books.
 extension TemporaryFolder {
     /// Writes one version of the model.
     func writeVersion(_ name: String, _ entities: String) throws {
@@ -26,13 +26,13 @@ extension TemporaryFolder {
     /// Makes the store.
     ///
     /// - Parameters:
-    ///   - rows: How many books; their keys begin with 1.
-    ///   - form: How the file was left.
-    ///   - uuid: The store's.
-    ///   - hasModelCache: Whether there is a table for the cached model.
-    ///   - columns: What a book's values are for.
-    ///   - values: The values of the book with a key.
-    /// - Throws: What SQLite says.
+    ///   - rows: The number of books; their keys begin with 1.
+    ///   - form: The journal mode and the state of the files.
+    ///   - uuid: The store's UUID.
+    ///   - hasModelCache: Whether the store has a table for the cached model.
+    ///   - columns: The columns of a book's values.
+    ///   - values: Returns the values of the book with a key.
+    /// - Throws: The error of SQLite.
     func makeBooks(
         rows: Int64, form: TinyStore.Form, uuid: String, hasModelCache: Bool, columns: [String],
         _ values: (Int64) -> [Value]

@@ -4,21 +4,21 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every kind of migration, cancelled as a task at moments of all its phases.
+/// Every kind of migration, as a task that is cancelled at moments of all its phases.
 @Suite("A task that is cancelled at any moment")
 struct CancelledTaskTests {
     /// `FERRY_SWEEP=1` tries every moment, `FERRY_SWEEP=7` every seventh.
     private static let sweep = ProcessInfo.processInfo.environment["FERRY_SWEEP"].flatMap { Int($0) }
 
-    /// What a call did from the moment on at which its task was cancelled.
+    /// The work of a call after its task was cancelled.
     private struct Outcome {
         var report: MigrationReport?
         var error: FerryError?
-        /// Transactions that were committed, those of the record of progress included.
+        /// The committed transactions, those of the progress record included.
         var commits: Int
     }
 
-    /// What the migration's thread tells.
+    /// The reports of the migration's thread.
     private struct Told {
         var moments = 0
         var commitsAfter = 0
@@ -27,18 +27,18 @@ struct CancelledTaskTests {
 
     private static func moments(_ count: Int, _ kind: Scenario.Kind) -> [Int] {
         if let sweep, sweep > 0 { return Array(stride(from: 1, through: count, by: sweep)) }
-        // Another start for each kind, so that all together meet all parts of a run.
+        // Each kind starts at another operation, so that together the kinds cover all parts of a run.
         let start = 1 + (Scenario.Kind.allCases.firstIndex(of: kind) ?? 0) * 5
         return Array(stride(from: min(start, count), through: count, by: max(1, count / 4)))
     }
 
-    /// What a run that nothing stops tells.
+    /// The reports of an undisturbed run.
     private struct WholeRun {
         var moments: [Phase?] = []
         var phase: Phase?
     }
 
-    /// The phase of each statement and file operation of a whole run.
+    /// Returns the phase of each statement and file operation of a whole run.
     private func moments(of scenario: Scenario) throws -> [Phase?] {
         let told = Locked(WholeRun())
         var configuration = scenario.configuration()
@@ -66,7 +66,7 @@ struct CancelledTaskTests {
         }
         let (migrator, running) = (try scenario.migrator(), configuration)
         let work = Task {
-            // Until the task can be cancelled.
+            // Waits until the task exists.
             while told.withLock({ $0.task == nil }) { await Task.yield() }
             return try await migrator.migrate(running)
         }
@@ -80,7 +80,7 @@ struct CancelledTaskTests {
         }
     }
 
-    /// No file of the store's folder is open any more, no lock is held, and nothing more is told.
+    /// Checks that no file of the store's folder is open, no lock is held, and no more events arrive.
     private func expectNothingAtWork(_ scenario: Scenario, _ told: Locked<Told>) async throws {
         let moments = told.withLock { $0.moments }
         #expect(OpenFiles.below(scenario.folder.path) == [])
@@ -91,7 +91,7 @@ struct CancelledTaskTests {
     }
 
     @Test(
-        "Ends within a unit as the old store or the new one, with nothing at work, and the next call goes on",
+        "Ends within a unit as the old store or the new one, with no work running, and the next call resumes",
         arguments: BudgetTests.kinds)
     func cancels(_ kind: Scenario.Kind) async throws {
         let whole = try Scenario(kind, form: .plain)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Choosing the versions of a chain")
 struct ChainChoiceTests {
-    @Test("A list of versions leads to its last one, past those it leaves out")
+    @Test("A list of versions leads to its last version, past the versions that it leaves out")
     func versions() throws {
         let mixed = try MixedMigration()
         var configuration = Configuration()
@@ -22,11 +22,12 @@ struct ChainChoiceTests {
         let report = try mixed.migrator().migrate(configuration)
         #expect(report.to == "App 5" && report.chain == plan.chain)
         let store = try Connection(path: mixed.store, mode: .readWrite)
-        // The heading has no renaming identifier in App 5: past App 4, nothing says that it was the title.
+        // App 5 has no renaming identifier for the heading: without App 4, the mapping cannot relate the heading to the
+        // title.
         #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZHEADING IS NULL AND ZPAGES = 100") == 12)
     }
 
-    @Test("A closure of the app's is asked for each version, and nil leaves the rest to Ferry")
+    @Test("Ferry calls the app's closure for each version, and nil leaves the rest to Ferry")
     func closure() throws {
         let mixed = try MixedMigration()
         let asked = Locked<[VersionQuestion]>([])
@@ -40,7 +41,7 @@ struct ChainChoiceTests {
         #expect(first.version == "App 1" && first.target == "App 5" && first.candidates == ["App 2"])
     }
 
-    @Test("A way back is refused unless it is allowed; then it is in place, verified, and says what is lost")
+    @Test("A downgrade is refused unless allowed; then it is in place, verified, and lists the losses")
     func downgrade() throws {
         let mixed = try MixedMigration()
         _ = try mixed.migrator().migrate()
@@ -75,7 +76,7 @@ struct ChainChoiceTests {
         #expect(try mapped.migrator().plan(configuration).refusals.isEmpty)
     }
 
-    @Test("Mapping models say which of two bundles comes first, and so which version is the last")
+    @Test("Mapping models decide which of two bundles comes first, and so the last version")
     func bundles() throws {
         let folder = try TemporaryFolder()
         for (bundle, attribute) in [("Alpha", "second"), ("Beta", "first")] {

@@ -7,10 +7,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What only a version on the way asks of rows is asked before anything is written.
+/// Preflight checks rows against the requirements of intermediate versions before the run writes.
 @Suite("Preflight of a composed chain")
 struct ComposedPreflightTests {
-    /// Three versions of one entity, the second with something that the others have not.
+    /// Migrates over three versions of one entity; only the second has the given definition.
     private func refusal(second: String, rows: String, composes: Bool = true) throws -> FerryError? {
         let folder = try TemporaryFolder()
         let bundle = folder.file("Model.xcdatamodeld")
@@ -34,14 +34,14 @@ struct ComposedPreflightTests {
         let migrator = try Migrator(
             store: URL(fileURLWithPath: store.path), models: [.url(URL(fileURLWithPath: bundle))])
         var configuration = Configuration(target: "Model 3", composes: composes)
-        // Straight, nothing would be asked for the version between.
+        // A direct step would not check the requirements of the version in between.
         configuration.chain = .versions(["Model 1", "Model 2", "Model 3"])
         let plan = try migrator.plan(configuration, checksRows: true)
         #expect(plan.steps.count == (composes ? 1 : 2))
         return plan.refusals.first
     }
 
-    @Test("refuses duplicates under a uniqueness constraint that only a version on the way has")
+    @Test("refuses duplicates under a uniqueness constraint that only an intermediate version has")
     func unique() throws {
         let second = """
             <entity name="Book"><attribute name="title" optional="YES" attributeType="String"/>
@@ -57,7 +57,7 @@ struct ComposedPreflightTests {
         }
     }
 
-    @Test("refuses rows without a value that only a version on the way asks for")
+    @Test("refuses rows without a value that only an intermediate version requires")
     func mandatory() throws {
         let second = #"<entity name="Book"><attribute name="title" attributeType="String"/></entity>"#
         for composes in [true, false] {

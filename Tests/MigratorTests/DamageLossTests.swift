@@ -4,7 +4,7 @@ import FerrySQLite
 import Foundation
 import Testing
 
-/// What `--damaged drop` leaves out stands in the table of losses.
+/// The table of losses lists the rows that `--damaged drop` leaves out.
 @Suite("Losses by damage")
 struct DamageLossTests {
     private static let stranger = "INSERT INTO ZCOVER (Z_PK, Z_ENT, Z_OPT) VALUES (7, 99, 1)"
@@ -20,7 +20,7 @@ struct DamageLossTests {
         losses.map { "\($0.name) \($0.rows.map(String.init) ?? "?"): \($0.because)" }.sorted()
     }
 
-    @Test("Plan and report tell them, with their numbers", arguments: DamagedStore.Way.allCases)
+    @Test("Plan and report list the losses, with their numbers", arguments: DamagedStore.Way.allCases)
     func told(_ way: DamagedStore.Way) throws {
         let stage = try DamagedStore(way, damage: [Self.stranger, Self.untitled])
         let expected = ["Book 1: damage: no value of title", "Cover 1: damage: a Z_ENT that is no entity of the table"]
@@ -32,7 +32,7 @@ struct DamageLossTests {
         #expect(try stage.rows("SELECT count(*) FROM ZBOOK") == [[.integer(2)]])
     }
 
-    @Test("They are refused where losses are, unless they are allowed")
+    @Test("Losses by damage are refused like other losses, unless allowed")
     func refused() throws {
         let stage = try DamagedStore(.copy, damage: [Self.untitled])
         var configuration = configuration(stage)
@@ -45,7 +45,7 @@ struct DamageLossTests {
         #expect(try stage.migrator().migrate(configuration).losses.count == 1)
     }
 
-    @Test("What is kept is no loss", arguments: [DamagedStore.Way.inPlace])
+    @Test("Kept damage is no loss", arguments: [DamagedStore.Way.inPlace])
     func kept(_ way: DamagedStore.Way) throws {
         let stage = try DamagedStore(way, damage: [Self.untitled])
         #expect(try stage.migrate(.keep).losses.isEmpty)

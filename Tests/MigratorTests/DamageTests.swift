@@ -6,10 +6,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Damage that a store already has: found, treated by rule, told in the report, in place and in a copy.
+/// Damage in the source store: found, treated by rule, and reported, in place and in a copy.
 @Suite("A damaged store")
 struct DamageTests {
-    /// One kind of damage in a store of ``DamagedStore``, and what is left of it.
+    /// One kind of damage in a store of ``DamagedStore``, and its expected treatment.
     struct Case: Sendable, CustomTestStringConvertible {
         var kind: String
         var damage: [String]
@@ -19,7 +19,7 @@ struct DamageTests {
         var query: String
         var copied: [[Value]]
         var inPlace: [[Value]]
-        /// Whether the migrated store has it no more, also in place.
+        /// Whether a migration in place repairs the damage, too.
         var isHealedInPlace = false
         var testDescription: String { "\(kind) \(entity)" }
     }
@@ -61,7 +61,7 @@ struct DamageTests {
             rows: 1,
             query: "SELECT b.ZCOVER, c.ZBOOK FROM ZBOOK AS b, ZCOVER AS c WHERE b.Z_PK = 2 AND c.Z_PK = 2",
             copied: [[.integer(2), .integer(2)]], inPlace: [[.null, .integer(2)]]),
-        // Of two books that claim a cover the one keeps it with which the cover agrees.
+        // When two books claim a cover, the book that the cover names keeps the cover.
         Case(
             kind: "oneSidedInverse",
             damage: ["UPDATE ZBOOK SET ZCOVER = 2 WHERE Z_PK = 1; UPDATE ZCOVER SET ZBOOK = NULL WHERE Z_PK = 1"],
@@ -72,7 +72,7 @@ struct DamageTests {
             kind: "wrongEntity", damage: ["UPDATE ZBOOK SET Z3_OWNER = 3 WHERE Z_PK = 2"], entity: "Book", rows: 1,
             query: "SELECT Z4_OWNER FROM ZBOOK ORDER BY Z_PK", copied: [[.integer(4)], [.integer(5)], [.integer(4)]],
             inPlace: [[.integer(4)], [.integer(5)], [.integer(4)]], isHealedInPlace: true),
-        // The one without a position comes first, as Core Data shows it.
+        // The row without a position comes first, as Core Data shows it.
         Case(
             kind: "missingOrder", damage: ["UPDATE ZBOOK SET Z_FOK_OWNER = NULL WHERE Z_PK = 3"], entity: "Book",
             rows: 1, query: "SELECT Z_PK, Z_FOK_OWNER FROM ZBOOK ORDER BY Z_PK",
@@ -103,7 +103,7 @@ struct DamageTests {
     ]
 
     @Test(
-        "is migrated by rule, verified, and the report says what became of it", arguments: cases,
+        "is migrated by rule, verified, and the report names the treatment", arguments: cases,
         DamagedStore.Way.allCases + [.policy])
     func rules(_ damage: Case, _ way: DamagedStore.Way) throws {
         let store = try DamagedStore(way, damage: damage.damage)
@@ -126,7 +126,7 @@ struct DamageTests {
         #expect(try store.open().value("PRAGMA integrity_check") == .text("ok"))
     }
 
-    @Test("A sound store has nothing to tell", arguments: DamagedStore.Way.allCases)
+    @Test("A store without damage reports none", arguments: DamagedStore.Way.allCases)
     func sound(_ way: DamagedStore.Way) throws {
         let report = try DamagedStore(way).migrate()
         #expect(report.healed.isEmpty && report.kept.isEmpty && report.leftovers.isEmpty && report.warnings.isEmpty)
@@ -141,7 +141,8 @@ struct DamageTests {
     ]
 
     @Test(
-        "Rows that no rule heals are refused by default, and nothing is touched", arguments: DamagedStore.Way.allCases)
+        "Rows that no rule repairs are refused by default, and the store stays unchanged",
+        arguments: DamagedStore.Way.allCases)
     func refuses(_ way: DamagedStore.Way) throws {
         for (damage, entity) in [(Self.empty, "Book"), (Self.stranger, "Person")] {
             let store = try DamagedStore(way, damage: damage)
@@ -154,7 +155,7 @@ struct DamageTests {
         }
     }
 
-    @Test("A missing mandatory value is kept as it is", arguments: DamagedStore.Way.allCases)
+    @Test("A missing mandatory value can be kept", arguments: DamagedStore.Way.allCases)
     func keepsEmptyValues(_ way: DamagedStore.Way) throws {
         let store = try DamagedStore(way, damage: Self.empty)
         let report = try store.migrate(.keep)
@@ -179,7 +180,7 @@ struct DamageTests {
     }
 
     @Test(
-        "Rows that are dropped are counted also where the step writes no other",
+        "Dropped rows are counted also where the step writes no other row",
         arguments: [DamagedStore.Way.inPlace, .inPlaceOutput])
     func countsDropped(_ way: DamagedStore.Way) throws {
         let store = try DamagedStore(way, damage: Self.empty, later: DamagedStore.withNote)
@@ -205,7 +206,7 @@ struct DamageTests {
     }
 
     @Test(
-        "A row of an unknown entity that would come to mean another one, or whose table is made anew, is refused",
+        "A row whose unknown entity number gets a meaning, or whose table is rebuilt, is refused",
         arguments: [
             ("UPDATE ZPERSON SET Z_ENT = 5 WHERE Z_PK = 3", DamagedStore.later), ("", DamagedStore.withoutName),
         ])
@@ -228,7 +229,7 @@ struct DamageTests {
             try store.rows("SELECT ZOWNER, Z4_OWNER, Z_FOK_OWNER FROM ZBOOK WHERE Z_PK = 2") == [[.null, .null, .null]])
     }
 
-    @Test("A run cannot go on with another treatment of damaged rows than it began with")
+    @Test("A run cannot be resumed with another treatment of damaged rows")
     func resumesWithTheSame() throws {
         let store = try DamagedStore(.copy, damage: Self.empty)
         let migrator = try store.migrator()
@@ -246,10 +247,10 @@ struct DamageTests {
 }
 
 extension DamagedStore {
-    /// A later version with a new attribute, and everything else as it was.
+    /// A later version with a new attribute and no other change.
     static let withNote = entities(book: #"<attribute name="note" optional="YES" attributeType="String"/>"#)
 
-    /// A later version in which a column goes, so that its table is made anew.
+    /// A later version without a column, so that the table is rebuilt.
     static let withoutName = later.replacingOccurrences(
         of: #"<entity name="Person"><attribute name="name" optional="YES" attributeType="String"/>"#,
         with: #"<entity name="Person">"#)

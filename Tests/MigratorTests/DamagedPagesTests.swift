@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A store in which a leaf of a table has lost its second half: SQLite reads the rest without a word.
+/// A store in which a leaf of a table has lost its second half: SQLite reads the rest without an error.
 @Suite("Damaged pages of a store")
 struct DamagedPagesTests {
     /// Hides half of the cells of a table's first leaf.
@@ -39,7 +39,7 @@ struct DamagedPagesTests {
         try file.close()
     }
 
-    /// What a refused run must leave as it was.
+    /// Returns the error of a refused run; checks that the store stays unchanged.
     private func refusal(_ store: String, _ migrate: () throws -> Void) throws -> FerryError {
         let before = try StoreBytes(store)
         let error = try #require(throws: FerryError.self) { try migrate() }
@@ -49,7 +49,7 @@ struct DamagedPagesTests {
         return error
     }
 
-    @Test("They are refused before a copy, with the ways on")
+    @Test("Damaged pages are refused before a copy, with the possible remedies")
     func refusedBeforeCopy() throws {
         let small = try SmallMigration(rows: 60)
         try hideRows(of: "ZBOOK", in: small.store)
@@ -65,7 +65,7 @@ struct DamagedPagesTests {
         #expect(try small.migrator().plan().refusals.isEmpty)
     }
 
-    @Test("They are refused before a migration in place, with the ways on", arguments: [true, false])
+    @Test("Damaged pages are refused before a migration in place, with remedies", arguments: [true, false])
     func refusedInPlace(takesSnapshot: Bool) throws {
         let small = try InferredMigration(rows: 60)
         try hideRows(of: "ZBOOK", in: small.store)
@@ -79,7 +79,7 @@ struct DamagedPagesTests {
         }
     }
 
-    @Test("A copy without what cannot be reached is sound, and the report says so")
+    @Test("A copy without the unreachable rows is valid, and the report names the loss")
     func droppedFromCopy() throws {
         let small = try SmallMigration(rows: 60)
         try hideRows(of: "ZBOOK", in: small.store)
@@ -92,7 +92,7 @@ struct DamagedPagesTests {
         #expect(books > 0 && books < 60)
     }
 
-    @Test("In place they stay where that was asked for")
+    @Test("In place damaged pages stay if the option keeps them")
     func keptInPlace() throws {
         let small = try InferredMigration(rows: 60)
         try hideRows(of: "ZBOOK", in: small.store)
@@ -101,7 +101,7 @@ struct DamagedPagesTests {
         #expect(report.warnings.contains { $0.code == .damagedPages }, "\(report.warnings)")
     }
 
-    @Test("What cannot be read at all is the store's damage too, in place and in a copy")
+    @Test("Unreadable pages are damage of the store too, in place and in a copy")
     func unreadable() throws {
         let (copied, altered) = (try SmallMigration(rows: 60), try InferredMigration(rows: 60))
         for (store, migrator) in [(copied.store, try copied.migrator()), (altered.store, try altered.migrator())] {
@@ -120,7 +120,7 @@ struct DamagedPagesTests {
         }
     }
 
-    @Test("What only says something of values is no damage of pages")
+    @Test("A violated constraint is no damage of pages")
     func oddValues() throws {
         let small = try SmallMigration()
         do {
@@ -148,7 +148,7 @@ struct DamagedPagesTests {
         #expect(try small.migrator().plan(checksRows: true).refusals.map(\.code) == [])
     }
 
-    @Test("The pages are not read again by the next call, whatever stopped the first")
+    @Test("The next call does not read the pages again after any stop")
     func isMarked() throws {
         let small = try SmallMigration()
         let checks = Locked(0)
@@ -166,7 +166,7 @@ struct DamagedPagesTests {
         #expect(try !FileLayer().exists(small.store + ".ferry"))
     }
 
-    @Test("Pages that were read before another program wrote are read again")
+    @Test("Pages are read again after another program has written")
     func isMarkedForOneState() throws {
         let small = try SmallMigration()
         var configuration = Configuration(budget: .nanoseconds(1))
@@ -178,7 +178,7 @@ struct DamagedPagesTests {
         #expect(error.code == .storeDamaged)
     }
 
-    @Test("A step in place that writes no row reads no page of a large store")
+    @Test("A step in place without row changes reads no page of a large store")
     func isExempt() throws {
         let migration = try InferredMigration()
         _ = try migration.migrator().migrate(Configuration(target: "App 2", takesSnapshot: false))

@@ -7,20 +7,20 @@ import FerryStore
 import Foundation
 import TestSupport
 
-/// A store with every kind of relationship, taken to a version in which every number and one table is another, in both
-/// ways.
+/// A store with every kind of relationship, migrated by each way to a version in which every entity number and one
+/// table differs.
 struct DamagedStore {
     enum Way: CaseIterable {
-        /// In place of the store itself, or of a copy at an output, which is verified against the store.
+        /// In place on the store itself, or on a copy at an output, which is verified against the store.
         case inPlace, inPlaceOutput
         /// By a mapping model.
         case copy
-        /// The same through Swift, and as Swift does what could be done in place.
+        /// By the row executor: with a mapping model, or with the inferred mapping that could run in place.
         case rows, inferredRows
-        /// By a mapping model with a policy that does what is done anyway.
+        /// By a mapping model with a policy that does the default work.
         case policy
 
-        /// The ways that treat everything alike; what a policy makes of an object only its code tells.
+        /// The ways with equal treatment of damage; only a policy's own code decides about its objects.
         static let allCases: [Way] = [.inPlace, .inPlaceOutput, .copy, .rows, .inferredRows]
 
         var isCopy: Bool { self != .inPlace && self != .inPlaceOutput }
@@ -34,9 +34,9 @@ struct DamagedStore {
     let way: Way
     var store: String { folder.file("App.sqlite") }
 
-    /// Makes the store and runs statements on it that damage it.
+    /// Makes the store and runs statements that damage it.
     ///
-    /// Further attributes of a book are those of both versions, as the model has them.
+    /// A book has further attributes in both versions, as in the model.
     init(
         _ way: Way, damage: [String] = [], attributes: String = "", later: String? = nil,
         hasExternalStorage: Bool = true
@@ -111,7 +111,7 @@ struct DamagedStore {
                 """.utf8))
     }
 
-    /// Books 1 and 3 of a person, book 2 of an author; books 1 and 2 with covers; links of books 1 and 2 to tags.
+    /// Makes books 1 and 3 of a person, book 2 of an author; books 1 and 2 with covers; links of books 1 and 2 to tags.
     private func make() throws {
         let version = try ModelCatalog(paths: [folder.file("App.xcdatamodeld")]).version(named: "App 1")
         let connection = try Connection(path: store, mode: .create)
@@ -158,11 +158,11 @@ struct DamagedStore {
         return report
     }
 
-    /// Where the migrated store is.
+    /// The path of the migrated store.
     var result: String { way == .inPlaceOutput ? folder.file("New.sqlite") : store }
 
     func open() throws -> Connection { try Connection(path: result, mode: .readWrite) }
 
-    /// The rows of a query, each as its values.
+    /// Returns the rows of a query as values.
     func rows(_ sql: String) throws -> [[Value]] { try open().rows(sql) }
 }

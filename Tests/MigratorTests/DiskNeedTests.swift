@@ -4,9 +4,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("What a migration takes of the disk")
+@Suite("A migration's use of the disk")
 struct DiskNeedTests {
-    /// Follows the sizes of files whose names begin alike.
+    /// Records the sizes of files with a common prefix.
     private final class SizeWatch: Sendable {
         private struct State {
             var sizes: [String: Int64] = [:]
@@ -45,7 +45,9 @@ struct DiskNeedTests {
         return configuration
     }
 
-    @Test("The plan says for each step at least what its scratch database takes", arguments: [false, true])
+    @Test(
+        "The plan's estimate for each step is at least the size of the step's scratch database",
+        arguments: [false, true])
     func scratch(hasPolicy: Bool) throws {
         let small = try SmallMigration(rows: 3_000, hasPolicy: hasPolicy)
         let watch = SizeWatch("scratch.sqlite")
@@ -54,11 +56,12 @@ struct DiskNeedTests {
         let faults = FaultPlan(witness: { watch.take($0) })
         _ = try small.migrator(files: FileLayer(faults: faults)).migrate(configuration)
         #expect(watch.peak > 0 && watch.peak <= said)
-        // Small tables are counted with all that could be in them; what is much more than the store is no help.
+        // The estimate assumes the largest rows of small tables; an estimate far above the store's size would be
+        // useless.
         #expect(said < 8 << 20)
     }
 
-    @Test("Kept keys alone need next to nothing of it")
+    @Test("Kept keys need almost no scratch space")
     func keptKeys() throws {
         let (few, many) = (try SmallMigration(rows: 12), try SmallMigration(rows: 3_000))
         let first = try few.migrator().plan(configuration).steps.map(\.scratchBytes)
@@ -68,7 +71,7 @@ struct DiskNeedTests {
         #expect(second[1] < 1_500_000)
     }
 
-    @Test("A disk that is nearly full is refused before anything is written, with both numbers")
+    @Test("A nearly full disk is refused before the run writes, with both numbers")
     func refuses() throws {
         let small = try SmallMigration(rows: 100)
         let before = try StoreBytes(small.store)

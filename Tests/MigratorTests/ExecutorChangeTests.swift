@@ -5,10 +5,10 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Another executor from call to call")
+@Suite("Another executor in a later call")
 struct ExecutorChangeTests {
     @Test(
-        "A run goes on as it began, and ends in the same store",
+        "A run resumes as it began, and ends in the same store",
         arguments: [
             (.inPlace, [.automatic, .row]), (.inPlaceToOutput, [.row, .set, .automatic]),
             (.mixedToOutput, [.automatic, .row]),
@@ -33,7 +33,7 @@ struct ExecutorChangeTests {
     }
 
     @Test(
-        "What an app has set in the header of its store comes along", arguments: [Scenario.Kind.copy, .mixedToOutput])
+        "An app's values in the header of its store are carried over", arguments: [Scenario.Kind.copy, .mixedToOutput])
     func header(_ kind: Scenario.Kind) throws {
         let scenario = try Scenario(kind, form: .plain)
         try Connection(path: scenario.store, mode: .readWrite)

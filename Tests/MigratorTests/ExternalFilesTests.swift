@@ -6,13 +6,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The files beside a store that hold its large values.
+/// The files beside a store that hold large values.
 @Suite("External files")
 struct ExternalFilesTests {
     private static let named = "0D5A1F4E-3C6B-4E7A-9A55-1B2C3D4E5F60"
     private static let stray = "0D5A1F4E-3C6B-4E7A-9A55-1B2C3D4E5F61"
 
-    /// A store in which one cover's photo is in a file, with a file beside it that nobody names.
+    /// Makes a store with one cover's photo in a file, and another file that no value names.
     private func store(_ way: DamagedStore.Way, later: String, hasFile: Bool = true) throws -> DamagedStore {
         let reference = ExternalData.reference(to: Self.named).hexadecimal
         let store = try DamagedStore(
@@ -31,7 +31,7 @@ struct ExternalFilesTests {
     }
 
     private static let inline = #"<entity name="Atlas"></entity>"# + DamagedStore.entities(book: "", external: false)
-    /// Without covers, whose relationship goes too.
+    /// The model without covers and without the relationship to them.
     private static let withoutCovers: String = {
         var entities = DamagedStore.later
         for (start, end) in [("<entity name=\"Cover\">", "</entity>"), ("<relationship name=\"cover\"", "/>")] {
@@ -44,7 +44,7 @@ struct ExternalFilesTests {
     }()
 
     @Test(
-        "Files stay where values name them, and those that nobody names are kept and told",
+        "Files that values name stay, and unnamed files are kept and reported",
         arguments: DamagedStore.Way.allCases)
     func kept(_ way: DamagedStore.Way) throws {
         let store = try store(way, later: DamagedStore.later)
@@ -56,7 +56,7 @@ struct ExternalFilesTests {
                 == [[.blob([1, 7])], [.blob(ExternalData.reference(to: Self.named))], [.null]])
     }
 
-    @Test("Two values that name one file are found, with ways out, before the swap; without verification that is said")
+    @Test("Two values with one file are found before the swap, with remedies; without verification the report says so")
     func sharedFiles() throws {
         let later = DamagedStore.later.replacingOccurrences(
             of: #"<entity name="Cover">"#,
@@ -78,7 +78,7 @@ struct ExternalFilesTests {
         #expect(report.warnings.map(\.code).contains(.sharedFilesNotChecked))
     }
 
-    @Test("With an output the files go along, and the store keeps its own", arguments: DamagedStore.Way.allCases)
+    @Test("With an output the files are copied, and the store keeps its own", arguments: DamagedStore.Way.allCases)
     func output(_ way: DamagedStore.Way) throws {
         let store = try store(way, later: Self.inline)
         let output = store.folder.file("New.sqlite")
@@ -95,12 +95,12 @@ struct ExternalFilesTests {
     }
 
     @Test(
-        "An output whose folder of files is the store's own, by another spelling of its name, leaves them alone",
+        "An output with the store's own folder of files, under another spelling, leaves the files unchanged",
         arguments: DamagedStore.Way.allCases)
     func sharedFolder(_ way: DamagedStore.Way) throws {
         let store = try store(way, later: Self.inline)
         let output = store.folder.file("New.sqlite")
-        // As a folder that ignores case has it for APP.db beside App.sqlite.
+        // On a file system that ignores case, APP.db beside App.sqlite has such a folder.
         let folders = [output, store.store].map { FileLayer.parent(of: ExternalData.folder(forStore: $0)) }
         try FileManager.default.createSymbolicLink(atPath: folders[0], withDestinationPath: folders[1])
         let report = try store.migrator().migrate(
@@ -110,7 +110,7 @@ struct ExternalFilesTests {
     }
 
     @Test(
-        "A folder that another store beside shares keeps the files, which that one may name",
+        "A folder that another store shares keeps the files, because the other store may name them",
         arguments: DamagedStore.Way.allCases)
     func sharedWithAnother(_ way: DamagedStore.Way) throws {
         let store = try store(way, later: Self.inline)
@@ -119,13 +119,15 @@ struct ExternalFilesTests {
         let report = try store.migrate()
         #expect(report.outcome == .migrated && report.externalFiles == .init(removed: 0, unreferenced: 2))
         #expect(try names(beside: beside) == [Self.named, Self.stray])
-        // What is no database names no files.
+        // A file that is no database names no files.
         let other = try self.store(way, later: Self.inline)
         try FileLayer().replace(String(other.result.dropLast("sqlite".count)) + "txt", with: Array("a note".utf8))
         #expect(try other.migrate().externalFiles == .init(removed: 1, unreferenced: 1))
     }
 
-    @Test("Without the option contents go into the rows, and only their files go", arguments: DamagedStore.Way.allCases)
+    @Test(
+        "Without the option contents move into the rows, and only their files are removed",
+        arguments: DamagedStore.Way.allCases)
     func inlined(_ way: DamagedStore.Way) throws {
         let store = try store(way, later: Self.inline)
         let report = try store.migrate()
@@ -137,7 +139,7 @@ struct ExternalFilesTests {
         #expect(try names(beside: store.result) == [Self.stray])
     }
 
-    @Test("With the option, added, every value gets its first byte", arguments: DamagedStore.Way.allCases)
+    @Test("With the new option every value gets its first byte", arguments: DamagedStore.Way.allCases)
     func added(_ way: DamagedStore.Way) throws {
         let store = try DamagedStore(
             way, damage: ["UPDATE ZCOVER SET ZPHOTO = x'0809' WHERE Z_PK = 1"], later: DamagedStore.later,
@@ -147,7 +149,7 @@ struct ExternalFilesTests {
         #expect(try store.rows("SELECT ZPHOTO FROM ZCOVER ORDER BY Z_PK") == [[.blob([1, 8, 9])], [.null], [.null]])
     }
 
-    @Test("Files of rows that go, go with them", arguments: DamagedStore.Way.allCases)
+    @Test("Files of removed rows are removed with them", arguments: DamagedStore.Way.allCases)
     func removed(_ way: DamagedStore.Way) throws {
         let store = try store(way, later: Self.withoutCovers)
         let report = try store.migrate()
@@ -157,7 +159,7 @@ struct ExternalFilesTests {
     }
 
     @Test(
-        "A reference without its file is refused where its contents are needed, or left empty",
+        "A reference without its file is refused where the migration needs the contents, or left empty",
         arguments: DamagedStore.Way.allCases)
     func missing(_ way: DamagedStore.Way) throws {
         let store = try store(way, later: Self.inline, hasFile: false)
@@ -173,7 +175,7 @@ struct ExternalFilesTests {
         #expect(try store.rows("SELECT ZPHOTO FROM ZCOVER ORDER BY Z_PK") == [[.blob([7])], [.null], [.null]])
     }
 
-    @Test("A snapshot holds them, and a rollback brings them back", arguments: [DamagedStore.Way.inPlace, .copy])
+    @Test("A snapshot holds the files, and a rollback restores them", arguments: [DamagedStore.Way.inPlace, .copy])
     func rollback(_ way: DamagedStore.Way) throws {
         let store = try store(way, later: Self.inline)
         let original = try DatabaseDump.text(store.store)

@@ -5,10 +5,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Stores that were refused, or failed, though nothing stands in the way.
+/// Stores that earlier versions refused, though they can be migrated.
 @Suite("A store that can be migrated")
 struct FalseRefusalTests {
-    /// The folder, which goes with its last user, and the migrated store.
+    /// Returns the folder, which is removed with its last reference, and the migrated store.
     private func migrate(_ way: DamagedStore.Way, _ sql: [String]) throws -> (DamagedStore, Connection) {
         let store = try DamagedStore(way, damage: sql)
         let plan = try store.migrator().plan(
@@ -30,9 +30,11 @@ struct FalseRefusalTests {
         withExtendedLifetime(folder) {}
     }
 
-    @Test("Has a trigger on a table whose definition names what only the app has", arguments: DamagedStore.Way.allCases)
+    @Test(
+        "Has a trigger on a table whose definition names functions that only the app has",
+        arguments: DamagedStore.Way.allCases)
     func triggerOnStrangeTable(_ way: DamagedStore.Way) throws {
-        // A copy would have to make the table.
+        // A copy would have to create the table.
         guard !way.isCopy else { return }
         let store = try DamagedStore(way)
         do {
@@ -67,7 +69,7 @@ struct FalseRefusalTests {
         withExtendedLifetime(folder) {}
     }
 
-    @Test("Has tables of the names that Ferry takes for its own", arguments: DamagedStore.Way.allCases)
+    @Test("Has tables with names that Ferry uses for its own", arguments: DamagedStore.Way.allCases)
     func ownNames(_ way: DamagedStore.Way) throws {
         let names = ["ferry_progress", "Ferry_Progress_1", "ferry_0", "ferry_1", "ferry_unit"]
         let (folder, store) = try migrate(
@@ -77,7 +79,7 @@ struct FalseRefusalTests {
         withExtendedLifetime(folder) {}
     }
 
-    @Test("A store in UTF-16 is refused as such")
+    @Test("A store in UTF-16 is refused with this reason")
     func encoding() throws {
         let small = try SmallMigration()
         try FileManager.default.removeItem(atPath: small.store)
@@ -94,7 +96,7 @@ struct FalseRefusalTests {
         }
     }
 
-    @Test("Has malformed text whose length is asked for", arguments: [Configuration.Executor.automatic, .row])
+    @Test("Has malformed text whose length is computed", arguments: [Configuration.Executor.automatic, .row])
     func malformedText(_ executor: Configuration.Executor) throws {
         let small = try SmallMigration()
         let texts = ["C3", "F09F98", "EDA080", "C0AF", "F4908080", "80C3A9", "E28C", "F09F9880", "C3A9"]

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The final report")
 struct FinalReportTests {
-    @Test("It tells what each phase went through, how long chunks took, and what was read and written")
+    @Test("The report has the rows of each phase, the times of chunks, and the bytes read and written")
     func tellsNumbers() throws {
         let small = try SmallMigration(rows: 200)
         let report = try small.migrator().migrate(Configuration(chunkSize: .rows(50)))
@@ -33,7 +33,7 @@ struct FinalReportTests {
         #expect(report.outcome == .migrated && report.resumed && report.earlierTime > .zero)
         let phases = report.phases.map(\.time.inSeconds).reduce(0, +)
         let calls = (report.wallTime + report.earlierTime).inSeconds
-        // What is left are the first and the last lines of a call.
+        // The rest is the time of a call's first and last lines.
         #expect(abs(phases - calls) < 0.02 + calls / 20, "\(report.phases) \(calls)")
         #expect(report.phases.allSatisfy { $0.time >= .zero })
         #if os(Linux)
@@ -41,7 +41,7 @@ struct FinalReportTests {
         #endif
     }
 
-    @Test("A rehearsal that is stopped leaves nothing, and one at work keeps another out")
+    @Test("A stopped rehearsal leaves no files, and a running one excludes another")
     func rehearsesAlone() throws {
         let small = try SmallMigration(rows: 200)
         let before = try FileManager.default.contentsOfDirectory(atPath: small.folder.path).sorted()

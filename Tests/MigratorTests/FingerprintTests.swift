@@ -13,7 +13,7 @@ struct FingerprintTests {
         return fingerprint
     }
 
-    @Test("Looking does not change it; a commit does", arguments: TinyStore.Form.allCases)
+    @Test("Reading does not change it; a commit does", arguments: TinyStore.Form.allCases)
     func noticesCommits(_ form: TinyStore.Form) throws {
         let folder = try TemporaryFolder()
         let path = folder.file("App.sqlite")
@@ -29,7 +29,7 @@ struct FingerprintTests {
         }
     }
 
-    @Test("A checkpoint that leaves the log as it is changes no content")
+    @Test("A checkpoint that keeps the log changes no content")
     func seesThroughCheckpoints() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("App.sqlite")
@@ -43,7 +43,7 @@ struct FingerprintTests {
         #expect(before.compare(with: after) == .same)
     }
 
-    @Test("Another model or mapping model is told from a changed store")
+    @Test("A changed model or mapping model differs from a changed store")
     func noticesInputs() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("App.sqlite")
@@ -59,7 +59,7 @@ struct FingerprintTests {
         #expect(before.compare(with: after) == .inputChanged("/c"))
     }
 
-    @Test("Models and mapping models in another folder are the same ones, and changed ones there are not")
+    @Test("Models and mapping models in another folder count as equal, unless their content changed")
     func movedInputs() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("App.sqlite")

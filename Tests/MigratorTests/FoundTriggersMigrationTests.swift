@@ -25,7 +25,7 @@ private struct DerivedMigration {
         try folder.writeVersion("App 1", "<entity name=\"Book\">\(book)\(text("note"))</entity>")
         try folder.writeVersion(
             "App 2", "<entity name=\"Book\">\(book)\(text("remark", "elementID=\"note\""))</entity>")
-        // A new entity gives the old one another number.
+        // A new entity gives the old one another entity number.
         let author = "<entity name=\"Author\"></entity>"
         try folder.writeVersion(
             "App 3", "\(author)<entity name=\"Book\">\(book)\(text("memo", "elementID=\"remark\""))</entity>")
@@ -44,7 +44,7 @@ private struct DerivedMigration {
         }
     }
 
-    /// Takes the store to a version, with a mapping file for the attributes of `Book` when there is one.
+    /// Returns a migrator, with a mapping file for the attributes of `Book` where given.
     func migrator(mapping: String? = nil) throws -> Migrator {
         var mappings: [MappingSource] = []
         if let mapping {
@@ -64,7 +64,7 @@ private struct DerivedMigration {
     }
 }
 
-@Suite("A migration of what only Core Data derives")
+@Suite("A migration of attributes that only Core Data derives")
 struct FoundTriggersMigrationTests {
     struct Way: Sendable, CustomTestStringConvertible {
         var testDescription: String
@@ -75,12 +75,12 @@ struct FoundTriggersMigrationTests {
 
     static let ways = [
         Way(testDescription: "in place", target: "App 2"), Way(testDescription: "two steps as one"),
-        Way(testDescription: "two steps one by one", composes: false),
+        Way(testDescription: "two separate steps", composes: false),
         Way(testDescription: "a copy", target: "App 2", mapping: #""remark": "$source.note""#),
         Way(testDescription: "a copy, then in place", mapping: #""remark": "$source.note""#),
     ]
 
-    @Test("Takes the values and the trigger along", arguments: ways)
+    @Test("Carries values and trigger over", arguments: ways)
     func carried(_ way: Way) throws {
         let migration = try DerivedMigration()
         let migrator = try migration.migrator(mapping: way.mapping)
@@ -113,7 +113,7 @@ struct FoundTriggersMigrationTests {
 
     private static let numbered = DerivedMigration.trigger.replacing("; END", with: " AND Z_ENT = 1; END")
 
-    @Test("Refuses what would be wrong before anything is written", arguments: refused)
+    @Test("Refuses a step with wrong results before the run writes", arguments: refused)
     func refusal(_ example: Refused) throws {
         let migration = try DerivedMigration(trigger: example.trigger)
         let before = try FileLayer().read(migration.store)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("A migration in place")
 struct InPlaceMigrationTests {
-    @Test("Looks at no row of a large store when it writes none", arguments: [true, false])
+    @Test("Reads no row of a large store when it writes none", arguments: [true, false])
     func renaming(isLarge: Bool) throws {
         let migration = try InferredMigration()
         _ = try migration.migrator().migrate(Configuration(target: "App 2", takesSnapshot: false))
@@ -28,7 +28,7 @@ struct InPlaceMigrationTests {
         #expect(try store.value("PRAGMA integrity_check") == .text("ok"))
     }
 
-    @Test("Changes the store's own file, over all steps, with a snapshot behind it", arguments: TinyStore.Form.allCases)
+    @Test("Changes the store's own file, over all steps, with a snapshot", arguments: TinyStore.Form.allCases)
     func migrates(_ form: TinyStore.Form) throws {
         let small = try InferredMigration(form: form)
         let files = FileLayer()
@@ -54,7 +54,7 @@ struct InPlaceMigrationTests {
         #expect(try small.migrator().migrate().outcome == .upToDate)
     }
 
-    @Test("The plan says so")
+    @Test("The plan names the mode")
     func plans() throws {
         let small = try InferredMigration()
         var configuration = Configuration()
@@ -67,7 +67,7 @@ struct InPlaceMigrationTests {
         #expect(stepwise.steps.map(\.mode) == [.inPlace, .inPlace])
     }
 
-    @Test("With an output the store stays byte for byte", arguments: TinyStore.Form.allCases)
+    @Test("With an output the store stays unchanged, byte for byte", arguments: TinyStore.Form.allCases)
     func output(_ form: TinyStore.Form) throws {
         let small = try InferredMigration(form: form)
         let before = try StoreBytes(small.store)
@@ -80,7 +80,7 @@ struct InPlaceMigrationTests {
     }
 
     @Test(
-        "Failing at any operation leaves the old store or the new one, and the same call ends it",
+        "A failure at any operation leaves the old store or the new one, and the same call finishes",
         arguments: TinyStore.Form.allCases)
     func resumes(_ form: TinyStore.Form) throws {
         let whole = try InferredMigration(form: form)
@@ -97,7 +97,7 @@ struct InPlaceMigrationTests {
             } catch {
                 failed = true
             }
-            // Every other time an app gives back what the failed transaction took, else the next call has to.
+            // Every other time an app returns the pages that the failed transaction took; otherwise the next call must.
             if operation.isMultiple(of: 2) {
                 _ = try Connection(path: small.store, mode: .readWrite).integer("SELECT count(*) FROM sqlite_master")
                 let between = try DatabaseDump.text(small.store)
@@ -105,7 +105,7 @@ struct InPlaceMigrationTests {
             }
             let report = try small.migrator().migrate()
             #expect(try DatabaseDump.text(small.store) == expected, "operation \(operation)")
-            // What fails behind the commit is a warning, and the next call finishes it.
+            // A failure after the commit is a warning, and the next call finishes.
             #expect(failed || report.outcome == .upToDate || report.resumed)
             let names = try FileLayer().list(small.folder.path).map(\.name).filter { $0.hasPrefix("App.sqlite") }
             #expect(
@@ -114,7 +114,7 @@ struct InPlaceMigrationTests {
         }
     }
 
-    @Test("A store that an app reads just then is left alone, and the next call migrates it")
+    @Test("A store that an app is reading is not changed, and the next call migrates it")
     func readerAtCommit() throws {
         let small = try InferredMigration()
         let original = try DatabaseDump.text(small.store)

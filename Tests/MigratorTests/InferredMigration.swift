@@ -6,7 +6,7 @@ import FerryStore
 import Foundation
 import TestSupport
 
-/// A store with three versions of its model, each inferable from the one before.
+/// A store with three versions of its model; each step can be inferred.
 struct InferredMigration {
     let folder: TemporaryFolder
     var store: String { folder.file("App.sqlite") }
@@ -18,7 +18,7 @@ struct InferredMigration {
         let copies =
             "<attribute name=\"copies\" optional=\"YES\" attributeType=\"Integer 32\" defaultValueString=\"2\"/>"
         try folder.writeVersion("App 1", "<entity name=\"Book\">\(title)</entity>")
-        // A new entity gives the old one another number.
+        // A new entity gives the old one another entity number.
         try folder.writeVersion(
             "App 2", "<entity name=\"Author\"></entity><entity name=\"Book\">\(title)\(copies)</entity>")
         try folder.writeVersion(

@@ -7,7 +7,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What an inferred step asks of rows is counted before anything is written.
+/// Preflight counts the rows that break an inferred step's requirements before the run writes.
 @Suite("Preflight of inferred steps")
 struct InferredPreflightTests {
     private static func contents(_ entities: String) -> String {
@@ -19,7 +19,7 @@ struct InferredPreflightTests {
         """
     }
 
-    /// Three books: two of one title, one without a title and without a year.
+    /// Migrates three books: two with one title, one without a title and without a year.
     private func migrate(to entities: [String]) throws -> (
         outcome: Result<MigrationReport, any Error>, store: String, folder: TemporaryFolder
     ) {
@@ -63,7 +63,7 @@ struct InferredPreflightTests {
     private static let year = #"<attribute name="year" optional="YES" attributeType="Integer 16"/>"#
 
     @Test(
-        "Rows that break what the new model asks are refused with their counts",
+        "Rows that break the new model's requirements are refused with their counts",
         arguments: [
             (
                 [
@@ -78,7 +78,7 @@ struct InferredPreflightTests {
             (
                 [#"\#(title)\#(year)<attribute name="isbn" attributeType="String"/>"#], .mandatoryValue, "Book.isbn"
             ),
-            // Known from the rows of the first step, before it runs.
+            // The rows of the first step give this result before the step runs.
             (
                 [title, #"\#(title)<attribute name="isbn" attributeType="String"/>"#], .mandatoryValue, "Book.isbn"
             ),
@@ -98,7 +98,7 @@ struct InferredPreflightTests {
         #expect(error?.message.contains("Book has 3 rows") == true)
     }
 
-    @Test("What holds passes: a constraint over distinct values and nil, and a default in the place of nil")
+    @Test("Valid rows pass: a constraint over distinct values and nil, and a default instead of nil")
     func passes() throws {
         let (outcome, store, folder) = try migrate(to: [
             """
@@ -113,7 +113,7 @@ struct InferredPreflightTests {
         #expect(report.outcome == .migrated && report.verification.differences.isEmpty)
         let years = try Connection(path: store, mode: .readWrite).rows("SELECT ZYEAR FROM ZBOOK ORDER BY Z_PK")
         #expect(years == [[.integer(1)], [.integer(2)], [.integer(9)]])
-        // The folder goes with its last reference.
+        // The folder is removed with its last reference.
         withExtendedLifetime(folder) {}
     }
 }

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A many-to-many relationship of an entity with itself, of which no rule tells the join table's name.
+/// A many-to-many relationship of an entity with itself: no rule gives the join table's name.
 @Suite("The choice of a join table's name")
 struct JoinTableChoiceTests {
     private let folder: TemporaryFolder
@@ -50,7 +50,7 @@ struct JoinTableChoiceTests {
         }
     }
 
-    @Test("A run does not go on with another one than it began with")
+    @Test("A run cannot be resumed with another name")
     func resumes() throws {
         #expect(throws: FerryError.self) { try migrate("near") }
         let error = #expect(throws: FerryError.self) { try migrate("nearBy") }
@@ -58,7 +58,7 @@ struct JoinTableChoiceTests {
         #expect(try StoreFiles(URL(fileURLWithPath: folder.file("App.sqlite"))).status().state == .interrupted)
     }
 
-    @Test("An output with another one is not what was asked for")
+    @Test("An output with another name is refused")
     func output() throws {
         #expect(try migrate("near", to: "New.sqlite").outcome == .migrated)
         #expect(try migrate("near", to: "New.sqlite").outcome != .migrated)

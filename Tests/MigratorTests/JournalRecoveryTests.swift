@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Recovery of a hot journal")
 struct JournalRecoveryTests {
-    /// A store as a writer left it that ended in the middle of a transaction.
+    /// A store whose writer ended in the middle of a transaction.
     private struct Stage {
         let small: SmallMigration
         let hot: StoreBytes
@@ -20,7 +20,7 @@ struct JournalRecoveryTests {
             original = try DatabaseDump.text(small.store)
             let files = FileLayer()
             do {
-                // A writer that has spilled into the main file, photographed in the middle.
+                // The files of a writer that has spilled into the main file, copied within the transaction.
                 let writer = try Connection(path: small.store, mode: .readWrite)
                 try writer.execute("PRAGMA cache_size = 1; BEGIN; UPDATE ZBOOK SET ZTITLE = hex(randomblob(4000))")
                 for suffix in ["", "-journal"] {
@@ -38,7 +38,7 @@ struct JournalRecoveryTests {
                 .migrate(Configuration(recovers: recovers, now: { Date(timeIntervalSinceReferenceDate: 0) }))
         }
 
-        /// The folders with raw copies of both files.
+        /// Returns the folders with raw copies of both files.
         func copies() throws -> [String] {
             guard try FileLayer().exists(folder) else { return [] }
             return try FileLayer().list(folder).filter { $0.isDirectory && $0.name.hasSuffix("-hot-journal") }
@@ -46,7 +46,7 @@ struct JournalRecoveryTests {
         }
     }
 
-    @Test("It is refused, and with the option rolled back by SQLite after both files were copied as they are")
+    @Test("A hot journal is refused; with the option SQLite rolls it back after both files were copied unchanged")
     func recovers() throws {
         let stage = try Stage()
         #expect(stage.hot.journal?.isEmpty == false)
@@ -61,20 +61,20 @@ struct JournalRecoveryTests {
         #expect(try StoreBytes(copies + "/App.sqlite") == stage.hot)
         #expect(try FileLayer().attributes(copies).mode == 0o700)
         #expect(try FileLayer().list(stage.folder).allSatisfy { !$0.name.hasPrefix("hot-journal-") })
-        // What the snapshot holds is the store before the writer came.
+        // The snapshot holds the store before the writer's transaction.
         _ = try StoreFiles(URL(fileURLWithPath: stage.small.store)).rollback()
         #expect(try DatabaseDump.text(stage.small.store) == stage.original)
-        // The copies are no snapshot, but a store that any program repairs.
+        // The copies are no snapshot, but a store that SQLite's recovery repairs.
         _ = try Connection(path: copies + "/App.sqlite", mode: .readWrite).integer("SELECT count(*) FROM ZBOOK")
         #expect(try DatabaseDump.text(copies + "/App.sqlite") == stage.original)
     }
 
-    @Test("Whatever fails, the files are copied whole before the store changes, and the next call goes on")
+    @Test("With any failure the files are copied whole before the store changes, and the next call resumes")
     func survivesFaults() throws {
         let count = FaultPlan(keepsNames: true)
         _ = try Stage().migrate(count)
         let end = try #require(count.names.lastIndex { $0.contains("-hot-journal") }) + 12
-        // `FERRY_SWEEP` tries each.
+        // `FERRY_SWEEP` tries each operation.
         let step = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == nil ? 11 : 1
         for operation in stride(from: 1, through: end, by: step) {
             let stage = try Stage()
@@ -87,7 +87,7 @@ struct JournalRecoveryTests {
         }
     }
 
-    @Test("The journal of a program at work is left alone, and without one there is nothing to do")
+    @Test("The journal of a running program stays, and without a journal there is nothing to recover")
     func leavesWriter() throws {
         let small = try SmallMigration()
         let writer = try Connection(path: small.store, mode: .readWrite)

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A large store that is migrated in place")
+@Suite("A large store, migrated in place")
 struct JournalSwitchTests {
     private static let logged: [TinyStore.Form] = [.closedLog, .filledLog]
     /// `FERRY_SWEEP=1` tries every operation.
@@ -22,7 +22,7 @@ struct JournalSwitchTests {
         return try folder.verifySnapshots().filter { $0.verified == true }.count
     }
 
-    /// A run that is killed at an operation, counted from the first one of its transaction's phase.
+    /// Kills a run at an operation, counted from the first operation of the transaction's phase.
     private func kill(_ small: InferredMigration, _ form: TinyStore.Form, at operation: Int) throws -> Bool {
         do {
             _ = try small.migrator(files: FileLayer(faults: FaultPlan(trigger: operation))).migrate(configuration())
@@ -32,13 +32,13 @@ struct JournalSwitchTests {
         }
     }
 
-    /// Which operations a whole run takes, and from which one on its store has a rollback journal.
+    /// Returns the operations of a whole run, and the first with a rollback journal.
     private func operations(_ form: TinyStore.Form) throws -> (first: Int, last: Int, all: Int) {
         let small = try InferredMigration(form: form)
         let faults = FaultPlan()
         let counts = SharedList<Int>()
         let trace: TraceHook = { event in
-            // Setting it, not asking for it.
+            // This condition finds statements that set the mode, not queries.
             if event.text.contains("journal_mode = ") { counts.append(faults.count) }
         }
         _ = try small.migrator(files: FileLayer(faults: faults)).migrate(configuration(trace))
@@ -47,7 +47,7 @@ struct JournalSwitchTests {
         return (found[0], found[found.count - 1], faults.count)
     }
 
-    @Test("Leaves WAL mode for its one transaction and has it again, with nothing beside it", arguments: logged)
+    @Test("Leaves WAL mode for its one transaction and returns to it, without files beside it", arguments: logged)
     func comesBack(_ form: TinyStore.Form) throws {
         let small = try InferredMigration(form: form)
         let modes = SharedList<String>()
@@ -62,7 +62,7 @@ struct JournalSwitchTests {
         #expect(try DatabaseDump.text(small.store) == DatabaseDump.text(plain.store))
     }
 
-    @Test("Stays in WAL mode while another program has it open, and says so")
+    @Test("Stays in WAL mode while another program has it open, and reports this")
     func staysInLog() throws {
         let small = try InferredMigration(form: .closedLog)
         let app = try Connection(path: small.store, mode: .readWrite)
@@ -75,7 +75,7 @@ struct JournalSwitchTests {
         #expect(try app.integer("SELECT count(*) FROM ZBOOK WHERE ZCOPIES = 2") == 30)
     }
 
-    @Test("Killed at any moment of it, it goes on with the snapshot that it has", arguments: logged)
+    @Test("A run that is killed at any moment resumes with its snapshot", arguments: logged)
     func goesOn(_ form: TinyStore.Form) throws {
         let (first, last, all) = try operations(form)
         try #require(first < last && last < all)
@@ -85,7 +85,7 @@ struct JournalSwitchTests {
             let small = try InferredMigration(form: form)
             guard try kill(small, form, at: operation) else { continue }
             let report = try small.migrator().migrate(configuration())
-            // Without its folder there is nothing left to go on with.
+            // Without a run folder the call has nothing to resume.
             #expect(report.resumed || report.outcome == .upToDate, "operation \(operation)")
             #expect(try snapshots(small.store) == 1, "operation \(operation)")
             #expect(try DatabaseDump.text(small.store) == DatabaseDump.text(whole.store), "operation \(operation)")
@@ -95,7 +95,7 @@ struct JournalSwitchTests {
         }
     }
 
-    @Test("Stopped within the transaction, it is in WAL mode again at once", arguments: logged)
+    @Test("A run that is stopped within the transaction returns the store to WAL mode at once", arguments: logged)
     func isGivenBack(_ form: TinyStore.Form) throws {
         let small = try InferredMigration(form: form)
         let before = try DatabaseDump.text(small.store)
@@ -117,14 +117,14 @@ struct JournalSwitchTests {
     }
 
     enum Writer: CaseIterable {
-        /// As Core Data opens its stores.
+        /// Opens the store as Core Data does.
         case app
-        /// In whatever mode the store is.
+        /// Opens the store in its present journal mode.
         case plain
     }
 
     @Test(
-        "What another program writes after a kill is in the next snapshot and in the new store",
+        "Another program's writes after a kill are in the next snapshot and in the new store",
         arguments: Writer.allCases)
     func noticesWrites(_ writer: Writer) throws {
         let (first, last, _) = try operations(.closedLog)

@@ -5,8 +5,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Keys at the ends of all numbers, on the whole way of a migration.
-@Suite("The last of all keys")
+/// The lowest and the highest possible keys in a whole migration.
+@Suite("The lowest and the highest key")
 struct LastKeysTests {
     private func change(_ small: SmallMigration, _ statement: String) throws {
         let connection = try Connection(path: small.store, mode: .readWrite)
@@ -14,7 +14,7 @@ struct LastKeysTests {
     }
 
     @Test(
-        "Objects that keep the first and the last of all keys are migrated, verified, and found again",
+        "Objects with the lowest and the highest key are migrated, verified, and found again",
         arguments: [
             "UPDATE Z_PRIMARYKEY SET Z_MAX = 9223372036854775807",
             "UPDATE ZBOOK SET Z_PK = 9223372036854775807 WHERE Z_PK = 12",
@@ -34,7 +34,7 @@ struct LastKeysTests {
         #expect(try after.value("PRAGMA integrity_check") == .text("ok"))
     }
 
-    @Test("The lowest of all keys is an error that names its entity; the store stays as it is")
+    @Test("The lowest key is an error that names its entity; the store stays unchanged")
     func lowest() throws {
         for statement in ["WHERE Z_PK = 1", "WHERE Z_PK = (SELECT min(Z_PK) FROM ZBOOK)"] {
             let small = try SmallMigration(rows: 3)
@@ -48,7 +48,7 @@ struct LastKeysTests {
         }
     }
 
-    @Test("New objects above the last of all keys are an error that names their entity; the store stays as it is")
+    @Test("New objects above the highest key are an error that names their entity; the store stays unchanged")
     func runsOut() throws {
         let small = try SmallMigration()
         try change(small, "UPDATE Z_PRIMARYKEY SET Z_MAX = 9223372036854775807")
@@ -69,7 +69,7 @@ struct LastKeysTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: small.store)) == before)
     }
 
-    @Test("A memory limit beyond any machine is refused before anything is touched")
+    @Test("A memory limit above any machine's memory is refused before the run writes")
     func refusesTooMuch() throws {
         let small = try SmallMigration()
         for limit in [Int.max, Int.min, 1 << 62] {
@@ -80,7 +80,7 @@ struct LastKeysTests {
         }
     }
 
-    @Test("A run's record whose steps do not fit together is refused, by every call that reads it")
+    @Test("A run's record with inconsistent steps is refused by every call that reads it")
     func refusesRecords() throws {
         let small = try SmallMigration()
         let held = #expect(throws: FerryError.self) { try small.migrator().migrate(Configuration(holdsSwap: true)) }

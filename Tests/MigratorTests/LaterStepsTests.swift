@@ -7,7 +7,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a later step of a chain asks of rows: found before the run where rows tell, else when the step begins.
+/// Requirements of a later step: checked before the run where the store's rows suffice, else when the step begins.
 @Suite("Later steps")
 struct LaterStepsTests {
     private static let title = #"<attribute name="title" optional="YES" attributeType="String"/>"#
@@ -21,7 +21,7 @@ struct LaterStepsTests {
         heading
         + "<uniquenessConstraints><uniquenessConstraint><constraint value=\"heading\"/></uniquenessConstraint></uniquenessConstraints>"
 
-    /// Three books, two of one title, one without a title: authors are found or created, titles become headings.
+    /// Makes three books, two with one title, one without: authors are found or created, titles become headings.
     private func migrator(last: String, filter: String?) throws -> (
         migrator: Migrator, store: String, folder: TemporaryFolder
     ) {
@@ -47,7 +47,7 @@ struct LaterStepsTests {
               { "name": "Authors", "source": "Book", "destination": "Author", "unique": ["name"],
                 "attributes": { "name": "$source.writer" } } ] }
             """
-        // A found object keeps the steps apart.
+        // Find-or-create keeps the steps from being composed.
         let second = """
             { "source": "V2", "destination": "V3", "entityMappings": [
               { "name": "Books", "source": "Book", "destination": "Book" },
@@ -82,7 +82,7 @@ struct LaterStepsTests {
         (unique, .notUnique, "2 rows share 1 value"),
     ]
 
-    @Test("Attributes that every step takes over are counted in the store before the run", arguments: asked)
+    @Test("Attributes that every step copies are counted in the store before the run", arguments: asked)
     func before(last: String, code: FerryError.Code, words: String) throws {
         let (migrator, store, folder) = try migrator(last: last, filter: nil)
         let bytes = try StoreBytes(store)
@@ -92,12 +92,14 @@ struct LaterStepsTests {
         let error = #expect(throws: FerryError.self) { try migrator.migrate(Configuration(target: "V3")) }
         #expect(error?.code == code && error?.remedy.isEmpty == false)
         #expect(try StoreBytes(store) == bytes)
-        // Nothing was begun.
+        // The run has not begun.
         #expect(
             try FileLayer().list(folder.path).map(\.name).filter { $0.hasPrefix("Store.sqlite") } == ["Store.sqlite"])
     }
 
-    @Test("What only the run can tell stops it when the step begins, and the store stays as it was", arguments: asked)
+    @Test(
+        "A requirement that only the run can check stops the step at its start, and the store stays unchanged",
+        arguments: asked)
     func during(last: String, code: FerryError.Code, words: String) throws {
         let (migrator, store, folder) = try migrator(last: last, filter: "writer != 'nobody'")
         let before = try DatabaseDump.text(store)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A migration at the start of an app")
 struct LaunchTests {
-    @Test("Without a store there is nothing to do, nor with one of the version; else it migrates")
+    @Test("Without a store, or with a current one, there is nothing to do; other stores are migrated")
     func migratesIfNeeded() async throws {
         let small = try SmallMigration()
         let elsewhere = try Migrator(
@@ -33,7 +33,7 @@ struct LaunchTests {
         #expect(try StoreBytes(small.store) == before)
     }
 
-    @Test("With a budget it stops and goes on at the next start, and is not ready before it is done")
+    @Test("With a budget the migration stops and resumes at the next start, and is not ready before its end")
     func keepsBudget() async throws {
         let small = try SmallMigration()
         var starts = 0
@@ -82,7 +82,7 @@ struct LaunchTests {
         .enabled(if: FileManager.default.fileExists(atPath: Self.fixtures), "The fixtures are not here."))
     func findsCompiled() throws {
         let folder = try TemporaryFolder()
-        // A compiled mapping model is a file as well; what is in it does not matter here.
+        // A compiled mapping model is a file; its content does not matter in this test.
         for (index, (ending, name)) in [("momd", "momd"), ("xcmappingmodel", "cdm")].enumerated() {
             let found = try #require(Self.fixture(ending), "no .\(ending) among the fixtures")
             let resources = folder.file("Real\(index).bundle")
@@ -95,7 +95,7 @@ struct LaunchTests {
 
     private static let fixtures = ProcessInfo.processInfo.environment["FERRY_FIXTURES"] ?? "../shared/fixtures"
 
-    /// The first file or folder with an ending among the fixtures.
+    /// Returns the first file or folder with an extension among the fixtures.
     private static func fixture(_ ending: String) -> String? {
         guard let all = FileManager.default.enumerator(atPath: fixtures) else { return nil }
         for case let path as String in all where path.hasSuffix(".\(ending)") { return fixtures + "/" + path }

@@ -5,7 +5,7 @@ internal import Testing
 
 @Suite("Errors as Foundation shows them")
 struct LocalizedErrorTests {
-    @Test("The description is the message, the suggestion the remedy in the library's words, the reason an error below")
+    @Test("The description is the message, the suggestion the library's remedy, the reason an underlying error")
     func isLocalized() {
         let below = FerryError(.notFound, "There is no file.")
         let error: any LocalizedError = FerryError(
@@ -16,7 +16,7 @@ struct LocalizedErrorTests {
         #expect((error as any Error).localizedDescription == "The file cannot be read.")
     }
 
-    @Test("Without a remedy there is no suggestion, and no cause that could hold values of rows is shown")
+    @Test("Without a remedy there is no suggestion, and a cause that could hold values of rows is not shown")
     func leavesOut() {
         struct Hidden: Error { let value = "secret" }
         let error: any LocalizedError = FerryError(.internalError, "It failed.", cause: Hidden())

@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The memory limit as SQLite gets it.
+/// The memory limit that Ferry sets in SQLite.
 @Suite("The memory limit")
 struct MemoryLimitTests {
     @Test(
@@ -15,7 +15,7 @@ struct MemoryLimitTests {
         let budget = MemoryBudget(limit: mebibytes << 20)
         let settings = Locked<[(schema: String, kibibytes: Int)]>([])
         var configuration = Configuration(memoryLimit: budget.limit, takesSnapshot: true)
-        // Walkers divide one share, whatever their number.
+        // Walkers divide one share, for any number of walkers.
         configuration.jobs = 1
         configuration.trace = { event in
             guard event.text.contains("cache_size = -") else { return }
@@ -24,7 +24,7 @@ struct MemoryLimitTests {
             settings.withLock { $0.append((String(parts.count > 1 ? parts[1] : "?"), size ?? .max)) }
         }
         _ = try small.migrator().migrate(configuration)
-        // Each connection begins with its main database; the first is the guard, which stays open beside the others.
+        // Each connection begins with its main database; the first is the guard, which stays open.
         var connections: [Int] = []
         for (schema, size) in settings.withLock({ $0 }) {
             if schema == "main" { connections.append(0) }
@@ -34,7 +34,8 @@ struct MemoryLimitTests {
         #expect(connections.count >= 9, "a guard, then rows and verification of two steps, this with a walker each")
         var beside = 0
         for connection in connections.dropFirst() {
-            // What waits for the walkers of a verification has little beside them, and all of it afterwards.
+            // The connection that waits for a verification's walkers has little memory meanwhile, and all of it
+            // afterwards.
             if connection <= 256 {
                 beside = connection
                 continue
@@ -45,7 +46,7 @@ struct MemoryLimitTests {
         }
     }
 
-    @Test("A limit that cannot be kept is refused before anything is touched")
+    @Test("A limit that is too low is refused before the run writes")
     func refusesTooLittle() throws {
         let small = try SmallMigration()
         let before = try FileManager.default.contentsOfDirectory(atPath: small.folder.path).sorted()

@@ -11,7 +11,7 @@ import Testing
 struct MigratorTests {
     private let quick = Configuration(chunkSize: .rows(5))
 
-    @Test("It takes a store over two steps and says what it did", arguments: TinyStore.Form.allCases)
+    @Test("A store is migrated over two steps, and the report describes the work", arguments: TinyStore.Form.allCases)
     func migrates(_ form: TinyStore.Form) throws {
         let small = try SmallMigration(form: form)
         let events = Locked<[MigrationEvent]>([])
@@ -33,7 +33,7 @@ struct MigratorTests {
         #expect(try StoreMetadata.read(from: store).hashes == small.model("App 3").hashes)
         #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZAUTHOR IS NOT NULL") == 10)
         let names = try FileLayer().list(small.folder.path).map(\.name).filter { $0.hasPrefix("App.sqlite") }.sorted()
-        // The connection above has side files of its own where the store is in WAL mode.
+        // In WAL mode the connection above has companion files of its own.
         #expect(
             StoreFileNames.lasting(names)
                 == ["App.sqlite", "App.sqlite.ferry-log.json", "App.sqlite.snapshots"])
@@ -46,7 +46,7 @@ struct MigratorTests {
         }
     }
 
-    @Test("The same call again changes nothing and says so")
+    @Test("A repeated call changes nothing, and its report says so")
     func isUpToDate() throws {
         let small = try SmallMigration()
         _ = try small.migrator().migrate(quick)
@@ -57,7 +57,7 @@ struct MigratorTests {
         #expect(try small.migrator().plan().isUpToDate)
     }
 
-    @Test("As a stream of events, it ends with the report")
+    @Test("A stream of events ends with the report")
     func streams() async throws {
         let small = try SmallMigration()
         var report: MigrationReport?
@@ -67,7 +67,7 @@ struct MigratorTests {
         #expect(report?.outcome == .migrated)
     }
 
-    @Test("A plan touches nothing", arguments: TinyStore.Form.allCases, [false, true])
+    @Test("A plan changes nothing", arguments: TinyStore.Form.allCases, [false, true])
     func plans(_ form: TinyStore.Form, checksRows: Bool) throws {
         let small = try SmallMigration(form: form)
         let before = try StoreBytes(small.store)
@@ -81,9 +81,9 @@ struct MigratorTests {
         #expect(try !FileLayer().exists(small.store + ".ferry"))
     }
 
-    // MARK: Elsewhere
+    // MARK: Output
 
-    @Test("With an output the store is left alone", arguments: TinyStore.Form.allCases)
+    @Test("With an output the store stays unchanged", arguments: TinyStore.Form.allCases)
     func writesOutput(_ form: TinyStore.Form) throws {
         let small = try SmallMigration(form: form)
         let before = try StoreBytes(small.store)
@@ -98,7 +98,7 @@ struct MigratorTests {
         #expect(try store.integer("SELECT count(*) FROM ZBOOK") == 12)
         #expect(try !FileLayer().exists(output + ".ferry"))
 
-        // As a kill leaves it between the removal of its record and its own.
+        // A kill between the removal of the record and of the folder leaves this state.
         try FileLayer().createDirectory(output + ".ferry")
         try FileLayer().replace(output + ".ferry/lock", with: [])
         let again = try small.migrator().migrate(configuration)
@@ -107,7 +107,7 @@ struct MigratorTests {
         #expect(try StoreBytes(small.store) == before)
     }
 
-    @Test("An output that is not what the same command has made is not written over")
+    @Test("An output of another command is not overwritten")
     func keepsOutput() throws {
         let small = try SmallMigration()
         var configuration = quick
@@ -130,7 +130,7 @@ struct MigratorTests {
 
     // MARK: Refusals
 
-    @Test("A refusal leaves the store and its folder as they were")
+    @Test("A refusal leaves the store and its folder unchanged")
     func refuses() throws {
         let small = try SmallMigration()
         let before = try StoreBytes(small.store)
@@ -143,13 +143,13 @@ struct MigratorTests {
             return error?.code
         }
         #expect(try code(Configuration(target: "App 9")) == .noSuchVersion)
-        // A mandatory attribute without any value.
+        // A mandatory attribute without a value.
         let app = try Connection(path: small.store, mode: .readWrite)
         try app.execute("BEGIN IMMEDIATE")
         #expect(try code() == .storeInUse)
     }
 
-    @Test("A value that is missing where it becomes mandatory is counted before anything is written")
+    @Test("Missing values of a new mandatory attribute are counted before the run writes")
     func refusesMissingValues() throws {
         let small = try SmallMigration()
         try small.write(
@@ -166,7 +166,7 @@ struct MigratorTests {
         #expect(try small.migrator().plan(checksRows: true).refusals.map(\.code) == [.mandatoryValue])
     }
 
-    @Test("An unknown version names the nearest one and what differs")
+    @Test("An unknown version is refused with the nearest version and the differences")
     func namesNearestVersion() throws {
         let small = try SmallMigration()
         let contents = small.folder.file("App.xcdatamodeld/App 1.xcdatamodel")

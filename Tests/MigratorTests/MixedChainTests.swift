@@ -7,14 +7,14 @@ import Testing
 
 @Suite("A chain with steps in place and copied ones")
 struct MixedChainTests {
-    /// Every step by itself: in one pass the last two would be one.
+    /// Runs every step separately: a composed pass would combine the last two.
     private let quick = Configuration(
         chunkSize: .rows(5), composes: false, now: { Date(timeIntervalSinceReferenceDate: 0) })
 
-    /// Every n-th operation is tried; the sweep tries all.
+    /// The test tries every n-th operation; the sweep tries all.
     static let stride = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1" ? 1 : 53
 
-    @Test("Says in its plan which steps are in place, and why the others are not")
+    @Test("Lists in its plan the steps in place, and the reasons for the copied ones")
     func plans() throws {
         let mixed = try MixedMigration()
         let plan = try mixed.migrator().plan(quick)
@@ -24,7 +24,7 @@ struct MixedChainTests {
     }
 
     @Test(
-        "Ends in the rows of a chain of copies alone, verified, and never touches the store before the swap",
+        "Ends in the rows of a chain of copies, verified, and does not change the store before the swap",
         arguments: TinyStore.Form.allCases)
     func agrees(_ form: TinyStore.Form) throws {
         let copied = try MixedMigration(form: form, isAllCopies: true)
@@ -45,7 +45,7 @@ struct MixedChainTests {
             ]))
     }
 
-    @Test("Leaves the store byte for byte with an output, and takes less than a full check when asked")
+    @Test("Leaves the store unchanged with an output, and can run with less than full verification")
     func output() throws {
         for verify in [Configuration.VerifyMode.full, .quick, .none] {
             let mixed = try MixedMigration(form: .filledLog)
@@ -63,7 +63,7 @@ struct MixedChainTests {
     }
 
     @Test(
-        "Failing at any operation leaves the old store or the new one, and the same call ends it",
+        "A failure at any operation leaves the old store or the new one, and the same call finishes",
         arguments: TinyStore.Form.allCases)
     func resumes(_ form: TinyStore.Form) throws {
         let whole = try MixedMigration(form: form)
@@ -74,7 +74,7 @@ struct MixedChainTests {
         let start = 1 + (TinyStore.Form.allCases.firstIndex(of: form) ?? 0) * Self.stride / 3
         for operation in Swift.stride(from: start, through: count.count, by: Self.stride) {
             let mixed = try MixedMigration(form: form)
-            // What fails behind the swap is a warning.
+            // A failure after the swap is a warning.
             var warnings: [FerryWarning]?
             let faults = FaultPlan(trigger: operation, keepsNames: true)
             do { warnings = try mixed.migrator(files: FileLayer(faults: faults)).migrate(quick).warnings } catch {}
@@ -97,7 +97,7 @@ struct MixedChainTests {
         }
     }
 
-    @Test("Verifies what a step in place made: damage after its COMMIT keeps the store as it was", arguments: [1, 3])
+    @Test("Verifies a step in place: damage after its COMMIT keeps the store unchanged", arguments: [1, 3])
     func findsDamage(step: Int) throws {
         let mixed = try MixedMigration()
         let before = try StoreBytes(mixed.store)
@@ -108,7 +108,7 @@ struct MixedChainTests {
                     let destination = try Connection(
                         path: mixed.store + ".ferry/step-\(step)/destination.sqlite", mode: .readWrite)
                     destination.keepWriteAheadLogOnClose()
-                    // The first such event comes from the checks within the transaction: nobody sees its result yet.
+                    // The first such event is from the checks within the transaction, before the result is visible.
                     let isLocked =
                         try destination.integer("SELECT 1 FROM pragma_table_info('ZBOOK') WHERE name = 'ZCOPIES'")
                         == nil

@@ -41,7 +41,7 @@ struct MixedMigration {
         let writer = #"<attribute name="writer" optional="YES" attributeType="String"/>"#
         let copies = #"<attribute name="copies" optional="YES" attributeType="Integer 32" defaultValueString="2"/>"#
         try folder.writeVersion("App 1", #"<entity name="Book">\#(title)\#(writer)</entity>"#)
-        // A new entity gives the old one another number.
+        // A new entity gives the old one another entity number.
         let archive = #"<entity name="Archive"/>"#
         try folder.writeVersion("App 2", #"\#(archive)<entity name="Book">\#(title)\#(writer)\#(copies)</entity>"#)
         let author = """
@@ -72,7 +72,7 @@ struct MixedMigration {
             """, to: "App.xcdatamodeld/.xccurrentversion")
     }
 
-    /// In a folder that is not searched, so that those that are not given are not missed.
+    /// Writes the mapping files into a folder that the migrator does not search, so that the test passes each file.
     private func writeMappings() throws {
         try FileLayer().createDirectory(folder.file("Mappings.apart"))
         let book = #"{ "name": "BookToBook", "source": "Book", "destination": "Book""#
@@ -106,7 +106,7 @@ struct MixedMigration {
 
     // MARK: Comparing
 
-    /// Every row of every table by the names of its columns: their order is another one where tables were altered.
+    /// Returns every row of every table by column names, because altered tables have another column order.
     static func rows(_ path: String) throws -> [String] {
         let connection = try Connection(path: path, mode: .readWrite)
         var lines: [String] = []

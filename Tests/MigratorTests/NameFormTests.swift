@@ -4,19 +4,19 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Volumes of Apple's keep names in one form or the other, and take either.
-@Suite("Names with letters that have two forms")
+/// Apple's volumes keep names in one normalization form, and find a name by any form.
+@Suite("Names with letters in two normalization forms")
 struct NameFormTests {
-    /// One letter, composed and decomposed: two names on Linux, one on a Mac.
+    /// One letter, composed and decomposed: two names on Linux, one name on a Mac.
     private static let forms = ["Caf\u{E9} 1", "Cafe\u{301} 1"]
 
-    /// The bytes of each name that stands in a folder: texts are equal in both forms.
+    /// Returns the bytes of each name in a folder, because Swift's strings are equal in both forms.
     private func bytes(_ folder: String) throws -> [[UInt8]] {
         try FileLayer().list(folder).map { Array($0.name.utf8) }
     }
 
     @Test(
-        "A store under such a name is migrated, stopped, gone on with, brought back, and its files keep the form",
+        "A store with such a name is migrated, stopped, resumed, rolled back, and its files keep the form",
         arguments: forms)
     func wholeWay(_ name: String) throws {
         let small = try SmallMigration()
@@ -44,12 +44,12 @@ struct NameFormTests {
         #expect(try bytes(folder).allSatisfy { $0.starts(with: Array(name.utf8)) })
     }
 
-    @Test("Where the folder has a name in the other form, the run and its snapshots are found")
+    @Test("The run and its snapshots are found when the folder has the name's other form")
     func otherForm() throws {
         let small = try SmallMigration()
         let (one, other) = (small.folder.file(Self.forms[0]), small.folder.file(Self.forms[1]))
         try FileManager.default.createDirectory(atPath: one, withIntermediateDirectories: false)
-        // As a volume has it for which both are one name.
+        // The link simulates a volume for which both forms are one name.
         try FileManager.default.createSymbolicLink(atPath: other, withDestinationPath: one)
         try FileManager.default.moveItem(atPath: small.store, toPath: one + "/App.sqlite")
         func migrator(_ folder: String) throws -> Migrator {

@@ -7,7 +7,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Two join tables of one entity with columns of one name: which of them Core Data numbers only a store tells.
+/// Two join tables of one entity have a column of the same name: only a store shows which of them Core Data numbers.
 @Suite("Open suffixes of join columns")
 struct OpenSuffixTests {
     private let folder: TemporaryFolder
@@ -22,7 +22,7 @@ struct OpenSuffixTests {
 
     private static let note = "<attribute name=\"note\" optional=\"YES\" attributeType=\"String\"/>"
 
-    /// Both inverses are called `clubs`.
+    /// Both inverse relationships have the name `clubs`.
     private static func entities(club: String) -> String {
         func many(_ name: String, _ entity: String, _ inverse: String) -> String {
             "<relationship name=\"\(name)\" optional=\"YES\" toMany=\"YES\" deletionRule=\"Nullify\" "
@@ -50,7 +50,8 @@ struct OpenSuffixTests {
         try ModelCatalog(paths: [folder.file("App.xcdatamodeld")]).version(named: name)
     }
 
-    /// A store as Core Data may have made it: with the number on the table whose name comes first, or on the other one.
+    /// Makes a store in either of Core Data's forms: with the number on the alphabetically first table, or on the
+    /// other.
     private func make(_ name: String, at path: String, numbersGuests: Bool) throws {
         var model = try version(name).model
         model.knownJoins = [("guests", numbersGuests), ("members", !numbersGuests)].map { relationship, isNumbered in
@@ -85,14 +86,14 @@ struct OpenSuffixTests {
         ).compactMap(\.[0].text)
     }
 
-    @Test("Both tables are open, since either may have the number")
+    @Test("Both tables are undecided, because either may have the number")
     func bothAreOpen() throws {
         let open = StoreLayout.openJoins(of: try version("App 1").model)
         #expect(open.map(\.table.relationship.property) == ["guests", "members"])
         #expect(open.allSatisfy { $0.areSuffixesOpen && !$0.isSideOpen })
     }
 
-    @Test("Where the entity has other properties the run is refused, with the only remedy that helps")
+    @Test("With other properties of the entity the run is refused, with the only possible remedy")
     func refused() throws {
         try make("App 1", at: store, numbersGuests: true)
         let before = try FileLayer().read(store)
@@ -107,13 +108,13 @@ struct OpenSuffixTests {
                 refusal.remedy.description.contains("`like`") && !refusal.remedy.description.contains("joinTables"),
                 "\(refusal.remedy)")
         }
-        // It names tables, not columns.
+        // This option names tables, not columns.
         let said = #expect(throws: FerryError.self) { try migrate(to: "App 2") { $0.joinTables = ["Club.guests"] } }
         #expect(said?.code == .layoutUnknown)
         #expect(try FileLayer().read(store) == before)
     }
 
-    @Test("A store of the version tells", arguments: [false, true])
+    @Test("A store of the target version decides", arguments: [false, true])
     func like(numbersGuests: Bool) throws {
         try make("App 1", at: store, numbersGuests: true)
         let like = folder.file("Like.sqlite")
@@ -127,7 +128,7 @@ struct OpenSuffixTests {
     }
 
     @Test(
-        "Where the entity has the same properties the names stay, whichever has the number", arguments: [false, true])
+        "With equal properties of the entity the names stay, with the number on either table", arguments: [false, true])
     func unchanged(numbersGuests: Bool) throws {
         try make("App 1", at: store, numbersGuests: numbersGuests)
         let before = try columns(store)

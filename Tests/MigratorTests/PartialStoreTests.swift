@@ -10,7 +10,7 @@ import Testing
 /// Stores that hold the entities of one configuration, or of several merged models.
 @Suite("Stores of a part of a model, or of several")
 struct PartialStoreTests {
-    /// Model files, and a store made from what is in memory.
+    /// Model files, and a store that is made from models in memory.
     private struct Setting {
         let folder: TemporaryFolder
         var store: String { folder.file("App.sqlite") }
@@ -86,7 +86,7 @@ struct PartialStoreTests {
         return setting
     }
 
-    @Test("A store of one configuration stays one", arguments: [false, true])
+    @Test("A store of one configuration keeps its configuration", arguments: [false, true])
     func configuration(isCopied: Bool) throws {
         let setting = try configured()
         #expect(try setting.migrator().identify().version == "App")
@@ -162,7 +162,7 @@ struct PartialStoreTests {
         #expect(try setting.migrator().migrate().outcome == .upToDate)
     }
 
-    @Test("A named version stands for its own part")
+    @Test("A named version selects the version of its own part")
     func named() throws {
         let setting = try merged()
         let report = try setting.migrator().migrate(Configuration(target: "Core 2"))
@@ -170,7 +170,7 @@ struct PartialStoreTests {
         try expectRows(setting, atlas: false)
     }
 
-    @Test("A mapping model of one part leaves the objects of the others as they are")
+    @Test("A mapping model of one part leaves the objects of the other parts unchanged")
     func mapped() throws {
         let setting = try merged()
         let mapping = setting.folder.file("Core.json")

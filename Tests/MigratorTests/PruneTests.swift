@@ -10,7 +10,7 @@ struct PruneTests {
     private let store: StoreFiles
     private let wayBack: URL
 
-    /// A migrated store, whose log names its snapshot, with three more.
+    /// Makes a migrated store whose log names its snapshot, and three more snapshots.
     init() throws {
         small = try SmallMigration()
         store = StoreFiles(URL(fileURLWithPath: small.store))
@@ -18,7 +18,7 @@ struct PruneTests {
         for _ in 0..<3 { _ = try store.createSnapshot() }
     }
 
-    @Test("The newest stay, and the one that the log names as the way back")
+    @Test("The newest snapshots stay, and the one that the log names for the rollback")
     func keepsWayBack() throws {
         let all = try store.snapshots()
         #expect(all.map(\.sequence) == [1, 2, 3, 4] && all[0].url.path == wayBack.path)
@@ -27,12 +27,12 @@ struct PruneTests {
         #expect(report.removed.map(\.sequence) == [3, 2] && report.kept.map(\.sequence) == [4, 1])
         #expect(try store.verifySnapshots().map(\.verified) == [true, true])
         #expect(try store.rollback(to: wayBack).reason == "it was asked for")
-        // Where the store was moved since, the names are the same.
+        // The log of a moved store names the same files.
         try FileLayer().rename(small.store, to: small.store + ".moved")
         #expect(try store.pruneSnapshots(keep: 1, minimumAge: .zero).kept.contains { $0.url.path == wayBack.path })
     }
 
-    @Test("Nothing is removed while the log cannot be read, or a run is active")
+    @Test("Nothing is removed while the log is unreadable, or a run is active")
     func refuses() throws {
         let log = small.store + ".ferry-log.json"
         try FileLayer().replace(log, with: [1, 2, 3])
@@ -49,7 +49,7 @@ struct PruneTests {
         #expect(try store.pruneSnapshots(keep: 1, minimumAge: .zero).removed.count == 3)
     }
 
-    @Test("The snapshot of an unfinished run stays, and that of a damaged archive is no way back")
+    @Test("The snapshot of an unfinished run stays, and a damaged archive does not count for the rollback")
     func keepsUnfinished() throws {
         let files = FileLayer()
         try files.remove(small.store + ".ferry-log.json")

@@ -6,9 +6,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Reports that are written down")
+@Suite("Encoded reports")
 struct ReportCodingTests {
-    /// Writes a value down, reads it, and writes it again: both texts must be the same.
+    /// Encodes a value, decodes it, and encodes it again: both texts must be equal.
     private func readBack<Value: Codable>(_ value: Value) throws -> Value {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
@@ -18,7 +18,7 @@ struct ReportCodingTests {
         return read
     }
 
-    @Test("A report of a copy, of a migration in place, and of damage is read as it was written")
+    @Test("A report of a copy, of a migration in place, and of damage can be encoded and decoded")
     func migrations() throws {
         let small = try SmallMigration(rows: 60)
         let copy = try small.migrator().migrate(Configuration(chunkSize: .rows(7)))
@@ -34,7 +34,7 @@ struct ReportCodingTests {
         #expect(try readBack(rehearsal) == rehearsal && rehearsal.migration != nil)
     }
 
-    @Test("A plan is read as it was written, and so are its refusals with their causes")
+    @Test("A plan can be encoded and decoded, with its refusals and their causes")
     func plans() throws {
         let small = try SmallMigration()
         let migrator = try small.migrator()
@@ -62,7 +62,7 @@ struct ReportCodingTests {
         }
     }
 
-    @Test("A warning is an object with a code; the text that it was in earlier versions is read, too")
+    @Test("A warning is an object with a code; the text form of earlier versions can be decoded, too")
     func warnings() throws {
         let report = try DamagedStore(.copy, damage: ["UPDATE ZBOOK SET ZCOVER = NULL WHERE Z_PK = 2"]).migrate(.drop)
         let warning = try #require(report.warnings.first { $0.code == .damagedRows })
@@ -73,20 +73,20 @@ struct ReportCodingTests {
         for wrong in ["[{\"code\": \"loss\"}]", "[3]", "[null]"] {
             #expect(throws: DecodingError.self) { _ = try Told.read(wrong) }
         }
-        // One of a later version.
+        // A code of a later version.
         let code = FerryWarning.Code(rawValue: "ofLater")
         #expect(try readBack(FerryWarning(code, "What it says.")).code == code)
     }
 
-    @Test("Every check that finds differences has its name in the library, and no other")
+    @Test("Exactly the checks that find differences have a name in the library")
     func checks() {
-        // What is counted for all of them finds nothing itself.
+        // The counting of all checks finds no differences itself.
         #expect(Set(VerificationCheck.all.map(\.rawValue)) == Set(Verification.checkNames).subtracting(["tally"]))
     }
 
     private struct SystemErrorStandIn: Error, CustomStringConvertible { var description: String { "the disk" } }
 
-    @Test("What is told of a store, its run and its snapshots is read as it was written")
+    @Test("The states of a store, its run and its snapshots can be encoded and decoded")
     func stores() throws {
         let small = try SmallMigration()
         let files = StoreFiles(URL(fileURLWithPath: small.store))
@@ -113,7 +113,7 @@ struct ReportCodingTests {
         #expect(pruned.kept.count + pruned.removed.count >= 1)
     }
 
-    @Test("Every kind of damage that is looked for has its name in the library", arguments: StoreDamage.Kind.allCases)
+    @Test("Every kind of damage has its name in the library", arguments: StoreDamage.Kind.allCases)
     func damageKinds(_ kind: StoreDamage.Kind) {
         let known: [DamageKind] = [
             .danglingKey, .oneSidedInverse, .wrongEntity, .missingOrder, .missingValue, .unknownEntity, .lowMaximumKey,
@@ -123,7 +123,7 @@ struct ReportCodingTests {
     }
 
     @Test(
-        "Seconds keep the places that they were measured with", arguments: [0, 0.000_000_001, 0.1, 12.345_678_9, 1e9])
+        "Seconds keep their measured digits", arguments: [0, 0.000_000_001, 0.1, 12.345_678_9, 1e9])
     func seconds(_ seconds: Double) {
         #expect(Duration.clamped(seconds: seconds).inSeconds == seconds)
         #expect(Duration.clamped(seconds: .infinity) > .seconds(1_000_000_000))
@@ -132,7 +132,7 @@ struct ReportCodingTests {
         #expect(Duration.clamped(nanoseconds: .max) > .seconds(9_000_000_000))
     }
 
-    @Test("Every setting of a migration can be given when it is made")
+    @Test("Every setting of a migration is a parameter of its initializer")
     func settings() {
         let plain = Configuration()
         let url = URL(fileURLWithPath: "/elsewhere")
@@ -145,7 +145,7 @@ struct ReportCodingTests {
             willMigrate: { _ in },
             didMigrate: { _ in },
             now: { Date(timeIntervalSince1970: 0) }, trace: { _ in })
-        // Not open to apps.
+        // These settings are not public.
         let own = [
             "largestLoggedStore", "largestLoggedSwap", "copiesUnchanged", "leastMarkedSeconds", "leastVerifiedBeside",
             "now",

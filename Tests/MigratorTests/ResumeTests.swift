@@ -5,12 +5,12 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A migration that is stopped")
+@Suite("A stopped migration")
 struct ResumeTests {
     private let quick = Configuration(chunkSize: .rows(5), now: { Date(timeIntervalSinceReferenceDate: 0) })
 
     @Test(
-        "Failing at any operation ends, after the same call again, in the same store",
+        "A repeated call after a failure at any operation ends in the same store",
         arguments: TinyStore.Form.allCases)
     func resumes(_ form: TinyStore.Form) throws {
         let whole = try SmallMigration(form: form)
@@ -19,21 +19,21 @@ struct ResumeTests {
         let expected = try DatabaseDump.text(whole.store)
         let untouched = try SmallMigration(form: form)
         let original = try DatabaseDump.text(untouched.store)
-        // A prime far below the number of operations, and another start for each form; of the last operations, the
-        // swap and the cleaning, every third.
+        // The step is a prime far below the number of operations, with another start for each form; of the last
+        // operations, the swap and the clean-up, every third.
         let first = 1 + (TinyStore.Form.allCases.firstIndex(of: form) ?? 0) * 7
         let swap = count.count - 48
         for operation in Array(stride(from: first, to: swap, by: 41))
             + Array(stride(from: swap + first % 3, through: count.count, by: 3))
         {
             let small = try SmallMigration(form: form)
-            // What fails behind the swap is a warning.
+            // A failure after the swap is a warning.
             let faults = FaultPlan(trigger: operation, keepsNames: true)
             var warnings: [FerryWarning]?
             do { warnings = try small.migrator(files: FileLayer(faults: faults)).migrate(quick).warnings } catch {}
-            // How often progress is written depends on the time: the last operations may not be there.
+            // The number of progress writes depends on the time: the last operations may be missing.
             guard faults.count >= operation else { continue }
-            // Behind the clean-up the report asks for memory and bytes, and does without an answer.
+            // After the clean-up the report reads memory and bytes, and works without them.
             let isReporting = faults.names[operation - 1].contains("/proc/self/")
             #expect(
                 isReporting || warnings?.contains { $0.code == .cleanUpFailed } != false,
@@ -44,7 +44,7 @@ struct ResumeTests {
             #expect(try DatabaseDump.text(small.store) == expected, "operation \(operation)")
             #expect(report.outcome == .migrated || between == expected)
             let names = try FileLayer().list(small.folder.path).map(\.name).filter { $0.hasPrefix("App.sqlite") }
-            // The dump's connection leaves its own beside a store in WAL mode.
+            // The dump's connection leaves its companion files beside a store in WAL mode.
             #expect(
                 StoreFileNames.lasting(names).sorted()
                     == ["App.sqlite", "App.sqlite.ferry-log.json", "App.sqlite.snapshots"],
@@ -52,7 +52,7 @@ struct ResumeTests {
         }
     }
 
-    @Test("A run goes on under another spelling of its output, and under no other output")
+    @Test("A run can be resumed with another spelling of its output, and with no other output")
     func otherSpelling() throws {
         let small = try SmallMigration()
         func migrate(_ output: String, holdsSwap: Bool) throws -> MigrationReport {
@@ -62,14 +62,14 @@ struct ResumeTests {
             return try small.migrator().migrate(configuration)
         }
         #expect(throws: FerryError.self) { try migrate("New.sqlite", holdsSwap: true) }
-        // As a folder that ignores case has it: both names lead to the run's folder.
+        // On a file system that ignores case both names lead to the run's folder.
         let names = ["New.sqlite.ferry", "NEW.sqlite.ferry"].map(small.folder.file)
         try FileManager.default.moveItem(atPath: names[0], toPath: names[1])
         try FileManager.default.createSymbolicLink(atPath: names[0], withDestinationPath: names[1])
         let report = try migrate("NEW.sqlite", holdsSwap: false)
         #expect(report.outcome == .migrated && report.resumed && report.warnings.isEmpty, "\(report.warnings)")
         #expect(try FileLayer().exists(small.folder.file("NEW.sqlite")))
-        // The folder of another output's run, brought to where this one's would be.
+        // Moves the folder of another output's run to the path of this output's run folder.
         let other = try SmallMigration()
         var held = quick
         held.holdsSwap = true
@@ -82,7 +82,7 @@ struct ResumeTests {
         #expect(error?.code == .runDiffers, "\(String(describing: error))")
     }
 
-    /// Stops a run in its second step, with the first one done.
+    /// Stops a run in its second step, after the first step.
     private func interrupted(_ configuration: Configuration) throws -> SmallMigration {
         let small = try SmallMigration()
         let stop = StopRequest()
@@ -96,7 +96,7 @@ struct ResumeTests {
         return small
     }
 
-    @Test("It is resumable, says so, and goes on")
+    @Test("A stopped run is resumable, reports this, and resumes")
     func stops() throws {
         let small = try interrupted(quick)
         let status = try StoreFiles(URL(fileURLWithPath: small.store)).status()
@@ -106,7 +106,7 @@ struct ResumeTests {
         #expect(try StoreFiles(URL(fileURLWithPath: small.store)).status().state == .finished)
     }
 
-    @Test("It goes on with its models and mapping models in another folder, as an app's are after an update")
+    @Test("A run resumes with its models and mapping models in another folder, as after an app's update")
     func movedInputs() throws {
         let small = try interrupted(quick)
         let elsewhere = small.folder.file("Updated")
@@ -146,7 +146,7 @@ struct ResumeTests {
         #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZHEADING = 'same'") == 12)
     }
 
-    @Test("A store that an app has written meanwhile is refused until the run is restarted")
+    @Test("A store with later writes of an app is refused until the run is restarted")
     func refusesChangedStore() throws {
         let small = try interrupted(quick)
         let app = try Connection(path: small.store, mode: .readWrite)
@@ -160,7 +160,7 @@ struct ResumeTests {
         #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZHEADING = 'new'") == 1)
     }
 
-    @Test("Other chunks and another executor go on with a run: they do not change what it makes")
+    @Test("A run can be resumed with other chunks and another executor: both give the same result")
     func goesOnOtherwise() throws {
         let whole = try SmallMigration()
         _ = try whole.migrator().migrate(quick)
@@ -190,12 +190,12 @@ struct ResumeTests {
         #expect(changed?.code == .runDiffers && changed?.message.contains("App 2.xcdatamodel") == true)
     }
 
-    @Test("A folder that was copied in the middle of a commit is refused before SQLite looks at it")
+    @Test("A folder that was copied within a commit is refused before SQLite reads it")
     func refusesMovedRun() throws {
         let count = FaultPlan(keepsNames: true)
         let whole = try SmallMigration()
         _ = try whole.migrator(files: FileLayer(faults: count)).migrate(quick)
-        // Deleting the super-journal is the commit of rows and lookups together.
+        // Deleting the super-journal commits rows and lookups together.
         let commit = try #require(count.names.firstIndex { $0.hasPrefix("delete ") && $0.contains("-mj") })
         let small = try SmallMigration()
         #expect(throws: (any Error).self) {
@@ -212,7 +212,7 @@ struct ResumeTests {
         #expect(try small.migrator().migrate(quick).resumed)
     }
 
-    @Test("Its state can be asked for while it works, and after it was stopped, without being in its way")
+    @Test("A run's state can be read during and after the run, without blocking it")
     func tellsItsState() throws {
         let small = try SmallMigration()
         let files = StoreFiles(URL(fileURLWithPath: small.store))
@@ -234,7 +234,7 @@ struct ResumeTests {
         #expect(error?.code == .interrupted)
         let running = seen.withLock { $0 }
         #expect(running.count == 2 && running.allSatisfy { $0.state == .running && $0.runID != nil && $0.steps == 2 })
-        // A phase is told as soon as it begins, however short the one before was.
+        // A phase is reported as soon as it begins, however short the phase before was.
         #expect(running.map(\.phase) == [.rows, .rows] && running.map(\.step) == [1, 2])
         let status = try files.status()
         #expect(status.state == .interrupted && status.step == 2 && status.phase == .indexes)

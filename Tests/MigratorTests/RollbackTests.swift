@@ -12,7 +12,7 @@ struct RollbackTests {
     private static let oldFile = "11111111-0000-4000-8000-000000000001"
     private static let newFile = "22222222-0000-4000-8000-000000000002"
 
-    /// A store with a snapshot of what it was, and other content since.
+    /// A store with a snapshot of its old content, and with new content.
     private struct Stage {
         let folder: TemporaryFolder
         let original: StoreBytes
@@ -44,10 +44,10 @@ struct RollbackTests {
         func checkDone(_ form: TinyStore.Form, _ when: String = "") throws {
             let files = FileLayer()
             let bytes = try StoreBytes(path)
-            // A client that looked in between may have left an empty one.
+            // A client that read in between may have left an empty -wal.
             #expect(bytes.log?.isEmpty ?? true)
             #expect(bytes.journal == nil)
-            // A filled log is in the main file now; otherwise it is the original, byte for byte.
+            // A filled log is now in the main file; other forms are the original, byte for byte.
             if form != .filledLog { #expect(bytes.content == original.content) }
             #expect(try TinyStore.title(path) == (form == .filledLog ? "old late" : "old"), "\(when)")
             #expect(try files.list(external).map(\.name) == [RollbackTests.oldFile])
@@ -56,7 +56,7 @@ struct RollbackTests {
         }
     }
 
-    @Test("It brings back what the snapshot holds, external files included", arguments: TinyStore.Form.allCases)
+    @Test("A rollback restores the snapshot's content, external files included", arguments: TinyStore.Form.allCases)
     func rollsBack(_ form: TinyStore.Form) throws {
         let stage = try Stage(form)
         let report = try stage.rollback()
@@ -65,19 +65,20 @@ struct RollbackTests {
     }
 
     @Test(
-        "Failing at any operation leaves the old or the new store, whole, and can be done again",
+        "A failure at any operation leaves the old or the new store, whole, and the rollback can be repeated",
         arguments: [TinyStore.Form.plain, .filledLog])
     func survivesFaults(_ form: TinyStore.Form) throws {
         let count = FaultPlan()
         _ = try Stage(form).rollback(faults: count)
         #expect(count.count > 60)
         var seen: Set<String> = []
-        // Every third one, from three starts over the two forms; the swap itself is tried at each in its own test.
+        // Every third operation, from different starts for the two forms; another test tries each operation of the
+        // swap.
         for operation in stride(from: form == .plain ? 1 : 2, through: count.count, by: 3) {
             let stage = try Stage(form)
             var isDone = false
             do {
-                // Done, if no more than the clean-up failed; then it says so.
+                // The rollback succeeds with a warning if only the clean-up failed.
                 let report = try stage.rollback(faults: FaultPlan(trigger: operation))
                 isDone = true
                 #expect(!report.warnings.isEmpty, "operation \(operation)")
@@ -87,7 +88,7 @@ struct RollbackTests {
             let file = title == "new" ? Self.newFile : Self.oldFile
             #expect(try FileLayer().exists(stage.external + "/" + file), "operation \(operation)")
             seen.insert(title)
-            // Another rollback would undo one that is done.
+            // Another rollback would undo a finished one.
             if try !isDone || FileLayer().exists(RunFolder.path(beside: stage.path)) { _ = try stage.rollback() }
             try stage.checkDone(form, "operation \(operation)")
         }
@@ -114,12 +115,12 @@ struct RollbackTests {
         #expect(try store.verifySnapshots().map(\.verified) == [false])
     }
 
-    @Test("It takes the snapshot that was made last, whatever the clock said then, and says why")
+    @Test("A rollback uses the last snapshot, independent of the clock, and gives the reason")
     func takesNewest() throws {
         let stage = try Stage(.plain)
         let store = StoreFiles(URL(fileURLWithPath: stage.path))
         let first = try #require(try store.snapshots().first?.url)
-        // Its clock was a year ahead.
+        // The clock was a year ahead.
         let manifest = first.path.replacing(SnapshotForm.preferred.ending, with: ".json")
         let files = FileLayer()
         var lines = try String(decoding: files.read(manifest), as: UTF8.self).split(separator: "\n").map(String.init)
@@ -135,14 +136,14 @@ struct RollbackTests {
         #expect(report.snapshot.path == second.url.path && report.sequence == 2)
         #expect(report.reason == "it is the newest of 2, by its number")
         #expect(try TinyStore.title(stage.path) == "new")
-        // One that tells nothing is passed over, and named.
+        // A snapshot without readable manifest is skipped, and named.
         try files.replace(manifest, with: [1])
-        // What the first rollback has replaced is the other one.
+        // The other snapshot holds the store that the first rollback replaced.
         #expect(
             try stage.rollback().reason?.hasPrefix("it is the newest of 2, by its number; the manifest of 2") == true)
     }
 
-    @Test("Without a snapshot there is nothing to go back to")
+    @Test("Without a snapshot a rollback is refused")
     func refusesWithoutSnapshot() throws {
         let folder = try TemporaryFolder()
         try TinyStore.make(folder.file("App.sqlite"), title: "old")
@@ -152,7 +153,7 @@ struct RollbackTests {
         #expect(try FileLayer().list(folder.path).map(\.name) == ["App.sqlite"])
     }
 
-    @Test("A snapshot can be restored beside the store, but over nothing")
+    @Test("A snapshot can be restored beside the store, but over no file")
     func restores() throws {
         let stage = try Stage(.closedLog)
         let store = StoreFiles(URL(fileURLWithPath: stage.path))

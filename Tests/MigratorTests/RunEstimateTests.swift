@@ -3,10 +3,10 @@ import FerryBase
 import Foundation
 import Testing
 
-/// Runs that take what such runs took once, event by event: how far the estimate is from what comes.
+/// Replays recorded runs event by event, and compares the estimates with the actual times.
 @Suite("The time to the end of a run")
 struct RunEstimateTests {
-    /// What progress told of a run, and when, with what its plan knew before.
+    /// The progress events of a run with their times, and the plan's estimates.
     struct Recorded: Sendable, CustomTestStringConvertible {
         struct Head: Decodable {
             struct Mapping: Decodable {
@@ -31,7 +31,7 @@ struct RunEstimateTests {
             var seconds: Double
             var steps: [Step]
             var transaction, snapshot, verified, swaps: Bool
-            /// Steps that were verified while the next one was made.
+            /// Steps that were verified beside the next step.
             var beside: [Int]?
         }
 
@@ -84,7 +84,7 @@ struct RunEstimateTests {
     }
 
     @Test(
-        "After a tenth of the work nineteen of twenty estimates are a fifth off at most, also on a machine twice as slow",
+        "After a tenth of the work 19 of 20 estimates are at most a fifth off, also on a machine with half the speed",
         arguments: recorded, [1.0, 2.0])
     func foresees(_ run: Recorded, slower: Double) throws {
         let (work, seconds, events) = try run.read()
@@ -103,12 +103,12 @@ struct RunEstimateTests {
             #expect(estimate.fraction >= fraction && estimate.fraction <= 1, "a run goes backwards in \(event.phase)")
             fraction = estimate.fraction
             guard event.t * slower >= total / 10 else { continue }
-            // Before anything was measured nothing is told.
+            // Without measurements there is no estimate.
             guard let left = estimate.secondsLeft(at: now) else { continue }
             let error = (event.t * slower + left - total) / total
             checked += 1
             misses += abs(error) > 0.2 ? 1 : 0
-            // The machine on which they were recorded had other work: it was not as quick at all times.
+            // The machine of the recordings had other work, so its speed varied.
             #expect(
                 abs(error) <= 0.3,
                 "\(event.phase) \(event.step ?? 0) \(event.subject ?? "") at \(event.t * slower) of \(total) s: \(left) s left"
@@ -117,7 +117,7 @@ struct RunEstimateTests {
         #expect(checked > 5 && fraction > 0.9 && misses <= max(1, checked / 20), "\(misses) of \(checked)")
     }
 
-    @Test("A run that goes on begins with what earlier calls did, and counts its own speed alone")
+    @Test("A resumed run starts with the work of earlier calls, and uses only its own speed")
     func goesOn() throws {
         var step = RunWork.Step(isCopy: true, bytes: 1_048_576, objects: 1_000_000)
         step.mappings = [.init("BookToBook", rows: 1_000_000)]
@@ -130,14 +130,14 @@ struct RunEstimateTests {
         estimate.advance("BookToBook", 500_000, of: 1_000_000, at: 0)
         #expect(estimate.fraction > 0.5 && estimate.fraction < 0.7)
         #expect(estimate.secondsLeft(at: 1_000_000_000) == nil)
-        // A quarter of the rows take as long as three quarters should: so does what follows.
+        // A quarter of the rows took as long as three quarters should: the rest is estimated at this speed.
         let now = UInt64(rows * 0.75 * 1e9)
         estimate.advance("BookToBook", 750_000, of: 1_000_000, at: now)
         let left = try #require(estimate.secondsLeft(at: now))
         #expect(left > 2 * (rows / 4 + indexes) && left < 3.5 * (rows / 4 + indexes), "\(left)")
     }
 
-    @Test("What was not known before counts from when it is told")
+    @Test("Work that was unknown counts from its first report")
     func recounts() throws {
         var step = RunWork.Step(isCopy: true, bytes: 1_048_576, objects: 1_000_000)
         step.mappings = [.init("A", rows: 10_000_000), .init("B", rows: 10_000_000)]
@@ -145,12 +145,12 @@ struct RunEstimateTests {
         estimate.begin(.rows, step: 1, at: 0)
         estimate.advance("A", 10_000, of: 10_000_000, at: 1_000_000)
         #expect(estimate.fraction < 0.01)
-        // There is but a hundredth of the other mapping.
+        // The other mapping has only a hundredth of the expected rows.
         estimate.advance("B", 50_000, of: 100_000, at: 600_000_000)
         #expect(estimate.fraction > 0.85)
     }
 
-    @Test("What the plan expects has the names that the run tells: the fraction moves with every entity mapping")
+    @Test("The plan's estimates have the names of the run's events: the fraction moves with every entity mapping")
     func hasTheirNames() throws {
         let small = try SmallMigration(rows: 200)
         let told = Locked<[(subject: String, fraction: Double)]>([])

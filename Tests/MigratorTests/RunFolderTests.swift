@@ -7,7 +7,7 @@ import Testing
 struct RunFolderTests {
     private let files = FileLayer()
 
-    /// A folder with the record of a run in it.
+    /// Makes a folder with the record of a run.
     private func begin(_ folder: TemporaryFolder) throws -> String {
         let path = folder.file("App.sqlite")
         try TinyStore.make(path, title: "old")
@@ -18,7 +18,7 @@ struct RunFolderTests {
         return run.path
     }
 
-    @Test("Only one run holds it at a time")
+    @Test("Only one run holds the folder's lock at a time")
     func isLocked() throws {
         let folder = try TemporaryFolder()
         let path = try begin(folder)
@@ -29,7 +29,7 @@ struct RunFolderTests {
         #expect(try !files.exists(path))
     }
 
-    @Test("It goes where a file that is removed while it is open keeps a hidden name in its folder")
+    @Test("The folder is removed also on a volume that keeps hidden names of open files")
     func hiddenNames() throws {
         let folder = try TemporaryFolder()
         let path = try begin(folder)
@@ -39,7 +39,7 @@ struct RunFolderTests {
                 switch change {
                 case .removes(path + "/lock"): try? plain.link(path + "/lock", to: hidden)
                 case .removes(path):
-                    // As a volume of FUSE does it, the name goes a moment after the file is not open any more.
+                    // A FUSE volume removes the hidden name a moment after the file was closed.
                     let isSecond = tries.withLock { tries in
                         tries += 1
                         return tries == 2
@@ -52,7 +52,7 @@ struct RunFolderTests {
         #expect(try !files.exists(path) && tries.withLock { $0 } == 2)
     }
 
-    @Test("It stays where another run has taken it the moment its lock was gone")
+    @Test("The folder stays when another run takes the lock as soon as it is free")
     func takenMeanwhile() throws {
         let folder = try TemporaryFolder()
         let path = try begin(folder)
@@ -61,7 +61,7 @@ struct RunFolderTests {
             path: path,
             files: FileLayer(
                 faults: FaultPlan(witness: { change in
-                    // The last thing before the folder itself goes.
+                    // The last removal before that of the folder.
                     guard case .removes(path) = change, !hasBegun.withLock({ $0 }) else { return }
                     hasBegun.withLock { $0 = true }
                     try? plain.replace(path + "/lock", with: [1])
@@ -70,7 +70,7 @@ struct RunFolderTests {
         #expect(try hasBegun.withLock { $0 } && files.exists(path + "/lock"))
     }
 
-    @Test("A symbolic link in its place is refused, also by a restart, and what it leads to stays")
+    @Test("A symbolic link instead of the folder is refused, also by a restart, and its destination stays")
     func refusesLinks() throws {
         let small = try SmallMigration()
         let precious = small.folder.file("precious")
@@ -94,7 +94,7 @@ struct RunFolderTests {
     }
 
     @Test(
-        "Nobody else may read what a run keeps", arguments: [Scenario.Kind.copy, .mixed, .policies, .inPlaceToOutput])
+        "Other users cannot read a run's files", arguments: [Scenario.Kind.copy, .mixed, .policies, .inPlaceToOutput])
     func isPrivate(_ kind: Scenario.Kind) throws {
         let scenario = try Scenario(kind, form: .plain)
         #expect(throws: FerryError.self) { try scenario.run { $0.holdsSwap = true } }
@@ -115,7 +115,7 @@ struct RunFolderTests {
         #expect(seen.contains("destination.sqlite") && seen.contains("run.json") && seen.contains("progress.json"))
     }
 
-    @Test("What is no run of Ferry's is refused, not removed", arguments: ["strange", "form", "broken"])
+    @Test("A folder of no run of Ferry is refused, and not removed", arguments: ["strange", "form", "broken"])
     func refusesUnknownRows(_ what: String) throws {
         let folder = try TemporaryFolder()
         let path = folder.file("App.sqlite.ferry")
@@ -133,7 +133,7 @@ struct RunFolderTests {
     }
 
     @Test(
-        "A folder that was moved with an open journal is refused",
+        "A moved folder with an open journal is refused",
         arguments: [
             ("step-1/destination.sqlite-journal", [UInt8](repeating: 7, count: 9), true),
             ("step-1/destination.sqlite-mj8A2F", [], true), ("step-1/destination.sqlite-journal", [], false),
@@ -157,7 +157,7 @@ struct RunFolderTests {
         }
     }
 
-    @Test("A folder that the recorded path still leads to goes on, with an open journal too")
+    @Test("A folder that the recorded path still leads to can be resumed, also with an open journal")
     func otherSpelling() throws {
         let folder = try TemporaryFolder()
         let path = try begin(folder)
@@ -165,7 +165,7 @@ struct RunFolderTests {
         try files.createDirectory(path + "/step-1")
         try files.replace(path + "/step-1/destination.sqlite-journal", with: [7, 7])
         try files.rename(path, to: moved)
-        // As a folder whose names know no case leads on from each spelling.
+        // On a file system that ignores case each spelling leads to the folder.
         try folder.makeLink(FileLayer.name(of: path), to: moved)
         let run = try RunFolder(path: moved, files: files)
         #expect(try run.load() != nil)

@@ -14,7 +14,7 @@ struct SmallMigration {
     let hasPolicy: Bool
     var store: String { folder.file("App.sqlite") }
 
-    /// Writes models, mapping files and a store of so many books, of which every fifth has no author.
+    /// Writes models, mapping files and a store with the given number of books, of which every fifth has no author.
     init(rows: Int64 = 12, form: TinyStore.Form = .plain, hasPolicy: Bool = false) throws {
         self.hasPolicy = hasPolicy
         folder = try TemporaryFolder()
@@ -94,7 +94,7 @@ struct SmallMigration {
     }
 }
 
-/// Does what the mapping says, and numbers the books across all calls of a run.
+/// Does the mapping's work, and numbers the books across all calls of a run.
 struct HeadingPolicy: EntityMigrationPolicy {
     func createDestinationInstances(
         forSource source: SourceObject, in mapping: PolicyEntityMapping, manager: MigrationManager

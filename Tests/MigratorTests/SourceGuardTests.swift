@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The guard of a store")
 struct SourceGuardTests {
-    @Test("A guarded store keeps its bytes, lets readers in and writers out", arguments: TinyStore.Form.allCases)
+    @Test("A guarded store keeps its bytes, admits readers and excludes writers", arguments: TinyStore.Form.allCases)
     func keepsWritersOut(_ form: TinyStore.Form) throws {
         let folder = try TemporaryFolder()
         let path = folder.file("App.sqlite")
@@ -32,7 +32,7 @@ struct SourceGuardTests {
         #expect(try TinyStore.title(path) == (form == .filledLog ? "old late" : "old"))
     }
 
-    @Test("Side files that another program uses stay", arguments: [TinyStore.Form.closedLog, .filledLog])
+    @Test("Companion files that another program uses stay", arguments: [TinyStore.Form.closedLog, .filledLog])
     func leavesSideFilesInUse(_ form: TinyStore.Form) throws {
         let folder = try TemporaryFolder()
         let path = folder.file("App.sqlite")
@@ -52,7 +52,9 @@ struct SourceGuardTests {
         "cut off": Array("SQLite format 3\0".utf8),
     ]
 
-    @Test("What is no database is refused and stays as it is", arguments: ["empty", "text", "encrypted", "cut off"])
+    @Test(
+        "A file that is no database is refused and stays unchanged",
+        arguments: ["empty", "text", "encrypted", "cut off"])
     func refusesOtherFiles(_ name: String) throws {
         let bytes = try #require(Self.otherFiles[name])
         let folder = try TemporaryFolder()
@@ -67,7 +69,7 @@ struct SourceGuardTests {
         #expect(try FileLayer().list(folder.path).map(\.name) == ["App.sqlite"])
     }
 
-    @Test("A missing file, a folder and a database of something else are refused")
+    @Test("A missing file, a folder and a database of another kind are refused")
     func refusesOtherThings() throws {
         let folder = try TemporaryFolder()
         func code(_ path: String) -> FerryError.Code? {
@@ -82,13 +84,13 @@ struct SourceGuardTests {
         #expect(code(folder.file("other.sqlite")) == .notACoreDataStore)
     }
 
-    @Test("A hot journal is refused before it is played back")
+    @Test("A hot journal is refused before its rollback")
     func refusesHotJournal() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("App.sqlite")
         try TinyStore.make(path, title: "old")
         do {
-            // A writer that has spilled into the main file, photographed in the middle.
+            // The files of a writer that has spilled into the main file, copied within the transaction.
             let writer = try Connection(path: path, mode: .readWrite)
             try writer.execute("PRAGMA cache_size = 1; BEGIN; UPDATE ZNOTE SET ZTITLE = hex(randomblob(4000))")
             let files = FileLayer()
@@ -106,7 +108,7 @@ struct SourceGuardTests {
         #expect(try StoreBytes(hot) == before)
     }
 
-    @Test("A writer at work is a store in use, not a hot journal")
+    @Test("A store with a running writer is in use, and has no hot journal")
     func tellsWriterFromHotJournal() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("App.sqlite")
@@ -122,7 +124,7 @@ struct SourceGuardTests {
         #expect(try TinyStore.title(path) == "app")
     }
 
-    @Test("The journal of a writer at work is never taken for one that a crash has left")
+    @Test("A running writer's journal is never taken for a crash's journal")
     func knowsLiveJournal() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("App.sqlite")
@@ -133,7 +135,7 @@ struct SourceGuardTests {
         Thread.detachNewThread {
             defer { group.leave() }
             guard let app = try? Connection(path: path, mode: .readWrite) else { return }
-            // A reader may be in the way of a commit.
+            // A reader may block a commit.
             while !isOver.withLock({ $0 }) { do { try app.execute("UPDATE ZNOTE SET Z_OPT = Z_OPT + 1") } catch {} }
         }
         for _ in 0..<300 {

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Hooks between the steps of a migration")
 struct StageTests {
-    /// What the hooks were called with, in order.
+    /// The calls of the hooks, in order.
     private final class Calls: Sendable {
         private let list = Locked<[String]>([])
         var all: [String] { list.withLock { $0 } }
@@ -52,7 +52,7 @@ struct StageTests {
     }
 
     @Test(
-        "They are called before and after each step, with stores of its two versions",
+        "Hooks are called before and after each step, with stores of the step's two versions",
         arguments: TinyStore.Form.allCases)
     func areCalled(_ form: TinyStore.Form) throws {
         let (mixed, plain) = (try MixedMigration(form: form), try MixedMigration(form: form))
@@ -73,7 +73,7 @@ struct StageTests {
         #expect(try MixedMigration.rows(mixed.store) == MixedMigration.rows(plain.store))
     }
 
-    @Test("A migration that could be one transaction on the store has a store for each hook, and the plan says so")
+    @Test("A migration that could be one transaction has a store for each hook, and the plan says so")
     func stagesInPlace() throws {
         let inferred = try InferredMigration(form: .filledLog)
         let calls = Calls()
@@ -89,7 +89,8 @@ struct StageTests {
     }
 
     @Test(
-        "What a hook throws ends the run with the store as before, and the next call calls it again", arguments: 1...8)
+        "A hook's error ends the run with the store unchanged, and the next call calls the hook again", arguments: 1...8
+    )
     func vetoes(_ call: Int) throws {
         let (mixed, calls) = (try MixedMigration(), Calls())
         let before = try StoreBytes(mixed.store)
@@ -106,11 +107,11 @@ struct StageTests {
         #expect(calls.all == wanted)
     }
 
-    @Test("Rows that a hook has changed are those that the next step, and the store, have", arguments: [false, true])
+    @Test("Rows that a hook has changed are in the next step and in the store", arguments: [false, true])
     func writes(isStopped: Bool) throws {
         let (mixed, calls) = (try MixedMigration(form: .closedLog), Calls())
         let did: Configuration.StageHook = { stage in
-            // As Core Data would: in WAL mode, and with a log that is left behind.
+            // Writes as Core Data does: in WAL mode, with a log that is left behind.
             let connection = try Connection(path: stage.store.path, mode: .readWrite)
             connection.keepWriteAheadLogOnClose()
             _ = try connection.setPragma("journal_mode", to: "WAL")
@@ -135,7 +136,7 @@ struct StageTests {
         #expect(calls.all.count { $0.hasPrefix("did") } == 4)
     }
 
-    @Test("A hook that throws after it has written is given the step anew")
+    @Test("A hook that throws after a write receives the step's store again without the write")
     func takesBack() throws {
         let (mixed, calls) = (try MixedMigration(), Calls())
         let write: Configuration.StageHook = { try Self.write("UPDATE ZBOOK SET ZCOPIES = ZCOPIES + 1", $0) }
@@ -155,7 +156,7 @@ struct StageTests {
         #expect(try connection.rows("SELECT DISTINCT ZCOPIES FROM ZBOOK") == [[.integer(6)]])
     }
 
-    @Test("A store that a hook has broken is found, and the app's store is as before")
+    @Test("A hook's damage to a store is found, and the app's store stays unchanged")
     func findsDamage() throws {
         let (mixed, calls) = (try MixedMigration(), Calls())
         let before = try StoreBytes(mixed.store)
@@ -180,7 +181,7 @@ struct StageTests {
         #expect(try mixed.migrator().migrate(configuration(calls)).outcome == .migrated)
     }
 
-    @Test("willMigrate may not change a store, be it the app's or a step's", arguments: 1...2)
+    @Test("willMigrate must not change a store, neither the app's nor a step's", arguments: 1...2)
     func refusesWrites(_ number: Int) throws {
         let (mixed, calls) = (try MixedMigration(), Calls())
         let error = #expect(throws: FerryError.self) {
@@ -194,7 +195,7 @@ struct StageTests {
                 == .integer(0))
     }
 
-    @Test("A run that was begun with hooks is not gone on with without them")
+    @Test("A run that began with hooks is not resumed without them")
     func keepsHooks() throws {
         let (mixed, calls) = (try MixedMigration(), Calls())
         _ = #expect(throws: FerryError.self) {

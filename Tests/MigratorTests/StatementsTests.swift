@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The statements of a plan")
 struct StatementsTests {
-    /// Statements that change something, but for those by which a run keeps its books.
+    /// Returns the statements that change data, except those of the run's own records.
     private static func changes(_ texts: [String]) -> Set<String> {
         let words = ["INSERT", "REPLACE", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP", "WITH"]
         return Set(
@@ -17,7 +17,7 @@ struct StatementsTests {
             })
     }
 
-    /// What a migration runs, and what its plan lists.
+    /// Compares the statements of a migration with the list in its plan.
     private func compare(
         _ migrator: Migrator, _ configuration: Configuration, sourceLocation: SourceLocation = #_sourceLocation
     ) throws -> (listed: Set<String>, run: Set<String>) {
@@ -31,7 +31,7 @@ struct StatementsTests {
     }
 
     @Test(
-        "What is listed is what runs, in place, copied, by statements and row by row",
+        "The listed statements run, in place, copied, by the set and by the row executor",
         arguments: [
             (Configuration.Executor.automatic, false), (.automatic, true), (.row, false), (.row, true),
         ])
@@ -43,13 +43,13 @@ struct StatementsTests {
         let (listed, run) = try compare(mixed.migrator(), configuration)
         #expect(!listed.isEmpty)
         #expect(run.subtracting(listed).sorted() == [])
-        // More objects than memory holds go to scratch; here there are a few.
+        // More objects than memory holds are written to scratch; this test has few.
         #expect(listed.subtracting(run).filter { !$0.contains("scratch.") }.sorted() == [])
-        // Listing changed nothing: the migration took the store from where it was.
+        // Listing changed nothing: the migration began with the original store.
         #expect(before != (try Data(contentsOf: URL(fileURLWithPath: mixed.store))))
     }
 
-    @Test("A mapping with a policy is listed without a call of the policy")
+    @Test("A mapping with a policy is listed without calls of the policy")
     func passesOverPolicies() throws {
         let small = try SmallMigration(hasPolicy: true)
         let before = try Data(contentsOf: URL(fileURLWithPath: small.store))
@@ -62,7 +62,7 @@ struct StatementsTests {
         #expect(texts.contains { $0.contains("CREATE TABLE") && $0.contains("ZAUTHOR") })
     }
 
-    @Test("A plan that cannot run is refused as the plan says, and a store of the target's version has none")
+    @Test("A plan that cannot run is refused with the plan's reason, and a current store has no plan")
     func refuses() throws {
         let mixed = try MixedMigration()
         var configuration = Configuration()
@@ -76,7 +76,7 @@ struct StatementsTests {
         #expect(throws: FerryError.self) { try migrator.statements(configuration) }
     }
 
-    @Test("A value is written as SQL reads it")
+    @Test("A value is written as an SQL literal")
     func writesLiterals() throws {
         let connection = try Connection(path: ":memory:", mode: .create)
         let values: [Value] = [

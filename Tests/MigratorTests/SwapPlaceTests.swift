@@ -6,17 +6,17 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What may happen to the files of a run, and to connections on its store, beside Ferry.
-@Suite("A store that is swapped")
+/// Changes by other programs to the files of a run, and to connections on its store.
+@Suite("A swapped store")
 struct SwapPlaceTests {
     private static let quick = Configuration(
         chunkSize: .rows(5), takesSnapshot: false, now: { Date(timeIntervalSinceReferenceDate: 0) })
 
     @Test(
-        "Takes a write, after the swap, of a connection from before it", arguments: TinyStore.Form.allCases,
+        "Keeps a write, after the swap, of a connection from before it", arguments: TinyStore.Form.allCases,
         [false, true])
     func keepsConnections(_ form: TinyStore.Form, hasRead: Bool) throws {
-        // In WAL mode a connection that has read keeps the store from being swapped: it is idle at most.
+        // In WAL mode a connection that has read blocks the swap, so this connection is idle.
         let small = try SmallMigration(form: form)
         do {
             let app = try Connection(path: small.store, mode: .readWrite)
@@ -26,7 +26,7 @@ struct SwapPlaceTests {
             #expect(try app.value("PRAGMA integrity_check") == .text("ok"))
 
         }
-        // In WAL mode that connection would keep the store from being replaced.
+        // In WAL mode this connection would block the replacement of the store.
         let app = try Connection(path: small.store, mode: .readWrite)
         let report = try StoreFiles(URL(fileURLWithPath: small.store)).rollback()
         #expect(report.kept.count == 1, "the write is in a snapshot")
@@ -47,7 +47,7 @@ struct SwapPlaceTests {
         case .removed: try files.remove(file)
         case .rowsDeleted: try Connection(path: file, mode: .readWrite).execute("DELETE FROM ZBOOK WHERE Z_PK > 6")
         case .oneBit:
-            // As hidden as it can be: the time of the last change is set back.
+            // Hides the change as well as possible, by setting the modification date back.
             let date = try FileManager.default.attributesOfItem(atPath: file)[.modificationDate] as? Date
             var bytes = try files.read(file)
             bytes[bytes.count / 2] ^= 1
@@ -59,7 +59,7 @@ struct SwapPlaceTests {
         }
     }
 
-    @Test("Is left alone when its verified successor was changed before the swap", arguments: Change.allCases)
+    @Test("Stays unchanged when its verified successor was changed before the swap", arguments: Change.allCases)
     private func knowsDestination(_ kind: Change) throws {
         let small = try SmallMigration(form: .closedLog)
         var held = Self.quick
@@ -78,7 +78,7 @@ struct SwapPlaceTests {
 
     // MARK: The path
 
-    @Test("Is not taken for migrated when another file comes to its path meanwhile", arguments: [true, false])
+    @Test("Is not reported as migrated when another file replaces it meanwhile", arguments: [true, false])
     func knowsPath(_ isInPlace: Bool) throws {
         let (inferred, small) = try (InferredMigration(form: .closedLog), SmallMigration(form: .closedLog))
         let store = isInPlace ? inferred.store : small.store

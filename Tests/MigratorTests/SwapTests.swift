@@ -5,7 +5,7 @@ import FerryStore
 import TestSupport
 import Testing
 
-/// One store, one finished destination in a run folder, and the command that swaps them.
+/// A store, a finished destination in a run folder, and the command that swaps them.
 private struct SwapStage {
     let folder: TemporaryFolder
     private let form: TinyStore.Form
@@ -29,7 +29,7 @@ private struct SwapStage {
     var external: String { ExternalData.folder(forStore: path) }
     private var destination: String { RunFolder.path(beside: path) + "/step-1/destination.sqlite" }
 
-    /// What a migration has done when its last step is verified.
+    /// Does the work of a migration up to the verification of its last step.
     private func begin() throws {
         let files = FileLayer()
         let run = try RunFolder(path: RunFolder.path(beside: path), files: files)
@@ -44,12 +44,12 @@ private struct SwapStage {
         try files.replace(newFiles + "/" + Self.newFile, with: [4, 5, 6])
     }
 
-    /// The part of a command from the swap on, as every command that meets this run does it.
+    /// Runs a command from the swap on, as every command with this run does.
     ///
     /// - Parameters:
-    ///   - faults: What fails.
-    ///   - largestLogged: Bytes that at most go through the `-wal`; 0 for a rollback journal.
-    /// - Throws: What the swap throws.
+    ///   - faults: The injected failures.
+    ///   - largestLogged: The largest size in bytes that is swapped through the `-wal`; 0 for a rollback journal.
+    /// - Throws: The error of the swap.
     func command(faults: FaultPlan? = nil, largestLogged: Int64 = 1 << 30) throws {
         let files = FileLayer(faults: faults)
         let run = try RunFolder(path: RunFolder.path(beside: path), files: files)
@@ -82,7 +82,7 @@ private struct SwapStage {
         #expect(try files.attributes(path).mode == 0o640)
         #expect(try files.list(external).map(\.name) == [Self.newFile])
         #expect(try !files.exists(RunFolder.path(beside: path)))
-        // The client above leaves its own.
+        // The client above leaves its companion files.
         let names = try StoreFileNames.lasting(files.list(folder.path).map(\.name)).sorted()
         #expect(names == [".App_SUPPORT", "App.sqlite", "App.sqlite.ferry-log.json"])
     }
@@ -90,7 +90,7 @@ private struct SwapStage {
 
 @Suite("The swap")
 struct SwapTests {
-    @Test("It puts the new store in place and leaves nothing behind", arguments: TinyStore.Form.allCases)
+    @Test("The swap puts the new store in place and leaves no other files", arguments: TinyStore.Form.allCases)
     func swaps(_ form: TinyStore.Form) throws {
         let stage = try SwapStage(form)
         try stage.command()
@@ -98,7 +98,7 @@ struct SwapTests {
     }
 
     @Test(
-        "Failing at any operation leaves the old or the new store, whole, and can be gone on with",
+        "A failure at any operation leaves the old or the new store, whole, and the swap can be resumed",
         arguments: TinyStore.Form.allCases)
     func survivesFaults(_ form: TinyStore.Form) throws {
         let count = FaultPlan()
@@ -113,7 +113,7 @@ struct SwapTests {
             let title = try TinyStore.title(stage.path)
             let old = form == .filledLog ? "old late" : "old"
             #expect(title == old || title == "new", "operation \(operation)")
-            // Every file that the store names must be there.
+            // Every file that the store names must exist.
             let file = title == "new" ? SwapStage.newFile : SwapStage.oldFile
             #expect(try FileLayer().exists(stage.external + "/" + file), "operation \(operation)")
             seen.insert(title)
@@ -124,7 +124,7 @@ struct SwapTests {
     }
 
     @Test(
-        "Under a rollback journal, too, any failure leaves the old or the new store",
+        "With a rollback journal, too, any failure leaves the old or the new store",
         arguments: [TinyStore.Form.closedLog, .filledLog])
     func survivesFaultsByJournal(_ form: TinyStore.Form) throws {
         let count = FaultPlan()
@@ -146,7 +146,7 @@ struct SwapTests {
                 try stage.command(largestLogged: 0)
                 try stage.checkDone()
             } catch let error as FerryError where error.code == .sourceChanged {
-                // The client above, not Ferry, has rolled back the change of the journal mode, and left no sign of it.
+                // The client above, not Ferry, has rolled back the change of the journal mode without a trace.
                 #expect(isHot && title == old, "operation \(operation)")
                 refused += 1
             }
@@ -155,7 +155,7 @@ struct SwapTests {
     }
 
     @Test(
-        "A store that an app has open is left alone, and the same command succeeds later",
+        "A store that an app has open stays unchanged, and the same command succeeds later",
         arguments: [TinyStore.Form.closedLog, .filledLog])
     func waitsForApp(_ form: TinyStore.Form) throws {
         let stage = try SwapStage(form)

@@ -4,10 +4,10 @@ import FerryModel
 import FerrySQLite
 import FerryStore
 
-/// A Core Data store of one entity with a few rows, whose content says which of several it is.
+/// A Core Data store of one entity with a few rows, whose content identifies the store.
 struct TinyStore {
     enum Form: CaseIterable {
-        /// Rollback journal, nothing beside the main file.
+        /// Rollback journal, without companion files.
         case plain
         /// WAL mode, closed cleanly.
         case closedLog
@@ -38,7 +38,7 @@ struct TinyStore {
         let connection = try Connection(path: path, mode: .create)
         connection.keepWriteAheadLogOnClose()
         let layout = try StoreLayout.canonical(for: version.model)
-        // Nothing here need outlast a crash of the machine.
+        // The store need not survive a crash of the machine.
         try connection.execute("PRAGMA synchronous = OFF")
         try StoreCreation.prepare(connection)
         if form != .plain { try connection.execute("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0") }
@@ -61,7 +61,7 @@ struct TinyStore {
         case .closedLog:
             try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         case .filledLog:
-            // The first row's title stands in the -wal only.
+            // Only the -wal has the first row's title.
             try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             try connection.run("UPDATE ZNOTE SET ZTITLE = ? WHERE Z_PK = 1", [.text(title + " late")])
         }
@@ -73,7 +73,7 @@ struct TinyStore {
         try FileLayer().removeIfPresent(path + "-shm")
     }
 
-    /// The title of the first row, as a plain client reads it; the whole file is checked on the way.
+    /// Returns the title of the first row, as a plain client reads it, and checks the whole file.
     static func title(_ path: String) throws -> String {
         let connection = try Connection(path: path, mode: .readWrite)
         connection.keepWriteAheadLogOnClose()
@@ -103,7 +103,7 @@ struct StoreBytes: Equatable {
         hasIndex = try files.exists(path + "-shm")
     }
 
-    /// The main file without what every commit counts on.
+    /// The main file without the fields that every commit increments.
     var content: [UInt8]? {
         main.map { main in
             var bytes = main
@@ -114,6 +114,6 @@ struct StoreBytes: Equatable {
 }
 
 extension StoreFileNames {
-    /// The names but for those of files that each client makes beside a store in WAL mode, and removes or leaves.
+    /// Returns the names without the files that each client makes beside a store in WAL mode, and removes or leaves.
     static func lasting(_ names: [String]) -> [String] { names.filter { !["-wal", "-shm"].contains($0.suffix(4)) } }
 }

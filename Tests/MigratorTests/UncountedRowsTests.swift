@@ -5,8 +5,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Rows of a large store that are counted, and looked at, while its pages are checked.
-@Suite("Rows that are counted on the way")
+/// Rows of a large store that Ferry counts and checks while it checks the store's pages.
+@Suite("Rows that the page check counts")
 struct UncountedRowsTests {
     private static let rows: Int64 = 21_000
 
@@ -29,7 +29,7 @@ struct UncountedRowsTests {
             ) { [.text("\($0) \(text)")] }
         }
 
-        /// - Returns: The report, and the statements that ran.
+        /// - Returns: The report, and the statements of the run.
         func migrate(to target: String) throws -> (MigrationReport, [String]) {
             let statements = Locked<[String]>([])
             var configuration = Configuration(target: target, takesSnapshot: false)
@@ -42,7 +42,7 @@ struct UncountedRowsTests {
         }
     }
 
-    @Test("are not counted by a statement, and the report has them all", arguments: ["App 2", "App 3"])
+    @Test("are not counted by a statement, and the report has all of them", arguments: ["App 2", "App 3"])
     func counted(target: String) throws {
         let large = try Large()
         let (report, statements) = try large.migrate(to: target)
@@ -57,7 +57,7 @@ struct UncountedRowsTests {
         #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZCOPIES = 2 AND Z_ENT = 1") == Self.rows)
     }
 
-    @Test("stop the migration when one is of no known entity, with the store as before", arguments: ["App 2", "App 3"])
+    @Test("stop the migration when a row has no known entity, with the store unchanged", arguments: ["App 2", "App 3"])
     func stranger(target: String) throws {
         let large = try Large()
         try Connection(path: large.store, mode: .readWrite).execute("UPDATE ZBOOK SET Z_ENT = 9 WHERE Z_PK = 20000")

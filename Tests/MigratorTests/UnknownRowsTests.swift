@@ -5,12 +5,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A step in place that writes no row, after a step of which nobody knows beforehand how many objects it makes.
-@Suite("Rows that only an earlier step's run tells")
+/// A step in place without row changes, after a step whose number of objects is unknown in advance.
+@Suite("Rows whose number only an earlier step's run gives")
 struct UnknownRowsTests {
     private static let rows: Int64 = 12
 
-    /// The first step leaves one book of each writer, the second adds an attribute that is empty.
+    /// The first step keeps one book of each writer, the second adds an empty attribute.
     private func write(to folder: borrowing TemporaryFolder) throws {
         let title = #"<attribute name="title" optional="YES" attributeType="String"/>"#
         let writer = #"<attribute name="writer" optional="YES" attributeType="String"/>"#
@@ -31,7 +31,7 @@ struct UnknownRowsTests {
     }
 
     @Test(
-        "are counted where they are verified, and the migration ends",
+        "are counted by the verification, and the migration ends",
         arguments: [Configuration.VerifyMode.full, .quick, .none])
     func counted(verify: Configuration.VerifyMode) throws {
         let folder = try TemporaryFolder()

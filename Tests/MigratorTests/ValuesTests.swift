@@ -7,7 +7,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Whatever SQLite holds in a column comes out in the same storage class with the same bytes.
+/// Any value in a column keeps its storage class and its bytes.
 @Suite("Values of every attribute type")
 struct ValuesTests {
     private static let types = [
@@ -15,7 +15,7 @@ struct ValuesTests {
         "UUID", "URI", "Transformable",
     ]
 
-    /// SQL of values, sane or not: nobody but the app says what a column holds.
+    /// SQL of values, valid for Core Data or not: a store may hold any value in a column.
     private static let values = [
         "NULL", "0", "1", "-1", "9223372036854775807", "-9223372036854775808", "65536", "1.5", "-0.0", "9e999",
         "-9e999",
@@ -48,7 +48,7 @@ struct ValuesTests {
                 + entities(more: #"<attribute name="more" optional="YES" attributeType="String"/>"#)),
         Later(testDescription: "every attribute renamed", entities: entities("x", id: true), suffix: "X"),
         Later(
-            testDescription: "the table made anew",
+            testDescription: "the table rebuilt",
             entities: entities().replacingOccurrences(
                 of:
                     #"<attribute name="e" optional="YES" attributeType="Binary" allowsExternalBinaryDataStorage="YES"/>"#,
@@ -103,7 +103,7 @@ struct ValuesTests {
         }
     }
 
-    /// One row per value, which stands in all its columns, as far as their affinity leaves it.
+    /// Makes a store with one row per value; all columns hold the value as far as their affinity permits.
     private func makeStore(_ path: String, of version: ModelVersion) throws {
         let connection = try Connection(path: path, mode: .create)
         try connection.execute("PRAGMA synchronous = OFF")

@@ -6,13 +6,13 @@ import TestSupport
 import Testing
 
 @Suite(
-    "A step that is verified while the next one is made",
+    "A step that is verified beside the next step",
     .enabled(if: ProcessInfo.processInfo.activeProcessorCount > 1, "needs two processors"))
 struct VerifiedBesideTests {
-    /// Every n-th operation is tried; the sweep tries all.
+    /// The test tries every n-th operation; the sweep tries all.
     static let stride = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1" ? 1 : 61
 
-    /// Four copied steps, each by itself.
+    /// Returns a configuration of four copied steps, each separate.
     private static func configuration(beside: Bool = true) -> Configuration {
         var configuration = Configuration(
             chunkSize: .rows(5), composes: false, now: { Date(timeIntervalSinceReferenceDate: 0) })
@@ -27,7 +27,7 @@ struct VerifiedBesideTests {
 
     private static let lasting = ["App.sqlite", "App.sqlite.ferry-log.json", "App.sqlite.snapshots"]
 
-    @Test("Ends in the same store and the same counts as one after another", arguments: TinyStore.Form.allCases)
+    @Test("Gives the same store and the same counts as separate verification", arguments: TinyStore.Form.allCases)
     func agrees(_ form: TinyStore.Form) throws {
         let alone = try MixedMigration(form: form, isAllCopies: true)
         let expected = try alone.migrator().migrate(Self.configuration(beside: false))
@@ -42,7 +42,7 @@ struct VerifiedBesideTests {
         #expect(try DatabaseDump.text(mixed.store) == DatabaseDump.text(alone.store))
         #expect(report.entityMappings == expected.entityMappings && report.entityMappings.count > 4)
         #expect(report.verification == expected.verification && report.verification.checked > 0)
-        // The rows of each step but the first begin before the verification of the one before is waited for.
+        // The rows of each later step begin before the run waits for the verification of the step before.
         for step in 1...3 {
             let next = try #require(told.firstIndex(of: "rows \(step + 1)"))
             let waited = try #require(told.firstIndex(of: "verify \(step)"))
@@ -52,7 +52,7 @@ struct VerifiedBesideTests {
         #expect(try Self.names(mixed) == Self.lasting)
     }
 
-    @Test("A difference in an earlier step ends the run, and takes what was made of it away", arguments: [1, 2, 3])
+    @Test("A difference in an earlier step ends the run, and removes the later step's result", arguments: [1, 2, 3])
     func findsDamage(step: Int) throws {
         let mixed = try MixedMigration(isAllCopies: true)
         let before = try StoreBytes(mixed.store)
@@ -60,7 +60,7 @@ struct VerifiedBesideTests {
         let isDamaged = Locked(false)
         var configuration = Self.configuration()
         configuration.trace = { event in
-            // The last statement of a step that is about to be recorded as finished.
+            // The last statement of a step before its record as finished.
             guard event.text == "PRAGMA main.journal_mode = DELETE" else { return }
             do {
                 let files = FileLayer()
@@ -81,7 +81,7 @@ struct VerifiedBesideTests {
             #expect(try StoreBytes(mixed.store) == before)
             #expect(try !FileLayer().exists(mixed.store + ".ferry/step-\(step + 1)"))
             #expect(try FileLayer().exists(destination))
-            // The same call finds it again; it does not go on from what is wrong.
+            // A repeated call finds the difference again, and does not resume from the damaged step.
             configuration.trace = nil
         }
         configuration.restart = true
@@ -89,7 +89,7 @@ struct VerifiedBesideTests {
     }
 
     @Test(
-        "Failing at any operation leaves the old store or the new one, and the same call ends it",
+        "A failure at any operation leaves the old store or the new one, and the same call finishes",
         arguments: TinyStore.Form.allCases)
     func resumes(_ form: TinyStore.Form) throws {
         let whole = try MixedMigration(form: form, isAllCopies: true)
@@ -115,13 +115,13 @@ struct VerifiedBesideTests {
         #expect(failed > 3)
     }
 
-    @Test("Stopped at any unit, later calls end in the same store, beside each other or not")
+    @Test("Stopped at any unit, later calls end in the same store, with or without steps side by side")
     func stops() throws {
         let whole = try MixedMigration(isAllCopies: true)
         _ = try whole.migrator().migrate(Self.configuration())
         let mixed = try MixedMigration(isAllCopies: true)
         for call in 1...500 {
-            // What one call does beside another step the next one may do alone.
+            // A call may do alone the work that an earlier call did beside another step.
             var configuration = Self.configuration()
             configuration.budget = .nanoseconds(1)
             configuration.memoryLimit = (call.isMultiple(of: 3) ? 24 : 32) << 20
@@ -137,7 +137,8 @@ struct VerifiedBesideTests {
         #expect(try Self.names(mixed) == Self.lasting)
     }
 
-    @Test("Both shares together stay within the limit, and a low limit has none", arguments: [24, 28, 32, 64, 1_024])
+    @Test(
+        "Both shares together stay within the limit, and a low limit has no shares", arguments: [24, 28, 32, 64, 1_024])
     func shares(mebibytes: Int) throws {
         let whole = MemoryBudget(limit: mebibytes << 20)
         guard let (step, verification) = whole.besideEachOther else {
@@ -150,7 +151,7 @@ struct VerifiedBesideTests {
         #expect(step.databases > 0 && step.databases <= whole.databases && verification.databases >= 5 << 19)
     }
 
-    @Test("Where the disk has room for two new stores only, one step is verified after another")
+    @Test("If the disk has room for two new stores only, steps are verified one after another")
     func needsRoom() throws {
         let mixed = try MixedMigration(isAllCopies: true)
         let need = try mixed.migrator().plan(Self.configuration()).peakDiskBytes.values.reduce(0, +)
@@ -160,7 +161,7 @@ struct VerifiedBesideTests {
         #expect(try #require(waited) < #require(next))
     }
 
-    /// The phases and steps of a migration, as they were told.
+    /// Returns the phases and steps of a migration, from its events.
     private static func phases(
         _ migrate: (@escaping @Sendable (MigrationEvent) -> Void) throws -> MigrationReport
     ) rethrows -> [String] {

@@ -10,7 +10,7 @@ import Testing
 struct VerifierTests {
     private static let name = "0D5A1F4E-3C6B-4E7A-9A55-1B2C3D4E5F60"
 
-    /// A store with an external file, migrated to a new place.
+    /// A store with an external file, migrated to an output.
     private struct Stage {
         let store: DamagedStore
         let output: String
@@ -24,7 +24,7 @@ struct VerifierTests {
             let (files, folder) = (FileLayer(), ExternalData.folder(forStore: store.store))
             try files.createDirectory(folder)
             try files.replace(folder + "/" + VerifierTests.name, with: Array("large".utf8))
-            // As from another volume: a second name would change with the first.
+            // Simulates another volume: with a hard link, a change would affect both files.
             _ = try store.migrator(files: FileLayer(faults: FaultPlan(hasLinks: false)))
                 .migrate(Configuration(target: "App 2", output: URL(fileURLWithPath: output)))
         }
@@ -51,12 +51,12 @@ struct VerifierTests {
         }
         try files.remove(stage.file)
         #expect(try stage.verify().differences.map(\.check) == [.externalContents])
-        // A copy of the old store without its folder has nothing to compare with.
+        // A copy of the old store without its folder has no file to compare with.
         try files.removeTree(ExternalData.supportFolder(forStore: stage.store.store))
         #expect(try stage.verify().notRecomputed == 1)
     }
 
-    @Test("A store that an app writes to meanwhile is not judged")
+    @Test("A store that an app writes to meanwhile gets no verdict")
     func isWritten() throws {
         let stage = try Stage()
         let connection = try Connection(path: stage.output, mode: .readWrite)
@@ -78,7 +78,7 @@ struct VerifierTests {
         #expect(try stage.verify().differences.isEmpty)
     }
 
-    @Test("Of a store by itself they are compared with what its newest snapshot says")
+    @Test("Without a source they are compared with the newest snapshot's record")
     func snapshotContents() throws {
         let (store, files) = (try Stage().store, FileLayer())
         let file = ExternalData.folder(forStore: store.store) + "/" + Self.name
@@ -95,18 +95,18 @@ struct VerifierTests {
         }
     }
 
-    @Test("Its work folder is its user's alone, and no file with values has a name in it")
+    @Test("Only the user can read its work folder, and no file with values has a name there")
     func isPrivate() throws {
         let files = FileLayer()
         let parent = FileManager.default.temporaryDirectory.path
         let seen = Seen()
         _ = try Stage().verify { _ in
-            // Of other tests, too, which may be removed at any moment.
+            // The list includes folders of other tests, which may be removed at any moment.
             for entry in (try? files.list(parent)) ?? [] where entry.name.hasPrefix("ferry-verify-") {
                 let folder = parent + "/" + entry.name
                 guard let mode = (try? files.attributesIfPresent(folder))?.mode else { continue }
                 seen.modes.insert(mode)
-                // The file of another test may be seen between its creation and the removal of its name.
+                // The list may include another test's file between its creation and its unlinking.
                 var names = try? files.list(folder).map(\.name)
                 for _ in 0..<500 where names.map({ !Set($0).isSubset(of: ["lock"]) }) == true {
                     usleep(10_000)
@@ -118,7 +118,7 @@ struct VerifierTests {
         #expect(seen.modes == [0o700])
     }
 
-    /// Unchecked, because a verification tells its progress on the thread that called it.
+    /// Unchecked, because a verification reports its progress on the calling thread.
     private final class Seen: @unchecked Sendable {
         var modes: Set<UInt32> = []
     }

@@ -6,8 +6,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A rollback when it is needed most, and what it may not lose.
-@Suite("The way back")
+/// A rollback of a damaged store, and the writes that it must not lose.
+@Suite("A rollback")
 struct WayBackTests {
     /// A store with one snapshot of its content "old".
     private struct Stage {
@@ -25,7 +25,7 @@ struct WayBackTests {
             try Connection(path: path, mode: .readWrite).run("UPDATE ZNOTE SET ZTITLE = ?", [.text(title)])
         }
 
-        /// The titles in the store and in all snapshots.
+        /// Returns the titles in the store and in all snapshots.
         func saved() throws -> Set<String> {
             var titles: Set<String> = [try TinyStore.title(path)]
             for entry in try store.snapshots() {
@@ -39,7 +39,7 @@ struct WayBackTests {
     }
 
     @Test(
-        "Loses no write of the app, three times in a row, and each one undoes the one before",
+        "Loses no write of the app in three rollbacks, each of which undoes the one before",
         arguments: TinyStore.Form.allCases)
     func undoes(_ form: TinyStore.Form) throws {
         let stage = try Stage(form)
@@ -56,7 +56,7 @@ struct WayBackTests {
         #expect(try stage.store.snapshots().count == 3)
     }
 
-    @Test("Keeps nothing of what is replaced where that is asked for")
+    @Test("Keeps no snapshot of the replaced store with the option")
     func asked() throws {
         let stage = try Stage()
         try stage.write("one")
@@ -64,7 +64,7 @@ struct WayBackTests {
         #expect(try stage.saved() == ["old"])
     }
 
-    @Test("Changes nothing where what it replaces cannot be kept")
+    @Test("Changes nothing if the replaced store cannot be kept")
     func refusesWithoutRoom() throws {
         let stage = try Stage()
         try stage.write("one")
@@ -88,7 +88,7 @@ struct WayBackTests {
         #expect(try stage.saved().isSuperset(of: ["old", "one"]))
     }
 
-    @Test("After any failure each committed write is in the store or in a snapshot, and the next call ends it")
+    @Test("After any failure each committed write is in the store or in a snapshot, and the next call finishes")
     func keepsWritesThroughFaults() throws {
         func stage() throws -> Stage {
             let stage = try Stage()
@@ -112,7 +112,7 @@ struct WayBackTests {
             #expect(title == "old" || title == "one", "operation \(operation): \(title)")
             #expect(try stage.saved().isSuperset(of: ["old", "one"]), "operation \(operation)")
             found.insert(title)
-            // Another rollback would undo one that is done.
+            // Another rollback would undo a finished one.
             if try !isDone || FileLayer().exists(RunFolder.path(beside: stage.path)) { _ = try stage.store.rollback() }
             #expect(try TinyStore.title(stage.path) == "old", "operation \(operation)")
             #expect(try stage.saved().isSuperset(of: ["old", "one"]), "operation \(operation)")
@@ -123,7 +123,7 @@ struct WayBackTests {
     /// `FERRY_SWEEP=1` fails at each operation.
     private static let isSweep = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1"
 
-    // MARK: What is no store any more
+    // MARK: Damaged stores
 
     enum Damage: String, CaseIterable {
         case header, empty, deleted, otherDatabase, text, hotJournal, pages, deletedWithLog
@@ -146,7 +146,7 @@ struct WayBackTests {
             for file in StoreFileNames(path).all { try files.removeIfPresent(file) }
             try Connection(path: path, mode: .create).execute("CREATE TABLE other (a); INSERT INTO other VALUES (1)")
         case .hotJournal:
-            // A crash within a transaction.
+            // The copy is the state after a crash within a transaction.
             let copy = path + ".crash"
             do {
                 let connection = try Connection(path: path, mode: .readWrite)
@@ -160,7 +160,7 @@ struct WayBackTests {
         }
     }
 
-    @Test("Needs no sound store, and keeps what it replaces as it is", arguments: Damage.allCases)
+    @Test("Needs no valid store, and keeps the replaced files unchanged", arguments: Damage.allCases)
     func needsNoStore(_ kind: Damage) throws {
         let stage = try Stage()
         try damage(stage.path, kind)
@@ -176,7 +176,7 @@ struct WayBackTests {
     }
 
     @Test(
-        "A damaged store is the old one or the one from the snapshot after any failure",
+        "After any failure a damaged store is the old one or the snapshot's",
         arguments: [Damage.header, .deleted])
     func survivesFaults(_ kind: Damage) throws {
         let count = FaultPlan()
@@ -191,7 +191,7 @@ struct WayBackTests {
                 let files = FileLayer(faults: FaultPlan(trigger: operation))
                 _ = try StoreFiles(URL(fileURLWithPath: stage.path), files: files).rollback()
             } catch {}
-            // The old bytes are in their place, or kept.
+            // The old bytes are at their path, or in a copy.
             let copies = try FileLayer().list(stage.path + ".snapshots").filter {
                 $0.name.hasSuffix("-replaced.sqlite")
             }

@@ -1,6 +1,6 @@
-/// Writes small keyed archives for tests, sound ones and broken ones.
+/// Writes small keyed archives for tests, valid and invalid ones.
 ///
-/// Objects are added in any order and refer to each other by their UIDs, so that cycles can be made.
+/// Objects are added in any order and refer to each other by their UIDs, so that cycles are possible.
 struct ArchiveBuilder {
     /// A value of a binary property list.
     indirect enum Node {
@@ -22,7 +22,7 @@ struct ArchiveBuilder {
         return objects.count - 1
     }
 
-    /// Puts another object in the place of one.
+    /// Replaces an object.
     mutating func replace(_ uid: Int, by node: Node) { objects[uid] = node }
 
     /// Adds the description of a class.

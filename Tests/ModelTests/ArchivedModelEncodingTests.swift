@@ -2,8 +2,8 @@ import FerryBase
 import FerryModel
 import Testing
 
-/// Models written as archives.
-@Suite("Archived models written")
+/// Models that are encoded as archives.
+@Suite("Encoded models")
 struct ArchivedModelEncodingTests {
     private func model(_ attributes: [Attribute], indexes: [FetchIndex] = []) -> ManagedObjectModel {
         ManagedObjectModel(
@@ -23,7 +23,7 @@ struct ArchivedModelEncodingTests {
     }
 
     @Test(
-        "A default value is read as it was written",
+        "A written default value is read unchanged",
         arguments: [
             (AttributeType.decimal, DefaultValue.real(0)), (.decimal, .real(-12.5)), (.decimal, .real(1e21)),
             (.decimal, .real(1.25e-7)), (.decimal, .real(12_345_678_901_234.5)), (.double, .real(0.1)),
@@ -36,7 +36,7 @@ struct ArchivedModelEncodingTests {
         #expect(read.attribute("a", of: "E")?.defaultValue == value)
     }
 
-    @Test("A derivation is read as it was written", arguments: ["x.@count", "x.y.@sum", "name", "x.name", "now()"])
+    @Test("A written derivation is read unchanged", arguments: ["x.@count", "x.y.@sum", "name", "x.name", "now()"])
     func derivations(_ text: String) throws {
         let derived = Attribute(name: "a", type: .integer64, isOptional: true, derivationExpression: text)
         let read = try reread(model([derived]))
@@ -44,7 +44,7 @@ struct ArchivedModelEncodingTests {
         #expect(VersionHash.hashes(of: read) == VersionHash.hashes(of: model([derived])))
     }
 
-    @Test("What has no known archived form is refused")
+    @Test("A value without a known archived form is refused")
     func refusals() throws {
         let name = Attribute(name: "a", type: .string)
         let models = [

@@ -30,7 +30,7 @@ struct FixtureModelTests {
         #expect(refused == 5)
     }
 
-    @Test("Hashes computed from a compiled model are those that its compiler wrote beside it")
+    @Test("Hashes computed from a compiled model are those of its compiler")
     func compiled() throws {
         var count = 0
         for path in paths(withExtension: "momd") {
@@ -43,7 +43,7 @@ struct FixtureModelTests {
         #expect(count >= 16)
     }
 
-    @Test("Checksums computed from a compiled model are those that its compiler wrote beside it")
+    @Test("Checksums computed from a compiled model are those of its compiler")
     func checksums() throws {
         var count = 0
         for path in paths(withExtension: "momd") {
@@ -59,7 +59,7 @@ struct FixtureModelTests {
         #expect(count >= 7)
     }
 
-    @Test("A source and what was compiled from it have the same hashes and the same content")
+    @Test("A source and its compiled form have the same hashes and the same content")
     func sourceAndCompiled() throws {
         var count = 0
         for path in paths(withExtension: "momd") {
@@ -76,7 +76,7 @@ struct FixtureModelTests {
                 }
                 count += 1
             }
-            // Both given together are one list of versions.
+            // The source and the compiled form together give one list of versions.
             let both = try ModelCatalog(paths: [source, path])
             #expect(Set(both.versions.map(\.qualifiedName)).count == both.versions.count)
         }
@@ -111,7 +111,7 @@ struct FixtureModelTests {
         #expect(source.userInfo == compiled.userInfo, place)
     }
 
-    @Test("Every folder of the collection is one catalog, with names that tell its versions apart")
+    @Test("Every folder of the collection is one catalog, with unique version names")
     func catalogs() throws {
         for folder in try FileManager.default.contentsOfDirectory(atPath: Fixtures.root).sorted() {
             let catalog: ModelCatalog
@@ -127,7 +127,7 @@ struct FixtureModelTests {
         }
     }
 
-    @Test("The bundles of the main examples come in the order of their chains")
+    @Test("The bundles of the main examples are in the order of their chains")
     func knownOrders() throws {
         let books = try ModelCatalog(paths: [Fixtures.path("objcio-bookmigration/Model.xcdatamodeld")])
         #expect(books.versions.map(\.name) == ["Model1", "Model2", "Model3"])

@@ -4,12 +4,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Models and property lists that are small and would cost much.
+/// Small models and property lists that would take much time or memory.
 @Suite("Hostile models")
 struct HostileModelTests {
     private func model(_ body: String) -> [UInt8] { Array("<model>\(body)</model>".utf8) }
 
-    @Test("A model that is no UTF-8 text is refused")
+    @Test("A model in invalid UTF-8 is refused")
     func notUTF8() {
         let error = #expect(throws: FerryError.self) {
             try SourceModel.read(Array("<model ".utf8) + [0xFF] + Array("=\"1\"/>".utf8), path: "contents")
@@ -17,7 +17,7 @@ struct HostileModelTests {
         #expect(error?.code == .badModel && error?.message.contains("UTF-8") == true)
     }
 
-    @Test("A chain of 20,000 entities is refused at once, also one without end", arguments: [false, true])
+    @Test("A chain of 20,000 entities is refused at once, also an endless one", arguments: [false, true])
     func chains(isCircle: Bool) throws {
         let count = 20_000
         let entities = (0..<count).map { number in
@@ -30,15 +30,15 @@ struct HostileModelTests {
             error = #expect(throws: FerryError.self) { try SourceModel.read(bytes, path: "contents") }
         }
         #expect(error?.code == .badModel && error?.message.contains("ancestor") == true)
-        // A model that is made in code is as quick to ask.
+        // Queries of a model that is made in code are as fast.
         let made = ManagedObjectModel(versionIdentifiers: [], entities: Array(entities[..<2_000]))
         #expect(made.lineageNames(of: "E0").count <= 102)
-        // A fraction of that, unless the machine is busy.
+        // The reading takes a fraction of this time, unless the machine is busy.
         #expect(time < .seconds(20), "\(time)")
     }
 
     @Test(
-        "Inheritance of 100 ancestors is read, of 101 is not, and a small circle is named",
+        "Inheritance of 100 ancestors is read, of 101 is refused, and a small cycle is named",
         arguments: [(100, nil as String?), (101, "ancestors"), (-3, "its own ancestor")])
     func depth(_ ancestors: Int, _ problem: String?) throws {
         let count = abs(ancestors)
@@ -53,7 +53,7 @@ struct HostileModelTests {
         #expect(error?.message.contains(problem) == true, "\(error?.message ?? "")")
     }
 
-    @Test("Elements nested too deep, and too many of them, are refused")
+    @Test("Elements that are nested too deep, and too many of them, are refused")
     func elements() {
         for body in [
             String(repeating: "<a>", count: 100) + String(repeating: "</a>", count: 100),
@@ -64,7 +64,7 @@ struct HostileModelTests {
         }
     }
 
-    /// Arrays that each hold the next one many times over: 30 of them stand for 14³⁰ objects.
+    /// Arrays that each hold the next one many times: 30 arrays represent 14³⁰ objects.
     private static let sharedArrays: [UInt8] = {
         var bytes = Array("bplist00".utf8)
         var offsets: [Int] = []
@@ -83,7 +83,7 @@ struct HostileModelTests {
         return bytes
     }()
 
-    @Test("A small property list that stands for billions of objects is refused, also beside a model")
+    @Test("A small property list that represents billions of objects is refused, also beside a model")
     func sharing() throws {
         #expect(Self.sharedArrays.count < 600)
         let error = #expect(throws: FerryError.self) { try PropertyTree(binary: Self.sharedArrays) }
@@ -127,9 +127,9 @@ struct HostileModelTests {
         }
     }
 
-    @Test("A compiled model whose objects share each other without end is refused")
+    @Test("A compiled model with endless sharing of objects is refused")
     func sharedPredicates() throws {
-        // Each predicate is a compound of two of the next; the validation of one attribute begins with the first.
+        // Each predicate is a compound of the next one, twice; the validation of one attribute begins with the first.
         var objects: [PropertyTree] = [.string("$null")]
         func add(_ object: PropertyTree) -> PropertyTree {
             objects.append(object)

@@ -5,7 +5,7 @@ internal import Testing
 
 @Suite("Keyed archives")
 struct KeyedArchiveTests {
-    @Test("What Foundation archives is read back")
+    @Test("Foundation's archives are read")
     func foundationArchive() throws {
         let object: [String: Any] = [
             "text": "plain", "wide": "Žluťoučký 🐎", "number": 42, "negative": -7, "large": Int64.max,
@@ -34,7 +34,7 @@ struct KeyedArchiveTests {
         #expect(try entries["nested"]?.entriesByText?.first?.value.text == "value")
     }
 
-    @Test("Objects are read by key, and what is nil or absent is nil")
+    @Test("Objects are read by key, and a nil or absent object is nil")
     func keyedValues() throws {
         var builder = ArchiveBuilder()
         let type = builder.addClass("Thing", "Base")
@@ -58,7 +58,7 @@ struct KeyedArchiveTests {
         #expect(try object.elements("name") == nil)
     }
 
-    @Test("Both archived forms of a dictionary are read, and slots without a value left out")
+    @Test("Both archived forms of a dictionary are read, and slots without a value are left out")
     func knownKeysDictionary() throws {
         var builder = ArchiveBuilder()
         let array = builder.addClass("NSArray")
@@ -80,7 +80,7 @@ struct KeyedArchiveTests {
         #expect(try entries[0].value.text == "value of A")
     }
 
-    @Test("A circle of objects ends with an error, not with the stack")
+    @Test("A cycle of objects ends with an error, without a stack overflow")
     func circle() throws {
         var builder = ArchiveBuilder()
         let type = builder.addClass("Link")
@@ -92,9 +92,9 @@ struct KeyedArchiveTests {
         #expect(throws: FerryError.self) { try ArchivedModel.decode(archive) }
     }
 
-    @Test("Objects that refer to each other again and again do not cost more than a sound archive")
+    @Test("Objects that refer to each other repeatedly do not cost more than a valid archive")
     func sharedObjects() throws {
-        // Forty arrays, each holding the next one fifty times: 50^40 elements when followed to the end.
+        // Forty arrays, each with fifty references to the next one: 50^40 elements in all.
         var builder = ArchiveBuilder()
         let type = builder.addClass("NSArray")
         var inner = builder.add(.string("leaf"))
@@ -107,7 +107,7 @@ struct KeyedArchiveTests {
         #expect(error?.code == .badArchive)
     }
 
-    @Test("A reference to a reference, to itself or to nothing is refused")
+    @Test("A reference to a reference, to itself or to no object is refused")
     func brokenReferences() throws {
         for root in [ArchiveBuilder.Node.uid(1), .uid(500)] {
             var builder = ArchiveBuilder()
@@ -119,7 +119,7 @@ struct KeyedArchiveTests {
         }
     }
 
-    @Test("A list that is no keyed archive is named as such")
+    @Test("A list that is no keyed archive is refused with this reason")
     func noArchive() {
         #expect(throws: FerryError.self) { try KeyedArchive([]) }
         #expect(throws: FerryError.self) { try KeyedArchive(Array("bplist00 but no more".utf8)) }
@@ -160,7 +160,7 @@ struct KeyedArchiveTests {
         }
     }
 
-    @Test("A model archive cut off at any byte is refused")
+    @Test("A truncated model archive is refused, at any length")
     func truncated() throws {
         let sound = Self.smallModel()
         for length in 0..<sound.count {
@@ -168,7 +168,7 @@ struct KeyedArchiveTests {
         }
     }
 
-    @Test("A model archive with any byte changed is read or refused, and never more than that")
+    @Test("A model archive with any byte changed is read or refused")
     func flipped() throws {
         let sound = Self.smallModel()
         #expect(try decode(sound).entities.count == 2)
@@ -179,7 +179,7 @@ struct KeyedArchiveTests {
                 survives(bytes, walks: (position + Int(mask)) % 8 == 0)
             }
         }
-        // Several bytes at once, by a generator with a fixed seed.
+        // Changes several bytes at a time, by a generator with a fixed seed.
         var state: UInt64 = 20_250_601
         for _ in 0..<2000 {
             var bytes = sound
@@ -197,7 +197,7 @@ struct KeyedArchiveTests {
         try ArchivedModel.decode(try KeyedArchive(bytes))
     }
 
-    /// Reads the archive in every way; any result will do but a crash, a hang or a foreign error.
+    /// Reads the archive in every way; any result is valid except a crash, a hang or another type of error.
     private func survives(_ bytes: [UInt8], walks: Bool = true) {
         do throws(FerryError) {
             let archive = try KeyedArchive(bytes)
@@ -212,12 +212,12 @@ struct KeyedArchiveTests {
         }
     }
 
-    /// Follows every way from the root, as deep as the reader lets it.
+    /// Follows every reference from the root, as deep as the reader permits.
     private func walkAll(_ archive: KeyedArchive) throws(FerryError) {
         try WorkThread.withStack { () throws(FerryError) in try walk(try archive.root) }
     }
 
-    /// Follows every way from an object.
+    /// Follows every reference from an object.
     private func walk(_ object: ArchivedObject) throws(FerryError) {
         _ = try object.text
         _ = try object.data
@@ -232,7 +232,7 @@ struct KeyedArchiveTests {
         }
     }
 
-    /// An archived model with two entities, a relationship between them, a default and a constraint.
+    /// Returns an archived model with two entities, a relationship between them, a default and a constraint.
     static func smallModel() -> [UInt8] {
         var builder = ArchiveBuilder()
         let (model, entity) = (builder.addClass("NSManagedObjectModel"), builder.addClass("NSEntityDescription"))
@@ -283,7 +283,7 @@ struct KeyedArchiveTests {
         return builder.archive(root: root)
     }
 
-    @Test("An archived model becomes entities, properties and what is declared with them")
+    @Test("An archived model gives entities, properties and their settings")
     func archivedModel() throws {
         let model = try decode(Self.smallModel())
         #expect(model.versionIdentifiers == ["1"])

@@ -16,7 +16,7 @@ struct ModelCatalogTests {
         try files.replace(path, with: Array(text.utf8))
     }
 
-    /// Writes a source model with one entity that has as many attributes as the version's number says.
+    /// Writes a source model with one entity, whose number of attributes is the version's number.
     private func write(version path: String, attributes: Int, identifier: String = "") throws {
         let listed = (0..<attributes).map { #"<attribute name="a\#($0)" attributeType="String"/>"# }.joined()
         try write(
@@ -33,7 +33,7 @@ struct ModelCatalogTests {
             """)
     }
 
-    @Test("Versions of a bundle come in natural order, the one named like the bundle first")
+    @Test("Versions of a bundle are in natural order, the version with the bundle's name first")
     func order() throws {
         for (name, count) in [("Model 10", 10), ("Model 2", 2), ("model 3", 3), ("Model", 1), ("A", 4)] {
             try write(version: "Model.xcdatamodeld/\(name).xcdatamodel", attributes: count)
@@ -45,7 +45,7 @@ struct ModelCatalogTests {
         #expect(catalog.versions[0].bundle == "Model")
     }
 
-    @Test("Whole-number identifiers order the versions where every version has its own")
+    @Test("Whole-number identifiers order the versions if every version has its own")
     func identifierOrder() throws {
         try write(version: "M.xcdatamodeld/A.xcdatamodel", attributes: 1, identifier: "3")
         try write(version: "M.xcdatamodeld/B.xcdatamodel", attributes: 2, identifier: "1")
@@ -109,7 +109,7 @@ struct ModelCatalogTests {
         #expect(catalog.nearest(to: ["Other": []]) == nil)
     }
 
-    @Test("The default target is the last bundle's current version, or the only version there is")
+    @Test("The default target is the last bundle's current version, or the only version")
     func currentVersion() throws {
         try write(version: "A.xcdatamodeld/V1.xcdatamodel", attributes: 1)
         #expect(try ModelCatalog(paths: [folder.path]).currentVersion()?.name == "V1")
@@ -119,12 +119,12 @@ struct ModelCatalogTests {
         #expect(try ModelCatalog(paths: [folder.path]).currentVersion() == nil)
         try write(current: "W1", of: "B.xcdatamodeld")
         #expect(try ModelCatalog(paths: [folder.path]).currentVersion()?.name == "W1")
-        // A version given by its own path still knows whether its bundle names it.
+        // A version that is given by its own path still reads its bundle's current version.
         let lone = try ModelCatalog(paths: [folder.file("B.xcdatamodeld/W1.xcdatamodel")])
         #expect(lone.versions[0].isCurrent && lone.versions[0].bundle == "B")
     }
 
-    @Test("Bundles come in the order in which links lead, the others by their paths; identifiers go before both")
+    @Test("Bundles are in the order of mapping models' links, the others in path order; identifiers have precedence")
     func bundlesAlongLinks() throws {
         for (bundle, count) in [("A", 1), ("B", 2), ("C", 3)] {
             try write(version: "\(bundle).xcdatamodeld/V.xcdatamodel", attributes: count)
@@ -138,7 +138,7 @@ struct ModelCatalogTests {
         #expect(catalog.versions.map(\.bundle) == ["B", "C", "A"] && catalog.order == .bundlesAsMapped)
         #expect(catalog.currentVersion()?.bundle == "A")
         #expect(catalog.isBefore(c, a) && !catalog.isBefore(a, b))
-        // A circle orders nothing.
+        // A cycle gives no order.
         catalog = try ModelCatalog(paths: [folder.path])
         catalog.orderBundles(along: [(c, a), (a, c)])
         #expect(catalog.versions.map(\.bundle) == ["A", "B", "C"])
@@ -162,7 +162,7 @@ struct ModelCatalogTests {
         #expect(catalog.displayName(of: catalog.versions[1]) == bundles[2] + "/V1.xcdatamodel")
     }
 
-    @Test("A version in the old binary form is named when it is asked for, and does not hide the others")
+    @Test("A version in the old binary form is named on request, and does not hide the others")
     func oldForm() throws {
         try write("M.xcdatamodeld/Old.xcdatamodel/elements", "binary")
         let alone = #expect(throws: FerryError.self) { try ModelCatalog(paths: [folder.file("M.xcdatamodeld")]) }
@@ -207,7 +207,7 @@ struct ModelCatalogTests {
     }
 
     @Test(
-        "Natural order counts as people do",
+        "Natural order compares numbers by value",
         arguments: [
             ["Model", "Model 2", "Model 10"], ["v1.9", "v1.10", "v1.10.1", "v2"], ["a1", "a01", "A2", "b1"],
             ["2.9", "2.18446744073709551616", "2.18446744073709551617"],

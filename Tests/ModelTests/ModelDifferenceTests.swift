@@ -10,7 +10,7 @@ struct ModelDifferenceTests {
         ).changes.map { "\($0.entity)\($0.property.map { ".\($0)" } ?? "") \($0.kind.rawValue)" }
     }
 
-    @Test("A change of an inherited property is told once, of the entity that declares it")
+    @Test("A change of an inherited property is reported once, for the declaring entity")
     func inherited() {
         let old = [
             Entity(name: "Thing", attributes: [Attribute(name: "a", type: .string)]),
@@ -50,7 +50,7 @@ struct ModelDifferenceTests {
         #expect(changes([modern], [renamed]) == ["Book.b attributeRenamed"])
     }
 
-    @Test("Every setting of a property that stores show is compared")
+    @Test("Every setting of a property that affects stores is compared")
     func settings() {
         let old = Attribute(name: "a", type: .binary)
         var new = Attribute(name: "a", type: .binary, isOptional: true, allowsExternalStorage: true)
@@ -72,7 +72,7 @@ struct ModelDifferenceTests {
             ])
     }
 
-    @Test("No limit is no limit, however it is written")
+    @Test("0, -1 and the highest number all mean no limit")
     func counts() {
         let unlimited = [0, -1, Int.max].map { count in
             [

@@ -8,7 +8,7 @@ struct SourceModelTests {
         try SourceModel.read(Array("<?xml version=\"1.0\"?><model \(attributes)>\(content)</model>".utf8), path: "test")
     }
 
-    @Test("Everything that hash and layout need is read")
+    @Test("All properties for hash and layout are read")
     func everything() throws {
         let model = try model(
             """
@@ -121,7 +121,7 @@ struct SourceModelTests {
     }
 
     @Test(
-        "A model that contradicts itself is refused, and the message names the place",
+        "A contradictory model is refused, and the message names the place",
         arguments: [
             (#"<entity name="A"/><entity name="A"/>"#, "entity 'A' twice"),
             (#"<entity/>"#, "has no name"),
@@ -154,7 +154,7 @@ struct SourceModelTests {
     }
 
     @Test(
-        "What is no well-formed model is refused with its path",
+        "A model that is not well-formed is refused with its path",
         arguments: [
             "", "no XML at all", "<model>", "<model></entity>", "<html/>", "<model><entity name=\"A\"></model>",
             "<model \u{0}/>", "bplist00",
@@ -173,7 +173,7 @@ struct SourceModelTests {
             <!DOCTYPE model [<!ENTITY secret SYSTEM "file:///etc/hostname">]>
             <model><entity name="A"><userInfo><entry key="k" value="v"/></userInfo>&secret;</entity></model>
             """
-        // Refused or ignored, but nothing of the file may show up.
+        // The reader refuses or ignores the entity, but must not read the file.
         if let model = try? SourceModel.read(Array(text.utf8), path: "test") {
             #expect(model.entities["A"]?.userInfo == ["k": "v"])
         }

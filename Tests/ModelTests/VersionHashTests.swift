@@ -15,7 +15,7 @@ struct VersionHashTests {
         if let checksum = vector.checksum { #expect(VersionHash.checksum(hashes) == checksum) }
     }
 
-    @Test("The values on the way to a hash are the published ones")
+    @Test("The intermediate values of a hash are the published ones")
     func intermediateValues() throws {
         let model = try model(VersionHashVector.all[0].entities)
         let user = try #require(model.entities["User"])
@@ -115,7 +115,7 @@ struct VersionHashTests {
         #expect(plain != other)
     }
 
-    @Test("Attributes that the user info keeps for tombstones are hashed as preserved")
+    @Test("Attributes that the user info preserves for tombstones are hashed as preserved")
     func tombstones() throws {
         let listed = try model(
             #"<entity name="E"><attribute name="a" attributeType="UUID"/><attribute name="b" attributeType="UUID"/>"#
@@ -126,7 +126,7 @@ struct VersionHashTests {
         #expect(VersionHash.hashes(of: listed) == VersionHash.hashes(of: flagged))
     }
 
-    @Test("A composite is hashed by its leaves, whatever it is called and however they nest")
+    @Test("A composite is hashed by its leaves, independent of its name and nesting")
     func composite() throws {
         let leaves =
             #"<attribute name="street" attributeType="String"/><attribute name="city" attributeType="String"/>"#

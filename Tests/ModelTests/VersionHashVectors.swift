@@ -2,7 +2,8 @@ internal import Testing
 
 /// The verified vectors of the notes on version hashes; every expected value was read from a real file.
 ///
-/// Only what is hashed is written out. Some relationships lead to entities that are left out: their names suffice.
+/// The vectors only have hashed properties. They leave out some destination entities of relationships, because the
+/// names suffice.
 struct VersionHashVector: Sendable, CustomTestStringConvertible {
     var name: String
     var entities: String

@@ -15,7 +15,7 @@ struct ChainRouteTests {
 
     // MARK: A list
 
-    @Test("A list may leave versions out; what no mapping model leads over is inferred")
+    @Test("A list may leave versions out; a step without a mapping model is inferred")
     func skips() throws {
         let models = [PlanFixture.mappingModel("V3", "V4")]
         let plan = try PlanFixture.plan(versions, models, from: "V1", to: "V4", route: Self.list("V1", "V3", "V4"))
@@ -25,14 +25,14 @@ struct ChainRouteTests {
         #expect(plan.explanation.edges.map(\.reason).allSatisfy { $0.hasPrefix("chosen; ") })
     }
 
-    @Test("A store begins at its own place in a list, and a target ends it")
+    @Test("A store begins at its own version in a list, and a target ends the list")
     func part() throws {
         let list = Self.list("V1", "V2", "V3", "V4")
         #expect(try PlanFixture.plan(versions, [], from: "V2", to: "V3", route: list).chain == ["V2", "V3"])
     }
 
     @Test(
-        "A list that does not lead on is refused with the version",
+        "A list with a version that cannot be reached is refused with the version",
         arguments: [
             (["V2", "V4"], "version V1, which Chain.txt does not list"),
             (["V1", "V3"], "Chain.txt does not lead from V1"),
@@ -61,9 +61,9 @@ struct ChainRouteTests {
         #expect(refusal.message.contains("Book.inV1"))
     }
 
-    // MARK: Whoever is asked
+    // MARK: A closure
 
-    @Test("Is asked for each version with what can follow, and may leave the rest to the search")
+    @Test("A closure receives each version with its possible successors, and may leave the rest to the search")
     func asks() throws {
         let asked = Locked<[ChainRoute.Question]>([])
         let route = ChainRoute(
@@ -80,14 +80,14 @@ struct ChainRouteTests {
         #expect(asked.withLock { $0.allSatisfy { $0.target == "V4" } })
     }
 
-    @Test("Is refused an answer that is no version, and one that goes round", arguments: ["V9", "V1"])
+    @Test("A closure's answer that is no version, or that makes a cycle, is refused", arguments: ["V9", "V1"])
     func refusesAnswer(name: String) throws {
         let route = ChainRoute(choice: .ask { _ in name })
         let plan = try PlanFixture.plan(versions, [], from: "V1", to: "V4", route: route)
         #expect(plan.refusals.first?.message.contains(name) == true)
     }
 
-    @Test("What it throws is the cause of the refusal")
+    @Test("A closure's error is the cause of the refusal")
     func passesOnErrors() throws {
         struct Own: Error {}
         let plan = try PlanFixture.plan(
@@ -97,7 +97,7 @@ struct ChainRouteTests {
 
     // MARK: Inference turned off
 
-    @Test("Without inference a step that has no mapping model is refused, and mapping models still lead")
+    @Test("Without inference a step without mapping model is refused, and mapping models still apply")
     func noInference() throws {
         let route = ChainRoute(infers: false)
         let models = [PlanFixture.mappingModel("V1", "V2"), PlanFixture.mappingModel("V2", "V4")]
@@ -111,12 +111,12 @@ struct ChainRouteTests {
         #expect(other.refusals.first?.message.contains("V3 cannot follow V1") == true)
     }
 
-    @Test("Of two versions with equal hashes a list, or an answer, passes the one that it names first")
+    @Test("Of two versions with equal hashes, a list or a closure passes the first that it names")
     func equalHashesOnTheWay() throws {
         func version(_ name: String, _ attribute: Attribute) -> ModelVersion {
             PlanFixture.version(name, [Entity(name: "Book", attributes: [attribute])])
         }
-        // As versions go on that drop the renaming identifier once it has done its work.
+        // The last version drops the renaming identifier, as apps do after the renaming.
         let all = [
             version("V1", Attribute(name: "title", type: .string)),
             version("V2", Attribute(name: "heading", type: .string, renamingIdentifier: "title")),
@@ -130,7 +130,7 @@ struct ChainRouteTests {
             let book = try #require(plan.steps.last?.resolved.entityMappings.first)
             #expect(book.attributes.first { $0.name == "heading" }?.expression != nil)
         }
-        // The one that is named is the one that is asked for, and Core Data would lose the same.
+        // The chain uses the named version; Core Data would lose the same attribute.
         let straight = try PlanFixture.plan(all, [], from: "V1", to: "V3", route: Self.list("V1", "V3"))
         #expect(straight.losses.map(\.name) == ["Book.title"])
     }
@@ -152,7 +152,7 @@ struct ChainRouteTests {
             ]),
     ]
 
-    @Test("An older target is refused, also where a mapping model leads back, and names the option")
+    @Test("An older target is refused, also with a mapping model to it, and the error names the option")
     func backward() throws {
         let back = PlanFixture.mappingModel("V2", "V1")
         for models in [[], [back]] {
@@ -162,12 +162,12 @@ struct ChainRouteTests {
         }
     }
 
-    @Test("When it is allowed the way back is inferred, and what is lost comes first with its rows")
+    @Test("With a permitted downgrade the step is inferred, and the lost rows come first")
     func downgrade() throws {
         let plan = try PlanFixture.plan(
             Self.shelves, [], from: "V2", to: "V1", route: ChainRoute(allowsDowngrade: true))
         #expect(plan.refusals.isEmpty && plan.chain == ["V2", "V1"])
-        // Of Note there are no rows, so none are lost; how many books have copies only the store tells.
+        // Note has no rows, so none are lost; only the store knows the number of books with copies.
         #expect(
             plan.allWarnings.map(\.message)
                 == ["Book.copies is lost, an unknown number of values: V1 does not have it."])
@@ -176,7 +176,7 @@ struct ChainRouteTests {
         #expect(book.attributes.first { $0.name == "title" }?.expression != nil)
     }
 
-    @Test("Mapping models that lead back go before inference")
+    @Test("Mapping models to an older version are preferred to inference")
     func mappedBack() throws {
         let plan = try PlanFixture.plan(
             Self.shelves,
@@ -194,7 +194,7 @@ struct ChainRouteTests {
         #expect(plan.losses.map(\.name) == ["Book.copies"])
     }
 
-    @Test("Going forward nothing changes when a way back is allowed")
+    @Test("A permitted downgrade does not change a chain to a newer version")
     func forward() throws {
         let plan = try PlanFixture.plan(
             Self.shelves, [], from: "V1", to: "V2", route: ChainRoute(allowsDowngrade: true))
@@ -233,7 +233,7 @@ struct ChainRouteTests {
 
     // MARK: Nodes
 
-    @Test("Versions with equal hashes are one node; the end is the one that was asked for, else the last")
+    @Test("Versions with equal hashes are one node; the end is the requested version, else the last")
     func equalHashes() throws {
         var twin = versions[1]
         twin.name = "V2b"
@@ -267,7 +267,7 @@ struct ChainRouteTests {
 
     // MARK: Reasons
 
-    @Test("The explanation tells what was preferred over what, and what cannot be inferred")
+    @Test("The explanation names the preferred and the rejected choices, and the steps that cannot be inferred")
     func explains() throws {
         let models = [PlanFixture.mappingModel("V1", "V3"), PlanFixture.mappingModel("V2", "V4")]
         let plan = try PlanFixture.plan(versions, models, from: "V1", to: "V4")
@@ -286,7 +286,7 @@ struct ChainRouteTests {
             ])
     }
 
-    @Test("A new one-to-one relationship in the place of a one-to-many is warned of")
+    @Test("A new one-to-one relationship that replaces a one-to-many gives a warning")
     func oneToOne() throws {
         func version(_ name: String, toMany: Bool) -> ModelVersion {
             PlanFixture.version(

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The chain of steps")
 struct ChainTests {
-    @Test("goes over every version that mapping models lead through")
+    @Test("passes every version that mapping models connect")
     func chain() throws {
         let versions = PlanFixture.versions(["V1", "V2", "V3"])
         let plan = try PlanFixture.plan(
@@ -18,21 +18,21 @@ struct ChainTests {
         #expect(plan.steps.map(\.mode) == [.copy, .copy])
     }
 
-    @Test("takes the shorter of two ways")
+    @Test("takes the shorter of two paths")
     func shortest() throws {
         let versions = PlanFixture.versions(["V1", "V2", "V3"])
         let models = [("V1", "V2"), ("V2", "V3"), ("V1", "V3")].map { PlanFixture.mappingModel($0.0, $0.1) }
         #expect(try PlanFixture.plan(versions, models, from: "V1", to: "V3").chain == ["V1", "V3"])
     }
 
-    @Test("is empty when the store has the target's hashes already")
+    @Test("is empty when the store already has the target's hashes")
     func upToDate() throws {
         let versions = PlanFixture.versions(["V1"])
         let plan = try PlanFixture.plan(versions, [], from: "V1", to: "V1")
         #expect(plan.steps.isEmpty && plan.refusals.isEmpty)
     }
 
-    @Test("names the edge that is missing and cannot be inferred, and why")
+    @Test("names the missing step that cannot be inferred, and the reason")
     func missingEdge() throws {
         var versions = PlanFixture.versions(["V1", "V2", "V3", "V4"])
         for (index, type) in [AttributeType.string, .string, .date, .date].enumerated() {
@@ -55,7 +55,7 @@ struct ChainTests {
         #expect(!refusal.remedy.isEmpty)
     }
 
-    @Test("goes straight by one inferred mapping where no mapping model leads")
+    @Test("has one inferred mapping where no mapping model applies")
     func inferred() throws {
         let versions = PlanFixture.versions(["V1", "V2", "V3"])
         let plan = try PlanFixture.plan(versions, [], from: "V1", to: "V3")
@@ -78,7 +78,7 @@ struct ChainTests {
         #expect(mixed.steps.map(\.isInferred) == [true, false])
     }
 
-    @Test("goes around a step that cannot be inferred where a mapping model leads past it")
+    @Test("avoids a step that cannot be inferred where a mapping model leads past it")
     func around() throws {
         let types: [AttributeType] = [.string, .date, .string]
         let versions = types.enumerated().map { index, type in
@@ -104,7 +104,7 @@ struct ChainTests {
         #expect(refusal.code == .unreachable && refusal.message.contains("no entity in common"))
     }
 
-    @Test("infers straight from a store's own model that no file has")
+    @Test("infers directly from a store's own model that no file has")
     func cachedModel() throws {
         let versions = PlanFixture.versions(["V1", "V2", "V3"])
         let plan = Planner(catalog: ModelCatalog(versions: [versions[0], versions[2]]), mappingModels: []).plan(
@@ -112,14 +112,14 @@ struct ChainTests {
         #expect(plan.refusals.isEmpty && plan.steps.count == 1)
     }
 
-    @Test("refuses to go back")
+    @Test("refuses a downgrade")
     func backward() throws {
         let versions = PlanFixture.versions(["V1", "V2"])
         let plan = try PlanFixture.plan(versions, [PlanFixture.mappingModel("V1", "V2")], from: "V2", to: "V1")
         #expect(plan.refusals.first?.code == .backward)
     }
 
-    @Test("refuses a mapping model for a version that nobody gave")
+    @Test("refuses a mapping model for an unknown version")
     func unknownVersion() throws {
         let versions = PlanFixture.versions(["V1", "V2"])
         let plan = try PlanFixture.plan(versions, [PlanFixture.mappingModel("V1", "V9")], from: "V1", to: "V2")
@@ -128,7 +128,7 @@ struct ChainTests {
         #expect(refusal.message.contains("V1toV9"))
     }
 
-    @Test("counts a mapping model that another one extends only once")
+    @Test("counts a mapping model only once if another one extends it")
     func extended() throws {
         let versions = PlanFixture.versions(["V1", "V2"])
         let base = PlanFixture.mappingModel("V1", "V2", name: "base")
@@ -139,7 +139,7 @@ struct ChainTests {
         #expect(plan.steps.first?.resolved.mappingModels.map(\.name) == ["extending"])
     }
 
-    @Test("knows the rows of later steps as long as every object goes to exactly one", arguments: [false, true])
+    @Test("knows the rows of later steps if every object gives exactly one", arguments: [false, true])
     func rows(filtered: Bool) throws {
         let versions = PlanFixture.versions(["V1", "V2", "V3"])
         let first = EntityMapping(

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The choice of executors")
 struct ExecutorChoiceTests {
-    /// From V1 to V3, the first step by a mapping model with a policy, the second inferred.
+    /// Returns the plan from V1 to V3: the first step by a mapping model with a policy, the second inferred.
     private func plan(policy: String? = nil, _ executor: ExecutorChoice) throws -> MigrationPlan {
         let versions = PlanFixture.versions(["V1", "V2", "V3"])
         var mapping = EntityMapping(name: "BookToBook", source: "Book", destination: "Book")
@@ -18,7 +18,7 @@ struct ExecutorChoiceTests {
         return planner.plan(from: versions[0], to: versions[2], rows: ["Book": 7], areRowsEstimated: false)
     }
 
-    @Test("A policy's step is not one with its neighbour, and says why; what comes after it is not known")
+    @Test("A step with a policy is not composed with its neighbour, and gives the reason; later row counts are unknown")
     func apart() throws {
         let plan = try plan(policy: "App.BookPolicy", .auto)
         #expect(plan.refusals.isEmpty && plan.steps.count == 2)
@@ -28,7 +28,7 @@ struct ExecutorChoiceTests {
         #expect(plan.steps[1].sourceRows == nil && plan.steps[1].mode == .inPlace)
     }
 
-    @Test("Rows through Swift make a copy of what could be done in place, in as few steps")
+    @Test("The row executor makes a copy of a step that could run in place, in as few steps")
     func copied() throws {
         let plan = try plan(.row)
         #expect(plan.refusals.isEmpty && plan.steps.count == 1)
@@ -38,7 +38,7 @@ struct ExecutorChoiceTests {
         #expect(try self.plan(.auto).isInPlace)
     }
 
-    @Test("Statements of SQL are refused for a policy")
+    @Test("The set executor is refused for a policy")
     func refused() throws {
         let refusal = try #require(try plan(policy: "BookPolicy", .set).refusals.first)
         #expect(refusal.code == .unsupported && refusal.place.entityMapping == "BookToBook")

@@ -6,7 +6,7 @@ import FerryPlan
 import TestSupport
 import Testing
 
-/// Expressions that a mapping may have and SQLite's parser cannot read: they are run by one function of ours.
+/// Expressions that a mapping may have and that SQLite's parser cannot read: one function of Ferry's runs them.
 @Suite("Deep expressions")
 struct ExpressionDepthTests {
     private func plan(
@@ -26,7 +26,7 @@ struct ExpressionDepthTests {
         String(repeating: "uppercase:(", count: count) + "$source.inV1" + String(repeating: ")", count: count)
     }
 
-    @Test("Operations within each other are statements of SQL, however many", arguments: [1, 10, 32, 60])
+    @Test("Nested operations are statements of SQL at any depth", arguments: [1, 10, 32, 60])
     func executors(_ count: Int) throws {
         let plan = try plan(title: nested(count), filter: "\(nested(count)) == 'A'", .set)
         #expect(plan.refusals.isEmpty, "\(plan.refusals)")
@@ -34,7 +34,7 @@ struct ExpressionDepthTests {
         #expect(mapping.executor == .set)
     }
 
-    @Test("A step is planned on a thread of 512 KiB, however deep its expressions")
+    @Test("A step is planned on a thread of 512 KiB, at any depth of its expressions")
     func smallThread() throws {
         let made = try SmallThread.run {
             let sum = Array(repeating: "$source.inV1.length", count: 150).joined(separator: " + ")

@@ -4,7 +4,7 @@ import FerryPlan
 import FerryStore
 import Testing
 
-/// What a step in place does, as it is decided from the models and the names that the store has.
+/// The operations of a step in place, decided from the models and the names in the store.
 @Suite("The plan of a step in place")
 struct InPlacePlanTests {
     private static func one(_ name: String, _ entity: String, inverse: String, id: String? = nil) -> Relationship {
@@ -58,7 +58,7 @@ struct InPlacePlanTests {
         )
     }
 
-    /// A renamed attribute, one of another type, a default value, an order, and links that were keys.
+    /// A renamed attribute, one of another type, a default value, an order, and a foreign key that becomes links.
     private static let changed = [
         Entity(
             name: "Author", attributes: [text("name")],
@@ -73,7 +73,7 @@ struct InPlacePlanTests {
         Entity(name: "Tag", attributes: [text("name")], relationships: [many("books", "Book", inverse: "tags")]),
     ]
 
-    @Test("tells tables, the sources of their columns, links and statements in their order")
+    @Test("lists tables, the sources of their columns, links and statements in their order")
     func whole() throws {
         let (step, make) = try Self.plan(Self.changed)
         let plan = try make()
@@ -122,7 +122,7 @@ struct InPlacePlanTests {
 
         """
 
-    /// Numbers of entities move, a key becomes links, and columns stay where they are under other names.
+    /// Entity numbers change, a foreign key becomes links, and columns keep their values under other names.
     private static let moved = [
         Entity(name: "Atlas", attributes: [text("name")]),
         Entity(name: "Author", attributes: [text("name")], relationships: [many("books", "Book", inverse: "authors")]),
@@ -142,7 +142,7 @@ struct InPlacePlanTests {
         Entity(name: "Tag", attributes: [text("name")], relationships: [many("books", "Book", inverse: "tags")]),
     ]
 
-    @Test("tells links that were keys, and values for rows that stay where they are")
+    @Test("lists links from former foreign keys, and values for rows that stay in their tables")
     func links() throws {
         let (step, make) = try Self.plan(Self.moved)
         let plan = try make()
@@ -211,7 +211,7 @@ struct InPlacePlanTests {
 
         """
 
-    @Test("computes the new values of rows over the columns that the store has")
+    @Test("computes new values of rows from the columns of the store")
     func computes() throws {
         let book = Entity(
             name: "Volume", attributes: [Self.number("length", .double, id: "pages"), Self.text("title")],

@@ -66,14 +66,14 @@ struct PartitioningTests {
         try PlanFixture.plan([Self.first, Self.second], mappingModels, from: "V1", to: "V2")
     }
 
-    @Test("hold what depends on each other; kept keys are no dependency")
+    @Test("contain mappings that depend on each other; kept keys are no dependency")
     func components() throws {
         let plan = try plan([PlanFixture.mappingModel("V1", "V2", [Self.user, Self.book, Self.author])])
         #expect(plan.refusals.isEmpty)
         #expect(plan.partitionNames == [["UserToUser"], ["BookAuthor", "BookToBook"]])
     }
 
-    @Test("a filtered mapping is a dependency, because what it dropped is unknown")
+    @Test("a filtered mapping is a dependency, because the dropped objects are unknown")
     func filtered() throws {
         var user = Self.user
         user.filter = .comparison(

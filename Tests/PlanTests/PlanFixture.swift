@@ -13,7 +13,7 @@ enum PlanFixture {
             model: model, hashes: VersionHash.hashes(of: model))
     }
 
-    /// One entity, different in each version by one attribute.
+    /// Returns versions of one entity that differ by one attribute each.
     static func versions(_ names: [String]) -> [ModelVersion] {
         names.map { name in
             version(name, [Entity(name: "Book", attributes: [Attribute(name: "in\(name)", type: .string)])])
@@ -45,7 +45,7 @@ enum PlanFixture {
 }
 
 extension MigrationPlan {
-    /// The names of the entity mappings, partition by partition, of the first step.
+    /// The names of the first step's entity mappings, partition by partition.
     var partitionNames: [[String]] {
         steps.first?.partitions.map { $0.entityMappings.map(\.mapping.name) } ?? []
     }

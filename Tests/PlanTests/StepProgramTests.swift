@@ -6,7 +6,7 @@ import FerryStore
 import Foundation
 import Testing
 
-/// What a copied step does, as it is decided from the models, the mappings and what is known of the store.
+/// The operations of a copied step, decided from the models, the mappings and the known facts about the store.
 @Suite("The program of a step")
 struct StepProgramTests {
     private static func one(_ name: String, _ entity: String, inverse: String) -> Relationship {
@@ -76,7 +76,7 @@ struct StepProgramTests {
 
     private static let book = EntityMapping(name: "BookToBook", source: "Book", destination: "Book")
 
-    @Test("tells keys, sources of relationships, join tables and operations in their order")
+    @Test("lists keys, sources of relationships, join tables and operations in their order")
     func whole() throws {
         let step = try Self.step(Self.book, [Self.cover])
         let program = try Self.program(step)
@@ -128,7 +128,7 @@ struct StepProgramTests {
 
         """
 
-    @Test("looks keys and links up where some of them lead nowhere")
+    @Test("looks keys and links up where some of them dangle")
     func damaged() throws {
         let step = try Self.step(Self.book, [Self.cover])
         let damage = try [("danglingKey", "user"), ("danglingKey", "tags"), ("missingOrder", "user")].map {
@@ -144,7 +144,7 @@ struct StepProgramTests {
         #expect(program.damage.carried.count == 3)
     }
 
-    @Test("looks each link up where a filter leaves objects of an end out")
+    @Test("looks each link up where a filter drops objects at one end")
     func filtered() throws {
         var book = Self.book
         book.filter = try Predicate.parse("title != nil")

@@ -29,14 +29,14 @@ struct BlobHandleTests {
         #expect(text.count == 4 && bytes == Array("ex".utf8))
     }
 
-    @Test("A number, a NULL and a row that is not there have no pieces", arguments: [("n", 1), ("b", 3), ("b", 9)])
+    @Test("A number, a NULL and a missing row have no pieces", arguments: [("n", 1), ("b", 3), ("b", 9)])
     func noPieces(column: String, row: Int64) {
         #expect(throws: DatabaseError.self) {
             _ = try BlobHandle(column, of: "t", row: row, schema: "main", on: connection)
         }
     }
 
-    @Test("Zeros are bound without being there")
+    @Test("Zeros are bound without memory for them")
     func zeros() throws {
         let statement = try connection.prepare("INSERT INTO t VALUES (4, ?, 0)")
         try statement.bind(zeros: 3, at: 1)
@@ -44,7 +44,7 @@ struct BlobHandleTests {
         #expect(try connection.value("SELECT b FROM t WHERE k = 4") == .blob([0, 0, 0]))
     }
 
-    @Test("A limit holds inside the body only, and what is written is counted")
+    @Test("A limit holds inside the body only, and written bytes are counted")
     func limits() throws {
         let before = connection.limit(.length)
         #expect(throws: DatabaseError.self) {

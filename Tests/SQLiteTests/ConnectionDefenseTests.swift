@@ -3,13 +3,13 @@ import FerrySQLite
 import TestSupport
 import Testing
 
-@Suite("What connections may not do")
+@Suite("Forbidden actions of connections")
 struct ConnectionDefenseTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test("The schema and the tables of a virtual one are written only where that is asked for, as with Apple's SQLite")
+    @Test("The schema and shadow tables are writable only on request, as with Apple's SQLite")
     func defensive() throws {
         let connection = try Connection(path: folder.file("a.sqlite"), mode: .create)
         try connection.execute("CREATE TABLE one (a); CREATE VIRTUAL TABLE two USING fts5(text)")
@@ -25,7 +25,7 @@ struct ConnectionDefenseTests {
     }
 
     @Test(
-        "A database without a journal has none, and the connection is as defensive as before", arguments: [true, false])
+        "A database without a journal has none, and the connection stays defensive", arguments: [true, false])
     func noJournal(isDefensive: Bool) throws {
         let connection = try Connection(path: folder.file("a.sqlite"), mode: .create)
         if !isDefensive { connection.allowSchemaWrites() }
@@ -44,6 +44,6 @@ struct ConnectionDefenseTests {
         #expect(error?.message.contains("version 3.\(number / 1_000 % 1_000).") == true)
     }
 
-    @Test("One of 3.37 or newer is not", arguments: [3_037_000, 3_037_002, 3_040_001, 4_000_000] as [Int32])
+    @Test("A library of 3.37 or newer is accepted", arguments: [3_037_000, 3_037_002, 3_040_001, 4_000_000] as [Int32])
     func new(_ number: Int32) throws { try SQLiteLibrary.check(number) }
 }

@@ -37,13 +37,13 @@ struct DatabaseFilesTests {
         ((0..<200).map { (index: Int) -> UInt8 in UInt8(truncatingIfNeeded: index * 167 + 13) }, "encrypted"),
     ]
 
-    @Test("What is no database is named as what it is", arguments: foreign)
+    @Test("A file that is no database is named with its kind", arguments: foreign)
     func others(bytes: [UInt8], words: String) throws {
         let start = Array(bytes.prefix(DatabaseHeader.byteCount))
         #expect(DatabaseHeader(start) == nil && DatabaseFiles.guess(start).contains(words))
     }
 
-    @Test("Where there is no database, or an empty one, there is no journal of it")
+    @Test("A missing or empty database has no hot journal")
     func absent() throws {
         for (name, bytes) in [("none", nil), ("empty", [UInt8]())] {
             let path = folder.file(name)
@@ -53,7 +53,7 @@ struct DatabaseFilesTests {
         }
     }
 
-    @Test("A journal is hot only while its first byte is not zero, as SQLite has it")
+    @Test("A journal is hot only while its first byte is not zero, as in SQLite")
     func journals() throws {
         let path = try make()
         try files.replace(path + "-journal", with: [])
@@ -61,7 +61,7 @@ struct DatabaseFilesTests {
         try files.replace(path + "-journal", with: [UInt8](repeating: 0, count: 512))
         #expect(try !DatabaseFiles.hasHotJournal(path, files: files))
 
-        // A real one: a copy taken in the middle of a transaction that has already written pages.
+        // A real hot journal: a copy within a transaction that has already written pages.
         let live = try Connection(path: try make("live.sqlite"), mode: .readWrite)
         try live.execute(
             "PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN; INSERT INTO t VALUES (zeroblob(100000))")

@@ -5,7 +5,7 @@ import Testing
 
 private struct Refusal: Error, Equatable { var reason: String }
 
-/// The numbers from 1 to its argument, with a text and a NULL beside them.
+/// Yields the numbers from 1 to its argument, with a text and a NULL beside them.
 private final class Counting: TableCursor {
     private var limit: Int64 = 0
     private var current: Int64 = 0
@@ -82,7 +82,7 @@ struct FunctionTests {
         #expect(try connection.value("SELECT half(9e999 - 9e999)") == .null)
     }
 
-    @Test("What a function throws ends the statement and can be taken once")
+    @Test("A function's error ends the statement and can be taken once")
     func errors() throws {
         try connection.register("refuse", arguments: 1, deterministic: false) { arguments, _ in
             throw Refusal(reason: arguments.withBytes(0) { String(decoding: $0, as: UTF8.self) })
@@ -98,7 +98,7 @@ struct FunctionTests {
         #expect(connection.takeFunctionError() == nil)
     }
 
-    @Test("Nothing in a schema can call a function that is meant for statements")
+    @Test("No schema can call a function that is for statements only")
     func access() throws {
         for (name, isOpen) in [("direct", false), ("open", true)] {
             try connection.register(name, arguments: 0, deterministic: true, isForSchema: isOpen) { _, result in
@@ -110,7 +110,7 @@ struct FunctionTests {
         #expect(throws: DatabaseError.self) { try connection.integer("SELECT x FROM v_direct") }
     }
 
-    @Test("A function that is registered again replaces the first")
+    @Test("A second registration of a function replaces the first")
     func replacing() throws {
         for number in 1...3 as ClosedRange<Int64> {
             try connection.register("f", arguments: 0, deterministic: true) { _, result in result.set(number) }
@@ -132,11 +132,11 @@ struct FunctionTests {
                 [.integer(1), .integer(1)], [.integer(1), .integer(2)], [.integer(4), .integer(1)],
             ])
         #expect(try connection.integer("SELECT count(*) FROM counting(10) WHERE n % 2 = 0") == 5)
-        // A million rows would show in memory if they were kept; here they only take a moment.
+        // A million stored rows would show in memory; streamed, they only take a moment.
         #expect(try connection.integer("SELECT max(n) FROM counting(12)") == 12)
     }
 
-    @Test("A table-valued function needs all its arguments and reports what it throws", arguments: ["-1", "20"])
+    @Test("A table-valued function needs all its arguments and passes its errors on", arguments: ["-1", "20"])
     func tableErrors(argument: String) throws {
         try connection.register(table: "counting", columns: ["n", "name", "gap"], argumentCount: 1) { Counting() }
         #expect(throws: DatabaseError.self) { try connection.rows("SELECT * FROM counting") }
@@ -167,7 +167,7 @@ struct FunctionTests {
         #expect(try connection.integer("SELECT x FROM \"o\"\"ther\".t") == 1)
         #expect(throws: DatabaseError.self) { try connection.execute("DELETE FROM \"o\"\"ther\".t") }
         try connection.execute("DETACH \(Connection.quoted("o\"ther"))")
-        // The same with two slashes in front, which a URI would read as a host.
+        // The same path with two leading slashes, the first part of which a URI would read as a host.
         #expect(try Connection(path: "/" + path, mode: .immutable).integer("SELECT x FROM t") == 1)
     }
 }

@@ -3,7 +3,7 @@ import FerrySQLite
 import TestSupport
 import Testing
 
-@Suite("What a fingerprint says of the journal mode")
+@Suite("The journal mode in a fingerprint")
 struct JournalModeTests {
     private func fingerprint(_ connection: Connection) throws -> DatabaseFingerprint {
         try connection.execute("BEGIN IMMEDIATE")
@@ -21,13 +21,15 @@ struct JournalModeTests {
         return connection
     }
 
-    @Test("Leaving WAL mode leaves what is foretold, and any later write something else", arguments: [false, true])
+    @Test(
+        "Leaving WAL mode gives the predicted fingerprint, and any later write gives another one",
+        arguments: [false, true])
     func foretells(hasOldHeader: Bool) throws {
         let folder = try TemporaryFolder()
         let path = folder.file("a.sqlite")
         do { withExtendedLifetime(try make(path)) {} }
         if hasOldHeader {
-            // As SQLite before 3.7 left it, which did not count pages there.
+            // The header as SQLite before 3.7 left it, without a page count.
             var bytes = try FileLayer().read(path)
             bytes.replaceSubrange(28..<32, with: [0, 0, 0, 7])
             bytes.replaceSubrange(92..<96, with: [0, 0, 0, 0])
@@ -45,7 +47,7 @@ struct JournalModeTests {
         #expect(try !fingerprint(connection).isSame(butForTime: before.withRollbackJournal))
     }
 
-    @Test("Leaving and coming back is no state of before")
+    @Test("Leaving WAL mode and returning to it does not give the earlier state")
     func comesBack() throws {
         let folder = try TemporaryFolder()
         let connection = try make(folder.file("a.sqlite"))

@@ -1,9 +1,9 @@
 import FerrySQLite
 import Testing
 
-@Suite("Rows packed one behind another")
+@Suite("Packed rows")
 struct PackedRowsTests {
-    @Test("Every value comes out as it went in, and is bound as it was")
+    @Test("Every value is read as written, and bound as before")
     func values() throws {
         let connection = try Connection(path: ":memory:", mode: .create)
         let values: [Value] = [
@@ -34,7 +34,7 @@ struct PackedRowsTests {
         #expect(unread.first == nil)
     }
 
-    @Test("A parameter that is left out keeps what it is bound to, and a cell without a value is known as such")
+    @Test("A parameter without a cell keeps its binding, and a cell without a value is recognized")
     func exceptions() throws {
         let connection = try Connection(path: ":memory:", mode: .create)
         let rows = PackedRows(cells: 3, capacity: 1024)
@@ -55,7 +55,7 @@ struct PackedRowsTests {
         #expect((1...70).allSatisfy { select.integer($0 - 1) == (bound.contains($0) ? 1 : 7) })
     }
 
-    @Test("A row that does not fit is refused whole, and one alone may grow")
+    @Test("A row that does not fit is refused as a whole, and a single row may grow")
     func bounds() throws {
         let connection = try Connection(path: ":memory:", mode: .create)
         let select = try connection.prepare("SELECT 7, zeroblob(900)")

@@ -10,7 +10,7 @@ struct PageReaderTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// The content as the reader gives it, in pieces of a size that fits no page.
+    /// Returns the content from the reader, in pieces whose size fits no page.
     private func content(_ path: String, piece: Int = 100_003) throws -> [UInt8] {
         let connection = try Connection(path: path, mode: .readWrite)
         connection.keepWriteAheadLogOnClose()
@@ -29,7 +29,7 @@ struct PageReaderTests {
         return bytes
     }
 
-    /// The main file of a copy after `wal_checkpoint(TRUNCATE)`.
+    /// Returns the main file of a copy after `wal_checkpoint(TRUNCATE)`.
     private func checkpointed(_ path: String) throws -> [UInt8] {
         let copy = path + ".checkpointed"
         try Fixtures.copyStore(from: path, to: copy)
@@ -40,7 +40,7 @@ struct PageReaderTests {
         return try files.read(copy, limit: 1 << 30)
     }
 
-    /// Checks both ways of reading against SQLite's own checkpoint, and that the files stay as they were.
+    /// Checks both ways of reading against SQLite's own checkpoint, and that the files stay unchanged.
     private func check(_ path: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
         let main = try files.read(path, limit: 1 << 30)
         let log = try files.exists(path + "-wal") ? files.read(path + "-wal", limit: 1 << 30) : []
@@ -53,14 +53,14 @@ struct PageReaderTests {
     }
 
     @Test(
-        "Every real store reads as a checkpoint of a copy leaves it",
+        "Every real store is read as a checkpoint of a copy leaves it",
         .enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)), arguments: Fixtures.stores)
     func realStores(store: String) throws {
         try check(try Fixtures.copyStore(store, into: folder))
     }
 
     @Test(
-        "The real stores with a filled -wal are really read through it",
+        "The real stores with a filled -wal are read through it",
         .enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)),
         arguments: [
             "wibosco-posts/CoreDataMigration_Example_WAL.sqlite", "duckduckgo-bookmarks/Bookmarks_V1.sqlite",
@@ -74,13 +74,13 @@ struct PageReaderTests {
         #expect(try !DatabaseFiles.hasHotJournal(path, files: files))
         let content = try content(path)
         #expect(content != main)
-        // What is read is a whole database.
+        // The content is a complete database.
         try files.replace(folder.file("content.sqlite"), with: content)
         let connection = try Connection(path: folder.file("content.sqlite"), mode: .immutable)
         #expect(try connection.value("PRAGMA integrity_check")?.text == "ok")
     }
 
-    /// A database of which a copy with its `-wal` is taken while it is open.
+    /// Makes a database, and a copy of it with its `-wal` while it is open.
     private func build(
         pageSize: Int = 4096, autoVacuum: Bool = false, _ body: (Connection) throws -> Void
     ) throws -> String {
@@ -117,7 +117,7 @@ struct PageReaderTests {
         try check(path)
     }
 
-    @Test("A database that the -wal makes smaller ends where its last commit says")
+    @Test("A database that the -wal shortens ends where its last commit says")
     func shrunk() throws {
         let path = try build(autoVacuum: true) { connection in
             try fill(connection, rows: 2000)
@@ -129,7 +129,7 @@ struct PageReaderTests {
         try check(path)
     }
 
-    @Test("A database that only the -wal holds is read whole")
+    @Test("A database that is only in the -wal is read whole")
     func grown() throws {
         let path = try build { connection in
             try fill(connection, rows: 3000)
@@ -138,7 +138,7 @@ struct PageReaderTests {
         try check(path)
     }
 
-    @Test("Frames after the last commit, cut off frames and damaged frames end the log", arguments: 0..<6)
+    @Test("Frames after the last commit, truncated frames and damaged frames end the log", arguments: 0..<6)
     func damaged(kind: Int) throws {
         let path = try build { connection in
             try fill(connection, rows: 200)
@@ -158,11 +158,11 @@ struct PageReaderTests {
         try check(path)
     }
 
-    @Test("A log that was begun again over an older one ends before the older frames")
+    @Test("A log that restarted over an older one ends before the older frames")
     func begunAgain() throws {
         let path = try build { connection in
             try fill(connection, rows: 500)
-            // Without truncating: the next writer begins at the front, and old frames stay behind.
+            // Without truncating, the next writer begins at the front, and old frames stay behind.
             try connection.execute("PRAGMA wal_checkpoint(RESTART)")
             try fill(connection, rows: 5)
         }
@@ -181,7 +181,7 @@ struct PageReaderTests {
         try check(path)
     }
 
-    /// The log with its magic number and all checksums in a byte order, computed here in the plainest way.
+    /// Returns the log with its magic number and all checksums in a byte order, by a simple computation.
     private func rewritten(_ log: [UInt8], bigEndian: Bool) -> [UInt8] {
         var log = log
         var sums: (UInt32, UInt32) = (0, 0)
@@ -211,7 +211,7 @@ struct PageReaderTests {
         return log
     }
 
-    @Test("Pages around and past 1 GiB are read, in any order, the page that SQLite never uses raw")
+    @Test("Pages around and beyond 1 GiB are read in any order, also the page that SQLite never uses")
     func largeDatabase() throws {
         let path = try sparse(pages: 262_160)
         let lockPage = Int64(1 << 30)
@@ -240,7 +240,7 @@ struct PageReaderTests {
         for (place, page) in zip(places, pages) { #expect(try file.read(count: 4096, at: place) == page) }
     }
 
-    /// A database that is mostly a hole: its header says that it has this many pages of 4096 bytes.
+    /// Makes a sparse database, whose header has the given number of pages of 4096 bytes.
     private func sparse(pages: UInt32) throws -> String {
         let path = folder.file("sparse.sqlite")
         let start = folder.file("start.sqlite")
@@ -260,14 +260,14 @@ struct PageReaderTests {
         return path
     }
 
-    @Test("Without a transaction nothing is read")
+    @Test("Without a transaction reading is refused")
     func outsideATransaction() throws {
         let path = try build { try fill($0, rows: 1) }
         let connection = try Connection(path: path, mode: .readWrite)
         #expect(throws: DatabaseError.self) { try PageReader(connection) }
     }
 
-    @Test("The content is written to a file, and a stop request ends that")
+    @Test("The content is written to a file, and a stop request ends the writing")
     func writing() throws {
         let path = try build { try fill($0, rows: 2000) }
         let connection = try Connection(path: path, mode: .readWrite)
@@ -285,7 +285,7 @@ struct PageReaderTests {
         #expect { try reader.write(to: &other, stop: stop) } throws: { ($0 as? FerryError)?.code == .interrupted }
     }
 
-    @Test("A fingerprint stays while nobody writes and changes with every commit and checkpoint")
+    @Test("A fingerprint stays without writes, and changes with every commit and checkpoint")
     func fingerprint() throws {
         let path = try build { try fill($0, rows: 20) }
         func fingerprint() throws -> DatabaseFingerprint {

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The walk that may vouch for pages in SQLite's stead: what SQLite finds it must never pass over.
+/// The walk that can replace SQLite's check of pages: it must never accept pages that SQLite finds damaged.
 @Suite("A walk over the pages of a database")
 struct PageWalkTests {
     struct Form: Sendable, CustomStringConvertible {
@@ -17,7 +17,7 @@ struct PageWalkTests {
         [0, 1, 2].map { Form(pageSize: size, autoVacuum: $0) }
     }
 
-    /// Tables with and without an index, long values, gaps in pages, and free ones.
+    /// Makes tables with and without an index, long values, gaps in pages, and free pages.
     private func make(_ form: Form, rows: Int, in folder: TemporaryFolder, log: Bool = false) throws -> String {
         let path = folder.file("walked.sqlite")
         let connection = try Connection(path: path, mode: .create)
@@ -54,14 +54,14 @@ struct PageWalkTests {
         return path
     }
 
-    /// Walks inside a transaction; nil where the walk leaves it to SQLite.
+    /// Walks inside a transaction; nil if the walk leaves the check to SQLite.
     private func walk(_ connection: Connection) throws -> PageWalk? {
         try connection.execute("BEGIN")
         defer { try? connection.execute("ROLLBACK") }
         return try PageWalk(connection, counting: [.init(table: "book", column: "kind")])
     }
 
-    @Test("Sound pages of every form are vouched for, and rows and empty values are counted", arguments: forms)
+    @Test("Valid pages of every form are accepted, and rows and empty values are counted", arguments: forms)
     func isSound(form: Form) throws {
         for log in [false, true] {
             let folder = try TemporaryFolder()
@@ -89,7 +89,7 @@ struct PageWalkTests {
         }
     }
 
-    @Test("An empty database, and one of a single page, are sound")
+    @Test("An empty database, and one of a single page, are valid")
     func isSmall() throws {
         let folder = try TemporaryFolder()
         let connection = try Connection(path: folder.file("small.sqlite"), mode: .create)
@@ -99,7 +99,7 @@ struct PageWalkTests {
         #expect(try walk(connection)?.isSound == true)
     }
 
-    @Test("Rows that cannot be counted by a column are left to a statement")
+    @Test("Rows that the walk cannot count by a column are left to a statement")
     func isUncounted() throws {
         let folder = try TemporaryFolder()
         let connection = try Connection(path: folder.file("odd.sqlite"), mode: .create)
@@ -114,7 +114,7 @@ struct PageWalkTests {
         #expect(found.isSound && found.rows["keyed"] == nil)
     }
 
-    @Test("It notes between which integers the keys of a column lie, and that there are others")
+    @Test("A walk records the range of a column's integer keys, and whether there are other keys")
     func notesKeys() throws {
         let folder = try TemporaryFolder()
         let connection = try Connection(path: folder.file("links.sqlite"), mode: .create)
@@ -143,7 +143,7 @@ struct PageWalkTests {
         }
     }
 
-    @Test("It needs a transaction, and a stop ends it")
+    @Test("A walk needs a transaction, and a stop ends it")
     func isStopped() throws {
         let folder = try TemporaryFolder()
         let form = Form(pageSize: 512, autoVacuum: 2)
@@ -151,7 +151,7 @@ struct PageWalkTests {
         #expect(try PageWalk(connection) == nil)
         let stop = StopRequest()
         stop.request(FerryError(.budgetSpent, "Enough."))
-        // A stop interrupts what is still at work half a second later, so walks follow one another until then.
+        // A stop interrupts work that still runs half a second later, so walks are repeated until then.
         try connection.execute("BEGIN")
         let error = #expect(throws: DatabaseError.self) {
             let start = Clock.nanoseconds()
@@ -160,7 +160,7 @@ struct PageWalkTests {
         #expect(error?.isInterrupted == true)
     }
 
-    /// One change of a few bytes, most of them where pages say what they are.
+    /// Changes a few bytes at one place, mostly in the headers of pages.
     private func damage(_ bytes: inout [UInt8], _ pageSize: Int, _ random: inout SplitMix) {
         func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &random) }
         let page = number(0..<bytes.count / pageSize)
@@ -180,13 +180,13 @@ struct PageWalkTests {
         case 4: set(number(0..<pages + 2), 4, at: start + header + 8)
         case 5: set(number(0..<pages + 2), 4, at: start + 5 * number(0..<pageSize / 5) + 1)
         case 6:
-            // Somewhere in a cell's first bytes.
+            // A byte at the beginning of a cell.
             let cell = Int(bytes[start + header + 8]) << 8 | Int(bytes[start + header + 9])
             let place = start + min(cell + number(0..<12), pageSize - 1)
             bytes[place] = UInt8(number(0..<256))
         case 7: set(number(0..<200), 1, at: [16, 18, 20, 28, 31, 32, 35, 36, 39, 52, 55, 64][number(0..<12)])
         case 8:
-            // A page in the place of another one.
+            // One page replaces another.
             let other = number(0..<pages) * pageSize
             let copy = Array(bytes[other..<other + pageSize])
             bytes.replaceSubrange(start..<start + pageSize, with: copy)
@@ -194,7 +194,7 @@ struct PageWalkTests {
         }
     }
 
-    @Test("Whatever SQLite finds of a changed file the walk does not vouch for", arguments: forms)
+    @Test("The walk accepts no changed file in which SQLite finds damage", arguments: forms)
     func findsDamage(form: Form) throws {
         let folder = try TemporaryFolder()
         let sound = try Array(Data(contentsOf: URL(fileURLWithPath: make(form, rows: 300, in: folder))))
@@ -221,7 +221,7 @@ struct PageWalkTests {
             if isDamaged { found += 1 }
             if !isDamaged, !isVouchedFor { stricter += 1 }
         }
-        // Else the changes would say nothing.
+        // Fewer damaged files would prove nothing.
         #expect(found > rounds / 4, "\(found) of \(rounds) changes are damage")
         #expect(stricter < rounds / 4, "\(stricter) of \(rounds) changes are none to SQLite")
     }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Databases that are read ahead")
 struct ReadAheadTests {
-    /// A database of some MiB: two tables whose pages alternate, an index, and rows with overflow pages.
+    /// Makes a database of some MiB: two tables with alternating pages, an index, and rows with overflow pages.
     private func database(mode: String) throws -> (TemporaryFolder, Connection) {
         let folder = try TemporaryFolder()
         let connection = try Connection(path: folder.file("a.sqlite"), mode: .create)
@@ -27,12 +27,12 @@ struct ReadAheadTests {
     {
         let vfs = try VFS(temporaryFolder: folder.path, for: readsAhead ? .reading : .writing)
         let connection = try Connection(path: folder.file("a.sqlite"), mode: mode, vfs: vfs)
-        // So that pages are read more than once.
+        // A small cache makes SQLite read pages more than once.
         try connection.execute("PRAGMA cache_size = 10")
         return connection
     }
 
-    /// Passes over a table, an index and both together, and looks rows up in no order.
+    /// Scans of a table, an index and both together, and lookups in random order.
     private static let queries = [
         "SELECT count(*), sum(id), sum(length(x)), min(x), max(x) FROM t NOT INDEXED",
         "SELECT count(*), group_concat(x) FROM t INDEXED BY i",
@@ -42,7 +42,7 @@ struct ReadAheadTests {
         "PRAGMA integrity_check",
     ]
 
-    @Test("Hold what they hold", arguments: ["DELETE", "WAL"], [Connection.Mode.readOnly, .immutable])
+    @Test("Have the same content", arguments: ["DELETE", "WAL"], [Connection.Mode.readOnly, .immutable])
     func same(_ journal: String, _ mode: Connection.Mode) throws {
         let (folder, writer) = try database(mode: journal)
         if journal == "WAL" { try writer.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
@@ -54,7 +54,7 @@ struct ReadAheadTests {
         #expect(try ahead.value("PRAGMA integrity_check") == .text("ok"))
     }
 
-    @Test("Show what another connection has changed, once it is committed", arguments: ["DELETE", "WAL"])
+    @Test("Show another connection's changes after its commit", arguments: ["DELETE", "WAL"])
     func changes(_ journal: String) throws {
         let (folder, writer) = try database(mode: journal)
         let reader = try open(folder, .readOnly)
@@ -70,7 +70,7 @@ struct ReadAheadTests {
         }
     }
 
-    @Test("A transaction sees one state, also while a log is written back to the file")
+    @Test("A transaction reads one state, also during a checkpoint")
     func snapshot() throws {
         let (folder, writer) = try database(mode: "WAL")
         let reader = try open(folder, .readOnly)
@@ -87,7 +87,7 @@ struct ReadAheadTests {
         #expect(try reader.integer("SELECT count(*) FROM t NOT INDEXED WHERE x = 'other'") == 20_000)
     }
 
-    @Test("A file that was cut short is an error, and no endless read")
+    @Test("A truncated file is an error, and no endless read")
     func truncated() throws {
         let (folder, writer) = try database(mode: "DELETE")
         _ = try writer.integer("SELECT count(*) FROM t")

@@ -3,7 +3,7 @@ import FerryBase
 import FerrySQLite
 import Testing
 
-@Suite("Rows that are summed up while they are read")
+@Suite("Rows that are summed during one reading")
 struct RowSumsTests {
     private static let key = KeyedHash.Key(low: 0x0706_0504_0302_0100, high: 0x0f0e_0d0c_0b0a_0908)
     private static let columns = ["a", "b", "id % 2 -- odd"]
@@ -30,7 +30,7 @@ struct RowSumsTests {
         return sums
     }
 
-    @Test("One statement finds what a step for each row finds, and looks as often")
+    @Test("One statement gives the results of a step for each row, with as many calls of the closure")
     func ways() throws {
         let connection = try open()
         var looks = 0
@@ -47,7 +47,7 @@ struct RowSumsTests {
     }
 
     @Test(
-        "A sum tells a cell from another one",
+        "A sum distinguishes cells",
         arguments: [
             "b = NULL WHERE id = 1", "b = 1.0 WHERE id = 1", "b = CAST(b AS BLOB) WHERE id = 3",
             "b = b || x'00' WHERE id = 3",
@@ -62,7 +62,7 @@ struct RowSumsTests {
         #expect(try read(connection).results[0].sum != before)
     }
 
-    @Test("What a look throws ends the statement and comes out, by either way", arguments: [127, 3])
+    @Test("An error of the closure ends the statement and is thrown, with both ways", arguments: [127, 3])
     func stops(_ arguments: Int) throws {
         let connection = try open()
         connection.limit(.functionArguments, arguments)
@@ -79,7 +79,7 @@ struct RowSumsTests {
         #expect(try read(connection).rows == 900)
     }
 
-    @Test("An error of SQLite in the midst comes out, by either way", arguments: [127, 3])
+    @Test("An error of SQLite during the statement is thrown, with both ways", arguments: [127, 3])
     func fails(_ arguments: Int) throws {
         let connection = try open()
         connection.limit(.functionArguments, arguments)
@@ -89,7 +89,7 @@ struct RowSumsTests {
         #expect(error?.isTooBig == true)
     }
 
-    @Test("Nothing but Ferry can make it read: without a reading it is refused")
+    @Test("ferry_read is refused outside of a reading")
     func refuses() throws {
         let connection = try open()
         _ = try read(connection)
@@ -98,7 +98,7 @@ struct RowSumsTests {
         }
     }
 
-    @Test("A product of 128 bits is folded alike with and without numbers of 128 bits")
+    @Test("A product of 128 bits is folded equally with and without numbers of 128 bits")
     func folds() {
         var generator = SystemRandomNumberGenerator()
         let edges: [UInt64] = [0, 1, .max, 1 << 32, 1 << 32 - 1, 1 << 63]

@@ -3,7 +3,7 @@ import FerrySQLite
 import TestSupport
 import Testing
 
-@Suite("A statement that takes too long")
+@Suite("A long statement")
 struct StopTests {
     private static let endless =
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
@@ -14,7 +14,7 @@ struct StopTests {
         return (folder, try Connection(path: folder.file("a.sqlite"), mode: .create))
     }
 
-    @Test("Is given up when a stop was asked for, with its transaction, and the connection stays good")
+    @Test("Is interrupted by a stop request, together with its transaction, and the connection stays usable")
     func isGivenUp() throws {
         let (folder, connection) = try open()
         try connection.execute("CREATE TABLE t(x)")
@@ -32,7 +32,7 @@ struct StopTests {
         #expect(try other.integer("SELECT count(*) FROM t") == 0)
     }
 
-    @Test("Is given up over a spent budget only once a unit is done", arguments: [true, false])
+    @Test("Is interrupted by an exhausted budget only after a finished unit", arguments: [true, false])
     func keepsFirstUnit(_ isDone: Bool) throws {
         let (folder, connection) = try open()
         let stop = StopRequest(following: StopRequest(), budgetNanoseconds: 1, budgetSpent: Self.spent)
@@ -53,9 +53,9 @@ struct StopTests {
         withExtendedLifetime(folder) {}
     }
 
-    @Test("Is known as given up where SQLite calls it a mistake in the SQL")
+    @Test("Is recognized as interrupted when SQLite reports an error in the SQL")
     func isKnownInDeclaration() {
-        // What 3.40.1 was seen to say when it parsed the columns of pragma_table_xinfo just then.
+        // SQLite 3.40.1 reported this error when an interrupt hit its parsing of pragma_table_xinfo's columns.
         let interrupted = DatabaseError(
             code: 1, message: "interrupted", sql: "SELECT name FROM pragma_table_xinfo('t')")
         #expect(interrupted.isInterrupted && !interrupted.isInSQL)
@@ -63,8 +63,8 @@ struct StopTests {
         #expect(!mistaken.isInterrupted && mistaken.isInSQL)
     }
 
-    /// A statement that is given up over a budget ends the work beside it, too.
-    @Test("Keeps the budget as its reason where that was spent before another was given", arguments: [true, false])
+    /// A statement that a budget interrupts also stops the work beside it.
+    @Test("Keeps the budget as its reason if the budget ended before another stop", arguments: [true, false])
     func keepsReason(_ isSpent: Bool) {
         let parent = StopRequest(
             following: StopRequest(), budgetNanoseconds: isSpent ? 1 : .max, budgetSpent: Self.spent)
@@ -77,7 +77,7 @@ struct StopTests {
         }
     }
 
-    @Test("Is left alone behind the body that it was given for, and by a request that is gone")
+    @Test("Is not interrupted after the body of its request, nor by a released request")
     func endsWithBody() throws {
         let (folder, connection) = try open()
         let parent = StopRequest()

@@ -10,7 +10,7 @@ struct VFSTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// Sorts more than fits into the cache, so that SQLite needs a temporary file.
+    /// Sorts more rows than fit into the cache, so that SQLite needs a temporary file.
     private func spill(_ connection: Connection) throws {
         try connection.execute("PRAGMA cache_size = 10; PRAGMA temp_store = FILE")
         try connection.execute(
@@ -21,7 +21,7 @@ struct VFSTests {
         #expect(try connection.integer("SELECT count(*) FROM (SELECT t FROM big ORDER BY t LIMIT 4000)") == 4000)
     }
 
-    @Test("Temporary files are made in the given folder and leave nothing behind", arguments: [false, true])
+    @Test("Temporary files are created in the given folder and are removed", arguments: [false, true])
     func temporaryFiles(withFaults: Bool) throws {
         let faults = FaultPlan(keepsNames: true)
         let temporary = folder.file("temporary")
@@ -37,7 +37,7 @@ struct VFSTests {
         }
     }
 
-    @Test("A missing folder for temporary files is an error, so they are really put there")
+    @Test("A missing folder for temporary files is an error, so the files are really there")
     func missingFolder() throws {
         let vfs = try VFS(temporaryFolder: folder.file("nowhere"))
         let connection = try Connection(path: folder.file("a.sqlite"), mode: .create, vfs: vfs)
@@ -89,7 +89,7 @@ struct VFSTests {
             } catch {
                 #expect(error is DatabaseError)
             }
-            // A plain client must find it whole.
+            // A plain client must find a valid database.
             let plain = try Connection(path: path, mode: .readWrite)
             let values = try plain.rows("SELECT DISTINCT x FROM t")
             #expect(values == [[.integer(1)]] || values == [[.integer(2)]])

@@ -4,12 +4,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Pages that go to the system together: the database must be the one that SQLite alone writes, and a failure or a kill
-/// must leave it as SQLite's own files would.
+/// Pages are written to the system together: the database must be equal to SQLite's own, and a failure or a kill must
+/// leave the state that SQLite's own files would have.
 @Suite("Pages that are written together")
 struct WriteBehindTests {
-    /// Rows that are added, grow, move to the end and are read again while they are written; with little cache, so that
-    /// pages go out and come back all the time.
+    /// Inserts, growing rows, rows that move to the end, and reads during the writes; the small cache makes pages leave
+    /// it and return all the time.
     private static let statements = [
         "CREATE TABLE book (key INTEGER PRIMARY KEY, title TEXT, cover BLOB)", "CREATE INDEX by_title ON book (title)",
         """
@@ -30,7 +30,7 @@ struct WriteBehindTests {
     }
 
     @Test(
-        "The file is byte for byte the one that SQLite writes alone, whatever its journal",
+        "The file is byte for byte the one that SQLite writes alone, with any journal mode",
         arguments: ["TRUNCATE", "DELETE", "PERSIST", "WAL", "MEMORY"])
     func writesTheSame(journal: String) throws {
         let folder = try TemporaryFolder()
@@ -63,7 +63,7 @@ struct WriteBehindTests {
         #expect(try other.rows("PRAGMA integrity_check")[0][0] == .text("ok"))
     }
 
-    @Test("It writes in fewer pieces")
+    @Test("Writing pages together uses fewer write calls")
     func writesInFewerPieces() throws {
         let folder = try TemporaryFolder()
         let counting = FaultPlan()
@@ -79,7 +79,7 @@ struct WriteBehindTests {
         #expect(pages > 3000 && Int64(counting.count - before) < pages / 4)
     }
 
-    @Test("A failure at any operation leaves what was there before, or what was to be there")
+    @Test("A failure at any operation leaves the old content or the new one")
     func survivesFailures() throws {
         let folder = try TemporaryFolder()
         let sum = "SELECT count(*) || ' ' || total(key) || ' ' || total(length(cover)) FROM book"

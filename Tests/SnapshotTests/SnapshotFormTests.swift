@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the other tests do with the form that the build prefers, with each that it knows.
+/// Runs the other tests, which use the preferred form, with each form of the build.
 @Suite("The forms of snapshots")
 struct SnapshotFormTests {
     private let folder: TemporaryFolder
@@ -39,7 +39,7 @@ struct SnapshotFormTests {
     }
 
     @Test(
-        "A snapshot of each verifies and restores", arguments: SnapshotForm.known,
+        "A snapshot of each form verifies and restores", arguments: SnapshotForm.known,
         [0, 1, 65_536, 262_144, 300_001, 1_100_000])
     func roundTrip(form: SnapshotForm, count: Int) throws {
         let source = MemorySource(count: count)
@@ -52,7 +52,7 @@ struct SnapshotFormTests {
         #expect(try restored(snapshot) == source.bytes)
     }
 
-    @Test("Bytes that do not get smaller fit too", arguments: SnapshotForm.known, [1, 9])
+    @Test("Incompressible bytes fit too", arguments: SnapshotForm.known, [1, 9])
     func random(form: SnapshotForm, level: Int) throws {
         var source = MemorySource(count: 700_000)
         var random = SplitMix(seed: 3)
@@ -61,7 +61,7 @@ struct SnapshotFormTests {
         #expect(try restored(snapshot) == source.bytes)
     }
 
-    @Test("The manifest says the form", arguments: SnapshotForm.known)
+    @Test("The manifest names the form", arguments: SnapshotForm.known)
     func manifest(form: SnapshotForm) throws {
         let snapshot = try create(MemorySource(count: 10_000), form)
         let object = try JSONSerialization.jsonObject(with: Data(files.read(snapshot.manifestPath))) as? [String: Any]
@@ -99,7 +99,7 @@ struct SnapshotFormTests {
         }
     }
 
-    @Test("One that was broken off goes on behind its last whole frame", arguments: SnapshotForm.known)
+    @Test("An interrupted snapshot continues behind its last whole frame", arguments: SnapshotForm.known)
     func resumes(form: SnapshotForm) throws {
         var source = MemorySource(count: 300_000)
         source.failsFrom = 200_000
@@ -107,7 +107,7 @@ struct SnapshotFormTests {
         let done = try #require(try store.unfinished().first).contentOffset
         #expect(done == 196_608)
         source.failsFrom = .max
-        // What is done is not read again.
+        // The finished part is not read again.
         for place in 0..<Int(done) { source.bytes[place] ^= 0xFF }
         let snapshot = try create(source, form)
         var bytes = source.bytes
@@ -117,7 +117,7 @@ struct SnapshotFormTests {
         #expect(try store.unfinished().isEmpty && files.list(store.folder).count == 2)
     }
 
-    @Test("A begun one of another form is left alone", arguments: SnapshotForm.known)
+    @Test("An interrupted snapshot of another form stays unchanged", arguments: SnapshotForm.known)
     func otherForm(form: SnapshotForm) throws {
         guard let other = SnapshotForm.known.first(where: { $0 != form }) else { return }
         var source = MemorySource(count: 300_000)
@@ -130,7 +130,7 @@ struct SnapshotFormTests {
         try store.verify(snapshot)
     }
 
-    @Test("Both stand in one folder, in the order in which they were made, and are pruned alike")
+    @Test("Both forms share a folder, in the order of their creation, and are pruned by one rule")
     func together() throws {
         var made: [Snapshot] = []
         for turn in 0..<6 {
@@ -157,7 +157,7 @@ struct SnapshotFormTests {
         }
     }
 
-    /// Gives a snapshot's manifest another text, with the hash that it has then.
+    /// Changes the text of a snapshot's manifest, with a correct hash.
     private func rewrite(_ snapshot: Snapshot, _ change: (String) -> String) throws {
         let text = change(String(decoding: try files.read(snapshot.manifestPath), as: UTF8.self))
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast(2)
@@ -166,7 +166,7 @@ struct SnapshotFormTests {
         try files.replace(snapshot.manifestPath, with: Array((body + "\"sha256\":\"\(hash)\"}\n").utf8))
     }
 
-    @Test("One of a form of the future is listed with its problem, and refused")
+    @Test("A snapshot of an unknown form is listed with its problem, and refused")
     func unknownForm() throws {
         let snapshot = try create(MemorySource(count: 1_000), .gzip)
         try rewrite(snapshot) { $0.replacingOccurrences(of: "\"form\":\"gzip\"", with: "\"form\":\"later\"") }
@@ -175,7 +175,7 @@ struct SnapshotFormTests {
     }
 
     #if Zstandard
-        @Test("A manifest that says no form is one of Zstandard, as earlier versions made them")
+        @Test("A manifest without a form means Zstandard, as in earlier versions")
         func earlier() throws {
             let source = MemorySource(count: 100_000)
             let snapshot = try create(source, .zstandard)

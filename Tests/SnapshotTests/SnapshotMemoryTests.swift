@@ -9,7 +9,7 @@ import Testing
 @Suite("The memory of a snapshot")
 struct SnapshotMemoryTests {
     #if Zstandard
-        @Test("No level holds more than is said of it", arguments: 1...19)
+        @Test("No level needs more memory than its stated value", arguments: 1...19)
         func knowsLevels(_ level: Int) throws {
             let context = try #require(ZSTD_createCCtx())
             defer { ZSTD_freeCCtx(context) }
@@ -37,7 +37,7 @@ struct SnapshotMemoryTests {
         }
     #endif
 
-    @Test("A level that does not fit is refused with the highest one that does")
+    @Test("A level that does not fit is refused with the highest one that fits")
     func refusesLevels() throws {
         let error = #expect(throws: FerryError.self) {
             try SnapshotMemory.check(level: 9, form: .zstandard, within: MemoryBudget(limit: 32 << 20))

@@ -5,14 +5,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Content in memory, which can be made to fail at an offset.
+/// Content in memory, which fails at a given offset.
 struct MemorySource: PageSource {
     struct Failure: Error {}
 
     var bytes: [UInt8]
     var failsFrom: Int64 = .max
 
-    /// Bytes that compress somewhat, as a database does.
+    /// Makes bytes that compress somewhat, as a database does.
     init(count: Int, seed: UInt64 = 1) {
         var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
         bytes = (0..<count).map { index in
@@ -56,7 +56,7 @@ struct SnapshotStoreTests {
         return options
     }
 
-    @Test("A snapshot says what it is of, verifies and restores", arguments: [0, 1, 65_536, 300_001, 1_500_000])
+    @Test("A snapshot has its store's content, verifies and restores", arguments: [0, 1, 65_536, 300_001, 1_500_000])
     func roundTrip(count: Int) throws {
         let source = MemorySource(count: count)
         let snapshot = try store.create(from: source, description: description(), options: options())
@@ -111,7 +111,7 @@ struct SnapshotStoreTests {
     }
 
     @Test(
-        "A store with content in its -wal restores as a checkpoint of a copy leaves it",
+        "A store with content in its -wal is restored as a checkpoint of a copy leaves it",
         .enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)),
         arguments: ["wibosco-posts/CoreDataMigration_Example_WAL.sqlite", "objcio-bookmigration/Model1.sqlite"])
     func realStore(name: String) throws {
@@ -142,7 +142,7 @@ struct SnapshotStoreTests {
             from: MemorySource(count: 40_000), description: description(), options: options(frameBytes: 16 << 10))
         for path in [snapshot.archivePath, snapshot.manifestPath] {
             let whole = try files.read(path)
-            // Spread over the file, its first and last bytes included.
+            // The flipped bits spread over the file, its first and last bytes included.
             for place in Array(stride(from: 0, to: whole.count, by: max(1, whole.count / 40))) + [whole.count - 1] {
                 var damaged = whole
                 damaged[place] ^= 1 << UInt8(place % 8)
@@ -186,7 +186,7 @@ struct SnapshotStoreTests {
             from: MemorySource(count: 1000), description: description(externalFolder: support), options: options())
         #expect(snapshot.hasExternalData)
         try store.verify(snapshot)
-        // What the app removes later is still in the snapshot.
+        // The snapshot keeps the files that the app removes later.
         let original = try files.read(support + "/_EXTERNAL_DATA/0000-2 ü\"")
         try files.removeTree(support)
         let back = folder.file(".back_SUPPORT")
@@ -207,7 +207,7 @@ struct SnapshotStoreTests {
     }
 
     @Test(
-        "A failure at any operation leaves nothing that looks finished, and the next call makes the same archive",
+        "A failure at any operation leaves no apparently finished snapshot, and the next call makes the same archive",
         arguments: [true, false])
     func resumes(hasLinks: Bool) throws {
         let support = try makeExternalData()
@@ -230,7 +230,7 @@ struct SnapshotStoreTests {
                 #expect(error.code == .snapshotFailed)
             }
             let store = SnapshotStore(folder: inner, files: files)
-            // What looks finished is finished.
+            // Each listed snapshot is finished.
             for snapshot in try store.list() { try store.verify(snapshot) }
             if try store.unfinished().contains(where: { $0.contentOffset > 0 }) { resumed += 1 }
 
@@ -244,15 +244,15 @@ struct SnapshotStoreTests {
                     == files.list(support + "/_EXTERNAL_DATA").map(\.name).sorted(), "failed at operation \(trigger)")
             if isDone { break }
             #expect(try store.list().count == 1, "failed at operation \(trigger)")
-            // Archive, manifest and external data, nothing else; two folders of other names would be leftovers.
+            // Archive, manifest and external data, and no leftovers; these would be two folders with other names.
             #expect(try files.list(inner).count == 3, "failed at operation \(trigger)")
-            // Links or copies of the external files are all that is different.
+            // The two modes differ only in links or copies of the external files.
             trigger += hasLinks ? 1 : 4
         }
         #expect(trigger > 50 && resumed > (hasLinks ? 10 : 2))
     }
 
-    @Test("A snapshot is gone on with only for the same state of the store")
+    @Test("A snapshot is continued only for the same state of the store")
     func otherState() throws {
         var source = MemorySource(count: 300_000)
         source.failsFrom = 200_000
@@ -273,7 +273,7 @@ struct SnapshotStoreTests {
         #expect(try store.unfinished().count == 1)
     }
 
-    @Test("A partial archive that was damaged meanwhile is begun again")
+    @Test("A partial archive with later damage is restarted")
     func damagedPartial() throws {
         var source = MemorySource(count: 300_000)
         source.failsFrom = 200_000
@@ -291,7 +291,7 @@ struct SnapshotStoreTests {
         #expect(try files.read(folder.file("back")) == source.bytes)
     }
 
-    @Test("A stop request ends between frames, and the next call goes on")
+    @Test("A stop request ends between frames, and the next call continues")
     func stopping() throws {
         let source = MemorySource(count: 300_000)
         var options = options()
@@ -312,7 +312,7 @@ struct SnapshotStoreTests {
         #expect(seen.withLock { $0 } == [65_536, 131_072, 196_608, 262_144, 300_000])
     }
 
-    @Test("Names are unique and carry the version as a file name can")
+    @Test("Names are unique and contain the version in the form of a file name")
     func names() throws {
         let source = MemorySource(count: 10)
         let given: [(String?, String)] = [
@@ -337,7 +337,7 @@ struct SnapshotStoreTests {
         }
     }
 
-    @Test("Pruning keeps the newest, the young, and always one that verifies")
+    @Test("Pruning keeps the newest, the recent, and always one that verifies")
     func pruning() throws {
         for day in 1...5 as ClosedRange<Int64> {
             _ = try store.create(from: MemorySource(count: 1000), description: description(created: day * 86400))
@@ -347,7 +347,8 @@ struct SnapshotStoreTests {
         #expect(try store.prune(keep: 4, minimumAge: 0, now: now).removed.map(\.created) == [86400])
         #expect(
             try store.prune(keep: 1, minimumAge: 3 * 86400, now: now).removed.map(\.created) == [3 * 86400, 2 * 86400])
-        // The two newest are left; both of the same age rule, the newest one damaged without its size showing it.
+        // The two newest snapshots are left; both are equally old, and the damage of the newest does not change its
+        // size.
         let newest = try #require(try store.list().first)
         var bytes = try files.read(newest.archivePath)
         bytes[bytes.count / 2] ^= 4
@@ -359,7 +360,7 @@ struct SnapshotStoreTests {
         #expect(try files.list(store.folder).count == 2)
     }
 
-    @Test("The newest is the one that was made last, whatever the clock said, and those without a number come before")
+    @Test("The last snapshot is the newest, independent of the clock, and snapshots without a number are older")
     func order() throws {
         let year: Int64 = 365 * 86400
         var made: [Snapshot] = []
@@ -368,7 +369,7 @@ struct SnapshotStoreTests {
         }
         #expect(made.map(\.sequence) == [1, 2, 3])
         #expect(try store.list().map(\.created) == [50 * year + 60, 51 * year, 50 * year])
-        // Manifests of earlier versions: the same without the number.
+        // Manifests of earlier versions: without the number.
         for snapshot in made[..<2] { try removeSequence(of: snapshot) }
         #expect(try store.list().map(\.problem?.message) == [nil, nil, nil])
         #expect(try store.list().map(\.created) == [50 * year + 60, 51 * year, 50 * year])
@@ -387,7 +388,7 @@ struct SnapshotStoreTests {
         #expect(try store.snapshot(snapshot.name).sequence == nil)
     }
 
-    @Test("Pruning leaves what is protected by name, and what tells nothing of its age")
+    @Test("Pruning keeps snapshots that are protected by name, and those of unknown age")
     func pruningProtected() throws {
         var made: [Snapshot] = []
         for day in 1...4 as ClosedRange<Int64> {
@@ -399,11 +400,11 @@ struct SnapshotStoreTests {
         let pruned = try store.prune(keep: 1, minimumAge: 0, now: 9 * 86400, protecting: [wayBack])
         #expect(pruned.removed.map(\.name) == [made[2].name])
         #expect(Set(pruned.kept.map(\.name)) == [made[0].name, made[1].name, made[3].name])
-        // A clock that stands before all of them makes none old.
+        // With a clock before all snapshots, none is old.
         #expect(try store.prune(keep: 1, minimumAge: 0, now: .min).removed.isEmpty)
     }
 
-    @Test("A level that there is not is a usage error")
+    @Test("An unknown level is a usage error")
     func levels() throws {
         var options = options()
         options.level = 99

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 struct ActualLayoutTests {
-    @Test("A renamed entity is found by its renaming identifier, else by its place")
+    @Test("A renamed entity is found by its renaming identifier, else by its position")
     func renamedEntity() throws {
         let store = try StoreBuilder(LayoutRulesTests.shelves)
         try store.execute("UPDATE Z_PRIMARYKEY SET Z_NAME = 'Tale' WHERE Z_NAME = 'Novel'")
@@ -51,7 +51,7 @@ struct ActualLayoutTests {
         #expect(objects.unknownObjects == ["notes", "v"])
     }
 
-    @Test("A computed name goes before a similar one")
+    @Test("A computed name has precedence over a similar one")
     func similarNames() throws {
         let model = ManagedObjectModel(
             versionIdentifiers: [],
@@ -66,7 +66,7 @@ struct ActualLayoutTests {
     }
 
     @Test(
-        "What is missing is named with its table and property",
+        "A missing part is named with its table and property",
         arguments: [
             ("DROP TABLE ZSHELF", "Shelf", nil, "ZSHELF"),
             ("ALTER TABLE ZNOTE DROP COLUMN Z2_ABOUT", "Note", "about", "ZNOTE"),

@@ -1,9 +1,9 @@
 import FerryModel
 
-/// The object graph of a keyed archive, to be compared with another one's from the root on.
+/// The object graph of a keyed archive, for a comparison with another one from the root on.
 ///
-/// Order of objects and of dictionary entries does not count, nor does whether a collection or a text is mutable; an
-/// empty collection is as good as none, and numbers are compared by their value.
+/// The order of objects and of dictionary entries does not count, nor whether a collection or a text is mutable; an
+/// empty collection is equal to none, and numbers are compared by value.
 struct ArchiveGraph {
     private let objects: [PropertyTree]
     let root: PropertyTree
@@ -14,7 +14,7 @@ struct ArchiveGraph {
         root = top["$top"]?.dictionary?["root"] ?? .null
     }
 
-    /// The places where the two graphs differ, each with the path that leads there.
+    /// Returns the places where the two graphs differ, each with its path.
     func differences(from other: ArchiveGraph) -> [String] {
         var comparison = Comparison(left: self, right: other)
         comparison.compare(root, other.root, path: "")
@@ -58,12 +58,12 @@ struct ArchiveGraph {
             let keys = (values["NS.keys"]?.array ?? []).map(text)
             return keys.isEmpty ? .nothing : .map(Dictionary(uniqueKeysWithValues: zip(keys, elements)))
         case "NSDecimalNumberPlaceholder":
-            // The same number has several forms; zero is the one that occurs.
+            // A number has several forms; zero is the only one that occurs.
             var parts = values.filter { $0.key != "$class" }
             if parts["NS.length"] == .integer(0) { parts["NS.exponent"] = nil }
             return .object(name, parts)
         case "_NSPropertyDescriptionProxy":
-            // Stands for an inherited property, of which newer archives hold a copy.
+            // Represents an inherited property, which newer archives copy.
             guard case .object(let own, var copied)? = values["NSUnderlyingProperty"].map(node) else { return .nothing }
             copied["NSEntity"] = values["NSEntityDescription"]
             return .object(own, copied)
@@ -74,7 +74,7 @@ struct ArchiveGraph {
 
     private func text(_ tree: PropertyTree) -> String { if case .text(let text) = node(tree) { text } else { "?" } }
 
-    /// What tells the elements of a set apart.
+    /// Returns the text that identifies an element of a set.
     fileprivate func label(_ tree: PropertyTree) -> String {
         switch node(tree) {
         case .text(let text): text
@@ -96,7 +96,7 @@ private struct Comparison {
     }
 
     mutating func compare(_ one: PropertyTree, _ other: PropertyTree, path: String) {
-        // What two references lead to is compared once, so that circles end.
+        // The objects of two references are compared once, so that cycles end.
         if case .uid = one, case .uid = other, !seen.insert([one, other]).inserted { return }
         switch (left.node(one), right.node(other)) {
         case (.list(let ones), .list(let others)): compare(ones, others, path)

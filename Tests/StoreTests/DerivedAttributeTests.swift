@@ -7,7 +7,8 @@ import Testing
 
 @Suite("Derived attributes")
 struct DerivedAttributeTests {
-    /// Books, of which some are novels, have pages, tags and a label; `entity` is given a derived attribute.
+    /// Returns a model in which books, some of them novels, have pages, tags and a label; `entity` has a derived
+    /// attribute.
     private func model(
         derivation: String, type: AttributeType = .integer64, on entity: String = "Book"
     ) -> ManagedObjectModel {
@@ -42,7 +43,7 @@ struct DerivedAttributeTests {
             ])
     }
 
-    /// What an app does: objects come, change, are related anew and go.
+    /// The changes of an app: objects are inserted, changed, related again and deleted.
     ///
     /// Book is 1, Label 3, Novel 2, Page 4, Tag 5.
     private static let changes = [
@@ -65,7 +66,7 @@ struct DerivedAttributeTests {
     struct Example: Sendable, CustomTestStringConvertible {
         var derivation: String
         var type = AttributeType.integer64
-        /// Of the books 1, 2 and 3 in the end.
+        /// The final values of the books 1, 2 and 3.
         var values: [Value]
         var testDescription: String { derivation }
     }
@@ -81,14 +82,14 @@ struct DerivedAttributeTests {
         Example(derivation: "title", type: .string, values: [.text("a"), .text("b"), .text("c")]),
     ]
 
-    @Test("The triggers keep a value right, and the statement computes the same", arguments: examples)
+    @Test("The triggers keep a value correct, and the statement computes the same value", arguments: examples)
     func values(_ example: Example) throws {
         let store = try StoreBuilder(model(derivation: example.derivation, type: example.type))
         for change in Self.changes { try store.execute(change) }
         try expect(example.values, in: store)
     }
 
-    @Test("A subentity's value leaves the other objects of its table alone", arguments: examples)
+    @Test("A subentity's value does not change other objects of its table", arguments: examples)
     func subentity(_ example: Example) throws {
         let store = try StoreBuilder(model(derivation: example.derivation, type: example.type, on: "Novel"))
         for change in Self.changes { try store.execute(change) }
@@ -108,7 +109,7 @@ struct DerivedAttributeTests {
         #expect(try store.connection.rows(all).map { $0[0] } == values)
     }
 
-    @Test("The time of saving is set by every save, and by nothing else")
+    @Test("Every save sets the time of saving, and nothing else does")
     func timeOfSaving() throws {
         let store = try StoreBuilder(model(derivation: "now()", type: .date))
         #expect(store.layout.derivedValues.isEmpty)
@@ -125,19 +126,19 @@ struct DerivedAttributeTests {
     }
 
     @Test(
-        "A derivation that no trigger of ours could keep right is refused",
+        "A derivation that Ferry's triggers could not keep correct is refused",
         arguments: [
             "canonical:(title)", "lowercase:(label.number)", "label.books.@count", "pages.@max.number", "title",
             "similar.@count", "pages.book.label.number", "label.number.length", "unknown",
         ])
     func refused(derivation: String) throws {
-        // `title` is a text, and the attribute a number.
+        // `title` is a string, and the attribute a number.
         let refusals = StoreLayout.refusals(for: model(derivation: derivation))
         #expect(refusals.map(\.code) == [.unsupported])
         #expect(refusals.first?.place.property == "derived")
     }
 
-    @Test("A derivation is read in each form that files and archives have")
+    @Test("A derivation is read in each form of files and archives")
     func forms() {
         #expect(Derivation("author.name") == .value(path: ["author", "name"]))
         #expect(Derivation(" canonical:( author.name )") == .function("canonical:", path: ["author", "name"]))

@@ -8,7 +8,7 @@ import Testing
 
 struct ExternalDataTests {
     @Test(
-        "The folder of external files is named after the store without its extension",
+        "The folder of external files has the name of the store without its extension",
         arguments: [
             ("/a/App.sqlite", "/a/.App_SUPPORT/_EXTERNAL_DATA"),
             ("/a/b.c/store", "/a/b.c/.store_SUPPORT/_EXTERNAL_DATA"),
@@ -31,7 +31,7 @@ struct ExternalDataTests {
         for other in others { #expect(other.withUnsafeBytes { ExternalData.fileName(in: $0) } == nil) }
     }
 
-    @Test("Files and the references to them are handed over one by one")
+    @Test("Files and the references to them are passed on one by one")
     func listing() throws {
         let photo = Attribute(name: "photo", type: .binary, allowsExternalStorage: true)
         let plain = Attribute(name: "data", type: .binary)

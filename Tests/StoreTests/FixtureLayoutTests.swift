@@ -8,17 +8,17 @@ import Testing
 /// The computed layout against every real store.
 @Suite(.enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)))
 struct FixtureLayoutTests {
-    /// Stores whose model is in none of their files: an editor's binary form of old.
+    /// Stores without a readable model file: their models are in an editor's old binary form.
     static let withoutModel: Set = ["magicalrecord-recipes/Recipes.sqlite", "restkit-twitter/RKSeedDatabase.sqlite"]
 
-    /// Stores where the other side of a relationship between an entity and itself names the join table; the format
-    /// note counts 12 such tables against 153.
+    /// Stores whose join table has the name of the other side of a self-relationship; the format note counts 12 such
+    /// tables against 153.
     static let otherSideNames: Set = [
         "wire-zmessaging/store1-28.wiredatabase", "wire-zmessaging/store2-3.wiredatabase",
         "wire-zmessaging/store2-101-0.wiredatabase",
     ]
 
-    /// Tables whose columns stand in another order: migrations in place append new columns.
+    /// Tables with another order of columns: migrations in place append new columns.
     static let otherOrder: [String: Set<String>] = [
         "wire-zmessaging/store2-101-0.wiredatabase": ["ZMESSAGE", "ZCONVERSATION", "ZUSER"]
     ]
@@ -38,7 +38,7 @@ struct FixtureLayoutTests {
         return Opened(folder: folder, connection: connection, metadata: metadata, version: version)
     }
 
-    @Test("There are the fixture stores that these tests were written for")
+    @Test("The collection has the fixture stores of these tests")
     func storesAreThere() {
         #expect(Fixtures.stores.count >= 60)
     }
@@ -50,7 +50,7 @@ struct FixtureLayoutTests {
         if let version = opened.version { #expect(version.hashes == opened.metadata.hashes) }
     }
 
-    @Test("Digest and checksum are recomputed as the store has them", arguments: Fixtures.stores)
+    @Test("Digest and checksum are recomputed as in the store", arguments: Fixtures.stores)
     func digests(_ store: String) throws {
         let opened = try open(store)
         guard let version = opened.version else { return }
@@ -60,7 +60,7 @@ struct FixtureLayoutTests {
         #expect(restamped.hashes == opened.metadata.hashes)
     }
 
-    @Test("The layout computed for a model is the one its store has", arguments: Fixtures.stores)
+    @Test("The computed layout of a model is the layout of its store", arguments: Fixtures.stores)
     func canonicalIsActual(_ store: String) throws {
         let opened = try open(store)
         guard let version = opened.version else { return }
@@ -88,10 +88,10 @@ struct FixtureLayoutTests {
         }
     }
 
-    @Test("The indexes computed for a model are those of its store", arguments: Fixtures.stores)
+    @Test("The computed indexes of a model are those of its store", arguments: Fixtures.stores)
     func canonicalIndexes(_ store: String) throws {
         let opened = try open(store)
-        // Before framework 836 indexed attributes had indexes of another form, which newer systems leave as they are.
+        // Before framework 836 indexed attributes had indexes of another form, which newer systems keep.
         guard let version = opened.version, !Self.otherSideNames.contains(store),
             (opened.metadata.frameworkVersion ?? 0) >= 836
         else { return }
@@ -104,7 +104,7 @@ struct FixtureLayoutTests {
         #expect(Set(extra).isSubset(of: ["ZADDRESSBOOKENTRY_ZLOCALIDENTIFIER_INDEX"]))
     }
 
-    @Test("A model's source and its cached form are laid out alike", arguments: Fixtures.stores)
+    @Test("A model's source and its cached form have the same layout", arguments: Fixtures.stores)
     func sourcesAgree(_ store: String) throws {
         let opened = try open(store)
         guard let version = opened.version else { return }
@@ -119,7 +119,7 @@ struct FixtureLayoutTests {
         }
     }
 
-    @Test("Nothing in a store is taken for someone else's or for a leftover", arguments: Fixtures.stores)
+    @Test("No part of a store counts as an app's object or as a leftover", arguments: Fixtures.stores)
     func objectsAreKnown(_ store: String) throws {
         let opened = try open(store)
         guard let version = opened.version else { return }

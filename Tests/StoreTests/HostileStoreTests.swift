@@ -5,7 +5,7 @@ import FerryStore
 import TestSupport
 import Testing
 
-/// Keys at the ends of all numbers, and a cached model without end.
+/// The lowest and the highest keys, and an endless cached model.
 @Suite("Hostile stores")
 struct HostileStoreTests {
     private static let model = ManagedObjectModel(
@@ -13,7 +13,7 @@ struct HostileStoreTests {
         entities: [Entity(name: "Book", attributes: [Attribute(name: "title", type: .string)])])
 
     @Test(
-        "Rows are counted whatever their keys are",
+        "Rows are counted for any keys",
         arguments: [[.min], [.max], [.min, .max], [.min, -1, 0, 1, .max], [1, .max], [.min, .min + 1]] as [[Int64]])
     func keys(_ keys: [Int64]) throws {
         let store = try StoreBuilder(Self.model)
@@ -23,7 +23,7 @@ struct HostileStoreTests {
         let exact = try StoreInspection(of: store.layout, on: store.connection)
         #expect(exact.entities.map(\.rows) == [Int64(keys.count)])
         let estimated = try StoreInspection(of: store.layout, on: store.connection, counting: .estimated)
-        // However far apart keys are, there are no more rows than the file can hold.
+        // The estimate for distant keys is limited by the size of the file.
         let bytes = try #require(
             try store.connection.integer("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"))
         #expect(estimated.entities[0].rows <= bytes / 6)
@@ -47,7 +47,7 @@ struct HostileStoreTests {
         return bytes
     }
 
-    @Test("A cached model that inflates to far more than a model has is refused")
+    @Test("A cached model that inflates far beyond a model's size is refused")
     func inflation() throws {
         let store = try StoreBuilder(Self.model)
         let bytes = Self.deflatedZeros(runs: 200_000)

@@ -20,7 +20,7 @@ struct LayoutRulesTests {
         #expect(layout.tablesInOrder.map(\.name) == ["ZCOMPUTEDASSET", "ZCOMPUTESYNC", "ZMOTHER", "ZZEBRA"])
     }
 
-    @Test("Columns stand in groups by type, names in code unit order within an entity")
+    @Test("Columns are grouped by type, with names in code unit order within an entity")
     func columnGroups() throws {
         let types: [(String, AttributeType)] = [
             ("binary", .binary), ("transformable", .transformable), ("uuid", .uuid), ("uri", .uri), ("string", .string),
@@ -38,7 +38,7 @@ struct LayoutRulesTests {
                 + "ZCITY VARCHAR, ZSTRING VARCHAR, ZURI VARCHAR, ZUUID BLOB, ZTRANSFORMABLE BLOB, ZBINARY BLOB )")
     }
 
-    @Test("Attributes of siblings that share a name get a number behind it, in the order of the entities")
+    @Test("Attributes of siblings with one name get a number, in the order of the entities")
     func collisions() throws {
         let model = ManagedObjectModel(
             versionIdentifiers: [],
@@ -152,7 +152,7 @@ struct LayoutRulesTests {
             ])
     }
 
-    @Test("Of two relationships between an entity and itself the later name has the join table")
+    @Test("Of two relationships of an entity with itself the alphabetically later has the join table")
     func selfJoin() throws {
         let model = ManagedObjectModel(
             versionIdentifiers: [],
@@ -174,7 +174,7 @@ struct LayoutRulesTests {
             ])
     }
 
-    @Test("An ancestor is set up before its early named child and so names the join table")
+    @Test("An ancestor is processed before an alphabetically earlier child and so names the join table")
     func setUpOrder() throws {
         let model = ManagedObjectModel(
             versionIdentifiers: [],
@@ -196,7 +196,7 @@ struct LayoutRulesTests {
     }
 
     @Test(
-        "Predicates of partial indexes are spelled as Core Data spells them",
+        "Predicates of partial indexes have Core Data's spelling",
         arguments: [
             ("state != 4", " WHERE ZSTATE <> 4"), ("flag == YES", " WHERE ZFLAG = 1"),
             ("state != nil AND flag == 0", " WHERE (ZSTATE IS NOT NULL AND ZFLAG = 0)"),
@@ -209,7 +209,7 @@ struct LayoutRulesTests {
     }
 
     @Test(
-        "What has no known spelling is refused",
+        "A predicate without a known spelling is refused",
         arguments: [
             "name == 'x'", "NOT state = 1", "state IN {1, 2}", "state = ", "(state = 1", "other = 1", "state = 1 flag",
             "state < nil", "",
@@ -263,7 +263,7 @@ struct LayoutRulesTests {
             ])
     }
 
-    @Test("Composites have a column for each leaf, in their own declared order")
+    @Test("Composites have a column for each leaf, in their declared order")
     func composites() throws {
         let leaves = [Attribute(name: "year", type: .integer16), Attribute(name: "id", type: .uuid)]
         let model = ManagedObjectModel(
@@ -283,7 +283,7 @@ struct LayoutRulesTests {
         #expect(layout.attribute(PropertyKey("E", "author.id"))?.type == .uuid)
     }
 
-    @Test("What the rules do not cover is refused by entity and property")
+    @Test("A property without a rule is refused by entity and property")
     func refusals() {
         let derived = Attribute(name: "count", type: .integer64, derivationExpression: "parent.name")
         let cases: [(Entity, String?)] = [

@@ -7,7 +7,7 @@ import Testing
 @Suite("Model cache")
 struct ModelCacheTests {
     @Test(
-        "Our archive of a cached model holds the same objects as Core Data's",
+        "Ferry's archive of a cached model has the same objects as Core Data's",
         .enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)))
     func graphs() throws {
         let folder = try TemporaryFolder()
@@ -26,7 +26,7 @@ struct ModelCacheTests {
         #expect(compared >= 54)
     }
 
-    @Test("A model written into a store is the one that is read from it")
+    @Test("A model that was written into a store is read unchanged")
     func written() throws {
         let model = ManagedObjectModel(
             versionIdentifiers: ["1"],

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 struct StoreCreationTests {
-    @Test("A new store has the header of Core Data's and reads back as it was laid out")
+    @Test("A new store has the header of Core Data's, and its layout is read unchanged")
     func roundTrip() throws {
         let store = try StoreBuilder(LayoutRulesTests.shelves, maximumKeys: ["Book": 7])
         #expect(try store.connection.integer("PRAGMA page_size") == 4096)
@@ -29,7 +29,7 @@ struct StoreCreationTests {
             ])
     }
 
-    @Test("The same store comes out again, and reads back under another name, too")
+    @Test("A store that is made twice has the same SQL, and reads back under another schema name")
     func attached() throws {
         let plain = try StoreBuilder(LayoutRulesTests.shelves)
         let folder = try TemporaryFolder()
@@ -50,7 +50,7 @@ struct StoreCreationTests {
         #expect(try DatabaseDump.digest(path) == DatabaseDump.digest(plain.path))
     }
 
-    @Test("The model cache's table is made only where it is asked for")
+    @Test("The model cache's table is created only on request")
     func modelCache() throws {
         let with = try StoreBuilder(LayoutRulesTests.shelves)
         let without = try StoreBuilder(LayoutRulesTests.shelves, hasModelCache: false)

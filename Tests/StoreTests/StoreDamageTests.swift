@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 struct StoreDamageTests {
-    /// One author with portrait, one book on a shelf, related to each other: nothing wrong.
+    /// Makes one author with portrait and one book on a shelf, related to each other, without damage.
     private func soundStore() throws -> StoreBuilder {
         let store = try StoreBuilder(
             LayoutRulesTests.shelves, maximumKeys: ["Author": 1, "Book": 2, "Note": 1, "Portrait": 1, "Shelf": 1])
@@ -19,7 +19,7 @@ struct StoreDamageTests {
         return store
     }
 
-    @Test("A sound store has no damage")
+    @Test("A valid store has no damage")
     func sound() throws {
         let store = try soundStore()
         #expect(try StoreDamage.scan(store.layout, on: store.connection) == [])
@@ -47,7 +47,7 @@ struct StoreDamageTests {
                 "UPDATE ZAUTHOR SET Z_ENT = NULL, ZPORTRAIT = NULL; UPDATE ZPORTRAIT SET ZAUTHOR = NULL; "
                     + "DELETE FROM Z_1BOOKS", .unknownEntity, "Author", nil, 1
             ),
-            // A row that is there, but of an entity beside the declared one.
+            // The row exists, but its entity is a sibling of the declared one.
             ("UPDATE ZNOTE SET Z3NOTES = 1", .danglingKey, "Novel", "notes", 1),
             ("UPDATE ZNOTE SET Z2_ABOUT = 3", .wrongEntity, "Note", "about", 1),
             ("UPDATE ZNOTE SET Z2_ABOUT = NULL", .wrongEntity, "Note", "about", 1),
@@ -59,7 +59,7 @@ struct StoreDamageTests {
         try store.execute(sql)
         try store.execute("BEGIN")
         let walk = try #require(try PageWalk(of: store.layout, on: store.connection))
-        // What a walk has seen is not looked at again, and changes nothing of what is found.
+        // A walk's findings replace a second check, and do not change the result.
         for walk in [nil, walk] {
             let found = try StoreDamage.scan(store.layout, on: store.connection, walk: walk)
             #expect(found.map(\.kind) == [kind])

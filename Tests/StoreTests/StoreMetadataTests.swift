@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 struct StoreMetadataTests {
-    @Test("Foundation reads what is written, key for key")
+    @Test("Foundation reads the written metadata, key for key")
     func foundationReads() throws {
         let store = try StoreBuilder(LayoutRulesTests.shelves)
         var metadata = try StoreMetadata.read(from: store.connection)
@@ -32,7 +32,7 @@ struct StoreMetadataTests {
         #expect((app["list"] as? [Any])?.count == 3)
     }
 
-    @Test("A new stamp changes what names the model and nothing else")
+    @Test("A new stamp changes only the keys that identify the model")
     func restamp() throws {
         let store = try StoreBuilder(LayoutRulesTests.shelves)
         var metadata = try StoreMetadata.read(from: store.connection)
@@ -57,7 +57,7 @@ struct StoreMetadataTests {
         #expect(old.checksum == nil)
     }
 
-    @Test("What is no store is named for what it is")
+    @Test("A file that is no store is refused with its kind")
     func noStore() throws {
         let folder = try TemporaryFolder()
         let other = folder.file("other.sqlite")
@@ -78,7 +78,7 @@ struct StoreMetadataTests {
         }
     }
 
-    @Test("Damaged metadata are an error, whichever byte is damaged")
+    @Test("Damaged metadata are an error, for any damaged byte")
     func damaged() throws {
         let store = try StoreBuilder(LayoutRulesTests.shelves)
         let bytes = try StoreMetadata.read(from: store.connection).encodedProperties
@@ -91,7 +91,7 @@ struct StoreMetadataTests {
             var flipped = bytes
             flipped[position] ^= 0xFF
             try store.connection.run("UPDATE Z_METADATA SET Z_PLIST = ?", [.blob(flipped)])
-            // Either it is refused or it reads as something; it never traps.
+            // The reader refuses the metadata or reads a value; it never traps.
             do { _ = try StoreMetadata.read(from: store.connection) } catch let error as FerryError {
                 #expect(error.code == .damagedSource || error.code == .notACoreDataStore)
             }
@@ -101,7 +101,7 @@ struct StoreMetadataTests {
         #expect(error?.code == .notACoreDataStore)
     }
 
-    @Test("A model cache that is damaged or holds something else is an error")
+    @Test("A damaged model cache, or one with other content, is an error")
     func damagedCache() throws {
         let store = try StoreBuilder(LayoutRulesTests.shelves)
         for bytes: [UInt8] in [[], [0xFF, 0xFF], [0x03, 0x00], Array("bplist00".utf8)] {

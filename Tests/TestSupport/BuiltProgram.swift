@@ -2,7 +2,7 @@ internal import Foundation
 
 /// The program `ferry` that was built with the tests.
 package enum BuiltProgram {
-    /// Where it stands, beside the test bundle; nil when it is not there.
+    /// The program's path, beside the test bundle; nil when the program is missing.
     package static var path: String? {
         let arguments = CommandLine.arguments
         let bundle = arguments.firstIndex(of: "--test-bundle-path").flatMap {

@@ -1,24 +1,24 @@
 internal import FerryBase
 package import FerrySQLite
 
-/// Everything that the *same destination* rule compares, as text.
+/// The content that the *same destination* rule compares, as text.
 ///
 /// The schema, and for every table `typeof` and bytes of every value in key order. Two databases with equal dumps
 /// differ at most in their file bytes.
 package struct DatabaseDump {
-    /// Tables that are left out, with their indexes.
+    /// Tables that the dump leaves out, with their indexes.
     package var leavingOut: Set<String>
 
     package init(leavingOut: Set<String> = []) { self.leavingOut = leavingOut }
 
-    /// The whole dump; for small databases.
+    /// Returns the whole dump; for small databases.
     package static func text(_ path: String, leavingOut: Set<String> = []) throws -> String {
         var text = ""
         try DatabaseDump(leavingOut: leavingOut).write(path) { text += $0 + "\n" }
         return text
     }
 
-    /// SHA-256 of the dump, in hexadecimal; in flat memory.
+    /// Returns the SHA-256 of the dump, in hexadecimal; in flat memory.
     package static func digest(_ path: String, leavingOut: Set<String> = []) throws -> String {
         var hash = SHA256()
         try DatabaseDump(leavingOut: leavingOut).write(path) {
@@ -28,9 +28,9 @@ package struct DatabaseDump {
         return hash.finalize().hexadecimal
     }
 
-    /// Opens a database and hands out its dump line by line.
+    /// Opens a database and passes its dump line by line to a closure.
     package func write(_ path: String, to sink: (String) -> Void) throws {
-        // As an ordinary client does, which rolls back what a crash has left; nothing more is written.
+        // Opens the database as an ordinary client does, which rolls back a crashed transaction; writes nothing more.
         let connection = try Connection(path: path, mode: .readWrite)
         connection.keepWriteAheadLogOnClose()
         try connection.execute("PRAGMA query_only = 1")
@@ -42,7 +42,7 @@ package struct DatabaseDump {
         for row in schema where !leavingOut.contains(row[2].text ?? "") {
             sink("\(row[0].text ?? "") \(row[1].text ?? ""): \(row[3].text ?? "(automatic)")")
         }
-        // Shadow tables hold what their virtual table shows, in a form that depends on the order of inserts.
+        // Shadow tables hold the content of their virtual table, in a form that depends on the order of inserts.
         let tables = try connection.rows(
             "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'virtual') "
                 + "AND name NOT IN ('sqlite_schema', 'sqlite_master') ORDER BY name")
@@ -70,14 +70,14 @@ package struct DatabaseDump {
         switch row.storageClass(column) {
         case .null: "null"
         case .integer: "integer \(row.integer(column))"
-        // By its bits: −0.0 and 0.0 are different values here.
+        // The bits of a number: −0.0 and 0.0 are different values here.
         case .real: "real \(row.real(column)) \(String(row.real(column).bitPattern, radix: 16))"
         case .text: "text " + row.withBytes(column) { escaped($0) }
         case .blob: "blob " + row.withBytes(column) { hexadecimal($0) }
         }
     }
 
-    /// Printable ASCII as it is, everything else by its bytes, so that a line of a dump is a line of text.
+    /// Returns printable ASCII unchanged and all other bytes escaped, so that a line of a dump is a line of text.
     private func escaped(_ bytes: UnsafeRawBufferPointer) -> String {
         String(
             decoding: bytes.flatMap { byte -> [UInt8] in

@@ -6,7 +6,7 @@ internal import Foundation
 
 /// The models of the fixture stores.
 package enum FixtureModels {
-    /// Every model source below a folder of the fixtures, with its hashes; unreadable ones are left out.
+    /// Returns every readable model source below a folder of the fixtures, with its hashes.
     package static func sources(below folder: String) throws -> [ModelVersion] {
         guard let files = FileManager.default.enumerator(atPath: Fixtures.path(folder)) else { return [] }
         var versions: [ModelVersion] = []
@@ -24,14 +24,14 @@ package enum FixtureModels {
         return versions.sorted { $0.path < $1.path }
     }
 
-    /// The model that a fixture store was written with: the cached one, else the source with equal hashes.
+    /// Returns the model that a fixture store was written with: the cached one, else the source with equal hashes.
     ///
     /// - Parameters:
     ///   - relative: The store's path below ``Fixtures/root``.
-    ///   - connection: A connection to a copy of it.
-    ///   - metadata: Its metadata.
-    /// - Returns: Nil when there is neither.
-    /// - Throws: What reading a model throws.
+    ///   - connection: A connection to a copy of the store.
+    ///   - metadata: The store's metadata.
+    /// - Returns: Nil for a store with neither.
+    /// - Throws: The error of reading a model.
     package static func version(
         of relative: String, on connection: Connection, metadata: StoreMetadata
     ) throws -> ModelVersion? {

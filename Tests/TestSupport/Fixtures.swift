@@ -2,18 +2,18 @@ internal import Foundation
 
 /// The collection of real stores, models and mapping models.
 ///
-/// `FERRY_FIXTURES` names its folder; without it, it is looked for beside the package. Nothing in it may be opened
-/// in place: opening a store can checkpoint its `-wal`. Use ``copyStore(_:into:)``.
+/// `FERRY_FIXTURES` names the folder; the default is a folder beside the package. Tests must not open the stores in
+/// place, because opening a store can checkpoint its `-wal`. Use ``copyStore(_:into:)``.
 package enum Fixtures {
     /// The folder, whether it exists or not.
     package static let root: String =
         ProcessInfo.processInfo.environment["FERRY_FIXTURES"] ?? packageRoot + "/../shared/fixtures"
 
-    /// For `.enabled(if:)`: false only where the folder is missing and nobody demanded it (`CI=true`).
+    /// For `.enabled(if:)`: false only where the folder is missing and `CI=true` does not require it.
     package static let areExpected: Bool =
         FileManager.default.fileExists(atPath: root) || ProcessInfo.processInfo.environment["CI"] == "true"
 
-    /// The reason to give when fixture tests are skipped.
+    /// The reason in the output when fixture tests are skipped.
     package static let skipReason = "the fixtures are not here; FERRY_FIXTURES may name their folder"
 
     package static func path(_ relative: String) -> String { root + "/" + relative }
@@ -25,9 +25,9 @@ package enum Fixtures {
         return components.joined(separator: "/")
     }
 
-    /// Every file below the folder that starts like an SQLite database, relative to ``root``, in name order.
+    /// The paths of all files below the folder that begin like an SQLite database, relative to ``root``, in name order.
     ///
-    /// Empty where the folder is missing, so that a table of test arguments can be built either way.
+    /// Empty where the folder is missing, so that tests can list their arguments in both cases.
     package static let stores: [String] = {
         guard let files = FileManager.default.enumerator(atPath: root) else { return [] }
         var stores: [String] = []
@@ -43,9 +43,9 @@ package enum Fixtures {
     /// - Parameters:
     ///   - relative: The store's path below ``root``.
     ///   - folder: The folder to copy into.
-    ///   - name: The copy's file name; the original's without it.
+    ///   - name: The copy's file name; nil keeps the original's.
     /// - Returns: The path of the copy's main file.
-    /// - Throws: What copying a file throws.
+    /// - Throws: The error of copying a file.
     package static func copyStore(
         _ relative: String, into folder: TemporaryFolder, as name: String? = nil
     ) throws -> String {
@@ -58,7 +58,7 @@ package enum Fixtures {
         let files = FileManager.default
         for suffix in ["", "-wal"] where suffix.isEmpty || files.fileExists(atPath: source + suffix) {
             try files.copyItem(atPath: source + suffix, toPath: copy + suffix)
-            // A copied file must be writable even where the collection is not.
+            // A copied file must be writable even where the collection is read-only.
             try files.setAttributes([.posixPermissions: 0o644], ofItemAtPath: copy + suffix)
         }
         if files.fileExists(atPath: supportFolder(of: source)) {
@@ -79,7 +79,7 @@ package enum Fixtures {
 
     private static func hasDatabaseHeader(_ path: String) -> Bool {
         guard let file = FileHandle(forReadingAtPath: path) else { return false }
-        // A folder can be opened too; only reading it fails.
+        // Opening a folder succeeds; only reading it fails.
         guard let start = try? file.read(upToCount: 16) else { return false }
         return start == Data("SQLite format 3".utf8) + [0]
     }

@@ -1,6 +1,6 @@
 internal import FerryBase
 
-/// What several threads add to while a test runs.
+/// A list to which several threads append while a test runs.
 package final class SharedList<Element: Sendable>: Sendable {
     private let elements = Locked<[Element]>([])
 

@@ -1,23 +1,24 @@
 package import FerryBase
 internal import Foundation
 
-/// A folder on a disk that forgets, when the power goes, whatever nobody has synced.
+/// A folder on a simulated disk that loses unsynced changes in a power cut.
 ///
-/// It watches a run by the ``FaultPlan`` of that run. ``cutPower(_:)`` then leaves in the folder what a real disk could
-/// leave: content that was synced, names whose folder was synced, and of all else nothing or some of it.
+/// The disk observes a run through the run's ``FaultPlan``. ``cutPower(_:)`` then leaves in the folder a state that a
+/// real disk could leave: synced content, names whose folder was synced, and none or some of all other changes.
 ///
-/// Unchecked, because `lock` is held whenever `state` is touched.
+/// Unchecked, because all access to `state` holds `lock`.
 package final class SimulatedDisk: @unchecked Sendable {
-    /// What becomes of changes that were not synced.
+    /// The loss of unsynced changes in a power cut.
     package enum Loss: Sendable, Hashable {
         case everything
-        /// Each sector of each write, each change of a size, and each later change of a name may be lost, by a seed.
+        /// A seed decides whether each sector of each write, each change of a size, and each later change of a name is
+        /// lost.
         case some(seed: UInt64)
     }
 
     private final class File {
         var isFolder: Bool
-        /// A second name of the file, outside of the folder, that keeps it when all others go.
+        /// A second link to the file, outside of the folder, that keeps the file when the folder's links are removed.
         var stash: String?
         var durable: [UInt8] = []
         var pending: [Change] = []
@@ -50,7 +51,7 @@ package final class SimulatedDisk: @unchecked Sendable {
     }
 
     private struct NameChange {
-        /// Names that come to mean a file, or nothing.
+        /// Names with their new file, or with none after a removal.
         var names: [(path: String, file: File?)]
         var folders: Set<String> { Set(names.map { FileLayer.parent(of: $0.path) }) }
     }
@@ -58,13 +59,13 @@ package final class SimulatedDisk: @unchecked Sendable {
     private struct State {
         var names: [String: File] = [:]
         var durableNames: [String: File] = [:]
-        /// Names that were told and lie outside of the folder: what happens to them would be passed over.
+        /// Reported names outside of the folder: the simulation would miss their changes.
         var strangeNames: Set<String> = []
         var pendingNames: [NameChange] = []
         var stashed = 0
     }
 
-    /// What a disk was told of files that are not on it.
+    /// The run reported changes of files outside of the disk.
     package struct OutsideName: Error {
         package var paths: [String]
     }
@@ -75,7 +76,7 @@ package final class SimulatedDisk: @unchecked Sendable {
     private var state: State
     private var relinked: Set<String> = []
 
-    /// Takes all that is in a folder as durable.
+    /// Makes a disk from a folder; all its present content counts as durable.
     package init(_ folder: TemporaryFolder) throws {
         root = try FileLayer().realPath(folder.path)
         stash = try TemporaryFolder()
@@ -94,7 +95,7 @@ package final class SimulatedDisk: @unchecked Sendable {
         self.state = state
     }
 
-    /// To be given to the run's ``FaultPlan``.
+    /// The witness for the run's ``FaultPlan``.
     package var witness: DiskWitness { { [self] change in lock.withLock { take(change, &state) } } }
 
     // MARK: Watching
@@ -127,7 +128,8 @@ package final class SimulatedDisk: @unchecked Sendable {
         case .linked(let path, let second): if let file = state.names[path] { add([(second, file)], &state) }
         case .removes(let path):
             guard let file = state.names[path] else { return }
-            // `remove` tries a folder as a file first; then nothing happens, and it is told again.
+            // `remove` first tries to unlink a folder as a file, which has no effect; the folder's removal is then
+            // reported again.
             if file.isFolder, state.names.keys.contains(where: { $0.hasPrefix(path + "/") }) { return }
             keep(file, at: path, &state)
             add([(path, nil)], &state)
@@ -169,9 +171,9 @@ package final class SimulatedDisk: @unchecked Sendable {
 
     // MARK: The cut
 
-    /// Files whose content is not what was told of them, and names that were told and are outside of the folder.
+    /// Returns files whose content differs from the reported writes, and reported names outside of the folder.
     ///
-    /// Nothing may write past the witness, but to shared memory.
+    /// Only shared memory may be written without the witness.
     package func unwitnessed() throws -> [String] {
         try lock.withLock {
             try state.strangeNames.sorted()
@@ -184,7 +186,7 @@ package final class SimulatedDisk: @unchecked Sendable {
         }
     }
 
-    /// Leaves what is left when the power goes now; nothing may be open.
+    /// Cuts the power: leaves the surviving state in the folder; no file of the folder may be open.
     package func cutPower(_ loss: Loss) throws {
         try lock.withLock {
             guard state.strangeNames.isEmpty else { throw OutsideName(paths: state.strangeNames.sorted()) }
@@ -192,13 +194,13 @@ package final class SimulatedDisk: @unchecked Sendable {
             var names = state.durableNames
             if case .some(let seed) = loss {
                 random = SplitMix(seed: seed)
-                // A journaling file system keeps names in the order in which they were changed.
+                // A journaling file system keeps names in the order of their changes.
                 let count = Int(random.next() % UInt64(state.pendingNames.count + 1))
                 for change in state.pendingNames[..<count] { for (path, file) in change.names { names[path] = file } }
             }
             let reachable = names.filter { Self.isReachable($0.key, in: names, below: root) }
-            // What has its name already is not touched: a new link would show in its time of last change.
-            // SQLite removes shared memory past the witness.
+            // A file that already has its name is not touched: a new link would change its ctime. SQLite removes shared
+            // memory without the witness.
             let staying = reachable.filter {
                 state.names[$0.key] === $0.value && FileManager.default.fileExists(atPath: $0.key)
             }
@@ -229,8 +231,8 @@ package final class SimulatedDisk: @unchecked Sendable {
         }
     }
 
-    /// Whether the cut gave a file a name back, by a new link: that shows in its time of last change, which a real disk
-    /// would have lost together with the name.
+    /// Returns whether the cut linked a file to its name again: that changes the file's ctime, which a real disk would
+    /// have lost together with the name.
     package func hasRelinked(fileNamed name: String) -> Bool {
         lock.withLock { relinked.contains { FileLayer.name(of: $0) == name } }
     }
@@ -248,7 +250,7 @@ package final class SimulatedDisk: @unchecked Sendable {
             if random.next() % 2 == 0 { File.apply(change, to: &content) }
             return
         }
-        // As often as not a write arrives whole, or not at all.
+        // Half of the writes are lost or kept as a whole.
         switch random.next() % 4 {
         case 0: return
         case 1: return File.apply(change, to: &content)

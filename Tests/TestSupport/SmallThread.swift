@@ -2,9 +2,9 @@ internal import Dispatch
 internal import FerryBase
 internal import Foundation
 
-/// A thread with as little stack as those of an app's queues and tasks have on Darwin.
+/// A thread with a stack as small as that of an app's queues and tasks on Darwin.
 package enum SmallThread {
-    /// Runs a body there and waits for it.
+    /// Runs a body on such a thread and waits for it.
     package static func run<Outcome: Sendable>(_ body: @escaping @Sendable () throws -> Outcome) throws -> Outcome {
         let (done, outcome) = (DispatchSemaphore(value: 0), Locked<Result<Outcome, any Error>?>(nil))
         let thread = Thread {

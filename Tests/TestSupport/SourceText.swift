@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Swift source as tests look at it: what stands in its string literals.
+/// The string literals of Swift source, for tests of its texts.
 package struct SourceText {
     /// One string literal, or a part of one between interpolations.
     package struct Literal: Sendable, Hashable {
@@ -19,7 +19,7 @@ package struct SourceText {
         literals = reader.literals
     }
 
-    /// Every literal of the Swift files in a folder of the package, in the order of the files' names.
+    /// Returns every literal of the Swift files in a folder of the package, in the order of the files' names.
     package static func literals(below folder: String) throws -> [Literal] {
         try files(below: folder).flatMap { file in
             SourceText(try String(contentsOfFile: file, encoding: .utf8), file: file).literals
@@ -33,7 +33,7 @@ package struct SourceText {
     }
 }
 
-/// Walks over code, comments and literals; interpolations are code again.
+/// Scans code, comments and literals; an interpolation is code.
 private struct Reader {
     let characters: [Unicode.Scalar]
     let file: String
@@ -75,7 +75,7 @@ private struct Reader {
         }
     }
 
-    /// How many number signs stand before the quotation mark here; nil where no literal begins.
+    /// The number of number signs before the quotation mark at this place; nil where no literal begins.
     private var poundsOfLiteral: Int? {
         var ahead = place
         while ahead < characters.count, characters[ahead] == "#" { ahead += 1 }

@@ -1,4 +1,4 @@
-/// A small generator of random numbers that gives the same ones everywhere.
+/// A small generator of random numbers with the same sequence on every machine.
 package struct SplitMix: RandomNumberGenerator {
     private var state: UInt64
 
@@ -12,6 +12,6 @@ package struct SplitMix: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 to `bound` − 1.
+    /// Returns a number from 0 to `bound` − 1.
     package mutating func below(_ bound: Int) -> Int { Int(next().multipliedFullWidth(by: UInt64(bound)).high) }
 }

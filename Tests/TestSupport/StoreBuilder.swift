@@ -2,7 +2,7 @@ package import FerryModel
 package import FerrySQLite
 package import FerryStore
 
-/// A new, empty store of a model, in a folder of its own that goes with the builder.
+/// A new, empty store of a model, in a folder of its own that is removed with the builder.
 package struct StoreBuilder {
     package let folder: TemporaryFolder
     package let path: String
@@ -12,22 +12,22 @@ package struct StoreBuilder {
 
     /// - Parameters:
     ///   - model: The model.
-    ///   - maximumKeys: Root entity name to `Z_MAX`.
-    ///   - hasModelCache: Whether there is a table for the cached model.
-    /// - Throws: What the layout or the database throws.
+    ///   - maximumKeys: `Z_MAX` by root entity name.
+    ///   - hasModelCache: Whether the store has a table for the cached model.
+    /// - Throws: The error of the layout or the database.
     package init(
         _ model: ManagedObjectModel, maximumKeys: [String: Int64] = [:], hasModelCache: Bool = true
     ) throws {
         folder = try TemporaryFolder()
         path = folder.file("Store.sqlite")
         connection = try Connection(path: path, mode: .create)
-        // Tests damage what they have built.
+        // Tests damage the stores that they have built.
         connection.allowSchemaWrites()
         layout = try StoreLayout.canonical(for: model)
         version = ModelVersion(of: model)
         try Self.registerCoreDatasFunctions(on: connection)
         try StoreCreation.prepare(connection)
-        // Made once and thrown away: nothing here must survive a crash.
+        // The store exists for one test only and need not survive a crash.
         try connection.execute("PRAGMA synchronous = OFF")
         let (layout, version, connection) = (layout, version, connection)
         try connection.transaction {
@@ -40,10 +40,10 @@ package struct StoreBuilder {
         }
     }
 
-    /// The time that ``registerCoreDatasFunctions(on:)`` gives to `now()`.
+    /// The value of `now()` after ``registerCoreDatasFunctions(on:)``.
     package static let savingTime = 7.5
 
-    /// The functions that triggers of derived attributes call, and only Core Data has.
+    /// Registers the functions that triggers of derived attributes call, and that only Core Data has.
     package static func registerCoreDatasFunctions(on connection: Connection) throws {
         for name in [
             "NSCoreDataDATriggerUpdatedAffectedObjectValue", "NSCoreDataDATriggerInsertUpdatedAffectedObjectValue",
@@ -64,7 +64,7 @@ package struct StoreBuilder {
 }
 
 extension ModelVersion {
-    /// A version of a model that a test made, with its hashes.
+    /// Makes a version from a test's model, with its hashes.
     package init(of model: ManagedObjectModel, name: String = "Model") {
         self.init(
             name: name, bundle: nil, path: "", isCurrent: true, model: model, hashes: VersionHash.hashes(of: model))

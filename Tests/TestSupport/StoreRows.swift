@@ -2,7 +2,7 @@ internal import FerryBase
 package import FerrySQLite
 internal import FerryStore
 
-/// What a store says, whatever the order of its columns and the age of its tables.
+/// The content of a store as text, independent of the order of its columns and without dead columns.
 package enum StoreRows {
     package static func text(_ connection: Connection, leavingOut dead: Set<String> = []) throws -> String {
         var lines: [String] = []

@@ -1,7 +1,7 @@
 internal import FerryBase
 internal import Foundation
 
-/// A fresh folder that is removed, with everything in it, when the last reference goes.
+/// A fresh folder that is removed, with its content, when the last reference is released.
 package final class TemporaryFolder: Sendable {
     /// The folder's real path, without a trailing slash.
     package let path: String
@@ -10,12 +10,12 @@ package final class TemporaryFolder: Sendable {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("ferry-test-\(UUID().uuidString)", isDirectory: true)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        // Not `resolvingSymlinksInPath`: that takes away the /private at the beginning of a real path on Darwin.
+        // `resolvingSymlinksInPath` would remove the /private at the beginning of a real path on Darwin.
         path = try FileLayer().realPath(folder.path)
     }
 
     deinit {
-        // Nothing a test says depends on this; what is left stands in the system's folder for temporary files.
+        // No test depends on this removal; a remaining folder is in the system's folder for temporary files.
         try? FileManager.default.removeItem(atPath: path)
     }
 

@@ -3,10 +3,10 @@ import FerryVerify
 import TestSupport
 import Testing
 
-/// What verification expects of a column, against what SQLite has put into a real one.
+/// The values that verification expects in a column, compared with the values that SQLite stores in a real column.
 @Suite("Columns' conversions")
 struct ColumnConversionTests {
-    /// Core Data's, and what an app may have declared.
+    /// Core Data's types, and types that an app may have declared.
     static let types = ["INTEGER", "FLOAT", "VARCHAR", "DECIMAL", "TIMESTAMP", "BLOB", "", "DOUBLE", "TEXT", "BOOL"]
 
     private static let edges: [Value] =
@@ -35,7 +35,7 @@ struct ColumnConversionTests {
         case 5: return .text(String(Double(bitPattern: bits)))
         case 6: return .text(String(Double(Int64(bitPattern: bits) >> 20) / 1000))
         default:
-            // Whatever can be made of what numbers are written with.
+            // Random strings of the characters of numbers.
             let letters = Array("0123456789+-.eE  \t")
             return .text(
                 String((0..<generator.next() % 9).map { _ in letters[Int(generator.next() % UInt64(letters.count))] }))
@@ -52,7 +52,7 @@ struct ColumnConversionTests {
         }
     }
 
-    @Test("Are what SQLite does, for every declared type and any value", arguments: types)
+    @Test("Are SQLite's, for every declared type and any value", arguments: types)
     func areSQLites(type: String) throws {
         let connection = try Connection(path: ":memory:", mode: .create)
         try connection.execute("CREATE TABLE t (v \(type))")

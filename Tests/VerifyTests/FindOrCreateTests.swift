@@ -8,8 +8,8 @@ import FerryVerify
 import TestSupport
 import Testing
 
-/// Authors that are carried over, and authors that are found among them or made, in a mapping that stands before; a
-/// one-to-one and a to-one relationship for which several objects are candidates.
+/// Authors that are carried over, and authors that a preceding mapping finds among them or creates; a one-to-one and a
+/// to-one relationship with several candidate objects.
 @Suite("Find or create")
 struct FindOrCreateTests {
     private let folder: TemporaryFolder
@@ -116,12 +116,12 @@ struct FindOrCreateTests {
         ).run().differences
     }
 
-    @Test("Objects that another mapping carried are found; the first of several is taken")
+    @Test("Objects that another mapping carried are found; the first of several is used")
     func findsCarriedObjects() throws {
         #expect(try differences() == [])
     }
 
-    @Test("A source of one's own is read without a lock, one in WAL mode with its log")
+    @Test("A private source is read without a lock, a source in WAL mode with its log")
     func readsTheLog() throws {
         #expect(try differences(isSourcePrivate: true) == [])
         let guardian = try Connection(path: folder.path + "/source.sqlite", mode: .readWrite)
@@ -132,7 +132,7 @@ struct FindOrCreateTests {
     }
 
     @Test(
-        "Another choice than the first is a difference",
+        "Another object than the first is a difference",
         arguments: [
             ("UPDATE ZAUTHOR SET ZFIRST = 4 WHERE Z_PK = 9", "Author", 1),
             (

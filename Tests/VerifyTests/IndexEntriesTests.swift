@@ -4,7 +4,7 @@ import FerryVerify
 import TestSupport
 import Testing
 
-/// Indexes whose entries are not what their tables say, though each has as many as its table has rows.
+/// Indexes whose entries differ from their tables' rows, though each has as many entries as its table has rows.
 @Suite("Entries of indexes")
 struct IndexEntriesTests {
     private static let table = """
@@ -13,7 +13,7 @@ struct IndexEntriesTests {
             (5, 9007199254740993, 'é', 3), (6, 9007199254740992.0, '', 1e300), (7, 'text', NULL, 4), (8, 5.0, 'x', 5);
         """
 
-    /// Every kind of index that SQLite knows.
+    /// Every kind of index in SQLite.
     static let indexes = [
         "app_log (a)", "app_log (a DESC, b)", "app_log (b COLLATE NOCASE, c DESC)", "app_log (b COLLATE RTRIM)",
         "app_log (lower(b), /* , ( */ \"c\" DESC)", "app_log (a, b) WHERE id % 2 = 0 -- even ones",
@@ -28,22 +28,22 @@ struct IndexEntriesTests {
         return library
     }
 
-    @Test("Sound ones are no difference, whatever the index is made of", arguments: indexes)
+    @Test("Correct entries are no difference, for any kind of index", arguments: indexes)
     func sound(_ index: String) throws {
         let library = try library(index)
         #expect(try library.verify().differences == [])
         #expect(try library.verify(.quick).differences == [])
     }
 
-    /// A change of the table that the index does not see, because its entry is taken for one of another index.
-    @Test("Stale ones are found, and counted only by quick verification", arguments: indexes)
+    /// Changes the table while the index is hidden from the schema, so that the index keeps a stale entry.
+    @Test("Stale entries are found; quick verification only counts them", arguments: indexes)
     func stale(_ index: String) throws {
         let library = try library(index)
         let sql = try Connection(path: library.destination, mode: .readOnly).value(
             "SELECT sql FROM sqlite_master WHERE name = 'app_index'")
         let connection = try Connection(path: library.destination, mode: .readWrite)
         connection.allowSchemaWrites()
-        // An entry for the row's old values stays while the index is hidden.
+        // The entry for the row's old values stays while the index is hidden.
         try connection.execute(
             """
             PRAGMA writable_schema = ON;
@@ -63,7 +63,7 @@ struct IndexEntriesTests {
         #expect(try library.verify(.quick).differences.filter { $0.check == "indexes" } == [])
     }
 
-    @Test("Those out of their order are found", arguments: ["app_log (a DESC)", "app_log (b COLLATE NOCASE)"])
+    @Test("Entries out of order are found", arguments: ["app_log (a DESC)", "app_log (b COLLATE NOCASE)"])
     func misplaced(_ index: String) throws {
         let library = try library(index)
         let connection = try Connection(path: library.destination, mode: .readWrite)

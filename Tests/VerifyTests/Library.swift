@@ -8,7 +8,7 @@ import FerryVerify
 import TestSupport
 import Testing
 
-/// A small library: its models, a source store, the destination that a right migration makes, all by hand.
+/// A small library: its models, a source store, and the destination of a correct migration, all written by hand.
 struct Library {
     let folder: TemporaryFolder
     let step: ResolvedStep
@@ -64,9 +64,9 @@ struct Library {
         return try verification.run()
     }
 
-    /// A library with so many more books, each with a tag, that a walk through them stops on the way.
+    /// Returns a library with additional books, each with a tag, so many that a stopped verification stops among them.
     ///
-    /// With keys far apart many parts have a few of them each.
+    /// Distant keys spread the books over many parts, a few in each.
     static func withMoreBooks(_ count: Int64 = 3000, spacing: Int64 = 1) throws -> Library {
         var library = try Library()
         let last = 100 + (count - 1) * spacing
@@ -100,8 +100,8 @@ struct Library {
         return library
     }
 
-    /// A library with so many more users, each with a book of the same key, and a file of that book, of which each gets a
-    /// new key.
+    /// Returns a library with additional users, each with a book of the same key, and with files of these books, which
+    /// get new keys.
     static func withMoreUsers(_ count: Int64, spacing: Int64) throws -> Library {
         var library = try Library()
         let last = 100 + (count - 1) * spacing

@@ -8,14 +8,14 @@ import Testing
 struct PartsTests {
     typealias Difference = VerificationReport.Difference
 
-    /// Keys so far apart that a few books come into many parts.
+    /// Keys so distant that a few books spread over many parts.
     private func library() throws -> Library { try Library.withMoreBooks(200, spacing: 9_000) }
 
-    @Test("What is found, and the example, is the same for any number of jobs")
+    @Test("Differences and the example are the same for any number of jobs")
     func isTheSameForAnyNumber() throws {
         let library = try library()
         #expect(try library.verify().differences == [])
-        // In several parts, the last ones first.
+        // Damages several parts, the last ones first.
         try library.change(
             library.destination,
             """
@@ -31,7 +31,7 @@ struct PartsTests {
         let found = reports[0].differences
         #expect(
             found.contains(Difference(check: "rows", entity: "Book", count: 5, example: "ZBOOK Z_PK 99100 ZHEADING")))
-        // The link of the row that is gone, and that of 1782100, which is missing; then a wrong position.
+        // The link of the deleted row and that of 1782100, which is missing; then a wrong position.
         #expect(
             found.contains {
                 $0.check == "relationships" && $0.entity == "Book" && $0.count == 2
@@ -39,7 +39,7 @@ struct PartsTests {
             }, "\(found)")
     }
 
-    @Test("New objects in many parts are found missing, wrong and too many, the same for any number of jobs")
+    @Test("New objects in many parts are found missing, wrong or surplus, equally for any number of jobs")
     func comparesNewObjects() throws {
         let library = try Library.withMoreUsers(150, spacing: 9_000)
         #expect(try library.verify().differences == [])
@@ -58,35 +58,35 @@ struct PartsTests {
         #expect(Set(reports.map(\.checked)).count == 1)
         let found = reports[0].differences
         #expect(found.contains(Difference(check: "rows", entity: "File", count: 4, example: "ZFILE Z_PK 10 ZTITLE")))
-        // Another user's file; the two keys of the row that is gone; then a wrong position.
+        // Another user's file; the two keys of the deleted row; then a wrong position.
         #expect(
             found.contains(
                 Difference(check: "relationships", entity: "File", count: 4, example: "ZFILE Z_PK 77 ZUSER")),
             "\(found)")
     }
 
-    @Test("Keys are compared with the rows that hold them, and nothing is looked up or written down for it")
+    @Test("Keys are compared with the rows that hold them, without a lookup or a scratch table")
     func comparesKeysWithRows() throws {
         let library = try Library.withMoreUsers(20, spacing: 1)
         let statements = SharedList<String>()
         let report = try library.verify(trace: { event in statements.append(event.text) })
         #expect(report.differences == [])
         let texts = statements.all
-        // Of files nothing is asked but their rows.
+        // Verification only reads the rows of files.
         let lookedUp = ["association_5", "SELECT ZBOOK FROM destination.ZFILE"]
         #expect(texts.filter { text in lookedUp.contains { text.contains($0) } } == [])
-        // All links in one walk, not those of each user.
+        // One walk reads all links, instead of a query for each user.
         #expect(texts.filter { $0.contains("FROM source.ZBOOK t WHERE t.ZUSER = ?") } == [])
         #expect(texts.contains { $0.contains("FROM source.ZBOOK t WHERE t.ZUSER >= ?1") })
     }
 
-    @Test("How far a part has come is told while it is made", arguments: [1, 3])
+    @Test("A part reports its progress while it runs", arguments: [1, 3])
     func tellsProgress(_ jobs: Int) throws {
         let library = try Library.withMoreBooks(9_000)
         let told = SharedList<ProgressUpdate>()
         _ = try library.verify(jobs: jobs, progress: { update in told.append(update) })
         let books = told.all.filter { $0.subject == "ZBOOK" && $0.total == 9_004 }
-        // All in one part, with a look at every 4096 rows.
+        // All rows are in one part, with a report every 4096 rows.
         #expect(books.contains { (1..<9_004).contains($0.done) })
         #expect(books.last?.done == 9_004)
         #expect(zip(books, books.dropFirst()).allSatisfy { $0.done <= $1.done })
@@ -99,21 +99,21 @@ struct PartsTests {
         var testDescription: String { what }
     }
 
-    /// Where the two stores differ in links and all is well, and what must be told nevertheless.
+    /// Permitted differences between the stores' links, and the reports that must follow nevertheless.
     static let sound = [
-        Change(what: "A link that leads nowhere in the source", source: "INSERT INTO Z_1TAGS VALUES (9100, 88, 4096)"),
-        Change(what: "A link from nowhere in the source", source: "INSERT INTO Z_1TAGS VALUES (101, 1, 4096)"),
-        Change(what: "A key that leads nowhere in the source", source: "UPDATE ZBOOK SET ZUSER = 77 WHERE Z_PK = 100"),
+        Change(what: "A dangling link in the source", source: "INSERT INTO Z_1TAGS VALUES (9100, 88, 4096)"),
+        Change(what: "A link from a missing row in the source", source: "INSERT INTO Z_1TAGS VALUES (101, 1, 4096)"),
+        Change(what: "A dangling key in the source", source: "UPDATE ZBOOK SET ZUSER = 77 WHERE Z_PK = 100"),
     ]
 
-    @Test("Links that cannot be carried over are no difference, and no reason to look each link up", arguments: sound)
+    @Test("Links that cannot be carried over are no difference, and cause no lookup of each link", arguments: sound)
     func merges(_ change: Change) throws {
         let library = try library()
         try library.change(library.source, change.source)
         let statements = SharedList<String>()
         let report = try library.verify(trace: { event in statements.append(event.text) })
         #expect(report.differences == [])
-        // Neither those of tags, nor those of authors, which were found or made of the books themselves.
+        // Neither the links of tags, nor those of authors, who were found or created from the books themselves.
         let sorted = statements.all.filter { $0.hasPrefix("SELECT DISTINCT") }
         #expect(sorted.filter { $0.contains("FROM destination.Z_") } == [])
     }
@@ -122,20 +122,20 @@ struct PartsTests {
         Change(
             what: "A link that the destination alone has", destination: "INSERT INTO Z_3TAGS VALUES (9100, 3, 4096)"),
         Change(
-            what: "A link that leads nowhere in both",
+            what: "A dangling link in both stores",
             source: "INSERT INTO Z_1TAGS VALUES (9100, 88, 4096)",
             destination: "INSERT INTO Z_3TAGS VALUES (9100, 88, 4096)"),
-        Change(what: "A link that is gone", destination: "DELETE FROM Z_3TAGS WHERE Z_3TAGGED = 9100"),
-        Change(what: "A position that is none", destination: "UPDATE Z_3TAGS SET Z_FOK_6TAGS = NULL"),
+        Change(what: "A missing link", destination: "DELETE FROM Z_3TAGS WHERE Z_3TAGGED = 9100"),
+        Change(what: "A missing position", destination: "UPDATE Z_3TAGS SET Z_FOK_6TAGS = NULL"),
         Change(
-            what: "A position that is none in both", source: "UPDATE Z_1TAGS SET Z_FOK_3TAGS = NULL",
+            what: "A missing position in both stores", source: "UPDATE Z_1TAGS SET Z_FOK_3TAGS = NULL",
             destination: "UPDATE Z_3TAGS SET Z_FOK_6TAGS = NULL"),
         Change(
             what: "A position of another storage class",
             destination: "UPDATE Z_3TAGS SET Z_FOK_6TAGS = 'x' WHERE Z_3TAGGED = 9100"),
-        Change(what: "A key that is gone", destination: "UPDATE ZBOOK SET ZUSER = NULL, Z_FOK_USER = NULL"),
+        Change(what: "A missing key", destination: "UPDATE ZBOOK SET ZUSER = NULL, Z_FOK_USER = NULL"),
         Change(
-            what: "A key that leads nowhere in both", source: "UPDATE ZBOOK SET ZUSER = 77 WHERE Z_PK = 100",
+            what: "A dangling key in both stores", source: "UPDATE ZBOOK SET ZUSER = 77 WHERE Z_PK = 100",
             destination: "UPDATE ZBOOK SET ZUSER = 77, Z_FOK_USER = 2048 WHERE Z_PK = 100"),
         Change(
             what: "A key that is a text", destination: "UPDATE ZBOOK SET ZUSER = 'x', Z_FOK_USER = 1 WHERE Z_PK = 100"),
@@ -143,7 +143,7 @@ struct PartsTests {
             what: "A position of no key", destination: "UPDATE ZBOOK SET Z_FOK_USER = 2048 WHERE Z_PK = 100"),
     ]
 
-    @Test("Links that are not the source's are found", arguments: wrong)
+    @Test("Links that the source does not have are found", arguments: wrong)
     func findsLinks(_ change: Change) throws {
         let library = try library()
         try library.change(library.source, change.source)

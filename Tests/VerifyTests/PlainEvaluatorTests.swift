@@ -67,7 +67,7 @@ struct PlainEvaluatorTests {
     }
 
     @Test(
-        "What has no value fails",
+        "An expression without a value fails",
         arguments: ["1 / 0", "9223372036854775807 + 1", "$source.name * 2", "$source.books.title", "$other.name"])
     func failures(text: String) throws {
         let expression = try Expression.parse(text)
@@ -93,7 +93,7 @@ struct PlainEvaluatorTests {
         #expect(try evaluator.holds(try Predicate.parse(text), in: user) == expected)
     }
 
-    @Test("Objects come in the order of the relationship, operators on collections change nothing")
+    @Test("Objects keep the order of the relationship, operators on collections change nothing")
     func objects() throws {
         for text in ["$source.books", "$source.books.@distinctUnionOfSets.owner.books"] {
             var keys: [Int64] = []
@@ -105,7 +105,7 @@ struct PlainEvaluatorTests {
         }
     }
 
-    @Test("JSON elements are what they stand for")
+    @Test("JSON elements give the values that they represent")
     func jsonElements() throws {
         var values: [PlainValue] = []
         try evaluator.eachElement(of: .json(.keyPath(.variable("source"), [.key("json")]), key: "list"), in: user) {
@@ -125,7 +125,7 @@ struct PlainEvaluatorTests {
         }
     }
 
-    @Test("JSON keys reach into an element; a key of nothing is nil")
+    @Test("JSON keys lead into an element; a key of nil is nil")
     func jsonKeys() throws {
         let element = PlainValue.json(try PlainJSON(Array(#"{"a": {"b": "c"}, "a2": 5, "a2": 6}"#.utf8)))
         let scope = PlainScope(source: user.source, variable: "e", element: element)
@@ -137,7 +137,7 @@ struct PlainEvaluatorTests {
     }
 
     @Test(
-        "Only whole and strict JSON is JSON",
+        "Only complete and strict JSON is accepted",
         arguments: [
             ("[]", true), (" {\"a\":[1,-0.5e+3]} ", true), ("\"\\ud83d\\ude00\"", true), ("[1,]", false),
             ("[01]", false),

@@ -5,7 +5,7 @@ import FerryVerify
 import TestSupport
 import Testing
 
-@Suite("A verification that is stopped")
+@Suite("A stopped verification")
 struct ResumedVerificationTests {
     private func library() throws -> Library {
         let library = try Library.withMoreBooks()
@@ -31,7 +31,7 @@ struct ResumedVerificationTests {
             following: StopRequest(), budgetNanoseconds: 1, budgetSpent: FerryError(.budgetSpent, "It is spent."))
     }
 
-    @Test("Goes on between two rows and ends with the same report as one that was not stopped", arguments: [1, 3])
+    @Test("Resumes between two rows and ends with the same report as an unstopped one", arguments: [1, 3])
     func goesOn(_ jobs: Int) throws {
         let library = try library()
         let whole = try verification(library, key: nil, jobs: 1).run()
@@ -47,12 +47,12 @@ struct ResumedVerificationTests {
         }
         #expect(report?.differences == whole.differences)
         #expect(report?.checked == whole.checked && report?.notRecomputed == whole.notRecomputed)
-        // Five stops in each walk over the books beside one for each check and table.
+        // Five stops in each walk over the books, and one for each check and table.
         #expect(calls > 40, "\(calls) calls")
         #expect(try FileLayer().list(library.folder.path).map(\.name).filter { $0.hasPrefix("verify") } == [])
     }
 
-    @Test("Begins anew when the destination was written meanwhile, or for another run", arguments: [true, false])
+    @Test("Restarts after a write to the destination, or for another run", arguments: [true, false])
     func beginsAnew(_ isWritten: Bool) throws {
         let library = try library()
         for _ in 0..<60 {

@@ -2,7 +2,7 @@ import FerrySQLite
 import FerryVerify
 import Testing
 
-/// What SQLite itself leaves of a statement, and what it never does.
+/// The table statements that SQLite itself can leave, and statements that it never leaves.
 @Suite("The statement of an altered table")
 struct TableTextTests {
     private static let created = """
@@ -31,14 +31,14 @@ struct TableTextTests {
         TableText(sql).isAltered(SourceTables([Self.created]), into: TableText(Self.asked), columns: columns)
     }
 
-    @Test("Names in quotes, another order and columns that were there before are what ALTER TABLE leaves")
+    @Test("ALTER TABLE leaves quoted names, another order, and earlier columns")
     func altersTable() throws {
         let (sql, columns) = try altered()
         #expect(sql != Self.asked)
         #expect(isAltered(sql, columns))
     }
 
-    @Test("A change of any letter's case is found")
+    @Test("A change of a letter's case is found")
     func findsLetters() throws {
         let (sql, columns) = try altered()
         let letters = sql.indices.filter { sql[$0].isLetter }

@@ -8,13 +8,14 @@ import FerryVerify
 import TestSupport
 import Testing
 
-/// Many books whose authors are found or made, some found among authors that are carried over, with so little memory for
-/// the values that were met last that most are claimed; and with as much as there is.
-@Suite("Claims about objects that are found")
+/// Many books whose authors are found or created, some found among carried authors.
+///
+/// Memory for recent values is so small that most are claimed, or large enough for all.
+@Suite("Claims about found objects")
 struct UniqueClaimsTests {
     private static let books = 3_000
     private static let carried = 40
-    /// Bytes for the values that were met last: too few for more than four, and enough for all.
+    /// Bytes for the recent values: too few for more than four values, and enough for all.
     static let limits: [Int?] = [1, nil]
 
     private let folder: TemporaryFolder
@@ -74,7 +75,7 @@ struct UniqueClaimsTests {
                 try mapping(2, "BookToBook", "Book", "Book", attributes: [], relationships: [ofBook], keeps: true),
             ])
 
-        // What must come of it, worked out with a dictionary.
+        // The expected result, computed with a dictionary.
         var numbers = SplitMix(seed: 20_261_123)
         var keys: [String?: Int] = [:]
         for author in 1...Self.carried { keys["Author \(author)"] = author }
@@ -141,18 +142,18 @@ struct UniqueClaimsTests {
         try Connection(path: folder.path + "/destination.sqlite", mode: .readWrite).execute(sql)
     }
 
-    @Test("A sound destination has no differences", arguments: limits)
+    @Test("A correct destination has no differences", arguments: limits)
     func findsNothing(limit: Int?) throws {
         var verification = verification(limit)
         let statements = Locked<[String]>([])
         verification.trace = { statement in statements.withLock { $0.append(statement.text) } }
         #expect(try verification.run().differences == [])
         #expect(statements.withLock { $0.contains { $0.contains("claims_0_1") } })
-        // No object was looked up by itself.
+        // No object was looked up separately.
         #expect(statements.withLock { !$0.contains { $0.contains("unique_0_1") } })
     }
 
-    @Test("Stopped again and again, it ends with the same report", arguments: [true, false])
+    @Test("A repeatedly stopped verification ends with the same report", arguments: [true, false])
     func goesOn(isSound: Bool) throws {
         if !isSound { try damage("UPDATE ZAUTHOR SET ZNAME = 'Nemo' WHERE Z_PK = \(firstMade + 100)") }
         let whole = try verification(1).run()
@@ -170,23 +171,23 @@ struct UniqueClaimsTests {
         }
         #expect(report?.differences == whole.differences && whole.differences.isEmpty == isSound)
         #expect(report?.checked == whole.checked)
-        // Several stops in the walk over the books, which is made twice where it must be.
+        // Several stops in the walk over the books, which runs twice where necessary.
         #expect(calls > (isSound ? 20 : 25), "\(calls) calls")
     }
 
-    @Test("Of a damaged cell that no claim depends on one difference is told", arguments: limits)
+    @Test("A damaged cell that no claim depends on is one difference", arguments: limits)
     func findsOtherCells(limit: Int?) throws {
         try damage("UPDATE ZAUTHOR SET ZBORN = 8 WHERE Z_PK = \(firstMade + 5)")
         #expect(try differences(limit).map(\.example) == ["ZAUTHOR Z_PK \(firstMade + 5) ZBORN"])
     }
 
-    @Test("A wrong name is told where it is, and nothing else", arguments: limits)
+    @Test("A wrong name is reported at its row, and nothing else", arguments: limits)
     func findsNames(limit: Int?) throws {
         try damage("UPDATE ZAUTHOR SET ZNAME = 'Nemo' WHERE Z_PK = \(firstMade + 100)")
         #expect(try differences(limit).map(\.example) == ["ZAUTHOR Z_PK \(firstMade + 100) ZNAME"])
     }
 
-    @Test("Two authors with each other's names are two differences", arguments: limits)
+    @Test("Two authors with exchanged names are two differences", arguments: limits)
     func findsSwappedNames(limit: Int?) throws {
         try damage(
             """
@@ -199,7 +200,7 @@ struct UniqueClaimsTests {
         #expect(found.first?.example == "ZAUTHOR Z_PK \(firstMade + 3) ZNAME")
     }
 
-    @Test("An author that was made twice is a row too many", arguments: limits)
+    @Test("An author that was created twice is a surplus row", arguments: limits)
     func findsDoubled(limit: Int?) throws {
         let last = authors.max() ?? 0
         try damage(
@@ -213,15 +214,15 @@ struct UniqueClaimsTests {
         #expect(found.last?.example == "ZAUTHOR Z_PK \(last + 1)" && found.last?.count == 1)
     }
 
-    @Test("An author that was made though there was one is found", arguments: limits)
+    @Test("An author that was created in spite of an existing one is found", arguments: limits)
     func findsMadeThoughThere(limit: Int?) throws {
-        // The last author that was made becomes a second one of a name that was carried over.
+        // The last created author becomes a second one with a carried author's name.
         let last = authors.max() ?? 0
         try damage("UPDATE ZAUTHOR SET ZNAME = 'Author 1' WHERE Z_PK = \(last)")
         #expect(try differences(limit).map(\.example) == ["ZAUTHOR Z_PK \(last) ZNAME"])
     }
 
-    @Test("An author that is missing is told, and who has no author any more", arguments: limits)
+    @Test("A missing author is reported, and each book without an author", arguments: limits)
     func findsMissing(limit: Int?) throws {
         try damage("DELETE FROM ZAUTHOR WHERE Z_PK = \(firstMade + 7)")
         let found = try differences(limit)
@@ -229,9 +230,9 @@ struct UniqueClaimsTests {
         #expect(Set(found.map(\.check)).isSubset(of: ["counts", "rows", "references", "relationships"]))
     }
 
-    @Test("A book with another author is told", arguments: limits)
+    @Test("A book with another author is reported", arguments: limits)
     func findsOtherAuthors(limit: Int?) throws {
-        // Books whose author was met long before, and by whose book it was made.
+        // One book whose author occurred long before, and the book from which the author was created.
         for book in [1, Self.books] {
             let author = authors[book - 1]
             try damage(

@@ -11,7 +11,7 @@ import Testing
 struct VerificationTests {
     typealias Difference = VerificationReport.Difference
 
-    @Test("A right destination has no differences", arguments: [Verification.Mode.full, .quick, .none])
+    @Test("A correct destination has no differences", arguments: [Verification.Mode.full, .quick, .none])
     func rightDestinationIsClean(mode: Verification.Mode) throws {
         let library = try Library()
         let report = try library.verify(mode)
@@ -20,7 +20,7 @@ struct VerificationTests {
         #expect(report.notRecomputed == 0)
     }
 
-    @Test("The work folder is left as it was, and the stores too")
+    @Test("The work folder and the stores stay unchanged")
     func leavesNothingBehind() throws {
         let library = try Library()
         let files = FileLayer()
@@ -33,11 +33,11 @@ struct VerificationTests {
 
     struct Damage: CustomTestStringConvertible, Sendable {
         var sql: String
-        /// What must be among the differences.
+        /// The expected check of one difference.
         var check: String
         var entity: String?
         var count: Int64 = 1
-        /// Whether quick verification finds it too.
+        /// Whether quick verification finds the damage too.
         var isQuick: Bool
         var testDescription: String { "\(check): \(sql)" }
     }
@@ -158,7 +158,7 @@ struct VerificationTests {
         Damage(sql: "DELETE FROM Z_METADATA", check: "metadata", entity: nil, isQuick: true),
     ]
 
-    @Test("One damage is found by its check, in its entity, with its count", arguments: damages)
+    @Test("A damage is found by its check, in its entity, with its count", arguments: damages)
     func findsDamage(damage: Damage) throws {
         let library = try Library()
         try library.change(library.destination, damage.sql)
@@ -196,10 +196,10 @@ struct VerificationTests {
         #expect(difference?.count == (kind == 0 ? 4 : 1))
     }
 
-    @Test("An index without an entry is found, also where quick_check sees nothing")
+    @Test("An index without an entry is found, also where quick_check finds nothing")
     func findsMissingIndexEntry() throws {
         let library = try Library()
-        // Filled while it calls itself partial, the index lacks the entries of one user's books.
+        // While the index is declared partial, inserts leave out the entries of one user's books.
         let rename = "PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql ="
         let place = "WHERE name = 'ZBOOK_ZUSER_INDEX'"
         try library.change(library.destination, "\(rename) sql || ' WHERE ZUSER <> 1' \(place)")
@@ -209,7 +209,7 @@ struct VerificationTests {
         #expect(try library.verify(.quick).differences.contains(expected))
     }
 
-    @Test("Counts that do not balance, or are not what the source gives, are found", arguments: 0..<5)
+    @Test("Counts that do not balance, or that differ from the source's, are found", arguments: 0..<5)
     func findsWrongCounts(kind: Int) throws {
         var library = try Library()
         switch kind {
@@ -218,7 +218,7 @@ struct VerificationTests {
         case 2: library.counts[4].merged = 0
         case 3: library.counts.removeLast()
         default:
-            // It balances, and the sum is right; only counting again tells.
+            // The counts balance, and the sum is correct; only a new count finds the difference.
             library.counts[6].read += 1
             library.counts[6].merged += 1
         }
@@ -228,7 +228,7 @@ struct VerificationTests {
         #expect(quick.contains { $0.check == "counts" } == (kind != 4))
     }
 
-    @Test("What the source had violated already is no difference for the same object")
+    @Test("A violation that the source already had is no difference for the same object")
     func sourceDamageIsNoDifference() throws {
         let library = try Library()
         try library.change(

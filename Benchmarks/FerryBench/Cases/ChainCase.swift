@@ -27,11 +27,12 @@ struct ChainCase: BenchmarkCase {
         let store = isCopy ? Subject.store(data) : try Subject.copyStore(data, work: work)
         let output = isCopy ? URL(fileURLWithPath: "\(work)/New.sqlite") : nil
         let report = try probe.measure(rows: point.rows) {
-            // Reading the models is a part of it, as it is of every call.
+            // Reading the models belongs to the measured work, as it belongs to every call.
             var configuration = Configuration(
                 target: ChainSubject.target(isChain: isChain), output: output, verify: .none, takesSnapshot: false,
                 trace: probe.trace)
-            // One inferred mapping would go straight to the last version, and lose what was renamed twice.
+            // One inferred mapping would lead straight to the last version, and lose an attribute that was renamed
+            // twice.
             if isChain { configuration.chain = .versions(ChainSubject.chain) }
             configuration.passesOverMappings = true
             return try ChainSubject.migrator(data, store: store, isChain: isChain, isCopy: isCopy).migrate(

@@ -1,6 +1,6 @@
 internal import BenchmarkHarness
 
-/// What a chunk's size costs and gains.
+/// The cost and the gain of a chunk's size.
 struct ChunkSweepCase: BenchmarkCase {
     let name = "chunks"
     let summary = "the books of `copy` in chunks of 100 to 100,000 rows"
@@ -19,7 +19,7 @@ struct ChunkSweepCase: BenchmarkCase {
 
     func points(rows: Int) -> [BenchPoint] {
         Self.sizes.map { size in
-            // A thousand commits tell what a commit costs; ten thousand take minutes and tell no more.
+            // A thousand commits show the cost of a commit; ten thousand take minutes and show no more.
             BenchPoint("\(Figure.grouped(size)) a chunk", rows: min(rows, size * 1_000), parameter: size)
         }
     }
@@ -41,7 +41,7 @@ struct ChunkSweepCase: BenchmarkCase {
     }
 
     private static func speed(atChunksOf size: Int) -> Measure {
-        // The design's budget is for chunks of 10,000 rows; smaller ones show what a commit costs.
+        // The design's budget is for chunks of 10,000 rows; smaller chunks show the cost of a commit.
         let isBudgeted = size == 10_000
         return Measure(
             "speed ferry/chunks, \(Figure.grouped(size)) a chunk", .ratio, better: .higher,

@@ -3,14 +3,14 @@ internal import Ferry
 internal import FerryBase
 internal import Foundation
 
-/// Ferry's side where a budget speaks of a whole command: the released program where one was named, else the same work
-/// by the library within the sample's own process.
+/// Ferry's side of a budget for a whole command: the released program where the caller named one, else the same work by
+/// the library within the sample's own process.
 enum CommandJob {
     /// Migrates a copy of the store in its place.
     static func inPlace(
         _ data: String, work: String, rows: Int, takesSnapshot: Bool = true, probe: Probe
     ) throws {
-        // The program's statements and allocations cannot be counted from here.
+        // This process cannot count the program's statements and allocations.
         guard let tool = probe.tool, !probe.isCounting else {
             try MigratorJob.inPlace(
                 data, work: work, rows: rows, Configuration(takesSnapshot: takesSnapshot), probe: probe)
@@ -28,7 +28,7 @@ enum CommandJob {
         try require(rows, in: Data(FileLayer().read(output)))
     }
 
-    /// Verifies a migrated store against the one that it was made from.
+    /// Verifies a migrated store against its source store.
     static func verify(_ migrated: String, from data: String, rows: Int, work: String, probe: Probe) throws {
         guard let tool = probe.tool, !probe.isCounting else {
             let verifier = try Subject.verifier(data, of: migrated)
@@ -48,7 +48,7 @@ enum CommandJob {
             var checked: Int64
         }
         let answer = try JSONDecoder().decode(Answer.self, from: Data(FileLayer().read(output)))
-        // Differences have an exit code of their own, which the tool throws.
+        // Differences have an exit code of their own, for which the tool throws an error.
         try require(rows, compared: answer.checked, true)
     }
 
@@ -58,7 +58,7 @@ enum CommandJob {
         }
     }
 
-    /// A migration that had nothing to do measured nothing.
+    /// Throws when the program carried another number of rows: a migration without work measured nothing.
     private static func require(_ rows: Int, in answer: Data) throws {
         struct Answer: Decodable {
             struct Mapping: Decodable { var read: Int }

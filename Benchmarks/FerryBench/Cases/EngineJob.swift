@@ -5,7 +5,7 @@ internal import FerryEngine
 internal import FerryPlan
 internal import Foundation
 
-/// Ferry's side where a budget speaks of the executor: the engine alone, to the finished destination.
+/// Ferry's side of a budget for the executor: the engine alone, to the finished destination.
 enum EngineJob {
     static func run(
         _ data: String, work: String, rows: Int, chunk: Int = 10_000, executor: ExecutorChoice = .auto,
@@ -24,9 +24,9 @@ enum EngineJob {
     }
 }
 
-/// Ferry's side where a budget speaks of a migration: the library as a program uses it.
+/// Ferry's side of a budget for a migration: the library as a program uses it.
 enum MigratorJob {
-    /// To a new file, neither snapshot nor verification: what a floor in plain SQL does.
+    /// Migrates to a new file, without snapshot and verification, as a floor in plain SQL does.
     static func output(_ data: String, work: String, rows: Int, probe: Probe) throws {
         let migrator = try Subject.migrator(data)
         let output = URL(fileURLWithPath: "\(work)/New.sqlite")
@@ -37,14 +37,14 @@ enum MigratorJob {
         try note(report, rows: rows, probe)
     }
 
-    /// In the place of a copy of the store, with everything that is on by default.
+    /// Migrates a copy of the store in its place, with everything that is on by default.
     ///
     /// - Parameters:
     ///   - data: The folder with models, mapping file and store.
     ///   - work: The folder for the copy.
-    ///   - rows: How many rows must have been read.
-    ///   - configuration: How it runs.
-    ///   - probe: Measures.
+    ///   - rows: The number of rows that the migration must have read.
+    ///   - configuration: The configuration of the migration.
+    ///   - probe: Measures the migration.
     /// - Returns: The report.
     /// - Throws: ``FerryError``.
     @discardableResult
@@ -61,7 +61,7 @@ enum MigratorJob {
         return report
     }
 
-    /// Notes what the report tells; a migration that had nothing to do measured nothing.
+    /// Notes the report's figures; throws when the migration read fewer rows, because it then measured nothing.
     private static func note(_ report: MigrationReport, rows: Int, _ probe: Probe) throws {
         let read = report.entityMappings.map(\.read).max() ?? 0
         guard report.outcome == .migrated, read >= Int64(rows) else {

@@ -1,6 +1,6 @@
 internal import BenchmarkHarness
 
-/// Two attributes of every book made objects of their own, each related one to one.
+/// Two attributes of every book become objects of their own, each related one to one.
 struct ExtractCase: MigrationBesideSQL {
     let name = "extract"
     let summary = "two assets split out of every book, one with its key and one with a new key, related one to one"
@@ -23,7 +23,7 @@ struct ExtractCase: MigrationBesideSQL {
     static func statements(_ plan: SQLFloor.Plan) throws -> [String] {
         let kept = "Z_OPT, ZADDEDON, ZAUTHORNAME, ZISBN, ZLANGUAGE, ZPAGES, ZPRICE, ZTITLE"
         let asset = try plan.number(of: "Asset")
-        // Whoever writes this by hand knows that a text's key is its book's, above all covers.
+        // Hand-written SQL can compute a text's key: its book's key, above the keys of all covers.
         let text = "Z_PK + (SELECT max(Z_PK) FROM source.ZBOOK)"
         return [
             """

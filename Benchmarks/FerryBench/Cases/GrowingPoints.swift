@@ -1,7 +1,8 @@
 internal import BenchmarkHarness
 
 extension BenchPoint {
-    /// A hundred thousand rows and each power of ten above, up to the rows asked for; below that a tenth and all of them.
+    /// Returns 100,000 rows and each higher power of ten up to the wanted rows; for fewer rows, a tenth and all of
+    /// them.
     static func growing(to rows: Int) -> [BenchPoint] {
         guard rows > 100_000 else { return [max(1, rows / 10), rows].map(Self.named) }
         var sizes: [Int] = []

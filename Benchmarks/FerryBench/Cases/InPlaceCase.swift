@@ -3,7 +3,8 @@ internal import FerryBase
 internal import FerrySQLite
 internal import FerryStore
 
-/// Inferred steps within the store: what needs no row, what writes every row, what makes the table anew.
+/// Inferred steps within the store: steps without row changes, steps that write every row, and steps that rebuild the
+/// table.
 struct InPlaceCase: BenchmarkCase {
     let name = "in-place"
     let summary = "the books of copy migrated within their store, without snapshot"
@@ -22,7 +23,9 @@ struct InPlaceCase: BenchmarkCase {
         .statements(of: "rename"), .statements(of: "default"), .statements(of: "drop"),
     ]
 
-    /// A tenth of the rows, and all of them; above 16 MiB what needs no row looks at none.
+    /// Returns a tenth of the rows, and all rows.
+    ///
+    /// In stores above 16 MiB, a step without row changes reads no row.
     func points(rows: Int) -> [BenchPoint] {
         [max(1, rows / 10), rows].map { BenchPoint("\(Figure.grouped($0)) rows", rows: $0) }
     }
@@ -85,7 +88,7 @@ struct InPlaceCase: BenchmarkCase {
         }
     }
 
-    /// The time with all rows against the time with a tenth of them.
+    /// The time with all rows divided by the time with a tenth of the rows.
     private static func dependence(budget: Double) -> Measure {
         Measure("time of rename, most/fewest rows", .ratio, better: .lower, budget: budget, gate: .atFullScale) {
             round in

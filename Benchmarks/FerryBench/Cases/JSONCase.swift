@@ -23,7 +23,7 @@ struct JSONCase: MigrationBesideSQL {
     static func statements(_ plan: SQLFloor.Plan) throws -> [String] {
         let join = try plan.new.join("Track", "artists")
         return [
-            // The elements once: exploding the array twice would cost more than keeping them.
+            // The floor keeps the elements in a table: exploding the array twice would cost more.
             "CREATE TEMP TABLE element (n INTEGER PRIMARY KEY, track INTEGER, name TEXT, url TEXT)",
             """
             INSERT INTO temp.element (track, name, url)

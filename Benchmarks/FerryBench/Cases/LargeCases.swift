@@ -1,7 +1,7 @@
 internal import BenchmarkHarness
 internal import FerryStore
 
-/// Many columns to a row.
+/// Rows with many columns.
 struct WideRowsCase: BenchmarkCase {
     let name = "wide-rows"
     let summary = "rows of \(Subject.wideColumns) attributes, one renamed; a tenth of the rows asked for"
@@ -18,7 +18,7 @@ struct WideRowsCase: BenchmarkCase {
     }
 }
 
-/// Much in a row.
+/// Rows with large values.
 struct BlobsCase: BenchmarkCase {
     let name = "blobs"
     let summary = "values of a mebibyte; a thousandth of the rows asked for, at least 16"
@@ -36,12 +36,12 @@ struct BlobsCase: BenchmarkCase {
     }
 }
 
-/// More in a value than any cache holds.
+/// Values larger than any cache.
 struct LargeValuesCase: BenchmarkCase {
     let name = "large-values"
     let summary = "values of 64 MiB, carried in pieces; one for every 250,000 rows asked for"
     let sides = LargeRows.sides.filter { $0.name != "chunks" }
-    // The design's budget where single values are larger than the memory limit.
+    // The design's budget for single values that are larger than the memory limit.
     let measures: [Measure] = [
         .speed(against: "statement"), .work(against: "statement"), .written(against: "statement"),
         .peak(budget: 48 * 1024 * 1024), .statements(),
@@ -58,7 +58,7 @@ struct LargeValuesCase: BenchmarkCase {
     }
 }
 
-/// What they have in common: every column carried, some by another name, in small chunks.
+/// The work of all cases for large rows: every column is carried, some under another name, in small chunks.
 private enum LargeRows {
     static let sides = [
         Side("ferry", "the engine, crash-safe, with its progress", isCounted: true),

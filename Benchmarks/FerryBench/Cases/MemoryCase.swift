@@ -34,8 +34,9 @@ struct MemoryCase: BenchmarkCase {
         try CommandJob.inPlace("\(data)/\(side)", work: work, rows: point.rows, probe: probe)
     }
 
-    /// Throughput at the last point against the first; with few rows it would only tell what a migration costs before its
-    /// first row.
+    /// Throughput at the last point divided by throughput at the first.
+    ///
+    /// With few rows the first point would only show the cost of a migration before its first row.
     private static func endurance(of side: String, budget: Double) -> Measure {
         Measure("speed of \(side), most/fewest rows", .ratio, better: .higher, budget: budget, gate: .atFullScale) {
             round in

@@ -4,7 +4,7 @@ internal import BenchmarkHarness
 /// transaction with the indexes at its end.
 protocol MigrationBesideSQL: BenchmarkCase {
     static func statements(_ plan: SQLFloor.Plan) throws -> [String]
-    /// The table that holds as many rows as the job has when the floor has done it.
+    /// The table that has one row for each row of the job after the floor has run.
     static func filledTable(_ plan: SQLFloor.Plan) throws -> String
 }
 

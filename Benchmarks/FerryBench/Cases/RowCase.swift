@@ -2,7 +2,7 @@ internal import BenchmarkHarness
 internal import FerryEngine
 internal import FerryPlan
 
-/// The row executor over the books of ``CopyCase``: as it is, and with a migration policy that edits each object.
+/// The row executor over the books of ``CopyCase``: without a migration policy, and with one that edits each object.
 struct RowCase: BenchmarkCase {
     let name = "row"
     let summary = "the books of copy through Swift: by the row executor, and by a policy, chunks of 10,000"
@@ -38,7 +38,7 @@ struct RowCase: BenchmarkCase {
     }
 }
 
-/// What most policies do: the default object, with one value set.
+/// A typical policy: the default object, with one value set.
 private struct TitlePolicy: EntityMigrationPolicy {
     func createDestinationInstances(
         forSource source: SourceObject, in mapping: PolicyEntityMapping, manager: MigrationManager

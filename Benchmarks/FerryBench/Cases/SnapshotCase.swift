@@ -21,7 +21,7 @@ struct SnapshotCase: BenchmarkCase {
 
     func prepare(_ point: BenchPoint, in folder: String) throws {
         try Subject.booksAndUsers.write(rows: point.rows, to: folder)
-        // What the restoring sides begin with.
+        // The restoring sides start from this snapshot.
         _ = try StoreFiles(URL(fileURLWithPath: Subject.store(folder))).createSnapshot(
             in: URL(fileURLWithPath: "\(folder)/kept"))
     }

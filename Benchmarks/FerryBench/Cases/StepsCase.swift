@@ -3,8 +3,8 @@ internal import Ferry
 internal import FerryBase
 internal import Foundation
 
-/// What a user waits for: three copied steps with snapshot, full verification and swap, beside three copies by hand that
-/// verify nothing.
+/// A whole command as a user runs it: three copied steps with snapshot, full verification and swap, beside three copies
+/// by hand without verification.
 struct StepsCase: BenchmarkCase {
     let name = "steps"
     let summary = "three copied steps in the store's place: snapshot, rows, full verification, swap"
@@ -64,7 +64,7 @@ struct StepsCase: BenchmarkCase {
         probe.note("bytes of the stores", try stores.map { Double(try files.attributes($0).size) }.reduce(0, +))
     }
 
-    /// Bytes that the command read, against those of the store and of the three that are made from it.
+    /// Bytes that the command read, divided by the size of the store and of the three stores that are made from it.
     private static let readsOfStores = Measure(
         "bytes read/bytes of the stores", .sizeRatio, better: .lower, budget: 6
     ) { round in

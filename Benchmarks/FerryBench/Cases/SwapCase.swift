@@ -38,9 +38,9 @@ struct SwapCase: BenchmarkCase {
         configuration.largestLoggedSwap = side == "log" ? .max : 0
         do {
             _ = try migrator.migrate(configuration)
-            throw FerryError(.internalError, "The migration did not wait with its swap.")
+            throw FerryError(.internalError, "The migration did not hold its swap.")
         } catch let held as FerryError where held.code == .swapHeld {
-            // What is measured comes next.
+            // The second call, below, runs the measured swap.
         }
         configuration.holdsSwap = false
         let report = try probe.measure(rows: point.rows) { [configuration] in try migrator.migrate(configuration) }

@@ -1,6 +1,6 @@
 internal import BenchmarkHarness
 
-/// The set executor over values that only functions of Ferry's compute.
+/// The set executor over values that only Ferry's own SQL functions compute.
 struct TransformCase: BenchmarkCase {
     let name = "transform"
     let summary = "books with a division, an integer product, a length and an upper case, chunks of 10,000"

@@ -3,13 +3,13 @@ internal import Ferry
 internal import FerryBase
 internal import Foundation
 
-/// Verification beside the rest of the migration that it belongs to.
+/// Verification beside the rest of its migration.
 struct VerifyCase: BenchmarkCase {
     let name = "verify"
     let summary = "a store in its place, with snapshot: verification against everything before it"
     let sides = [
         Side("full", "the library store: rows and relationships recomputed and compared"),
-        Side("quick", "the library store: everything but that"),
+        Side("quick", "the library store: all checks but these two"),
         Side("objects", "authors found or created, a file for each book and user: compared in full"),
         Side("command", "the library store, migrated before: `ferry verify --source`"),
     ]
@@ -25,7 +25,8 @@ struct VerifyCase: BenchmarkCase {
     func points(rows: Int) -> [BenchPoint] { BenchPoint.growing(to: rows) }
 
     func prepare(_ point: BenchPoint, in folder: String) throws {
-        // Side by side: mapping models below the models of the other would be missed there.
+        // The two folders lie side by side: `objects` below `library` would add its mapping models to those of
+        // `library`.
         try Subject.booksAndUsers.write(rows: point.rows, to: "\(folder)/library")
         try Subject.authorsAndFiles.write(rows: point.rows, to: "\(folder)/objects")
         _ = try Subject.migrator("\(folder)/library").migrate(
@@ -55,8 +56,9 @@ struct VerifyCase: BenchmarkCase {
         }
     }
 
-    /// Rows a second at the last point against the first; with few rows it would only tell what verification costs before
-    /// its first row.
+    /// Rows per second at the last point divided by rows per second at the first.
+    ///
+    /// With few rows the first point would only show the cost of verification before its first row.
     private static let endurance = Measure(
         "speed of full, most/fewest rows", .ratio, better: .higher, budget: 0.85, gate: .atFullScale
     ) { round in

@@ -4,7 +4,8 @@ internal import FerryStore
 enum BookSQL {
     private static let kept = "Z_OPT, ZADDEDON, ZFILEURL, ZISBN"
 
-    /// Every column of the new book, as the mapping file of ``Subject/books`` has it; without a range.
+    /// Returns the statement for every column of the new book, as in the mapping file of ``Subject/books``; without a
+    /// range.
     static func carry(_ plan: SQLFloor.Plan) throws -> String {
         """
         INSERT INTO main.ZBOOK
@@ -14,7 +15,7 @@ enum BookSQL {
         """
     }
 
-    /// The same for ``Subject/computedBooks``, with SQLite's own functions.
+    /// Returns the statement for ``Subject/computedBooks``, with SQLite's own functions.
     static func compute(_ plan: SQLFloor.Plan) throws -> String {
         """
         INSERT INTO main.ZBOOK
@@ -25,7 +26,7 @@ enum BookSQL {
         """
     }
 
-    /// Users as they are.
+    /// Returns the statement that copies users unchanged.
     static func users(_ plan: SQLFloor.Plan) throws -> String {
         """
         INSERT INTO main.ZUSER (Z_PK, Z_ENT, Z_OPT, ZMEMBERSINCE, ZNAME)
@@ -33,7 +34,7 @@ enum BookSQL {
         """
     }
 
-    /// The rows of a join table that both stores have, in the order of the new one's key.
+    /// Returns the statement for the rows of a join table that both stores have, in the order of the new table's key.
     static func links(_ relationship: String, _ plan: SQLFloor.Plan) throws -> String {
         let from = try plan.old.join("Book", relationship)
         let to = try plan.new.join("Book", relationship)
@@ -44,8 +45,8 @@ enum BookSQL {
             """
     }
 
-    /// Authors by name in the order of their first books, the books themselves with the columns that both stores have,
-    /// and what relates them.
+    /// Returns the statements for authors by name in the order of their first books, the books with the columns that
+    /// both stores have, and the rows of the join table.
     static func authors(_ kept: String, _ plan: SQLFloor.Plan) throws -> [String] {
         let join = try plan.new.join("Book", "authors")
         return [
@@ -76,7 +77,7 @@ enum BookSQL {
 
     static let range = " WHERE Z_PK > ?1 AND Z_PK <= ?2"
 
-    /// Reading and writing apart, for the loop in C; the price is its column 8, counted from 0.
+    /// Returns the reading and the writing statement, for the loop in C; the price is column 8, counted from 0.
     static func loop(_ plan: SQLFloor.Plan) throws -> (read: String, write: String, price: Int32) {
         (
             """

@@ -4,15 +4,15 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// What a patient person would write by hand: the new store's tables, filled by plain SQL from the old store.
+/// A careful migration by hand: plain SQL fills the new store's tables from the old store.
 ///
-/// The rules are the same for every floor: the library that Ferry uses, `journal_mode=TRUNCATE`, `synchronous=FULL`,
-/// 8 MiB of page cache, no helper threads, and the page size and `auto_vacuum` that Core Data's stores have.
+/// The rules are the same for every floor: the library that Ferry uses, `journal_mode=TRUNCATE`, `synchronous=FULL`, 8
+/// MiB of page cache, no helper threads, and the page size and `auto_vacuum` of Core Data's stores.
 struct SQLFloor {
     let connection: Connection
     let layout: StoreLayout
 
-    /// The layouts of both stores, worked out before anything is measured.
+    /// The layouts of both stores, computed before the measured work.
     struct Plan {
         /// The old store.
         let source: String
@@ -29,7 +29,7 @@ struct SQLFloor {
             self.new = try StoreLayout.canonical(for: catalog.version(named: new).model)
         }
 
-        /// `Z_ENT` of an entity in the new store.
+        /// Returns `Z_ENT` of an entity in the new store.
         func number(of entity: String) throws -> Int64 {
             guard let number = new.number(of: entity) else {
                 throw FerryError(.internalError, "The new store has no entity \(entity).")
@@ -52,7 +52,7 @@ struct SQLFloor {
         }
     }
 
-    /// What all floors have in common.
+    /// Sets the pragmas that all floors share.
     static func setRules(_ connection: Connection) throws {
         try connection.execute(
             """
@@ -61,12 +61,12 @@ struct SQLFloor {
             """)
     }
 
-    /// One durable transaction.
+    /// Runs the statements in one durable transaction.
     func together(_ statements: [String]) throws {
         try connection.transaction { for statement in statements { try connection.execute(statement) } }
     }
 
-    /// The same statement over ranges of keys (`?1` exclusive, `?2`), each range durable.
+    /// Runs the statement over ranges of keys (`?1` exclusive, `?2`), each range in a durable transaction.
     func chunked(_ sql: String, table: String, rows: Int) throws {
         let statement = try connection.prepare(sql)
         let highest = try connection.integer("SELECT max(Z_PK) FROM source.\(table)") ?? 0
@@ -82,7 +82,7 @@ struct SQLFloor {
     /// The statements that make the new store's secondary indexes.
     var indexes: [String] { layout.indexes.map(\.sql) }
 
-    /// One durable transaction of the loop in C.
+    /// Runs the loop in C in one durable transaction.
     func carry(_ read: String, _ write: String, scaled: Int32, by factor: Double) throws {
         try connection.transaction {
             var rows: Int64 = 0
@@ -91,7 +91,7 @@ struct SQLFloor {
         }
     }
 
-    /// A floor that carries fewer rows than Ferry is none.
+    /// Throws when the floor carried fewer rows than Ferry: such a floor is no comparison.
     static func require(_ rows: Int, in table: String, work: String, file: String = "Floor.sqlite") throws {
         let connection = try Connection(path: "\(work)/\(file)", mode: .readOnly)
         let found = try connection.integer("SELECT count(*) FROM \(table)") ?? 0

@@ -3,9 +3,9 @@ internal import CFloor
 internal import FerryBase
 internal import Foundation
 
-/// `zstd` on a closed file: the tool where there is one, else the same work by the library.
+/// `zstd` on a closed file: the tool where it is installed, else the same work by the library.
 enum ZstdTool {
-    /// Nil where it is not installed.
+    /// Nil where the tool is not installed.
     static let path: String? = {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
         return folders.map { "\($0)/zstd" }.first { FileManager.default.isExecutableFile(atPath: $0) }
@@ -23,9 +23,9 @@ enum ZstdTool {
         guard cfloor_decompress(input, output) else { throw failure("decompress", input) }
     }
 
-    /// Decodes an archive into a pipe, with a file beside it that must hold the same.
+    /// Decodes an archive into a pipe, and compares the pipe's bytes with a file.
     ///
-    /// Where the tool is not installed, the decoded file stands in for the pipe.
+    /// Where the tool is not installed, a decoded file replaces the pipe.
     static func compare(_ archive: String, with file: String) throws {
         if path != nil { return try Tool.run("/bin/sh", ["-c", "zstd -q -d -c \"$0\" | cmp - \"$1\"", archive, file]) }
         try decompress(archive, to: archive + ".decoded")

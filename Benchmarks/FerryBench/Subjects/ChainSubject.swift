@@ -4,18 +4,19 @@ internal import FerryGenerate
 internal import FerryModel
 internal import Foundation
 
-/// Many versions of the books, each one attribute apart from the one before, and the last one again as the next version
-/// after the first.
+/// Many versions of the books, each one attribute different from the version before.
+///
+/// The last version exists a second time, as the version that follows the first.
 enum ChainSubject {
     static let versions = 50
 
-    /// One attribute as it stands in a version.
+    /// One attribute in a version.
     private struct Column {
         var name: String
         var type: String
-        /// Its name in the first version; nil when it came later.
+        /// The attribute's name in the first version; nil for an attribute that was added later.
         var origin: String?
-        /// Its name in the version before, where that is another one.
+        /// The attribute's name in the version before, where that name differs.
         var previous: String?
     }
 
@@ -24,7 +25,7 @@ enum ChainSubject {
         ("language", "String"), ("pages", "Integer 32"), ("price", "Double"), ("shelf", "String"), ("title", "String"),
     ].map { Column(name: $0.0, type: $0.1, origin: $0.0) }
 
-    /// The attributes of every version: one renamed, one added or one dropped from each to the next.
+    /// The attributes of every version: each version renames, adds or drops one.
     private static let all: [[Column]] = {
         var all = [first]
         for version in 2...versions {
@@ -37,7 +38,8 @@ enum ChainSubject {
                 columns[place].name = "\(first[place].name)\(version)"
             case 1: columns.append(Column(name: "added\(version)", type: "String"))
             default:
-                // First an attribute of the first version goes, then, in turn, what was added two versions before.
+                // The first drop removes an attribute of the first version; each later drop removes the one added two
+                // versions before.
                 columns.removeAll { $0.name == (version == 2 ? "shelf" : "added\(version - 4)") }
                 if version % 2 == 1 { columns.append(Column(name: "number\(version)", type: "Integer 32")) }
             }
@@ -58,7 +60,7 @@ enum ChainSubject {
         ])
     }
 
-    /// Mapping models for copies: they say no more than what would be inferred.
+    /// Returns a mapping file that forces a copy: its mapping is equal to the inferred one.
     private static func mapping(from source: String, to destination: String, _ columns: [Column]) -> String {
         let renamed = columns.compactMap { column in
             column.origin.flatMap { $0 == column.name ? nil : "\"\(column.name)\": \"$source.\($0)\"" }
@@ -90,16 +92,17 @@ enum ChainSubject {
 
     private static let single = "W"
 
-    /// All versions by name, in order.
+    /// All version names, in order.
     static let chain = (1...versions).map { "V\($0)" }
 
     private static func model(_ name: String, _ folder: String) -> String { "\(folder)/\(name).xcdatamodel" }
 
     /// - Parameters:
-    ///   - folder: Where ``write(rows:to:)`` wrote.
+    ///   - folder: The folder that ``write(rows:to:)`` filled.
     ///   - store: The store to migrate.
-    ///   - isChain: Whether all versions are passed, or only the first and the last one known.
-    ///   - isCopy: Whether a mapping model makes a copy of what could be done in place.
+    ///   - isChain: Whether the migration passes all versions; otherwise the migrator knows only the first and the
+    ///     last.
+    ///   - isCopy: Whether a mapping model forces a copy of a step that could run in place.
     /// - Returns: The migrator.
     /// - Throws: ``FerryError`` when the models or the mapping file cannot be read.
     static func migrator(_ folder: String, store: String, isChain: Bool, isCopy: Bool) throws -> Migrator {

@@ -1,4 +1,4 @@
-/// Entities of a source model, as the text that Xcode keeps in `contents`.
+/// Entities of a source model, as the text of Xcode's `contents`.
 enum ModelText {
     static func model(_ entities: [String]) -> String {
         """
@@ -12,8 +12,8 @@ enum ModelText {
 
     /// - Parameters:
     ///   - name: The entity's name.
-    ///   - properties: Its properties' text.
-    ///   - indexed: Attributes that have a fetch index each.
+    ///   - properties: The text of the entity's properties.
+    ///   - indexed: The attributes with a fetch index each.
     /// - Returns: The entity's element.
     static func entity(_ name: String, _ properties: [String], indexed: [String] = []) -> String {
         let indexes = indexed.map {

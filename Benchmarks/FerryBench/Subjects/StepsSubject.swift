@@ -4,7 +4,7 @@ internal import FerryGenerate
 internal import FerryModel
 internal import Foundation
 
-/// A library that goes through four versions: books carried and computed, authors found or created, texts computed.
+/// A library with four versions: books carried and computed, authors found or created, texts computed.
 enum StepsSubject {
     static let versions = ["V1", "V2", "V3", "V4"]
 
@@ -79,7 +79,7 @@ enum StepsSubject {
             mappings: mappings.indices.map { .url(URL(fileURLWithPath: mapping($0, folder))) })
     }
 
-    /// What each step is by hand, in the order of the steps.
+    /// The hand-written statements of each step, in the order of the steps.
     static let statements: [@Sendable (SQLFloor.Plan) throws -> [String]] = [
         { [try BookSQL.carry($0), try BookSQL.users($0), try BookSQL.links("users", $0)] },
         { try BookSQL.authors(carried, $0) + [BookSQL.users($0), BookSQL.links("users", $0)] },

@@ -21,7 +21,7 @@ extension Subject {
             """,
         options: { GenerationOptions(rowsOfEntity: ["Book": Int64($0)], emptyPercent: 0, values: bookValues) })
 
-    /// The same books, with values that only functions of Ferry's can compute as Core Data does.
+    /// The same books, with values that only Ferry's own SQL functions compute as Core Data does.
     static let computedBooks = Subject(
         old: books.old,
         new: ModelText.model([
@@ -53,7 +53,7 @@ extension Subject {
     static let oldBook =
         keptBook + [ModelText.attribute("shelf", "String"), ModelText.attribute("title", "String")]
 
-    /// The values of a book, but its author's name.
+    /// The values of a book, except its author's name.
     static let bookValues: [PropertyKey: ValueMaker] = [
         PropertyKey("Book", "authorName"): .distinct(prefix: "An author of many a book, number ", count: 1_000),
         PropertyKey("Book", "fileURL"): .numbered(prefix: "file:///Library/Books/"),

@@ -4,8 +4,8 @@ internal import FerryStore
 extension Subject {
     /// Books with two of their attributes made objects of their own: each book gets a cover and a text, two assets.
     ///
-    /// The covers keep the keys of their books; the texts, in the same table, get new ones, and their books find them by
-    /// an association.
+    /// The covers keep the keys of their books. The texts, in the same table, get new keys; an association lets the
+    /// books find their texts.
     static let assets = Subject(
         old: books.old,
         new: ModelText.model([

@@ -2,7 +2,7 @@ internal import FerryGenerate
 internal import FerryStore
 
 extension Subject {
-    /// Inferred steps that run within the store, by the names that ``InPlaceCase`` has for them; the old store is that of
+    /// Inferred steps that run within the store, under the names of ``InPlaceCase``'s sides; the old store is that of
     /// ``books``.
     static let inPlace: [(name: String, subject: Subject)] = [
         (

@@ -51,7 +51,8 @@ extension Subject {
                 rowsOfEntity: ["Photo": Int64(rows)], emptyPercent: 0,
                 values: [
                     PropertyKey("Photo", "content"): .computed { _, random in
-                        // Words, not bytes: a mebibyte of single random numbers takes too long to make.
+                        // The generator draws words, not bytes: a mebibyte of single random bytes takes too long to
+                        // make.
                         let words = (0..<(blobBytes / 8)).map { _ in random.next() }
                         return .blob(words.withUnsafeBytes { Array($0) })
                     }

@@ -5,7 +5,7 @@ internal import FerryStore
 extension Subject {
     static let largeValueBytes = 64 << 20
 
-    /// Rows of one binary value of 64 MiB, far above what a chunk or a cache holds.
+    /// Rows of one binary value of 64 MiB, far larger than a chunk or a cache.
     static let largeValues = Subject(
         old: blobs.old, new: blobs.new, mapping: blobs.mapping,
         options: { rows in

@@ -42,7 +42,7 @@ extension Subject {
     static let author = ModelText.entity(
         "Author", [ModelText.attribute("name", "String"), ModelText.toMany("books", "Book", inverse: "authors")])
 
-    /// What a book keeps when its author becomes an object.
+    /// The attributes that a book keeps when its author becomes an object.
     static let authoredBook = keptBook.filter { !$0.contains("\"authorName\"") }
 
     /// The library with an author found or created for each book, and a file for each of its users.
@@ -86,8 +86,8 @@ extension Subject {
 
     /// Books whose authors are found by name or created, and related many to many.
     ///
-    /// - Parameter share: How many books have one author.
-    /// - Returns: What to migrate.
+    /// - Parameter share: The number of books per author.
+    /// - Returns: The subject.
     static func authors(booksPerAuthor share: Int) -> Subject {
         Subject(
             old: ModelText.model([ModelText.entity("Book", oldBook)]),

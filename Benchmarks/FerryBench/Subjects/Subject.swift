@@ -7,14 +7,14 @@ internal import FerryModel
 internal import FerryPlan
 internal import Foundation
 
-/// What is migrated: two model versions, what leads from one to the other, and how the old store is filled.
+/// A migration's input: two model versions, the mapping from one to the other, and the values of the old store.
 struct Subject: Sendable {
     /// The text of each version's `contents`.
     var old: String
     var new: String
-    /// The text of the mapping file; nil where the mapping is inferred.
+    /// The text of the mapping file; nil for an inferred mapping.
     var mapping: String?
-    /// What the store holds at a number of rows.
+    /// The generation options of the store for a number of rows.
     var options: @Sendable (_ rows: Int) -> GenerationOptions
 
     /// Writes the models, the mapping file and the store into a folder.
@@ -23,11 +23,12 @@ struct Subject: Sendable {
         let files = FileLayer()
         let version = try Self.catalog(folder).version(named: "Version1")
         try StoreGenerator(version, options: options(rows)).generate(at: Self.store(folder), files: files)
-        // What is still to be written would slow down whichever side comes first.
+        // Pending writes would slow down the side that runs first.
         try files.syncFile(Self.store(folder))
     }
 
-    /// Writes the models and the mapping file alone, where another subject's store has the same old version.
+    /// Writes only the models and the mapping file, for a subject that shares the old version and the store of another
+    /// one.
     func writeSources(to folder: String) throws {
         let files = FileLayer()
         for (path, text) in [(Self.old(folder), old), (Self.new(folder), new)] {
@@ -37,12 +38,12 @@ struct Subject: Sendable {
         if let mapping { try files.replace(Self.mapping(folder), with: Array(mapping.utf8)) }
     }
 
-    // MARK: What was written
+    // MARK: Written files
 
     static func store(_ folder: String) -> String { "\(folder)/Store.sqlite" }
     static func mapping(_ folder: String) -> String { "\(folder)/mapping.json" }
     static func old(_ folder: String) -> String { "\(folder)/Version1.xcdatamodel" }
-    /// Two models that stand alone: neither says that it is the current version.
+    /// The folder has two separate models, and neither is marked as the current version.
     static let target = "Version2"
     static func new(_ folder: String) -> String { "\(folder)/Version2.xcdatamodel" }
 
@@ -50,7 +51,7 @@ struct Subject: Sendable {
         try ModelCatalog(paths: [old(folder), new(folder)])
     }
 
-    /// The engine's part alone, for the budgets that speak of an executor.
+    /// Runs the engine alone, for the budgets of an executor.
     static func stepRun(
         _ folder: String, work: String, chunkSize: EngineOptions.ChunkSize, executor: ExecutorChoice = .auto,
         policy: PolicyFactory? = nil, trace: TraceHook?
@@ -72,11 +73,11 @@ struct Subject: Sendable {
             options: EngineOptions(chunkSize: chunkSize, now: 0, trace: trace), policies: policies)
     }
 
-    /// The whole program but its command line.
+    /// Returns the whole program without its command line.
     ///
     /// - Parameters:
-    ///   - folder: Where ``write(rows:to:)`` wrote.
-    ///   - store: The store to migrate; nil means the folder's.
+    ///   - folder: The folder that ``write(rows:to:)`` filled.
+    ///   - store: The store to migrate; nil means the folder's store.
     /// - Returns: The migrator.
     /// - Throws: ``FerryError`` when the models or the mapping file cannot be read.
     static func migrator(_ folder: String, store: String? = nil) throws -> Migrator {
@@ -85,7 +86,7 @@ struct Subject: Sendable {
             mappings: mappings(folder))
     }
 
-    /// What verifies a store that was migrated from the folder's.
+    /// Returns the verifier for a store that was migrated from the folder's store.
     static func verifier(_ folder: String, of migrated: String) throws -> Verifier {
         try Verifier(store: URL(fileURLWithPath: migrated), models: models(folder), mappings: mappings(folder))
     }
@@ -98,11 +99,11 @@ struct Subject: Sendable {
         try FileLayer().exists(mapping(folder)) ? [.url(URL(fileURLWithPath: mapping(folder)))] : []
     }
 
-    /// Copies the store into the work folder, for a migration in its place.
+    /// Copies the store into the work folder, for a migration in place.
     static func copyStore(_ folder: String, work: String) throws -> String {
         let copy = "\(work)/Store.sqlite"
         let files = FileLayer()
-        // A subject without a store of its own has its models in a folder beside one.
+        // A subject without a store of its own has its models in a folder beside a store.
         let own = store(folder)
         _ = try files.copy(try files.exists(own) ? own : store(FileLayer.parent(of: folder)), to: copy)
         try files.syncFile(copy)

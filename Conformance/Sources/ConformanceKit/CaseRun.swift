@@ -1,19 +1,19 @@
 import Foundation
 
-/// What was found in one case.
+/// One result of a case.
 public struct Finding: Sendable, Hashable, CustomStringConvertible {
     public var check: String
-    /// What is wrong; nil where all is well.
+    /// The failure; nil on success.
     public var problem: String?
 
     public var description: String { problem.map { "✘ \(check): \($0)" } ?? "✔ \(check)" }
 }
 
-/// Tries one case in a folder of its own.
+/// Runs one case in a folder of its own.
 public struct CaseRun {
     let one: ConformanceCase
     let ferry: FerryProgram
-    /// Nil where the system has no Core Data: then only Ferry's half is tried.
+    /// Nil where the system has no Core Data: then only Ferry's half runs.
     let coreData: (any CoreDataSide)?
     let folder: URL
 
@@ -24,7 +24,7 @@ public struct CaseRun {
         self.folder = folder
     }
 
-    /// - Throws: When the case cannot be tried to its end.
+    /// - Throws: When the case cannot run to its end.
     public func findings() throws -> [Finding] {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let source = folder.appendingPathComponent("source.sqlite")
@@ -93,7 +93,7 @@ public struct CaseRun {
         return findings
     }
 
-    /// A store with what lies beside it.
+    /// Copies a store with its companion files.
     private static func copy(_ store: URL, to other: URL) throws {
         let files = FileManager.default
         for ending in ["", "-wal", "-shm"] where files.fileExists(atPath: store.path + ending) {

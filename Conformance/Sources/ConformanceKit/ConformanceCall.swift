@@ -1,6 +1,6 @@
 import Foundation
 
-/// One call of the program: which cases, with which `ferry`.
+/// One call of the program: its cases, and the path of `ferry`.
 public struct ConformanceCall: Sendable, Hashable {
     public static let usage = """
         conformance --ferry PATH --cases FILE [--only NAME] [--ferry-half]
@@ -9,10 +9,10 @@ public struct ConformanceCall: Sendable, Hashable {
     public var ferry = ""
     public var cases = ""
     public var only: String?
-    /// Leaves out everything that needs Core Data.
+    /// Leaves out all steps that need Core Data.
     public var isFerryHalf = false
 
-    /// - Throws: ``ConformanceError`` for words that are not known.
+    /// - Throws: ``ConformanceError`` for unknown words.
     public init(_ words: [String]) throws {
         var words = words[...]
         func value(_ word: String) throws -> String {
@@ -31,13 +31,13 @@ public struct ConformanceCall: Sendable, Hashable {
         if ferry.isEmpty || cases.isEmpty { throw ConformanceError(Self.usage) }
     }
 
-    /// Tries the cases, and tells of each.
+    /// Runs the cases, and reports each one.
     ///
     /// - Parameters:
-    ///   - coreData: Makes the side of the framework with a folder of its own; nil where there is none.
+    ///   - coreData: Makes the framework's side, with a folder of its own; returns nil on a system without Core Data.
     ///   - tell: Receives lines for people.
-    /// - Returns: 0 when everything holds, 1 when something does not.
-    /// - Throws: ``ConformanceError`` when there is nothing to try, or nothing to try it with.
+    /// - Returns: 0 when all cases hold, 1 otherwise.
+    /// - Throws: ``ConformanceError`` when there is no case or no program to run.
     public func run(coreData: (URL) -> (any CoreDataSide)?, tell: (String) -> Void) throws -> Int32 {
         let cases = try ConformanceCase.load(URL(fileURLWithPath: self.cases)).filter { only == nil || $0.name == only }
         guard !cases.isEmpty else { throw ConformanceError("There is no case of that name.") }
@@ -66,7 +66,7 @@ public struct ConformanceCall: Sendable, Hashable {
             return 1
         }
         try FileManager.default.removeItem(at: folder)
-        tell(side == nil ? "Ferry's half holds; Core Data was not asked." : "Everything holds.")
+        tell(side == nil ? "Ferry's half holds; Core Data did not run." : "All checks hold.")
         return 0
     }
 }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// One migration that Ferry and Core Data both make of the same store.
+/// One migration of a store, by Ferry and by Core Data.
 public struct ConformanceCase: Codable, Sendable, Hashable {
     public enum Mode: String, Codable, Sendable {
-        /// Ferry migrates the store where it is.
+        /// Ferry migrates the store in place.
         case inPlace
         /// Ferry writes a new store.
         case output
@@ -37,7 +37,7 @@ public struct ConformanceCase: Codable, Sendable, Hashable {
         self.keepsKeys = keepsKeys
     }
 
-    /// The cases of a file, with their paths made whole.
+    /// Returns the cases of a file, with absolute paths.
     public static func load(_ file: URL) throws -> [ConformanceCase] {
         let folder = file.deletingLastPathComponent()
         let cases = try JSONDecoder().decode([ConformanceCase].self, from: Data(contentsOf: file))

@@ -1,4 +1,4 @@
-/// Why a case could not be tried; what differs is no error but a ``Finding``.
+/// The reason why a case cannot run; a difference is a ``Finding`` instead.
 public struct ConformanceError: Error, CustomStringConvertible {
     public let description: String
 

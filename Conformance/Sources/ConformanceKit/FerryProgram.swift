@@ -1,6 +1,6 @@
 import Foundation
 
-/// The program under test: its command lines, and what its JSON says.
+/// The program under test: its command lines, and its JSON results.
 public struct FerryProgram: Sendable {
     public let path: String
 
@@ -8,7 +8,7 @@ public struct FerryProgram: Sendable {
 
     // MARK: Command lines
 
-    /// Rows are generated in the version that the migration begins with.
+    /// Generates rows in the source version of the migration.
     public func generate(_ one: ConformanceCase, to store: String) -> [String] {
         [
             "generate", one.models, "--version", one.source, "--rows", String(one.rows), "--seed", String(one.seed),
@@ -18,7 +18,8 @@ public struct FerryProgram: Sendable {
 
     public func migrate(_ one: ConformanceCase, store: String, output: String?) -> [String] {
         var words = ["migrate", store, "--models", one.models, "--to", one.destination, "--json"]
-        // Mapping models that lie beside the models are another case's.
+        // Without this option the program would also read mapping models beside the models, which belong to other
+        // cases.
         words += one.mapping.map { ["--mappings", $0] } ?? ["--no-mappings"]
         if let output { words += ["--output", output] } else { words.append("--no-snapshot") }
         return words
@@ -40,7 +41,7 @@ public struct FerryProgram: Sendable {
         try Self.run(path, words)
     }
 
-    /// Runs a program to its end; its streams go through files, so that neither can fill and stop it.
+    /// Runs a program to its end; its streams are files, because a full pipe would stop it.
     public static func run(_ program: String, _ words: [String]) throws -> Answer {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("conformance-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -62,14 +63,14 @@ public struct FerryProgram: Sendable {
 
     // MARK: Results
 
-    /// What is read of the object that `migrate --json` prints.
+    /// The keys that Conformance reads from the object of `migrate --json`.
     public struct Migration: Decodable, Sendable {
         public var outcome: String
         public var from: String?
         public var to: String?
     }
 
-    /// - Throws: ``ConformanceError`` with what the program said, when it did not do its work.
+    /// - Throws: ``ConformanceError`` with the program's message, when the program fails.
     @discardableResult
     public func demand(_ words: [String]) throws -> Data {
         let answer = try run(words)
@@ -84,7 +85,7 @@ public struct FerryProgram: Sendable {
         do {
             return try JSONDecoder().decode(Migration.self, from: output)
         } catch {
-            throw ConformanceError("What migrate printed is not its JSON: \(error)")
+            throw ConformanceError("migrate did not print its JSON: \(error)")
         }
     }
 }

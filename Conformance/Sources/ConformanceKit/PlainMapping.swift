@@ -1,21 +1,21 @@
 import Foundation
 
-/// A mapping model as far as Core Data has a counterpart of it, read from Ferry's JSON.
+/// The part of a mapping model that Core Data has a counterpart for, read from Ferry's JSON.
 public struct PlainMapping: Sendable, Hashable {
     public struct Entity: Sendable, Hashable {
         public var name: String
         public var source: String
         public var destination: String
-        /// The predicate that objects of the source must pass.
+        /// The predicate that selects source objects.
         public var predicate: String?
-        /// Expressions in Core Data's own language; what is not named is carried over under its own name.
+        /// Expressions in Core Data's own language; an attribute without an expression keeps its value and name.
         public var attributes: [String: Value]
         public var relationships: [String: Relationship]
     }
 
     public enum Value: Sendable, Hashable {
         case expression(String)
-        /// Left as the destination's default.
+        /// The destination's default value.
         case leftOut
     }
 
@@ -27,7 +27,7 @@ public struct PlainMapping: Sendable, Hashable {
 
     public var entities: [Entity]
 
-    /// - Throws: ``ConformanceError`` for what `NSMappingModel` cannot say.
+    /// - Throws: ``ConformanceError`` for a mapping that `NSMappingModel` cannot express.
     public init(json data: Data) throws {
         guard let file = try JSONSerialization.jsonObject(with: data) as? [String: Any],
             let mappings = file["entityMappings"] as? [[String: Any]]

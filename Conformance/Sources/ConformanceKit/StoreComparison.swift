@@ -1,15 +1,15 @@
 /// Compares two stores whose objects have different keys.
 ///
-/// Objects are put into classes, first by entity and attributes, then again and again by the classes of the objects that
-/// their relationships lead to, until no class splits any more. The stores agree if every class has as many objects in
-/// both. (What this cannot tell apart are stores whose objects have the same values, and links of the same shape, all
-/// around; generated values differ.)
+/// The comparison puts objects into classes, first by entity and attributes, then repeatedly by the classes of their
+/// related objects, until no class splits any more. The stores agree if every class has as many objects in both. (The
+/// comparison cannot distinguish stores whose objects have equal values and equally shaped relationships throughout;
+/// generated values differ.)
 public struct StoreComparison: Sendable {
     public struct Difference: Sendable, Hashable, CustomStringConvertible {
         public var entity: String
         public var onlyInFirst: Int
         public var onlyInSecond: Int
-        /// Attributes whose values differ as a whole; empty where only relationships do.
+        /// Attributes whose values differ in total; empty where only relationships differ.
         public var attributes: [String]
 
         public var description: String {
@@ -49,7 +49,7 @@ public struct StoreComparison: Sendable {
         var links: [String: [Int]]
     }
 
-    /// The class of every object; equal numbers mean equal objects, in one store and across both.
+    /// Returns the class of every object; equal numbers mean equal objects, in one store and across both.
     private static func classes(_ stores: [StoreRecord]) -> [[ObjectReference: Int]] {
         var numbers: [Content: Int] = [:]
         var classes = stores.map { store in
@@ -64,7 +64,7 @@ public struct StoreComparison: Sendable {
             classes = zip(stores, classes).map { store, classes in
                 store.objects.reduce(into: [ObjectReference: Int]()) { next, object in
                     let links = object.value.links.reduce(into: [String: [Int]]()) { links, link in
-                        // An object that is not there is a class of its own.
+                        // A missing object is a class of its own.
                         let targets = link.value.map { classes[$0] ?? -1 }
                         links[link.key] =
                             object.value.orderedRelationships.contains(link.key) ? targets : targets.sorted()

@@ -1,16 +1,16 @@
-/// A value as both sides have to store it, to the bit.
+/// A value as both sides have to store it, exact to the bit.
 public enum PlainValue: Sendable, Hashable {
     case null
     case integer(Int64)
     case boolean(Bool)
-    /// By its bits: NaN equals itself, and -0 is not 0.
+    /// The bits of a number: NaN equals itself, and -0 is not 0.
     case real(UInt64)
     /// Decimal numbers, texts, UUIDs and URIs.
     case text(String)
     case bytes([UInt8])
 }
 
-/// Which object of a store; the key is the `p12` of an object's URI, and Core Data's own migration makes new ones.
+/// An object of a store; the key is the `p12` of the object's URI, and Core Data's own migration makes new keys.
 public struct ObjectReference: Sendable, Hashable {
     public var entity: String
     public var key: Int64
@@ -20,7 +20,7 @@ public struct ObjectReference: Sendable, Hashable {
         self.key = key
     }
 
-    /// - Parameter uri: For example `x-coredata://1A2B/Book/p12`; nil for an object that is not saved.
+    /// - Parameter uri: For example `x-coredata://1A2B/Book/p12`; the result is nil for an unsaved object.
     public init?(uri: String) {
         let parts = uri.split(separator: "/").map(String.init)
         guard uri.hasPrefix("x-coredata://"), parts.count == 4, parts[3].hasPrefix("p"),
@@ -32,7 +32,7 @@ public struct ObjectReference: Sendable, Hashable {
 
 public struct ObjectRecord: Sendable, Hashable {
     public var attributes: [String: PlainValue]
-    /// The objects of each relationship; where order means nothing, in any order.
+    /// The objects of each relationship; in any order for an unordered relationship.
     public var links: [String: [ObjectReference]]
     public var orderedRelationships: Set<String>
 
@@ -46,7 +46,7 @@ public struct ObjectRecord: Sendable, Hashable {
     }
 }
 
-/// Everything that a framework finds in a store.
+/// The content of a store as one framework reads it.
 ///
 /// Cases have a fixed, small number of rows, which all fit into memory.
 public struct StoreRecord: Sendable, Hashable {
@@ -54,12 +54,12 @@ public struct StoreRecord: Sendable, Hashable {
 
     public init(objects: [ObjectReference: ObjectRecord] = [:]) { self.objects = objects }
 
-    /// How many objects each entity has.
+    /// The number of objects of each entity.
     public var counts: [String: Int] { objects.keys.reduce(into: [:]) { $0[$1.entity, default: 0] += 1 } }
 
     public var keys: [Int64] { objects.keys.map(\.key).sorted() }
 
-    /// Relationships whose objects are not there.
+    /// Relationships to missing objects.
     public var danglingLinks: [String] {
         objects.flatMap { reference, object in
             object.links.compactMap { name, targets in

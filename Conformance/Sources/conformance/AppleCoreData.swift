@@ -5,14 +5,14 @@
 
     /// Core Data itself.
     ///
-    /// Everything that can be said without it stands in ConformanceKit, where it is tested.
+    /// All code that does not need Core Data is in ConformanceKit, where tests cover it.
     struct AppleCoreData: CoreDataSide {
-        /// Where compiled models and mapping models go.
+        /// The folder for compiled models and mapping models.
         let folder: URL
 
         // MARK: Models
 
-        /// A version, compiled by Xcode's own compiler.
+        /// Returns a version, compiled by Xcode's own compiler.
         private func model(_ version: String, of one: ConformanceCase) throws -> NSManagedObjectModel {
             let compiled = folder.appendingPathComponent(one.name + ".momd")
             if !FileManager.default.fileExists(atPath: compiled.path) {
@@ -48,7 +48,7 @@
 
         // MARK: Stores
 
-        /// Runs the body with a context on the store as it is: what would need a migration is an error here.
+        /// Runs the body with a context on the unchanged store; a store that would need a migration is an error.
         private func withContext<Result>(
             _ store: URL, _ model: NSManagedObjectModel, _ body: (NSManagedObjectContext) throws -> Result
         ) throws -> Result {
@@ -119,7 +119,7 @@
             case let data as Data: return .bytes([UInt8](data))
             case let uuid as UUID: return .text(uuid.uuidString)
             case let url as URL: return .text(url.absoluteString)
-            // Before NSNumber, of which it is a subclass.
+            // This case precedes that of NSNumber, the superclass.
             case let number as NSDecimalNumber: return .text(number.stringValue)
             case let number as NSNumber:
                 switch attribute.attributeType {

@@ -2,7 +2,7 @@
     import ConformanceKit
     import CoreData
 
-    /// Makes the mapping model that Xcode's editor would make of the same words.
+    /// Builds the mapping model that Xcode's editor would build from the same expressions.
     struct MappingModelBuilder {
         let source: NSManagedObjectModel
         let destination: NSManagedObjectModel
@@ -33,7 +33,8 @@
             return mapping
         }
 
-        /// The objects that a mapping takes, as Xcode writes it: exactly the entity's, without its subentities'.
+        /// Returns the fetch request of a mapping, as Xcode writes it: exactly the entity's objects, without its
+        /// subentities'.
         private func fetch(_ plain: PlainMapping.Entity) -> NSExpression {
             let predicate = plain.predicate ?? "TRUEPREDICATE"
             return NSExpression(
@@ -64,7 +65,7 @@
         ) -> NSExpression? {
             if let rule = plain.relationships[name] { return instances(of: [rule.mapping], rule.from) }
             guard let old = from.relationshipsByName[name], let target = old.destinationEntity else { return nil }
-            // What a relationship leads to may be of the entity or of one below it.
+            // The destination objects of a relationship may be of the entity or of one of its subentities.
             let mappings = all.entities.filter { source.entitiesByName[$0.source]?.isKindOf(entity: target) == true }
             return instances(of: mappings.map(\.name), "$source.\(name)")
         }

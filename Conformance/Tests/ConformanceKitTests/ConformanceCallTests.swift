@@ -2,7 +2,7 @@ import ConformanceKit
 import Foundation
 import Testing
 
-/// A framework that answers from a list: what a case does with the answers is the same as with Core Data's.
+/// A framework with scripted results: a case handles them as it handles Core Data's.
 private struct Scripted: CoreDataSide {
     enum Fault: CaseIterable { case none, lostObject, otherKeys, danglingLink, changedBySaving, savesNothing }
 
@@ -52,7 +52,7 @@ struct ConformanceCallTests {
     private static let cases = package.appendingPathComponent("Cases.json")
     private static let ferry = ProcessInfo.processInfo.environment["FERRY_BINARY"]
 
-    /// Runs a call; what a failed one keeps to be looked at is removed.
+    /// Runs a call; removes the files that a failed call keeps for inspection.
     private static func run(
         _ call: ConformanceCall, _ coreData: (URL) -> (any CoreDataSide)? = { _ in nil }
     ) throws -> (exit: Int32, lines: [String]) {
@@ -70,7 +70,7 @@ struct ConformanceCallTests {
         return folder
     }
 
-    @Test("The cases of the package are there, with their models and mappings")
+    @Test("The package has its cases, with their models and mappings")
     func loadsCases() throws {
         let cases = try ConformanceCase.load(Self.cases)
         #expect(cases.count >= 4 && cases.contains { $0.mapping == nil } && cases.contains { $0.mapping != nil })
@@ -80,7 +80,7 @@ struct ConformanceCallTests {
         }
     }
 
-    @Test("A file with two cases of one name, or one that names no models, is refused")
+    @Test("A file with two cases of one name, or with a case without models, is refused")
     func refusesCases() throws {
         let folder = try Self.temporaryFolder()
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -93,7 +93,7 @@ struct ConformanceCallTests {
     }
 
     @Test(
-        "Words that are not known, or that miss a value, are refused",
+        "Unknown words and missing values are refused",
         arguments: [[], ["--ferry"], ["--frobnicate"], ["--ferry", "a"]])
     func refusesWords(_ words: [String]) {
         #expect(throws: ConformanceError.self) { try ConformanceCall(words) }
@@ -124,7 +124,7 @@ struct ConformanceCallTests {
     }
 
     @Test(
-        "What the framework finds wrong is told, and all is well otherwise",
+        "Failures in the framework are reported, and none otherwise",
         .enabled(if: ferry != nil, "FERRY_BINARY names the program"), arguments: Scripted.Fault.allCases)
     private func tellsFaults(_ fault: Scripted.Fault) throws {
         let call = try ConformanceCall([

@@ -2,7 +2,7 @@ import ConformanceKit
 import Foundation
 import Testing
 
-@Suite("Mapping files as far as Core Data has a counterpart")
+@Suite("Mapping files that Core Data has a counterpart for")
 struct PlainMappingTests {
     private static func read(_ text: String) throws -> PlainMapping { try PlainMapping(json: Data(text.utf8)) }
 
@@ -28,7 +28,7 @@ struct PlainMappingTests {
     }
 
     @Test(
-        "What NSMappingModel cannot say is refused",
+        "A mapping that NSMappingModel cannot express is refused",
         arguments: [
             #""forEach": { "a": "$source.b" }"#, #""unique": ["name"]"#, #""policy": "P""#, #""automatic": false"#,
             #""relationships": { "a": null }"#, #""attributes": { "a": [] }"#,

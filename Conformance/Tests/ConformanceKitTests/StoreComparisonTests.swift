@@ -1,9 +1,9 @@
 import ConformanceKit
 import Testing
 
-@Suite("Comparing stores whose keys differ")
+@Suite("Comparing stores with different keys")
 struct StoreComparisonTests {
-    /// Books with titles, each of an author by name; keys begin at `first`, and go the other way where that is asked for.
+    /// Books with titles, each of an author with a name; keys begin at `first`, in reverse order on request.
     private static func library(
         _ books: [(title: String, author: String)], first: Int64 = 1, isReversed: Bool = false
     ) -> StoreRecord {
@@ -32,7 +32,7 @@ struct StoreComparisonTests {
         #expect(Self.library(Self.books).danglingLinks.isEmpty)
     }
 
-    @Test("A value that differs is told with its attribute")
+    @Test("A different value is reported with its attribute")
     func tellsValue() {
         var changed = Self.books
         changed[0].0 = "Z"
@@ -49,7 +49,7 @@ struct StoreComparisonTests {
         #expect(differences.contains { $0.entity == "Book" && $0.attributes.isEmpty })
     }
 
-    @Test("A difference is seen however far away it is")
+    @Test("A difference is found at any distance")
     func seesFar() {
         func chain(_ last: Int64) -> StoreRecord {
             var store = StoreRecord()
@@ -61,11 +61,11 @@ struct StoreComparisonTests {
             return store
         }
         #expect(StoreComparison(chain(1), chain(1)).differences.isEmpty)
-        // Every object of the chain leads to the one that differs.
+        // Every object of the chain leads to the object that differs.
         #expect(StoreComparison(chain(1), chain(2)).differences.first?.onlyInFirst == 20)
     }
 
-    @Test("Order counts where the relationship is ordered, and only there", arguments: [true, false])
+    @Test("Order counts only in an ordered relationship", arguments: [true, false])
     func heedsOrder(_ isOrdered: Bool) {
         func list(_ keys: [Int64]) -> StoreRecord {
             var store = StoreRecord()
@@ -81,7 +81,7 @@ struct StoreComparisonTests {
         #expect(StoreComparison(list([1, 2, 3]), list([3, 2, 1])).differences.isEmpty == !isOrdered)
     }
 
-    @Test("Objects that are missing, and one that is there twice, are counted")
+    @Test("Missing and duplicate objects are counted")
     func counts() {
         let (one, two) = (Self.library(Self.books), Self.library(Self.books + [("D", "z")]))
         let book = StoreComparison(one, two).differences.first { $0.entity == "Book" }
@@ -89,7 +89,7 @@ struct StoreComparisonTests {
         #expect(StoreComparison(StoreRecord(), one).differences.map(\.entity) == ["Author", "Book"])
     }
 
-    @Test("Links to objects that are not there are told, and make a difference")
+    @Test("Relationships to missing objects are reported, and make a difference")
     func tellsDangling() {
         var store = Self.library(Self.books)
         store.objects[ObjectReference(entity: "Author", key: 1)] = nil
@@ -108,7 +108,7 @@ struct StoreComparisonTests {
         #expect(!StoreComparison(store(0.0), store(-0.0)).differences.isEmpty)
     }
 
-    @Test("The URI of a saved object gives entity and key, one of an unsaved object nothing")
+    @Test("The URI of a saved object gives entity and key, that of an unsaved object nil")
     func readsURI() {
         #expect(ObjectReference(uri: "x-coredata://1A-2B/Book/p12") == ObjectReference(entity: "Book", key: 12))
         for uri in ["x-coredata:///Book/t12AB", "x-coredata://1A/Book/t3", "https://a/Book/p1", "x-coredata://1A/p12"] {

@@ -2,24 +2,24 @@ import Foundation
 
 /// A folder of good files, and the commands that read them.
 struct ProgramCase {
-    /// A command, in which `{}` stands for the case's folder.
+    /// A command; `{}` is replaced with the path of the case's folder.
     struct Command {
         var words: [String]
-        /// Whether it may change the store, where it succeeds.
+        /// Whether the command may change the store on success.
         var changesStore = false
     }
 
     let name: String
     let folder: String
     let commands: [Command]
-    /// Files that are changed, relative to the folder.
+    /// Files that the fuzzer changes, relative to the folder.
     let targets: [String]
 
     /// The main file that no command may harm.
     static let store = "Store.sqlite"
 }
 
-/// Makes the cases when the program starts, by the program itself.
+/// Makes the cases at the start, with the program itself.
 struct ProgramCases {
     let program: String
     let folder: String
@@ -53,7 +53,8 @@ struct ProgramCases {
         """
     }
 
-    /// Two versions of a model, of which a mapping file leads from one to the other, and an inferred mapping to a third.
+    /// Writes three model versions; a mapping file leads from the first to the second, an inferred mapping to the
+    /// third.
     private func models(_ place: String) throws {
         let author = """
             <entity name="Author"><attribute name="name" optional="YES" attributeType="String"/>
@@ -177,7 +178,7 @@ struct ProgramCases {
             ])
     }
 
-    /// A run that waits for its swap, or that was ended within a step.
+    /// Makes a case with an unfinished run: one that holds its swap, or one that ended within a step.
     private func held(inPlace: Bool) throws -> ProgramCase {
         let place = try base(inPlace ? "output" : "held")
         let models = ["--models", "{}/M.xcdatamodeld", "--mappings", "{}/mapping.json"]
@@ -198,7 +199,7 @@ struct ProgramCases {
             }
         }
         targets.sort()
-        // The record decides most.
+        // The run's record decides most of the commands' behavior: half of the changes affect it.
         targets += [String](repeating: run + "/run.json", count: targets.count)
         let chunks = inPlace ? ["--chunk-size", "5"] : []
         return ProgramCase(
@@ -211,7 +212,7 @@ struct ProgramCases {
             ], targets: targets)
     }
 
-    /// A store of the fixtures with Xcode's own mapping models.
+    /// Makes a case with a store of the fixtures and Xcode's own mapping models.
     private func books() throws -> ProgramCase {
         let place = folder + "/books"
         let source = (corpus ?? "") + "/objcio-bookmigration"

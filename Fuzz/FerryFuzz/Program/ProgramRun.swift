@@ -9,7 +9,7 @@ import Foundation
     import Darwin
 #endif
 
-/// Changes one file of a good case after another, and runs the program on each.
+/// Changes one file of a good case per run, and runs the program on the case.
 struct ProgramRun {
     let program: String
     let runs: Int
@@ -22,12 +22,12 @@ struct ProgramRun {
     private static let secondsPerRun = 5.0
     /// The default of `--memory-limit`.
     private static let memoryLimit = 32 << 20
-    /// What a command on a small input may hold beyond a program that only says its version.
+    /// The memory that a command on a small input may hold beyond the memory of `--version`.
     ///
-    /// The program's own pages count as memory that it holds: how many depends on how it was linked, and on the system.
+    /// The program's own pages count as its memory: their number depends on the linker and on the system.
     private static let memoryAboveIdle = 16 << 20
 
-    /// - Returns: Whether nothing was found.
+    /// - Returns: Whether no run failed.
     func run() throws -> Bool {
         let folder = FileManager.default.temporaryDirectory.path + "/ferry-fuzz-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -72,7 +72,7 @@ struct ProgramRun {
         return found == 0
     }
 
-    /// One changed case, and what was run on it.
+    /// One changed case, and its command.
     private struct Attempt {
         let name: String
         private let command: ProgramCase.Command
@@ -80,8 +80,10 @@ struct ProgramRun {
         private let place: String
         private let target: String
         private let change: String
-        /// What the command may hold for its input: the changed file's bytes, and twice those of the largest external value,
-        /// which is whole in memory where a changed model no longer keeps it in a file of its own.
+        /// The bytes of memory that the command may hold for its input: the changed file, and twice the largest
+        /// external value.
+        ///
+        /// A changed model may store that value in the row, and then the value is in memory as a whole.
         private let inputBytes: Int
         private let before: [String: UInt64]
 
@@ -91,7 +93,7 @@ struct ProgramRun {
             place = folder + "/attempt"
             try? FileManager.default.removeItem(atPath: place)
             try FileManager.default.copyItem(atPath: origin.folder, toPath: place)
-            // Paths in the record of a run are those of its folder.
+            // `movePaths` then corrects the paths in a run's record, which name the original folder.
             command = random.pick(origin.commands)
             target = random.pick(origin.targets)
             let path = place + "/" + target
@@ -153,7 +155,7 @@ struct ProgramRun {
             return bytes[...line] + Array("\"sha256\":\"\(hash.finalize().hexadecimal)\"}\n".utf8)
         }
 
-        /// The record of a run names the folder, its device and its inode: those of the copy go in.
+        /// Replaces the folder and the inodes in a run's record with those of the copy.
         private static func movePaths(from origin: String, to place: String) throws {
             for run in ["Store.sqlite.ferry", "New.sqlite.ferry"] {
                 let path = "\(place)/\(run)/run.json"
@@ -167,7 +169,7 @@ struct ProgramRun {
                     guard stat(origin + file, &old) == 0, stat(place + file, &new) == 0 else { continue }
                     text = text.replacingOccurrences(of: "\"inode\":\(old.st_ino)", with: "\"inode\":\(new.st_ino)")
                     text = text.replacingOccurrences(of: "\"inode\" : \(old.st_ino)", with: "\"inode\" : \(new.st_ino)")
-                    // The same times, so that the store counts as unchanged.
+                    // The copy gets the same times, so that the store counts as unchanged.
                     var times = [old.st_atim, old.st_mtim]
                     utimensat(AT_FDCWD, place + file, &times, 0)
                 }
@@ -196,7 +198,7 @@ struct ProgramRun {
             return try Child(program, words, output: folder + "/ferry.out").wait(limit: ProgramRun.secondsPerRun * 2)
         }
 
-        /// What went wrong, where a run may hold so much memory beside its input; nil when nothing did.
+        /// Returns the failure of a run that may hold `allowedMemory` beside its input; nil for a correct run.
         func problem(after end: Child.End, allowedMemory: Int) -> String? {
             if end.tookTooLong { return "it did not end" }
             if let signal = end.signal { return "signal \(signal)" }

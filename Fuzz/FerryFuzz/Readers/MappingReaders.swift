@@ -4,7 +4,7 @@ import FerryMapping
 import FerryModel
 import Foundation
 
-/// Gives an input to the reader of mapping models under a name of its format.
+/// Passes an input to the reader of mapping models, in a file with an extension of its format.
 private struct MappingInput {
     let path: String
 
@@ -40,7 +40,7 @@ struct MappingXMLFileReader: FuzzReader {
 
     init(folder: String, corpus: Corpus) {
         input = MappingInput(folder, "xcmapping.xml")
-        // The models in them, which are dropped as they come, are most of their bytes.
+        // Most of the bytes are embedded models, which the reader drops at once.
         seeds =
             corpus.files(limit: 4 << 20) { $0.hasSuffix("xcmapping.xml") }.map(Self.withoutModels)
             .filter { $0.count < 64 << 10 }
@@ -85,7 +85,7 @@ struct CompiledMappingReader: FuzzReader {
 
     func read(_ bytes: [UInt8]) throws { try input.read(bytes) }
 
-    /// An archive of one entity mapping with expressions, as the compiler of mapping models writes them.
+    /// An archive of one entity mapping with expressions, in the form that the compiler of mapping models writes.
     static let archive: [UInt8] = {
         var objects: [PropertyTree] = [.string("$null")]
         func add(_ object: PropertyTree) -> PropertyTree {
@@ -178,7 +178,7 @@ struct JSONMappingReader: FuzzReader {
     func read(_ bytes: [UInt8]) throws { try input.read(bytes) }
 }
 
-/// Expressions and predicates in text, and what becomes of them against a model.
+/// Expressions and predicates in text, parsed and then resolved against a model.
 struct ExpressionReader: FuzzReader {
     static let name = "expression"
     static let shape = Shape.text(expressionWords)
@@ -215,13 +215,13 @@ struct ExpressionReader: FuzzReader {
         for attempt in [value, predicate] {
             do { try attempt(text) } catch { failures.append(error) }
         }
-        // A text is one of the two.
+        // A valid text is an expression or a predicate.
         if failures.count == 2 { throw failures[0] }
     }
 
     private func value(_ text: String) throws {
         let expression = try Expression.parse(text)
-        // The text of what was read means the same.
+        // The text of a parsed expression has the same meaning.
         let again = try Expression.parse("\(expression)")
         precondition(again == expression, "An expression does not survive being written.")
         _ = try ExpressionTranslation(scope: scope).value(expression, for: Attribute(name: "title", type: .string))
@@ -235,7 +235,7 @@ struct ExpressionReader: FuzzReader {
     }
 }
 
-/// Patterns of LIKE and its kin against a text: the text before the first NUL is the pattern.
+/// Patterns of LIKE and its variants against a text; the text before the first NUL is the pattern.
 struct PatternReader: FuzzReader {
     static let name = "pattern"
     static let shape = Shape.text([
@@ -275,7 +275,7 @@ struct PatternReader: FuzzReader {
     }
 }
 
-/// JSON in rows, as `forEach` unfolds it: the text before the first NUL is the key.
+/// JSON in rows, as `forEach` unfolds it; the text before the first NUL is the key.
 struct RowJSONReader: FuzzReader {
     static let name = "row-json"
     static let shape = Shape.text([

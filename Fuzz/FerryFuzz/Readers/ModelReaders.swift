@@ -45,7 +45,7 @@ struct SourceModelReader: FuzzReader {
     func read(_ input: [UInt8]) throws {
         let model = try SourceModel.read(input, path: "contents")
         _ = VersionHash.hashes(of: model)
-        // What a sound model leads to: the layout, and its own archive.
+        // A valid model must also give a layout and its own archive.
         let layout = try StoreLayout.canonical(for: model, foundTriggers: .assumed)
         precondition(layout.tablesInOrder.count <= model.entities.count)
         _ = try ArchivedModel.decode(KeyedArchive(ArchivedModel.encode(model)))
@@ -126,7 +126,7 @@ struct PropertyListReader: FuzzReader {
 
     func read(_ input: [UInt8]) throws {
         let tree = try PropertyTree(binary: input)
-        // What is read and written again is the same.
+        // Writing and reading again gives an equal tree.
         let again = try PropertyTree(binary: tree.binary)
         precondition(again.binary == tree.binary, "A property list does not survive being written.")
     }
@@ -146,7 +146,7 @@ struct KeyedArchiveReader: FuzzReader {
         try walk(try KeyedArchive(input).root, &left)
     }
 
-    /// Looks at everything, as far as the archive's own limits and a bound allow.
+    /// Reads every object, within the archive's own limits and a bound.
     private func walk(_ object: ArchivedObject, _ left: inout Int) throws {
         left -= 1
         guard left > 0 else { return }

@@ -8,7 +8,7 @@ private let jsonWords = [
     "\"frames\":", "\\u0000", "\\ud800", "\n", "-1", "1e400",
 ]
 
-/// Bytes as content of a snapshot.
+/// Bytes as the content of a snapshot.
 private struct BytesSource: PageSource {
     let bytes: [UInt8]
     var byteCount: Int64 { Int64(bytes.count) }
@@ -63,7 +63,7 @@ struct ManifestReader: FuzzReader {
         seeds = [self.folder.manifest]
     }
 
-    /// With the hash of what comes before the last line.
+    /// Replaces the hash in the last line with the hash of the lines before it.
     func mended(_ input: [UInt8]) -> [UInt8] {
         let end = Array("\"sha256\":\"".utf8)
         guard let line = input.dropLast().lastIndex(of: UInt8(ascii: "\n")), input[(line + 1)...].starts(with: end)
@@ -94,7 +94,7 @@ struct ArchiveFileReader: FuzzReader {
     }
 
     func read(_ input: [UInt8]) throws {
-        // As many bytes as the manifest says: else nothing of them is looked at.
+        // The reader only decodes an archive of as many bytes as the manifest names.
         let count = folder.archive.count
         let fitting =
             input.count > count ? Array(input[..<count]) : input + [UInt8](repeating: 0, count: count - input.count)

@@ -3,7 +3,7 @@ import FerryModel
 import FerrySQLite
 import FerryStore
 
-/// A small store of two entities and a join table, made when the program starts.
+/// A small store of two entities and a join table, which the program makes at its start.
 enum SmallStore {
     static let model: ManagedObjectModel = {
         let book = Entity(
@@ -27,7 +27,7 @@ enum SmallStore {
         return ManagedObjectModel(versionIdentifiers: ["1"], entities: [book, author])
     }()
 
-    /// Makes the store at a path, with pages of 1 KiB so that there are several.
+    /// Makes the store at a path, with pages of 1 KiB, so that the store has several pages.
     static func make(at path: String) throws {
         let version = ModelVersion(
             name: "Small", bundle: nil, path: "Small", isCurrent: true, model: model,
@@ -83,7 +83,7 @@ final class DatabaseReader: FuzzReader {
     }
 }
 
-/// The `-wal`, read by the page reader beside SQLite's own recovery.
+/// The `-wal`, which Ferry's page reader parses itself, beside SQLite's own recovery.
 final class LogReader: FuzzReader {
     static let name = "write-ahead-log"
     static let shape = Shape.log
@@ -111,7 +111,7 @@ final class LogReader: FuzzReader {
         self.seeds = seeds
     }
 
-    /// Computes the checksums anew, of an input that still looks like a log.
+    /// Recomputes the checksums of an input that still has the form of a log.
     func mended(_ input: [UInt8]) -> [UInt8] {
         guard input.count >= 32 + 24 + 512 else { return input }
         var bytes = input
@@ -156,7 +156,7 @@ final class LogReader: FuzzReader {
         let connection = try Connection(path: path, mode: .readWrite)
         try connection.execute("BEGIN IMMEDIATE")
         let pages = try PageReader(connection)
-        // A log may name any number of pages; what it names is read as far as it is no hole.
+        // A log may name any number of pages, most of them holes: reading ends after 256 KiB.
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
         defer { buffer.deallocate() }
         var offset: Int64 = 0
@@ -183,7 +183,8 @@ final class ModelCacheReader: FuzzReader {
         guard case .blob(let bytes)? = try connection.value("SELECT Z_CONTENT FROM Z_MODELCACHE") else {
             preconditionFailure("The model was written.")
         }
-        // Stored blocks, whose content can be changed without changing the stream; and one that inflates without end.
+        // Two more seeds: stored blocks, whose content can change without the stream, and a stream that inflates to
+        // about 15 MB.
         let archive = try ArchivedModel.encode(SmallStore.model)
         seeds = [bytes, Self.stored(archive), Self.endless]
     }

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `ferry migrate A B C`, and `ferry report` over what such runs leave.
+/// `ferry migrate A B C`, and `ferry report` over the reports of such runs.
 @Suite("Several stores")
 struct SeveralStoresTests {
     private let app: RouteFolder
@@ -24,7 +24,7 @@ struct SeveralStoresTests {
         try app.count("SELECT count(*) FROM pragma_table_info('ZBOOK') WHERE name = 'ZYEAR'", in: store) == 1
     }
 
-    @Test("Each is migrated by itself, one that is refused keeps no other from it, and the exit code is the worst")
+    @Test("Each store is migrated separately, a refusal stops no other store, and the exit code is the worst")
     func migratesEach() throws {
         try app.write("no database", to: "Text.sqlite")
         let outcome = try app.run(
@@ -39,7 +39,7 @@ struct SeveralStoresTests {
         #expect(try JSONSchema("migrate-several").differences(in: again.output).isEmpty, "\(again.output)")
     }
 
-    @Test("A store that is named twice, in another spelling or through a link, is told and migrated once")
+    @Test("A store that is named twice, in another spelling or through a link, is reported and migrated once")
     func countsOnce() throws {
         try app.folder.makeLink("Link.sqlite", to: "A.sqlite")
         let outcome = try app.run(
@@ -53,7 +53,7 @@ struct SeveralStoresTests {
         #expect(names.count == 4 && names.count { $0.hasSuffix(".html") } == 2, "\(names)")
     }
 
-    @Test("Behind a store, an option takes several words still: what follows --models is a model, not a store")
+    @Test("After a store, an option still takes several words: those after --models are models, not stores")
     func readsModels() throws {
         try app.model("Other", "Other", RouteFolder.entity("Page", "text"))
         let words = ["migrate", "A.sqlite", "--dry-run", "--models", "App.xcdatamodeld", "Other.xcdatamodeld"]
@@ -64,7 +64,7 @@ struct SeveralStoresTests {
         #expect(after.exitCode == 0 && after.output.contains("2 stores: 2 planned."), "\(after)")
     }
 
-    @Test("One file for several reports, or several new stores, is a wrong command line")
+    @Test("One file for several reports, or for several new stores, is a usage error")
     func refusesOneFile() throws {
         for words in [["--report", "r.html"], ["--output", "New.sqlite"]] {
             let outcome = try app.run(["migrate", "A.sqlite", "B.sqlite"] + words + models)
@@ -74,7 +74,7 @@ struct SeveralStoresTests {
     }
 
     @Test(
-        "A budget counts for all of them: those that it does not reach are as before, and a loop of calls comes to an end"
+        "A budget counts for all stores together: the others stay unchanged, and a loop of calls ends"
     )
     func sharesBudget() throws {
         let words = ["migrate", "A.sqlite", "B.sqlite", "C.sqlite", "--budget", "1ms"] + models
@@ -86,12 +86,12 @@ struct SeveralStoresTests {
         for store in ["A.sqlite", "B.sqlite", "C.sqlite"] { #expect(try years(store)) }
     }
 
-    @Test("ferry report sums them by outcome and reason, over folders and files of any program")
+    @Test("ferry report sums reports by outcome and reason, over folders and files of any program")
     func sums() throws {
         let run = try app.run(
             ["migrate", "A.sqlite", "None.sqlite", "B.sqlite", "--report", "all/reports"] + models)
         #expect(run.exitCode == 2)
-        // As GNU parallel leaves them: one that was killed before it could tell, and one in the middle of it.
+        // Files as GNU parallel leaves them: of one process killed before its report, and of one killed within it.
         try app.write("", to: "all/1/C/stdout")
         try app.write("{\n  \"ferry\": 1,\n  \"outco", to: "all/1/D/stdout")
         try app.write("ferry: warning", to: "all/1/D/stderr")
@@ -119,7 +119,7 @@ struct SeveralStoresTests {
     }
 
     @Test(
-        "ferry report goes on behind a file or a folder that it may not read, names it, and ends with its exit code",
+        "ferry report continues after an unreadable file or folder, names it, and ends with its exit code",
         .enabled(if: UnwritableStoreTests.canRun, "A user other than root is needed."))
     func goesOnBehindUnreadable() throws {
         _ = try app.run(["migrate", "A.sqlite", "B.sqlite", "--report", "all/reports"] + models)
@@ -144,7 +144,7 @@ struct SeveralStoresTests {
         #expect(try JSONSchema("report").differences(in: json.output).isEmpty)
     }
 
-    @Test("However many reports and reasons there are, what is held of them does not grow")
+    @Test("The memory of ferry report does not grow with the number of reports and reasons")
     func staysBounded() {
         var sum = FleetSum()
         for number in 0..<3_000 {

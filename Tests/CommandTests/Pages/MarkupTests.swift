@@ -3,7 +3,7 @@ import FerryCommand
 import Foundation
 import Testing
 
-/// Names of entities, properties and files are anybody's.
+/// Names of entities, properties and files may have any characters.
 @Suite("Pages and hostile names")
 struct MarkupTests {
     private static let hostile = "</title><script>alert(1)</script><img src=x onerror=\"y\">'&\u{202E}\u{0}\u{2028}"
@@ -16,7 +16,7 @@ struct MarkupTests {
     }
 
     @Test(
-        "No name gets out of its place on any page",
+        "No name breaks the markup of any page",
         arguments: [ReportPage.Kind.plan, .migrate, .verify, .tune, .fleet])
     func keepsNamesInPlace(kind: ReportPage.Kind) {
         let name = JSON.string(Self.hostile)
@@ -55,12 +55,12 @@ struct MarkupTests {
         let text = ReportPage(kind: kind, report: report).text
         #expect(text.contains("&lt;script&gt;"), "the name is shown")
         for word in ["<script", "<img", "\u{202E}", "\u{0}", "\u{2028}"] { #expect(!text.contains(word), "\(word)") }
-        // The head's title is one; those of drawings are names where a pointer rests.
+        // The head has one title; the titles of drawings are tooltips with names.
         #expect(text.components(separatedBy: "</head>").count == 2)
         #expect(text.contains("default-src 'none'") || text.contains("default-src &#39;none&#39;"))
     }
 
-    @Test("Numbers that no report holds leave a page all the same")
+    @Test("Numbers that no real report has still give a valid page")
     func survivesNonsense() {
         let text = ReportPage(
             kind: .migrate,

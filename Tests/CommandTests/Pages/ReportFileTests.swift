@@ -43,17 +43,17 @@ struct ReportFileTests {
         ] {
             #expect(text.contains(word), "\(word)")
         }
-        // The table has told the losses.
+        // The table already lists the losses.
         #expect(!text.contains("<h2>Warnings</h2>"))
     }
 
-    @Test("What is refused is a page, too, with the reason and what to do; it replaces the page of an earlier call")
+    @Test("A refusal gives a page, too, with the reason and the remedy, and replaces the page of an earlier call")
     func refuses() throws {
         #expect(try app.run(["plan", "App.sqlite", "--report", "p.html"] + models).exitCode == 0)
         #expect(try app.run(["plan", "App.sqlite", "--no-infer", "--report", "p.html"] + models).exitCode == 2)
         let refused = try page("p.html")
         #expect(refused.contains("✗ Refused, for 1 reason."))
-        // Beneath each other, which no page is too narrow for.
+        // One below the other, which fits a narrow page.
         #expect(refused.contains("<p>Add a mapping model from App to App 2"), "\(refused)")
         #expect(try app.run(["plan", "App.sqlite", "--to", "None", "--report", "p.html"] + models).exitCode == 2)
         #expect(try page("p.html").contains("noSuchVersion"))
@@ -61,7 +61,7 @@ struct ReportFileTests {
         #expect(try page("m.html").contains("✗ Refused before anything changed."))
     }
 
-    @Test("A migration's page has counts, phases and the run over its time; its JSON has what --json prints and more")
+    @Test("A migration's page has counts, phases and a chart over time; its JSON extends the output of --json")
     func migrates() throws {
         let words = ["migrate", "App.sqlite", "--rehearse", "--chunk-size", "5"] + models
         #expect(try app.run(words + ["--report", "m.html"]).exitCode == 0)
@@ -78,7 +78,7 @@ struct ReportFileTests {
         }
     }
 
-    @Test("Verification and tune write pages, differences with a place as an example")
+    @Test("Verification and tune write pages, with a place as a difference's example")
     func verifies() throws {
         #expect(try app.run(["verify", "App.sqlite", "--report", "v.html"] + models).exitCode == 0)
         #expect(try page("v.html").contains("✓ No differences in 60 rows."))
@@ -88,7 +88,7 @@ struct ReportFileTests {
         #expect(text.contains("class=\"verdict bad\"") && text.contains("ZBOOK"))
     }
 
-    @Test("A file that Ferry did not write is refused before anything is done, and stays")
+    @Test("A file that Ferry did not write is refused before the command begins, and stays")
     func keepsOtherFiles() throws {
         try app.write("<!DOCTYPE html><p>mine</p>", to: "mine.html")
         try app.write("{ \"mine\": 1 }", to: "mine.json")

@@ -5,7 +5,7 @@ import Testing
 @Suite("Samples of a run")
 struct RunSamplesTests {
     @Test(
-        "However long a run is, its samples are as many as at most, and lose no row and no peak",
+        "The samples of a run of any length are limited in number, and lose no row and no peak",
         arguments: [1, 60, 36_000])
     func staysBounded(seconds: Int) {
         var samples = RunSamples()
@@ -24,7 +24,7 @@ struct RunSamplesTests {
         #expect(Double(samples.intervals.count) * samples.intervalSeconds >= Double(seconds))
     }
 
-    @Test("Bytes of a snapshot are no rows, and work that begins anew counts anew")
+    @Test("Bytes of a snapshot are no rows, and restarted work is counted from its start")
     func countsRows() {
         var samples = RunSamples()
         samples.begin(.snapshot, step: nil, at: 0, memoryBytes: nil)

@@ -2,7 +2,7 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// Versions with equal entity hashes and other renaming identifiers.
+/// Versions with equal entity hashes and different renaming identifiers.
 @Suite("Equal versions")
 struct EqualVersionsTests {
     private let app: RouteFolder
@@ -22,7 +22,7 @@ struct EqualVersionsTests {
     private static let words = ["App.sqlite", "--models", "App.xcdatamodeld"]
 
     @Test(
-        "On the way the one is passed whose identifiers keep what the other loses",
+        "A chain passes the version whose renaming identifiers keep more",
         arguments: [[], ["--chain", "chain.txt"]])
     func onTheWay(more: [String]) throws {
         let plan = try app.run(["plan"] + Self.words + more)
@@ -33,7 +33,7 @@ struct EqualVersionsTests {
         #expect(try app.count("SELECT count(ZHEADING) FROM ZBOOK") == 4)
     }
 
-    @Test("As the target the one stays that was asked for, and the plan names the other")
+    @Test("A requested target stays, and the plan names the other version")
     func target() throws {
         let plan = try app.run(["plan"] + Self.words + ["--to", "App 3"])
         #expect(plan.output.contains("Loses: Book.title, 4 values."), "\(plan)")

@@ -2,7 +2,7 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// Two relationships of a version exchange their inverses: no version of a link suits both.
+/// Two relationships of a version exchange their inverses: neither the relationship nor the inverse has all old links.
 @Suite("Exchanged inverses")
 struct ExchangedInversesTests {
     private let app: RouteFolder
@@ -15,7 +15,8 @@ struct ExchangedInversesTests {
             + "inverseEntity=\"\(entity)\"/>"
     }
 
-    /// Albums with `x` and `y`, bands with `p` and `q`; in the second version `x` has the inverse `q`.
+    /// Writes versions with albums with `x` and `y`, bands with `p` and `q`; in the second version `x` has the inverse
+    /// `q`.
     private func versions(albums: Bool, bands: Bool) throws {
         for (version, inverses) in [("App 1", ["x": "p", "y": "q"]), ("App 2", ["x": "q", "y": "p"])] {
             let back = Dictionary(uniqueKeysWithValues: inverses.map { ($1, $0) })
@@ -34,7 +35,7 @@ struct ExchangedInversesTests {
     }
 
     @Test(
-        "Whichever side is filled, what the other one had is lost by its name, and told",
+        "Whichever side Ferry fills, the links of the other side are lost, and reported by name",
         arguments: [(true, false), (false, true), (true, true), (false, false)], [[], ["--output", "New.sqlite"]])
     func exchanged(many: (albums: Bool, bands: Bool), more: [String]) throws {
         try versions(albums: many.albums, bands: many.bands)
@@ -60,7 +61,7 @@ struct ExchangedInversesTests {
         #expect(done.exitCode == 0 && done.diagnostics.contains("Album.x is lost"), "\(done)")
     }
 
-    @Test("Without links nothing is lost")
+    @Test("Without links there is no loss")
     func noLinks() throws {
         try versions(albums: true, bands: false)
         try app.execute("UPDATE ZBAND SET ZP = NULL, ZQ = NULL")

@@ -1,7 +1,7 @@
 internal import TestSupport
 internal import Testing
 
-/// A value that cannot be converted fails a run: the message says which object has it.
+/// A value that cannot be converted fails a run: the message names its object.
 @Suite("Failed rows")
 struct FailedRowTests {
     private let app: RouteFolder
@@ -42,21 +42,21 @@ struct FailedRowTests {
         #expect(!outcome.diagnostics.contains("123456"))
     }
 
-    @Test("In a copy by SQL and by Swift, whatever the size of a chunk", arguments: ["set", "row"], ["500", "5000"])
+    @Test("In a copy by SQL and by Swift, with any chunk size", arguments: ["set", "row"], ["500", "5000"])
     func copied(executor: String, rows: String) throws {
         try mapping("")
         let text = try failure("--mappings", "map.json", "--executor", executor, "--chunk-size", rows)
         #expect(text.contains("Book with key 2345, value of pages: "), "\(text)")
     }
 
-    @Test("Behind a filter the objects that it leaves out are passed over", arguments: ["set", "row"])
+    @Test("With a filter, objects that it excludes do not fail", arguments: ["set", "row"])
     func filtered(executor: String) throws {
         try mapping(#", "where": "pages < 10""#)
         let text = try failure("--mappings", "map.json", "--executor", executor)
         #expect(text.contains("Book with key 2500, value of copies: "), "\(text)")
     }
 
-    @Test("Where the elements of an object cannot be read, no attribute is named", arguments: ["set", "row"])
+    @Test("If the elements of an object cannot be read, no attribute is named", arguments: ["set", "row"])
     func elements(executor: String) throws {
         try app.execute(
             """

@@ -1,7 +1,7 @@
 internal import TestSupport
 internal import Testing
 
-/// A column that an app has SQLite compute in a table of Core Data.
+/// A generated column of an app in a table of Core Data.
 @Suite("Generated columns")
 struct GeneratedColumnTests {
     private let app: RouteFolder
@@ -15,7 +15,7 @@ struct GeneratedColumnTests {
         try app.execute("ALTER TABLE ZBOOK ADD COLUMN shout TEXT GENERATED ALWAYS AS (upper(ZTITLE)) VIRTUAL")
     }
 
-    /// Writes the mapping file where it is among the words: one that lies there must be given.
+    /// Writes the mapping file if the words name it: a mapping file in the folder would have to be given.
     private func mapping(for words: [String]) throws {
         guard words.contains("map.json") else { return }
         try app.write(
@@ -28,7 +28,7 @@ struct GeneratedColumnTests {
     private static let migrate = ["migrate", "App.sqlite", "--models", "App.xcdatamodeld"]
 
     @Test(
-        "It is refused before anything is written, and left out where that is asked for",
+        "A generated column is refused before the run writes, and left out on request",
         arguments: [[], ["--output", "New.sqlite"], ["--mappings", "map.json"]])
     func refusedOrDropped(more: [String]) throws {
         try mapping(for: more)
@@ -48,7 +48,9 @@ struct GeneratedColumnTests {
         #expect(try app.count("SELECT count(*) FROM ZBOOK", in: store) == 4)
     }
 
-    @Test("What names it goes only when it is named, too", arguments: [[], ["--mappings", "map.json"]])
+    @Test(
+        "An object that names the column is dropped only if it is named, too",
+        arguments: [[], ["--mappings", "map.json"]])
     func index(more: [String]) throws {
         try mapping(for: more)
         try app.execute("CREATE INDEX loud ON ZBOOK (shout)")
@@ -58,7 +60,7 @@ struct GeneratedColumnTests {
         #expect(done.exitCode == 0, "\(done)")
     }
 
-    @Test("One in a table of the app's own goes along")
+    @Test("A generated column in an app's own table is carried over")
     func ownTable() throws {
         try app.execute(
             """

@@ -2,7 +2,7 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// Mapping models that are given twice, that get in each other's way, or that are forgotten.
+/// Mapping models that are given twice, that conflict, or that are forgotten.
 @Suite("Given mapping models")
 struct GivenMappingsTests {
     private let app: RouteFolder
@@ -28,7 +28,7 @@ struct GivenMappingsTests {
         ["migrate", "App.sqlite", "--models", "App.xcdatamodeld"] + rest
     }
 
-    @Test("One that is given twice, by one path or by two, or as a copy, makes each object once")
+    @Test("A mapping model that is given twice, by one path, by two, or as a copy, makes each object once")
     func twice() throws {
         try app.write(Self.mapping(), to: "Copies/Copy.json")
         let outcome = try app.run(
@@ -38,9 +38,9 @@ struct GivenMappingsTests {
         #expect(try app.count("SELECT count(*) FROM ZBOOK") == 4)
     }
 
-    @Test("One between versions with equal hashes never runs: check, plan and migration say so")
+    @Test("A mapping model between versions with equal hashes never runs: check, plan and migration report it")
     func equalVersions() throws {
-        // Other defaults alone change no hash.
+        // A change of defaults alone changes no hash.
         try app.model(
             "App", "App 1",
             "<entity name=\"Book\"><attribute name=\"title\" optional=\"YES\" attributeType=\"String\" "
@@ -59,7 +59,7 @@ struct GivenMappingsTests {
         #expect(done.exitCode == 0 && done.diagnostics.contains(words), "\(done)")
     }
 
-    @Test("Two that carry the same objects to the same entity are refused with both files and entity mappings")
+    @Test("Two mapping models with the same objects and destination are refused with both files and entity mappings")
     func conflicting() throws {
         try app.write(Self.mapping(", \"where\": \"title != nil\""), to: "Maps/Two.json")
         let outcome = try app.refused("migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps")
@@ -69,7 +69,7 @@ struct GivenMappingsTests {
     }
 
     @Test(
-        "Two whose filters exclude each other run",
+        "Two mapping models whose filters exclude each other run",
         arguments: [
             ("title == nil", "title != nil"), ("title == 'a' OR title == 'b'", "title == 'c' AND writer != nil"),
             ("NOT (title BEGINSWITH 'x')", "title BEGINSWITH 'x'"),
@@ -84,7 +84,7 @@ struct GivenMappingsTests {
         #expect(try app.count("SELECT count(*) - count(DISTINCT ZHEADING) FROM ZBOOK") <= 1)
     }
 
-    @Test("Two of each run where both files name the entity mapping in their partitions")
+    @Test("Two mapping models with two entity mappings each run if both files name the entity mapping in partitions")
     func wanted() throws {
         for file in ["One", "Two"] {
             try app.write(
@@ -98,7 +98,7 @@ struct GivenMappingsTests {
     }
 
     @Test(
-        "One that lies beside the models, in a folder there or in the bundle, and is not given, is refused",
+        "A mapping model beside the models, in a folder there or in the bundle, must be given, or is refused",
         arguments: ["", "App.xcdatamodeld/", "Mappings/", "Sources/Data/Mappings/"])
     func forgotten(place: String) throws {
         try FileManager.default.removeItem(atPath: app.folder.file("Maps"))
@@ -108,7 +108,7 @@ struct GivenMappingsTests {
         #expect(outcome.diagnostics.contains("/\(place)One.json, or say with --no-mappings"))
         let plan = try app.refused("plan", "App.sqlite", "--models", "App.xcdatamodeld", "--json")
         #expect(plan.output.contains("\"mappingsNotGiven\""))
-        // The remedies that it names work.
+        // The remedies in the message work.
         try app.done(
             "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "\(place)One.json", "--output",
             "New.sqlite")
@@ -117,7 +117,7 @@ struct GivenMappingsTests {
         #expect(try app.count("SELECT count(ZHEADING) FROM ZBOOK") == 0)
     }
 
-    @Test("One beside the models that is of other versions, or that a given one stands in for, is no hindrance")
+    @Test("A mapping model beside the models for other versions, or that a given one replaces, is accepted")
     func beside() throws {
         try app.write(Self.mapping().replacingOccurrences(of: "App 2", with: "App 7"), to: "Other.json")
         try app.write(Self.mapping(), to: "Old.json")
@@ -125,7 +125,7 @@ struct GivenMappingsTests {
         try app.done("migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps/One.json")
     }
 
-    @Test("One in a folder that is hidden, a bundle or too deep, and one behind too many folders, is passed over")
+    @Test("Mapping models in a hidden folder, in a bundle, too deep, or after too many folders are ignored")
     func outOfReach() throws {
         try FileManager.default.removeItem(atPath: app.folder.file("Maps"))
         for place in [".build/", "Old.app/", "a/b/c/d/"] { try app.write(Self.mapping(), to: "\(place)One.json") }
@@ -136,7 +136,7 @@ struct GivenMappingsTests {
         #expect(many.output.contains("Not all folders beside the models were searched"))
     }
 
-    @Test("JSON files that are no mapping files are passed over, one with a mistake in it is not")
+    @Test("JSON files of another kind are ignored, a mapping file with a mistake is not")
     func otherFiles() throws {
         try app.write(#"{ "ferry": 1, "runs": [] }"#, to: "Maps/App.sqlite.ferry-log.json")
         try app.write(#"{ "name": "app", "extends": "./base.json", "private": true }"#, to: "Maps/package.json")
@@ -150,7 +150,7 @@ struct GivenMappingsTests {
         #expect(broken.diagnostics.contains("broken.json"))
     }
 
-    @Test("A model in the binary form of Xcode 3 is passed over with a warning while others can be read")
+    @Test("A model in Xcode 3's binary form is skipped with a warning while others are readable")
     func oldModel() throws {
         try app.write("bplist", to: "Old.xcdatamodel/elements")
         let plan = try app.done("plan", "App.sqlite", "--models", ".", "--mappings", "Maps")

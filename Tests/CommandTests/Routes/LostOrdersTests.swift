@@ -2,7 +2,7 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// Orders of relationships whose links all stay.
+/// Orders of relationships that keep all their links.
 @Suite("Lost orders")
 struct LostOrdersTests {
     private let app: RouteFolder
@@ -16,7 +16,7 @@ struct LostOrdersTests {
         var losses: [Loss]
     }
 
-    /// One side of a relationship, to-many but for the one that says otherwise.
+    /// One side of a relationship, by default to-many.
     private struct Side {
         var name: String
         var isOrdered = true
@@ -61,7 +61,7 @@ struct LostOrdersTests {
         }
     }
 
-    /// Album 1 has songs 3, 2 and 1 in this order, album 2 has one.
+    /// Generates album 1 with songs 3, 2 and 1 in this order, and album 2 with one song.
     private func orderedSongs() throws {
         try app.generate("App", "App 1")
         try app.execute(
@@ -72,7 +72,7 @@ struct LostOrdersTests {
     }
 
     @Test(
-        "A relationship that is not ordered any more loses its order, and only --lose lets it",
+        "A relationship that is no longer ordered loses its order, and only --lose allows this",
         arguments: [[], ["--mappings"], ["--output", "New.sqlite"]])
     func unordered(more: [String]) throws {
         try version(1, Side(name: "songs"), Side(name: "album", isOrdered: false, isToMany: false))
@@ -96,7 +96,7 @@ struct LostOrdersTests {
             "\(done)")
     }
 
-    @Test("Where no object has two related ones, or all stay ordered, no order is lost")
+    @Test("If no object has two related objects, or all stay ordered, no order is lost")
     func nothingToOrder() throws {
         let album = Side(name: "album", isOrdered: false, isToMany: false)
         try version(1, Side(name: "songs"), album)
@@ -111,7 +111,7 @@ struct LostOrdersTests {
 
     private func orderedAgain() throws { try app.execute("UPDATE ZSONG SET ZALBUM = 1, Z_FOK_ALBUM = 9216 - Z_PK") }
 
-    @Test("An order is followed from version to version, and one that the store never had is none to lose")
+    @Test("An order is followed from version to version, and an order that the store never had is no loss")
     func chain() throws {
         let album = Side(name: "album", isOrdered: false, isToMany: false)
         try version(1, Side(name: "songs"), album)
@@ -133,7 +133,7 @@ struct LostOrdersTests {
 
     // MARK: Both sides ordered
 
-    /// Album 1 has songs 3, 2, 1 and song 1 is on albums 2, 1.
+    /// Generates album 1 with songs 3, 2, 1, and song 1 on albums 2, 1.
     private func orderedBothWays() throws {
         try app.generate("App", "App 1")
         try app.execute(
@@ -145,7 +145,7 @@ struct LostOrdersTests {
     }
 
     @Test(
-        "A rule that renames a many-to-many passes on the orders of both sides",
+        "A rule that renames a many-to-many relationship keeps the orders of both sides",
         arguments: [
             (#"{ "tracks": { "mapping": "SongToSong", "from": "$source.songs" } }"#, "{}"),
             ("{}", #"{ "records": { "mapping": null, "from": "$source.albums" } }"#),
@@ -164,12 +164,12 @@ struct LostOrdersTests {
         #expect(try app.count("SELECT CAST(group_concat(k, '') AS INTEGER) FROM (\(albums))") == 21)
     }
 
-    @Test("Objects with new keys keep the order of the side that a rule begins with, and lose the other one")
+    @Test("Objects with new keys keep the order of the rule's own side, and lose the other order")
     func newKeys() throws {
         try version(1, Side(name: "songs"), Side(name: "albums"))
         try version(2, Side(name: "tracks"), Side(name: "records"))
         try orderedBothWays()
-        // A second mapping into the entity gives new keys; of the two only it relates its albums.
+        // A second mapping to the entity gives new keys; only this mapping relates the albums.
         try app.write(
             """
             { "source": "App 1", "destination": "App 2", "entityMappings": [

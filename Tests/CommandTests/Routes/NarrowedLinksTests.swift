@@ -2,7 +2,7 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// Links that have no place any more, where a relationship has room for one object and had several.
+/// Links that are lost when a to-many relationship with several objects becomes to-one.
 @Suite("Narrowed links")
 struct NarrowedLinksTests {
     private let app: RouteFolder
@@ -22,7 +22,7 @@ struct NarrowedLinksTests {
             + (inverse.map { " inverseName=\"\($0)\" inverseEntity=\"\(entity)\"" } ?? "") + "/>"
     }
 
-    /// Books and authors, whether each has several of the other; nil for a side that is not there.
+    /// Writes books and authors: true for a to-many side, false for to-one, nil for no relationship.
     private func version(_ number: Int, books: Bool?, authors: Bool?, more: String = "") throws {
         let book = authors.map { Self.link("authors", "Author", books == nil ? nil : "books", many: $0) } ?? ""
         let author = books.map { Self.link("books", "Book", authors == nil ? nil : "authors", many: $0) } ?? ""
@@ -41,7 +41,7 @@ struct NarrowedLinksTests {
             """, to: "map.json")
     }
 
-    /// Two versions, whether books and authors have several of each other, a mapping model, and a store of the first.
+    /// Writes two versions, a mapping model, and a store of the first version.
     private func prepare(
         from old: (books: Bool?, authors: Bool?), to new: (books: Bool?, authors: Bool?)
     ) throws {
@@ -59,7 +59,7 @@ struct NarrowedLinksTests {
         }
     }
 
-    /// Authors 1, 2 and 3 of books: 1 of two, 2 of the second of these as well, 3 of none.
+    /// Relates authors 1, 2 and 3 to books: 1 to two, 2 to the second of these as well, 3 to none.
     private func related(_ table: String, _ book: String, _ author: String) throws {
         try app.execute(
             "DELETE FROM \(table); INSERT INTO \(table) (\(book), \(author)) VALUES (1, 1), (2, 1), (2, 2)")
@@ -78,7 +78,7 @@ struct NarrowedLinksTests {
         #expect(try app.count("SELECT count(ZAUTHORS) FROM ZBOOK") == 2)
     }
 
-    @Test("A foreign key in the place of many on either side: each side that has several loses some")
+    @Test("A foreign key that replaces a many-to-many relationship: each side with several objects loses some")
     func oneToOne() throws {
         try prepare(from: (true, true), to: (false, false))
         try related("Z_1BOOKS", "Z_2BOOKS", "Z_1AUTHORS")
@@ -87,21 +87,21 @@ struct NarrowedLinksTests {
         #expect(try losses() == ["Author.books ?"])
     }
 
-    @Test("One-to-many that becomes one-to-one loses what is beyond the first of each")
+    @Test("A one-to-many relationship that becomes one-to-one loses all links but the first of each object")
     func foreignKey() throws {
         try prepare(from: (true, false), to: (false, false))
         try app.execute("UPDATE ZBOOK SET ZAUTHORS = CASE Z_PK WHEN 4 THEN 2 ELSE 1 END")
         #expect(try losses() == ["Author.books 2"])
     }
 
-    @Test("A relationship without inverse that gets a to-one inverse loses what leads to the same object")
+    @Test("A relationship that gets a to-one inverse loses links to the same object")
     func newInverse() throws {
         try prepare(from: (nil, false), to: (false, false))
         try app.execute("UPDATE ZBOOK SET ZAUTHORS = CASE Z_PK WHEN 4 THEN NULL ELSE 1 END")
         #expect(try losses() == ["Book.authors 2"])
     }
 
-    @Test("No links are lost where no object has several, or where another relationship takes all")
+    @Test("No links are lost where no object has several, or where another relationship takes them all")
     func keptLinks() throws {
         try prepare(from: (true, false), to: (false, false))
         try app.execute("UPDATE ZBOOK SET ZAUTHORS = Z_PK")

@@ -46,7 +46,7 @@ struct OpenNameTests {
         for words in ["Client.trustedBy", "--like", "--join-table Client.trustedBy=Z_1TRUSTEDBY"] {
             #expect(refused.diagnostics.contains(words), "\(refused.diagnostics)")
         }
-        // The earlier name, as real stores have it now and then.
+        // The earlier name, as some real stores have it.
         try app.done(
             "generate", "App.xcdatamodeld", "--version", "App 2", "--rows", "0", "--output", "Like.sqlite",
             "--join-table", "Client.trusted")
@@ -77,7 +77,7 @@ struct OpenNameTests {
         #expect(try app.count("SELECT count(*) FROM Z_1TRUSTED") == links && links > 0)
     }
 
-    @Test("A store of another version, or a relationship that is none of these, tells no names")
+    @Test("A store of another version, or another relationship, gives no name")
     func wrong() throws {
         try app.generate("App", "App 1")
         try app.generate("App", "App 3", as: "Three.sqlite")

@@ -1,11 +1,11 @@
 internal import TestSupport
 internal import Testing
 
-/// Orders of a many-to-many whose both sides have one.
+/// Orders of a many-to-many relationship with two ordered sides.
 @Suite("Rules of ordered relationships")
 struct OrderedRulesTests {
     @Test(
-        "A rule that is written out and says what the automatic one does keeps the orders of both sides",
+        "A written rule that is equal to the automatic one keeps the orders of both sides",
         arguments: [
             (#""FanToFan""#, #""AlbumToAlbum""#), ("null", "null"), (#""FanToFan""#, nil), (nil, #""AlbumToAlbum""#),
         ] as [(String?, String?)], ["auto", "row"])
@@ -33,7 +33,7 @@ struct OrderedRulesTests {
                 { "source": "Fan", "destination": "Fan"\(relationships("likes", rules.likes)) } ] }
             """, to: "map.json")
         try app.generate("App", "App 1", rows: 3)
-        // Each side in an order that neither its keys nor those of the other side have.
+        // Each side has an order that neither its keys nor those of the other side have.
         try app.execute(
             """
             DELETE FROM Z_1LIKERS;

@@ -2,7 +2,7 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// What a plan says of steps that cannot be taken, and what the remedies of refusals are worth.
+/// A plan's output for impossible steps, and the effect of the remedies in refusals.
 @Suite("Refusals and their remedies")
 struct RefusedStepTests {
     private let app: RouteFolder
@@ -23,7 +23,7 @@ struct RefusedStepTests {
         """
     }
 
-    @Test("A refused step keeps its number, and rows of the steps after it are open")
+    @Test("A refused step keeps its number, and the rows of later steps are unknown")
     func numbers() throws {
         try app.write(mapping("App 1", "App 2", #", "policy": "Gone""#), to: "Maps/One.json")
         try app.write(mapping("App 2", "App 3", ""), to: "Maps/Two.json")
@@ -33,7 +33,7 @@ struct RefusedStepTests {
         #expect(plan.output.contains("BookToBook      Book  Book     ?"), "\(plan.output)")
     }
 
-    @Test("A subentity's constraint on an inherited attribute goes over the whole table, and is asked of it beforehand")
+    @Test("A subentity's constraint on an inherited attribute covers the whole table, and preflight checks it")
     func inheritedUniqueness() throws {
         func hierarchy(_ dog: String) -> String {
             RouteFolder.entity("Pet", "nick") + "<entity name=\"Cat\" parentEntity=\"Pet\"/>"
@@ -59,7 +59,7 @@ struct RefusedStepTests {
         #expect(done.exitCode == 0, "\(done.output)\(done.diagnostics)")
     }
 
-    @Test("A verification without the mapping models of the migration says which are missing")
+    @Test("A verification without the migration's mapping models names the missing ones")
     func verification() throws {
         try app.write(mapping("App 1", "App 2", #", "attributes": { "b": "$source.a" }"#), to: "Maps/One.json")
         try app.done(
@@ -72,7 +72,7 @@ struct RefusedStepTests {
         #expect(given.exitCode == 0, "\(given.output)\(given.diagnostics)")
     }
 
-    @Test("A store in a folder that cannot be written migrates to an output", arguments: [false, true])
+    @Test("A store in an unwritable folder migrates to an output", arguments: [false, true])
     func readOnlyFolder(isCopied: Bool) throws {
         let shelf = app.folder.file("Shelf")
         try FileManager.default.createDirectory(atPath: shelf, withIntermediateDirectories: true)

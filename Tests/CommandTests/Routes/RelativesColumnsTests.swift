@@ -2,12 +2,13 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// Rows with values in columns of a subentity's attributes, as Core Data leaves the default of a new one in all rows of the
-/// table.
+/// Rows with values in columns of a subentity's attributes.
+///
+/// Core Data leaves a new attribute's default in all rows of the table.
 @Suite("Columns of relatives")
 struct RelativesColumnsTests {
     @Test(
-        "What stands there is carried over in place, and a change of it is found",
+        "Values in a subentity's column are carried over in place, and a change of one is found",
         arguments: [
             "lives:Integer 16", "<attribute name=\"lives\" attributeType=\"Integer 16\" defaultValueString=\"1\"/>",
         ])

@@ -4,13 +4,13 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// Models, mapping files and stores of a test on the program, all in one folder.
+/// Models, mapping files and stores for a test of the program, in one folder.
 struct RouteFolder {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// One version of a bundle; entities as XML.
+    /// Writes one version of a bundle; entities as XML.
     func model(_ bundle: String, _ version: String, _ entities: String) throws {
         try write(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -34,8 +34,8 @@ struct RouteFolder {
         try Data(text.utf8).write(to: url)
     }
 
-    /// An entity with optional attributes: `title` is a string, `pages:Integer 32` has that type, `title<-name` has a
-    /// renaming identifier; a part that begins with `<` is taken as it is.
+    /// Returns an entity with optional attributes: `title` is a string, `pages:Integer 32` has that type, `title<-name`
+    /// has a renaming identifier; a part that begins with `<` is inserted unchanged.
     static func entity(_ name: String, _ parts: String...) -> String {
         let properties = parts.map { part in
             if part.hasPrefix("<") { return part }
@@ -52,7 +52,7 @@ struct RouteFolder {
         return (String(text[..<range.lowerBound]), String(text[range.upperBound...]))
     }
 
-    /// A new store of a version, with so many rows of each entity.
+    /// Generates a store of a version, with the given number of rows of each entity.
     func generate(_ bundle: String, _ version: String, rows: Int = 4, as store: String = "App.sqlite") throws {
         let made = try run(
             "generate", "\(bundle).xcdatamodeld", "--version", version, "--rows", "\(rows)", "--output", store)
@@ -62,7 +62,7 @@ struct RouteFolder {
     func run(_ words: String...) throws -> FerryBinary.Outcome { try FerryBinary.run(words, in: folder.path) }
     func run(_ words: [String]) throws -> FerryBinary.Outcome { try FerryBinary.run(words, in: folder.path) }
 
-    /// Runs a command line as a user whom permissions bind, where this process is above them.
+    /// Runs a command line as an ordinary user if this process runs as root, who may ignore permissions.
     func runUnprivileged(_ words: [String]) throws -> FerryBinary.Outcome {
         guard getuid() == 0 else { return try run(words) }
         let program = try #require(BuiltProgram.path, "the program ferry stands beside the test bundle")
@@ -76,7 +76,7 @@ struct RouteFolder {
             program: "/usr/bin/setpriv")
     }
 
-    /// Runs a command line that must be refused and leave the store as it is, byte for byte.
+    /// Runs a command line that must be refused and leave the store unchanged, byte for byte.
     @discardableResult
     func refused(_ words: String..., store: String = "App.sqlite", location: SourceLocation = #_sourceLocation) throws
         -> FerryBinary.Outcome

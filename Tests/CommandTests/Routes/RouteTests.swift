@@ -2,7 +2,7 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
-/// Which way leads from version to version, what it loses, and where it ends.
+/// The choice of a chain between versions, its losses, and its target.
 @Suite("Routes")
 struct RouteTests {
     private let app: RouteFolder
@@ -34,7 +34,7 @@ struct RouteTests {
 
     // MARK: Ways
 
-    @Test("An attribute that is gone for one version is kept by one inferred mapping past it")
+    @Test("An attribute that one version lacks is kept by one inferred mapping past that version")
     func straight() throws {
         try versions(
             RouteFolder.entity("Book", "title", "note"), RouteFolder.entity("Book", "title", "pages:Integer 32"),
@@ -47,7 +47,7 @@ struct RouteTests {
         #expect(try app.count("SELECT count(*) FROM ZBOOK WHERE ZNOTE = 'kept ' || Z_PK") == 4)
     }
 
-    @Test("A renaming identifier that names only the version just before leads over that version")
+    @Test("A renaming identifier that names only the preceding version leads over that version")
     func stepwise() throws {
         try versions(
             RouteFolder.entity("Book", "title"), RouteFolder.entity("Book", "name<-title"),
@@ -61,7 +61,7 @@ struct RouteTests {
         #expect(try app.count("SELECT count(ZHEADING) FROM ZBOOK") == titles && titles > 0)
     }
 
-    @Test("Where each way keeps what the other loses the run is refused, unless no row has it or a chain is given")
+    @Test("A store is refused if each chain loses something else, unless no row has it or a chain is given")
     func open() throws {
         try versions(
             RouteFolder.entity("Book", "title", "note"), RouteFolder.entity("Book", "name<-title"),
@@ -82,7 +82,7 @@ struct RouteTests {
         #expect(try plan().chain == ["App 1", "App 3"])
     }
 
-    @Test("Of several stores of one version, each one's rows say which way it takes")
+    @Test("The rows of each of several stores of one version decide its chain")
     func opensEach() throws {
         try versions(
             RouteFolder.entity("Book", "title", "note"), RouteFolder.entity("Book", "name<-title"),
@@ -109,9 +109,9 @@ struct RouteTests {
         #expect(try app.count("SELECT count(*) FROM ZBOOK WHERE ZNOTE = 'n'", in: "C.sqlite") == 4)
     }
 
-    @Test("Steps over the versions between are taken where one mapping cannot be inferred, and the other way round")
+    @Test("The chain passes the versions in between if one mapping cannot be inferred, and the reverse")
     func cannotBeInferred() throws {
-        // A counterpart by name is of another type past the version between.
+        // Past the version in between, an attribute of the same name has another type.
         try versions(
             RouteFolder.entity("Book", "title", "year:Date"), RouteFolder.entity("Book", "title"),
             RouteFolder.entity("Book", "title", "year:Integer 32"))
@@ -122,7 +122,7 @@ struct RouteTests {
         #expect(plan.notes.contains { $0.contains("App 1 → App 3 cannot be inferred") })
     }
 
-    @Test("Mapping models come first; what they leave is one inferred mapping")
+    @Test("Mapping models have precedence; the other steps are one inferred mapping")
     func mapped() throws {
         try versions(
             RouteFolder.entity("Book", "title"), RouteFolder.entity("Book", "title", "b"),
@@ -139,7 +139,7 @@ struct RouteTests {
 
     // MARK: Losses
 
-    @Test("A plan opens with its verdict, and the report and both JSONs have what is lost")
+    @Test("A plan begins with its verdict, and the report and both JSONs list the losses")
     func losses() throws {
         try versions(
             RouteFolder.entity("Book", "title", "writer") + RouteFolder.entity("Note", "text"),
@@ -163,7 +163,7 @@ struct RouteTests {
         #expect(report.losses.map(\.rows) == [3, 4])
     }
 
-    @Test("What a mapping model drops by its filter, does not read or makes smaller is told, and nothing else")
+    @Test("Objects that a mapping model filters out, and attributes that it does not read or narrows, are reported")
     func mappedLosses() throws {
         try versions(
             RouteFolder.entity("Book", "title", "note", "price:Double", "kept") + RouteFolder.entity("Old", "x"),
@@ -192,7 +192,7 @@ struct RouteTests {
         #expect(try app.count("SELECT count(*) FROM ZBOOK") == 3)
     }
 
-    @Test("A type that is narrowed counts the values that it changes, and only these")
+    @Test("Exactly the values that a narrower type changes are counted")
     func narrowed() throws {
         try versions(
             RouteFolder.entity(
@@ -225,12 +225,12 @@ struct RouteTests {
         ] {
             #expect(done.output.contains(line), "\(done.output)")
         }
-        // So it is.
+        // The migrated values confirm this.
         #expect(try app.count("SELECT count(*) FROM ZBOOK WHERE ZTOFLOAT IN (0.1, 0.3)") == 0)
         #expect(try app.count("SELECT ZTOFLAG FROM ZBOOK WHERE Z_PK = 3") == 1)
     }
 
-    @Test("What does not fit a narrower type at all fails the migration, and the store is as before")
+    @Test("A value that a narrower type cannot hold fails the migration, and the store stays unchanged")
     func doesNotFit() throws {
         try versions(
             RouteFolder.entity("Book", "pages:Integer 64"), RouteFolder.entity("Book", "pages:Integer 16"))
@@ -241,7 +241,7 @@ struct RouteTests {
         #expect(try app.count("SELECT ZPAGES FROM ZBOOK WHERE Z_PK = 2") == 70_000)
     }
 
-    @Test("Lost links are those of the entity that loses them, not of its whole hierarchy")
+    @Test("Lost links are those of the losing entity, not of its whole hierarchy")
     func lostLinks() throws {
         func link(_ name: String, _ entity: String, _ inverse: String) -> String {
             "<relationship name=\"\(name)\" optional=\"YES\" toMany=\"YES\" deletionRule=\"Nullify\" "
@@ -257,14 +257,14 @@ struct RouteTests {
         try app.generate("App", "App 1", rows: 3)
         let links = try app.count(
             "SELECT count(*) FROM Z_2TAGS WHERE Z_2AUTHORS IN (SELECT Z_PK FROM ZPERSON WHERE Z_ENT = 2)")
-        // Damage: a link of an object of the parent is none of the subentity's.
+        // Damage: a link of an object of the parent is no link of the subentity.
         try app.execute(
             "INSERT OR IGNORE INTO Z_2TAGS (Z_2AUTHORS, Z_3TAGS) SELECT min(Z_PK), 1 FROM ZPERSON WHERE Z_ENT = 1")
         let losses = try plan().losses
         #expect(losses.first { $0.entity == "Author" && $0.property == "tags" }?.rows == links && links > 0)
     }
 
-    @Test("Of a large table a plan only looks whether the first rows have what is lost, and counts with --check")
+    @Test("A plan checks only the first rows of a large table for losses, and counts with --check")
     func largeTable() throws {
         try versions(RouteFolder.entity("Book", "title", "note", "empty"), RouteFolder.entity("Book", "title"))
         try app.generate("App", "App 1", rows: 0)
@@ -275,7 +275,7 @@ struct RouteTests {
             SELECT i, 1, 1, 't', CASE WHEN i > 119990 THEN 'n' END FROM n;
             UPDATE Z_PRIMARYKEY SET Z_MAX = 120000
             """)
-        // Nothing of the first rows tells; what may be there is no less lost.
+        // The first rows have none; possible losses still count as losses.
         let open = try plan()
         #expect(open.losses.map(\.property) == ["empty", "note"] && open.losses.map(\.rows) == [nil, nil])
         let counted = try plan("--check")
@@ -284,7 +284,7 @@ struct RouteTests {
 
     // MARK: Targets
 
-    @Test("The target is the current version of the bundle that knows the store's version, however bundles sort")
+    @Test("The target is the current version of the store's bundle, in any order of bundles")
     func ownBundle() throws {
         try versions(RouteFolder.entity("Book", "title"), RouteFolder.entity("Book", "title", "b"))
         try versions(RouteFolder.entity("Car", "wheels"), RouteFolder.entity("Car", "wheels", "doors"), bundle: "Zoo")
@@ -295,7 +295,7 @@ struct RouteTests {
         #expect(again.output.contains("nothing to do"))
     }
 
-    @Test("The current version of a bundle is no way back, however its name sorts")
+    @Test("A bundle's current version is no downgrade, with any name")
     func renamedVersions() throws {
         try app.model("App", "Zeta", RouteFolder.entity("Book", "title", "old"))
         try app.model("App", "Alpha", RouteFolder.entity("Book", "title", "new"))
@@ -305,7 +305,7 @@ struct RouteTests {
         #expect(try app.count("SELECT count(*) FROM pragma_table_info('ZBOOK') WHERE name = 'ZNEW'") == 1)
     }
 
-    @Test("Bundles that lead a store's version to different ones are refused with commands that can be pasted")
+    @Test("Bundles with different targets for a store's version are refused with commands to paste")
     func severalBundles() throws {
         try versions(RouteFolder.entity("Book", "title"), RouteFolder.entity("Book", "title", "b"))
         try app.model("old/App", "App 1", RouteFolder.entity("Book", "title"))
@@ -319,7 +319,7 @@ struct RouteTests {
         #expect(command.hasPrefix("App.sqlite --models old/App.xcdatamodeld --models App.xcdatamodeld --to 'App 2'"))
     }
 
-    @Test("Several versions of which none is marked as current are refused with the candidates")
+    @Test("Several versions without a current one are refused with the candidates")
     func noCurrent() throws {
         try versions(RouteFolder.entity("Book", "title"), RouteFolder.entity("Book", "title", "b"))
         try FileManager.default.removeItem(atPath: app.folder.file("App.xcdatamodeld/.xccurrentversion"))

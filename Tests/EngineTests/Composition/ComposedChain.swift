@@ -11,7 +11,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A chain of versions over a small store, taken in one pass and step by step.
+/// A chain of versions over a small store, migrated in one pass and step by step.
 struct ComposedChain {
     private let folder: TemporaryFolder
     private let path: String
@@ -20,7 +20,7 @@ struct ComposedChain {
 
     enum Way: String, Sendable, CaseIterable {
         case inPlace, copy
-        /// A copy whose rows go through Swift.
+        /// A copy by the row executor, in Swift.
         case rows
     }
 
@@ -35,7 +35,7 @@ struct ComposedChain {
         versions = Self.versions(of: models)
     }
 
-    /// Over generated rows.
+    /// Makes a chain over generated rows.
     init(_ models: [ManagedObjectModel], rows: Int64, seed: UInt64) throws {
         folder = try TemporaryFolder()
         path = folder.file("Store.sqlite")
@@ -57,7 +57,7 @@ struct ComposedChain {
         var planner = Planner(
             catalog: ModelCatalog(versions: versions), mappingModels: mappingModels, executor: executor,
             composes: composes)
-        // What is composed are steps: every version in turn.
+        // The route passes every version, because the planner composes neighbouring steps.
         planner.route = ChainRoute(choice: .list(versions.map(\.name), origin: "the test"))
         let plan = planner.plan(from: versions[0], to: versions[versions.count - 1], rows: [:], areRowsEstimated: true)
         if let refusal = plan.refusals.first { throw refusal }
@@ -66,7 +66,7 @@ struct ComposedChain {
 
     private var options: EngineOptions { EngineOptions(chunkSize: .rows(7), now: 700_000_000) }
 
-    /// Runs the chain on a copy of the store.
+    /// Migrates a copy of the store along the chain.
     func run(_ way: Way, composes: Bool = true, trace: TraceHook? = nil) throws -> Connection {
         let steps = try plan(composes: composes, executor: way == .rows ? .row : .auto).steps
         return try way == .inPlace ? inPlace(steps, trace) : copied(steps)
@@ -76,7 +76,7 @@ struct ComposedChain {
         let copy = folder.file("InPlace-\(UUID().uuidString).sqlite")
         try Fixtures.copyStore(from: path, to: copy)
         let connection = try Connection(path: copy, mode: .readWrite, trace: trace)
-        // Nothing here must survive a crash of the machine.
+        // The store need not survive a crash of the machine.
         try connection.execute("PRAGMA synchronous = OFF")
         _ = try InPlaceRun.run(steps, on: connection, options: options)
         return connection
@@ -100,8 +100,8 @@ struct ComposedChain {
         return try Connection(path: source, mode: .readWrite)
     }
 
-    /// Takes the chain both ways, each in one pass and step by step, and compares everything; gives the store that one
-    /// pass made, in place where that is possible.
+    /// Migrates by both ways, each in one pass and step by step, and compares all results; returns the store of one
+    /// pass, in place where possible.
     @discardableResult
     func compare(passes: Int? = 1, ways: [Way] = Way.allCases) throws -> Connection {
         let plan = try plan()
@@ -111,7 +111,7 @@ struct ComposedChain {
         var result: Connection?
         for way in ways where way != .inPlace || plan.isInPlace {
             let composed = try run(way)
-            // What Swift makes in one pass is what SQL makes step by step.
+            // One pass in Swift must give the result of SQL step by step.
             let stepwise = try run(way == .rows ? .copy : way, composes: false)
             #expect(try Self.dump(composed) == Self.dump(stepwise), "\(way)")
             #expect(try composed.value("PRAGMA integrity_check") == .text("ok"))
@@ -128,7 +128,7 @@ struct ComposedChain {
 }
 
 extension ManagedObjectModel {
-    /// The same model as a version of its own: one entity says so in its hash.
+    /// Returns the model as another version, which differs in one entity's hash.
     fileprivate func marked(_ mark: String) -> ManagedObjectModel {
         var entities = entities
         if let name = sortedEntityNames.first { entities[name]?.versionHashModifier = mark }

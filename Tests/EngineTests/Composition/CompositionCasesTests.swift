@@ -8,7 +8,7 @@ import FerrySQLite
 import TestSupport
 import Testing
 
-@Suite("A composed chain ends as its steps one by one")
+@Suite("A composed chain has the result of its steps")
 struct CompositionCasesTests {
     private let books = [
         "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZPAGES) VALUES (1, 1, 1, 'One', 10), (2, 1, 5, NULL, 20), (7, 1, 1, 'Seven', NULL)",
@@ -29,7 +29,7 @@ struct CompositionCasesTests {
     }
 
     @Test(
-        "with a default value that only a version on the way has",
+        "with a default value that only an intermediate version has",
         arguments: [
             (AttributeType.date, DefaultValue.real(42.5)), (.decimal, .real(0.1)), (.float, .real(0.1)),
             (.uuid, .blob(Array(1...16))), (.string, .text("none")), (.boolean, .integer(1)), (.binary, .blob([1, 2])),
@@ -46,7 +46,7 @@ struct CompositionCasesTests {
         #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZEXTRA IS NOT NULL") == 3)
     }
 
-    @Test("with a default value that comes after the attribute was empty")
+    @Test("with a default value that follows an optional version without one")
     func defaultTooLate() throws {
         let store = try ComposedChain(
             [
@@ -143,7 +143,7 @@ struct CompositionCasesTests {
                 == [[.integer(1), .integer(2048)], [.integer(3), .integer(3072)]])
     }
 
-    @Test("with an order that is made, carried on and given up")
+    @Test("with an order that is made, kept and dropped")
     func orders() throws {
         let plain = related(.one("author", "Author", inverse: "books"), .many("books", "Book", inverse: "author"))
         let sorted = related(
@@ -157,11 +157,11 @@ struct CompositionCasesTests {
         try ComposedChain([plain, sorted, noted(plain)], rows: authors).compare()
         let placed = authors + ["UPDATE ZBOOK SET Z_FOK_AUTHOR = 9000 - 100 * Z_PK WHERE ZAUTHOR IS NOT NULL"]
         try ComposedChain([sorted, noted(sorted), sorted], rows: placed).compare()
-        // What was lost is made anew from keys: one pass would find the old order.
+        // The second step drops the order, and the third makes one from keys; one pass would carry the old order over.
         try ComposedChain([sorted, noted(plain), sorted], rows: placed).compare(passes: 2)
     }
 
-    @Test("with an order that is made before some of its objects go")
+    @Test("with an order that is made before some of its objects are deleted")
     func orderWithLosses() throws {
         func model(_ ordered: Bool, _ novels: Bool) -> ManagedObjectModel {
             ManagedObjectModel(
@@ -181,7 +181,7 @@ struct CompositionCasesTests {
             try store.rows("SELECT Z_FOK_AUTHOR FROM ZBOOK ORDER BY Z_PK") == [[.integer(2048)], [.integer(4096)]])
     }
 
-    @Test("with a uniqueness constraint that only a version on the way has")
+    @Test("with a uniqueness constraint that only an intermediate version has")
     func uniqueOnTheWay() throws {
         let models = [
             book,
@@ -194,7 +194,7 @@ struct CompositionCasesTests {
         #expect(check.sources.first?.values.map(\.attribute) == ["title"])
     }
 
-    @Test("with numbers that grow step by step, and not over one that is too small")
+    @Test("with numeric types that widen step by step, and separately over a type that is too small")
     func numbers() throws {
         func model(_ type: AttributeType) -> ManagedObjectModel {
             ManagedObjectModel(.made("Book", [.text("title"), .number("pages", type)]))
@@ -204,7 +204,7 @@ struct CompositionCasesTests {
         try ComposedChain([model(.boolean), model(.integer32), model(.decimal)], rows: books).compare(passes: 2)
     }
 
-    @Test("with entities that move between hierarchies, and numbers that shift and come back")
+    @Test("with entities that move between hierarchies, and entity numbers that change and change back")
     func hierarchies() throws {
         let plain = ManagedObjectModel(.made("Book", [.text("title")]), .made("Person", [.text("name")]))
         let below = ManagedObjectModel(
@@ -215,7 +215,7 @@ struct CompositionCasesTests {
             "INSERT INTO ZPERSON (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (5, 2, 1, 'p')",
         ]
         try ComposedChain([plain, below, plain], rows: rows).compare()
-        // A table whose only objects are new takes over the highest key of one that it never had objects of.
+        // Step by step, the new table of Poet takes over the highest key of Person's table; one pass would not.
         let apart = ManagedObjectModel(.made("Book", [.text("title")]), .made("Poet", [.text("style")]))
         try ComposedChain([plain, below, apart], rows: rows).compare(passes: 2)
     }
@@ -255,7 +255,7 @@ struct CompositionCasesTests {
         #expect(step.mappingModelNames == ["inferred", "Middle"])
     }
 
-    @Test("with statistics of tables and indexes that were made anew on the way")
+    @Test("with statistics of tables and indexes that a step rebuilt")
     func statistics() throws {
         let indexed = ManagedObjectModel(
             .made(

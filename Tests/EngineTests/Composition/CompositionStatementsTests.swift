@@ -12,13 +12,13 @@ struct CompositionStatementsTests {
             let added = (0..<number).map { index in
                 Attribute(name: "extra\(index)", type: .integer32, defaultValue: .integer(Int64(index)))
             }
-            // One attribute goes halfway, so that the table must be made anew.
+            // Half of the versions lack this attribute, so that the table must be rebuilt.
             let old: [Attribute] = number > count / 2 ? [] : [.text("old")]
             return ManagedObjectModel(.made("Book", [.text("title")] + old + added))
         }
     }
 
-    /// Statements that read or write rows of an entity's table.
+    /// Returns the statements that read or write rows of an entity's table.
     private func rowStatements(steps: Int, composes: Bool) throws -> [String] {
         let texts = Locked<[String]>([])
         let chain = try ComposedChain(
@@ -33,7 +33,7 @@ struct CompositionStatementsTests {
         }
     }
 
-    @Test("write rows once, however many steps there are")
+    @Test("write each row once, for any number of steps")
     func once() throws {
         let few = try rowStatements(steps: 4, composes: true)
         let many = try rowStatements(steps: 24, composes: true)

@@ -7,11 +7,11 @@ import Testing
 
 @Suite("Random chains of lightweight changes")
 struct RandomChainTests {
-    /// A few in every run; with `FERRY_SWEEP=1` many.
+    /// A few seeds in every run; many with `FERRY_SWEEP=1`.
     static let seeds: Range<UInt64> =
         ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1" ? 0..<400 : 0..<16
 
-    @Test("end in one pass as they end step by step", arguments: seeds)
+    @Test("give the same result in one pass and step by step", arguments: seeds)
     func equal(seed: UInt64) throws {
         var versions = RandomVersions(seed: seed)
         let models = versions.models(3 + Int(seed % 5))
@@ -19,7 +19,7 @@ struct RandomChainTests {
         try ComposedChain(models, rows: 12, seed: seed).compare(passes: nil)
     }
 
-    @Test("become one pass more often than not")
+    @Test("are composed into one pass in most cases")
     func composed() throws {
         var (steps, passes) = (0, 0)
         for seed in Self.seeds {

@@ -3,7 +3,7 @@ import FerryMapping
 import FerryModel
 import TestSupport
 
-/// A model that changes at random, each time in a way over which a mapping can be inferred.
+/// A model that changes at random, each time so that a mapping can be inferred.
 struct RandomVersions {
     private var random: SeededRandom
     private var entities: [String: Entity] = [:]
@@ -16,14 +16,14 @@ struct RandomVersions {
         for _ in 0..<4 { addAttribute() }
     }
 
-    /// The model and its successors.
+    /// Returns the model and its successors.
     mutating func models(_ count: Int) -> [ManagedObjectModel] {
         var models = [model]
         while models.count < count {
             let before = self
             for _ in 0..<(1 + pick(3)) { change() }
             guard isInferable(from: models[models.count - 1]) else {
-                // What cannot be inferred is tried otherwise: the generator goes on.
+                // A change that cannot be inferred is undone; the generator then draws another one.
                 (entities, names) = (before.entities, names)
                 continue
             }
@@ -74,7 +74,7 @@ struct RandomVersions {
         return sorted[pick(sorted.count)]
     }
 
-    /// A few names only, so that they are used again.
+    /// Returns one of a few names, so that names are used again.
     private mutating func name(_ prefix: String) -> String { "\(prefix)\(pick(6))" }
 
     // MARK: Attributes
@@ -126,7 +126,7 @@ struct RandomVersions {
         entities[name] = entity
     }
 
-    /// No property of the entity, its ancestors and descendants has the name.
+    /// Returns whether no property of the entity, its ancestors and descendants has the name.
     private func isFree(_ name: String, in entity: String) -> Bool {
         let model = model
         return model.entities.values.allSatisfy { other in
@@ -229,7 +229,7 @@ struct RandomVersions {
 
     private func dropIndexes(_ entity: inout Entity) { entity.fetchIndexes = [] }
 
-    /// A renaming is said once, in the version that renames.
+    /// Removes the renaming identifiers: only the version that renames has them.
     private mutating func forgetIdentifiers() {
         for name in sortedNames {
             guard var entity = entities[name] else { continue }

@@ -8,8 +8,8 @@ import FerryVerify
 import TestSupport
 import Testing
 
-/// Derived attributes whose triggers only Core Data can write: they go through a step as they were found.
-@Suite("Triggers that are carried as found")
+/// Derived attributes whose triggers only Core Data can write: a step carries the triggers of the store unchanged.
+@Suite("Triggers that a step carries unchanged")
 struct FoundTriggersTests {
     private static func derived(_ name: String, _ text: String) -> Attribute {
         Attribute(name: name, type: .string, isOptional: true, derivationExpression: text)
@@ -29,7 +29,7 @@ struct FoundTriggersTests {
             ] + others)
     }
 
-    /// The texts are made up; `numbers` stands where one names entities.
+    /// Returns triggers with invented texts; `numbers` is inserted where a text may name entity numbers.
     private static func triggers(numbers: String) -> [String] {
         let call = "SELECT NSCoreDataFoo('ZBOOK', Z_ENT, Z_PK, 'key', ZKEY) FROM ZBOOK WHERE Z_PK = NEW.Z_PK"
         return [
@@ -48,7 +48,7 @@ struct FoundTriggersTests {
         let versions: [ModelVersion]
         let destination: ManagedObjectModel
 
-        /// A store of `source` laid out by the same model with ordinary attributes.
+        /// Makes a store of `source`, with the layout of the same model with ordinary attributes.
         init(
             _ source: ManagedObjectModel, _ destination: ManagedObjectModel, triggers: [String]
         ) throws {
@@ -73,7 +73,7 @@ struct FoundTriggersTests {
             for trigger in triggers { try store.execute(trigger) }
         }
 
-        /// Takes the store through the step both ways and verifies both; what differs is a failure.
+        /// Runs the step in place and copied, and verifies both results; a difference is a failure.
         func bothWays() throws -> [Connection] {
             let step = try InPlaceStep.plan(versions[0], versions[1])
             let (inPlace, copied) = try InPlaceStep.bothWays(step, from: store.path, in: store.folder)
@@ -111,7 +111,7 @@ struct FoundTriggersTests {
 
     private let values: [[Value]] = [[.text("ete!"), .text("attic?")], [.null, .null]]
 
-    @Test("Another attribute is renamed beside them", arguments: ["", " AND Z_ENT IN (1)"])
+    @Test("Another attribute of the entity is renamed", arguments: ["", " AND Z_ENT IN (1)"])
     func renamed(numbers: String) throws {
         let found = Self.triggers(numbers: numbers)
         let run = try Run(Self.model(), Self.model(note: .text("remark", id: "note")), triggers: found)
@@ -122,7 +122,7 @@ struct FoundTriggersTests {
         }
     }
 
-    @Test("A derived attribute that goes takes its triggers along")
+    @Test("A dropped derived attribute drops its triggers")
     func dropped() throws {
         let found = Self.triggers(numbers: "")
         let run = try Run(Self.model(), Self.model([Self.derived("owner", "shelf.room.name")]), triggers: found)
@@ -135,7 +135,7 @@ struct FoundTriggersTests {
         }
     }
 
-    @Test("A trigger belongs to the attribute of the longest name that fits", arguments: ["key", "key_long"])
+    @Test("A trigger belongs to the attribute with the longest matching name", arguments: ["key", "key_long"])
     func longNames(kept: String) throws {
         let both = ["key", "key_long"].map { Self.derived($0, "canonical:(title)") } + [.text("owner")]
         let found = ["key", "key_long"].map {
@@ -148,7 +148,7 @@ struct FoundTriggersTests {
         }
     }
 
-    @Test("An ordinary attribute takes over what was derived")
+    @Test("An ordinary attribute replaces a derived one")
     func nowOrdinary() throws {
         let ordinary = Self.model([.text("key"), .text("owner")])
         for result in try Run(Self.model(), ordinary, triggers: Self.triggers(numbers: "")).bothWays() {
@@ -157,7 +157,7 @@ struct FoundTriggersTests {
         }
     }
 
-    @Test("Numbers of entities may change where no text names one")
+    @Test("Entity numbers may change if no trigger's text contains one")
     func renumbered() throws {
         let shifted = Self.model(others: [.made("Atlas", [.text("name")])])
         let found = Self.triggers(numbers: "")
@@ -202,18 +202,18 @@ struct FoundTriggersTests {
             destination: model(note: .text("memo")),
             triggers: triggers(numbers: "").map { $0.replacing("NSCoreDataFoo(ZTITLE)", with: "ZOTHER") }),
         Refused(
-            testDescription: "a column that goes",
+            testDescription: "a dropped column",
             destination: model(note: .text("memo")),
             triggers: triggers(numbers: "").map { $0.replacing("NSCoreDataFoo(ZTITLE)", with: "ZNOTE") }),
         Refused(
-            testDescription: "a column that goes, within a text",
+            testDescription: "a dropped column, named within a text",
             destination: model(note: .text("memo")),
             triggers: triggers(numbers: "").map { $0.replacing("(ZTITLE)", with: "('of ZNOTE')") }),
     ]
 
-    @Test("What may not mean the same is refused", arguments: examples)
+    @Test("A trigger whose meaning may change is refused", arguments: examples)
     func refused(_ example: Refused) throws {
-        // The rows of a store fill the column; one without it is not needed to be refused.
+        // Only rows of the store give the column a value; a store without the attribute need not be refused.
         let source = example.source
         if source.entities["Book"]?.attributes.contains(where: { $0.name == "key" }) == true {
             let run = try Run(source, example.destination, triggers: example.triggers)

@@ -7,7 +7,7 @@ import FerryStore
 import TestSupport
 import Testing
 
-@Suite("A step in place ends as the copied one")
+@Suite("A step in place has the result of the copied step")
 struct InPlaceCasesTests {
     private let books = [
         "INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZTITLE, ZPAGES) VALUES (1, 1, 1, 'One', 10), (2, 1, 5, NULL, 20), (7, 1, 1, 'Seven', NULL)",
@@ -25,19 +25,19 @@ struct InPlaceCasesTests {
         let store = try step.compare()
         #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZCOPIES = 3 AND ZNOTE IS NULL") == 3)
         #expect(try store.integer("SELECT Z_MAX FROM Z_PRIMARYKEY") == 9)
-        // Core Data has no default values in its tables.
+        // Core Data's tables have no default values.
         let sql = try store.value("SELECT sql FROM sqlite_master WHERE name = 'ZBOOK'")?.text ?? ""
         #expect(!sql.uppercased().contains("DEFAULT"))
     }
 
-    @Test("with an attribute of external storage added that has a default value")
+    @Test("with an added attribute with external storage and a default value")
     func externalDefault() throws {
         let cover = Attribute(
             name: "cover", type: .binary, isOptional: true, defaultValue: .blob([7, 8]), allowsExternalStorage: true)
         let step = try InPlaceStep(
             book, ManagedObjectModel(.made("Book", [.text("title"), .number("pages"), cover])), rows: books)
         let store = try step.compare()
-        // Contents that stand in the row begin with 01.
+        // Values that are stored in the row begin with 01.
         #expect(try store.integer("SELECT count(*) FROM ZBOOK WHERE ZCOVER = x'010708'") == 3)
     }
 
@@ -60,7 +60,7 @@ struct InPlaceCasesTests {
         #expect(try store.value("SELECT ZNOTE FROM ZBOOK WHERE Z_PK = 1") == .text("One"))
     }
 
-    @Test("with an attribute renamed and a new one of the old name")
+    @Test("with an attribute renamed, and a new one with the old name")
     func renameAndAdd() throws {
         let step = try InPlaceStep(
             book,
@@ -91,7 +91,7 @@ struct InPlaceCasesTests {
         #expect(try store.value("SELECT ZTITLE FROM ZBOOK WHERE Z_PK = 2") == .text("none"))
     }
 
-    @Test("with an entity renamed, and a new one of its name")
+    @Test("with an entity renamed, and a new one with the old name")
     func entityNames() throws {
         let step = try InPlaceStep(
             book,
@@ -117,7 +117,7 @@ struct InPlaceCasesTests {
         #expect(try store.value("SELECT ZNAME FROM ZBOOK WHERE Z_PK = 4") == .text("f"))
     }
 
-    @Test("with indexes that exchange their names along with tables and columns")
+    @Test("with indexes that exchange their names together with tables and columns")
     func indexesExchanged() throws {
         func model(_ swapped: Bool) -> ManagedObjectModel {
             func pair(_ first: String, _ second: String) -> [Attribute] {
@@ -170,7 +170,7 @@ struct InPlaceCasesTests {
         "INSERT INTO Z_1TAGS (Z_1BOOKS, Z_4TAGS) VALUES (1, 1), (1, 2), (3, 2)",
     ]
 
-    @Test("with a new entity that shifts the numbers of all others")
+    @Test("with a new entity that changes the numbers of all others")
     func shifted() throws {
         let step = try InPlaceStep(library(), library([.made("Atlas", [.text("scale")])]), rows: shelf)
         let store = try step.compare()
@@ -178,7 +178,7 @@ struct InPlaceCasesTests {
         #expect(try store.integer("SELECT count(*) FROM Z_2TAGS") == 3)
     }
 
-    @Test("with an entity removed, and with it rows, keys and links")
+    @Test("with an entity removed, together with its rows, keys and links")
     func removed() throws {
         let model = library()
         var entities = model.entities
@@ -219,7 +219,7 @@ struct InPlaceCasesTests {
         ).compare()
     }
 
-    @Test("with a new parent over an entity, and with an entity that leaves its hierarchy")
+    @Test("with a new parent of an entity, and with an entity that leaves its hierarchy")
     func hierarchies() throws {
         let alone = ManagedObjectModel(
             .made("Book", [.text("title")], [.one("author", "Writer", inverse: "books")]),
@@ -246,7 +246,7 @@ struct InPlaceCasesTests {
         ).compare()
     }
 
-    @Test("with subentities below the destination of a to-one relationship")
+    @Test("with new subentities of a to-one relationship's destination")
     func subentitiesAdded() throws {
         let before = ManagedObjectModel(
             .made("Book", [.text("title")], [.one("author", "Person", inverse: "books")]),

@@ -23,7 +23,7 @@ struct InPlaceCompositeTests {
         "INSERT INTO ZPERSON (Z_PK, Z_ENT, Z_OPT, ZNORTH, ZCITY, ZNAME) VALUES (2, 1, 1, NULL, NULL, NULL)",
     ]
 
-    @Test("Elements are taken over one by one, renamed and nested ones too")
+    @Test("Elements are carried over one by one, also renamed and nested ones")
     func elements() throws {
         let source = model(
             [composite("home", "Address")],
@@ -41,7 +41,7 @@ struct InPlaceCompositeTests {
             ])
     }
 
-    @Test("An element that changes to a type without conversion is refused")
+    @Test("An element whose new type has no conversion is refused")
     func types() throws {
         let source = model([composite("home", "Address")], ["Address": [.text("city")]])
         let target = model([composite("home", "Address")], ["Address": [.number("city", .binary)]])
@@ -50,7 +50,7 @@ struct InPlaceCompositeTests {
     }
 
     @Test(
-        "The composites of a real store go along, in place and copied",
+        "The composites of a real store are carried over, in place and copied",
         .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
     func realStore() throws {
         let folder = try TemporaryFolder()

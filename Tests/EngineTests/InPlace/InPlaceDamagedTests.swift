@@ -8,7 +8,8 @@ import FerryStore
 import TestSupport
 import Testing
 
-/// What a step in place has made, changed before it is checked: each check sees its own, and the store stays as it was.
+/// Damages the result of a step in place before the checks: each check finds its own damage, and the store stays
+/// unchanged.
 @Suite("Verification before COMMIT in place")
 struct InPlaceDamagedTests {
     private static func model(
@@ -39,7 +40,7 @@ struct InPlaceDamagedTests {
     private static let before = model(
         book: [.text("title")], authors: .one("author", "Author", inverse: "written"),
         written: .many("written", "Book", inverse: "author"))
-    /// Numbers shift, a to-one becomes a to-many, a mandatory attribute is new.
+    /// Entity numbers change, a to-one relationship becomes to-many, a mandatory attribute is new.
     private static let after = model(
         book: [
             .text("title"),
@@ -70,7 +71,7 @@ struct InPlaceDamagedTests {
             ])
     }
 
-    /// The column with the number of the entity beside a key.
+    /// Returns the column beside a foreign key that holds the number of the destination entity.
     private static func entityColumn(_ relationship: String, in layout: StoreLayout) throws -> String {
         guard case .foreignKey(_, _, let column?, _)? = layout.storage(of: relationship, in: "Book") else {
             throw FerryError(.internalError, "\(relationship) has no such column.")
@@ -78,7 +79,7 @@ struct InPlaceDamagedTests {
         return column
     }
 
-    /// The join table of books and authors, and its columns.
+    /// Returns the join table of books and authors, and its columns.
     private static func authors(
         in layout: StoreLayout
     ) throws -> (table: String, book: String, author: String) {
@@ -88,7 +89,7 @@ struct InPlaceDamagedTests {
         return (table, book, author)
     }
 
-    @Test("Nothing is found in what a step makes")
+    @Test("The checks find no difference in a step's own result")
     func isSound() throws {
         let step = try step()
         #expect(step.step.mode == .inPlace, "\(step.step.needsCopyBecause ?? "")")
@@ -97,7 +98,7 @@ struct InPlaceDamagedTests {
     }
 
     @Test(
-        "A change inside the transaction is found, and the store is as before",
+        "A change inside the transaction is found, and the store stays unchanged",
         arguments: [
             ("ALTER TABLE ZBOOK DROP COLUMN ZTITLE", "schema of Book"),
             ("ALTER TABLE ZBOOK ADD COLUMN ZMORE INTEGER", "schema of Book"),
@@ -125,23 +126,23 @@ struct InPlaceDamagedTests {
         #expect(error.message.contains(": \(check)") == true, "\(error.message)")
     }
 
-    @Test("A trigger that is missing is found")
+    @Test("A missing trigger is found")
     func findsTrigger() throws {
         let trigger = try #require(try StoreLayout.canonical(for: Self.after).allTriggers.first?.name)
         let error = try refusal(of: "DROP TRIGGER \(trigger)")
         #expect(error.code == .verificationFailed && error.message.contains(": derivedAttributes"), "\(error.message)")
     }
 
-    @Test("A mandatory attribute that became empty is found")
+    @Test("A mandatory attribute without a value is found")
     func findsEmpty() throws {
         let error = try refusal(of: "UPDATE ZBOOK SET ZCOPIES = NULL WHERE Z_PK = 2")
         #expect(error.code == .mandatoryValue && error.place.property == "copies", "\(error.message)")
         #expect(error.message.contains("in 1 rows"))
     }
 
-    // MARK: Damage of before
+    // MARK: Damage before the step
 
-    @Test("Rows of no known entity that were there before stay as many")
+    @Test("Rows of unknown entities keep their number")
     func keepsUnknownRows() throws {
         let stranger = "INSERT INTO ZPERSON (Z_PK, Z_ENT, Z_OPT) VALUES (4, 77, 1)"
         let kept = try step()
@@ -155,7 +156,7 @@ struct InPlaceDamagedTests {
             error.code == .verificationFailed && error.message.contains(": counts (1)"), "\(error.message)")
     }
 
-    /// Links to authors, one of them to an editor, that come to have an order.
+    /// Returns a step that makes links to authors ordered; one of the links leads to an editor.
     private func linked() throws -> InPlaceStep {
         func model(ordered: Bool) -> ManagedObjectModel {
             Self.model(
@@ -178,7 +179,7 @@ struct InPlaceDamagedTests {
             ])
     }
 
-    @Test("Links that led to objects of another entity before are no more than they were")
+    @Test("The number of links to objects of a wrong entity must not grow")
     func keepsMistakenLinks() throws {
         let kept = try linked()
         #expect(kept.step.mode == .inPlace, "\(kept.step.needsCopyBecause ?? "")")
@@ -191,7 +192,7 @@ struct InPlaceDamagedTests {
         #expect(error.code == .verificationFailed && error.message.contains(": references of "), "\(error.message)")
     }
 
-    /// What is said of a store whose step was changed; all it held is there again.
+    /// Returns the error of a step whose result was changed; checks that the store has its old content again.
     private func refusal(of change: String, in made: InPlaceStep? = nil) throws -> FerryError {
         let step = try made ?? step()
         let connection = step.store.connection

@@ -7,7 +7,7 @@ import FerryStore
 import TestSupport
 import Testing
 
-/// What follows from the rows of a store: derived attributes, in place and in a copy.
+/// Values that follow from the rows of a store: derived attributes, in place and in a copy.
 @Suite("Derived attributes, in place")
 struct InPlaceDerivedTests {
     private func derived(_ name: String, _ text: String, _ type: AttributeType = .integer64) -> Attribute {
@@ -59,14 +59,14 @@ struct InPlaceDerivedTests {
         ]
     }
 
-    @Test("New derived attributes get their values and triggers; when an object was saved is not known")
+    @Test("New derived attributes get their values and triggers; the time of the last save is unknown")
     func added() throws {
         let step = try InPlaceStep(model(book: []), model(book: all), rows: rows)
         let result = try step.compare()
         #expect(try values(result) == expected(saved: .null))
         let triggers = try result.integer("SELECT count(*) FROM sqlite_master WHERE type = 'trigger'")
         #expect(triggers == Int64(try StoreLayout.canonical(for: model(book: all)).triggers.count))
-        // They keep the values right under the names and numbers that are new.
+        // The triggers keep the values correct under the new names and numbers.
         try StoreBuilder.registerCoreDatasFunctions(on: result)
         try result.execute(
             "UPDATE ZPAGE SET ZBOOK = 2, ZWORDS = 5 WHERE Z_PK = 2; DELETE FROM Z_1TAGS WHERE Z_4TAGS = 2;"
@@ -78,11 +78,11 @@ struct InPlaceDerivedTests {
                     .real(StoreBuilder.savingTime),
                 ], [.null, .integer(1), .integer(5), .real(1.5), .integer(1), .text("b"), .null],
             ])
-        // The files go with the step.
+        // The step owns the files.
         withExtendedLifetime(step) {}
     }
 
-    @Test("Values and triggers stay right when names and numbers change")
+    @Test("Values and triggers stay correct when names and numbers change")
     func renamed() throws {
         let target = model(
             book: all, page: [.number("length", id: "words")], first: .made("Atlas", [.text("name")]), label: "Marker")
@@ -103,7 +103,7 @@ struct InPlaceDerivedTests {
         #expect(Set(triggers) == Set(try StoreLayout.canonical(for: changed).triggers.map(\.sql)))
     }
 
-    @Test("What decides about no value is not computed again")
+    @Test("A change that affects no value computes none again")
     func untouched() throws {
         let target = model(book: all, first: .made("Zebra", [.text("name")]))
         let step = try InPlaceStep(model(book: all), target, rows: rows)
@@ -127,7 +127,7 @@ struct InPlaceDerivedTests {
     }
 
     private let coordinates: [Attribute] = [.number("latitude", .double), .number("longitude", .double)]
-    /// Triggers may write R-Trees where the schema is trusted, as an app's own connection does.
+    /// Triggers may write R-Trees only with a trusted schema, as on an app's own connection.
     private static let trust = "PRAGMA trusted_schema = ON"
     private let placeRows = [
         trust,
@@ -137,7 +137,7 @@ struct InPlaceDerivedTests {
         "DELETE FROM ZPLACE WHERE Z_PK = 3",
     ]
 
-    @Test("An R-Tree stays as it is while its rows do, and is made anew under new names")
+    @Test("An R-Tree is kept while its rows stay, and rebuilt under new names")
     func rTrees() throws {
         let source = places(coordinates, index: ["latitude", "longitude"])
         let kept = try InPlaceStep(
@@ -167,7 +167,7 @@ struct InPlaceDerivedTests {
     }
 
     @Test(
-        "An R-Tree over something else than a few numbers is refused",
+        "An R-Tree over other columns than a few numbers is refused",
         arguments: [["name"], [], ["latitude", "latitude"]])
     func refused(properties: [String]) {
         let index = properties.isEmpty ? ["unknown"] : properties

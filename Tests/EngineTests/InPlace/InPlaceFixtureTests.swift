@@ -11,10 +11,10 @@ import Testing
 
 @Suite("Real stores in place", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
 struct InPlaceFixtureTests {
-    /// Families with a store per version, and how many of their stores have a next version.
+    /// Families with a store per version, and the least number of their stores with a next version.
     static let families = [("wire-zmessaging", 9), ("duckduckgo-bookmarks", 4), ("jeffreybergier-migrationtests", 4)]
 
-    @Test("Each store goes to its next version as the copy does", arguments: families)
+    @Test("Each store migrates to its next version in place as copied", arguments: families)
     func neighbours(family: String, atLeast least: Int) throws {
         let catalog = ModelCatalog(versions: try FixtureModels.sources(below: family))
         var done = 0
@@ -55,7 +55,7 @@ struct InPlaceFixtureTests {
         try run.finish()
         try InPlaceRun.run([step], on: connection, options: options)
         let copied = try Connection(path: run.destinationPath, mode: .readWrite)
-        // Columns that were dead before stay where their table is not made anew.
+        // Dead columns of earlier versions stay in a table that is not rebuilt.
         let layout = try StoreLayout.canonical(for: step.resolved.destination.model)
         let known = Set(layout.tables.values.flatMap { $0.columns.map(\.name) })
         let actual = try StoreLayout.actual(for: step.resolved.destination.model, on: connection)

@@ -5,7 +5,7 @@ import FerrySQLite
 import TestSupport
 import Testing
 
-/// In place, a row that is written anew is whole in memory; others stay where they are, whatever they hold.
+/// In place, a rewritten row is in memory as a whole; other rows are not read, whatever their size.
 @Suite("Large values in place")
 struct InPlaceLargeValueTests {
     private static let bytes = 20_000
@@ -25,7 +25,7 @@ struct InPlaceLargeValueTests {
     }
 
     @Test(
-        "A step that writes no row passes whatever the memory limit",
+        "A step without row changes passes with any memory limit",
         .enabled(if: !SQLiteLibrary.limitsWholeRows, "SQLite before 3.39 counts a row with all its values."))
     func untouched() throws {
         let step = try step(addingMandatory: false)
@@ -35,7 +35,7 @@ struct InPlaceLargeValueTests {
         #expect(try step.store.connection.integer("SELECT length(ZPHOTO) FROM ZITEM WHERE Z_PK = 2") == 20_000)
     }
 
-    @Test("A row that is too large to be written anew is refused with its entity and key, and the store is as before")
+    @Test("A row that is too large to rewrite is refused with entity and key, and the store stays unchanged")
     func refused() throws {
         let step = try step(addingMandatory: true)
         let before = try DatabaseDump.text(step.store.path, leavingOut: [])

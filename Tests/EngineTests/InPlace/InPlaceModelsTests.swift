@@ -18,11 +18,11 @@ struct InPlaceModelsTests {
         return (folders.filter { $0 != "models-only" } + lone.map { "models-only/\($0)" }).sorted()
     }()
 
-    /// Copies take most of the time: each pair goes in place, with the checks before COMMIT, and every so many are copied
-    /// too.
+    /// Copies take most of the time: each pair runs in place, with the checks before COMMIT, and one in so many pairs
+    /// is also copied.
     static let copiedEvery = 6
 
-    @Test("Each inferable pair goes in place and ends as it does copied")
+    @Test("Each inferable pair has the same result in place and copied")
     func neighbours() throws {
         var (done, copies, mandatory) = (0, [String](), [String]())
         for family in Self.families {
@@ -33,7 +33,7 @@ struct InPlaceModelsTests {
                     catalog: ModelCatalog(versions: [named(old, "Model"), named(new, "Model 2")]), mappingModels: []
                 ).plan(
                     from: named(old, "Model"), to: named(new, "Model 2"), rows: [:], areRowsEstimated: true)
-                // What cannot be inferred is tested where it is.
+                // Other tests cover pairs that cannot be inferred.
                 guard plan.refusals.isEmpty, let step = plan.steps.first else { continue }
                 guard step.mode == .inPlace else {
                     copies.append(name)
@@ -71,7 +71,7 @@ struct InPlaceModelsTests {
     }
 }
 
-/// Three objects of every concrete entity, each related to the objects of the same place.
+/// Three objects of every concrete entity, each related to the objects with the same index.
 private struct SampleRows {
     let store: StoreBuilder
 
@@ -119,7 +119,7 @@ private struct SampleRows {
                 if place == 2, attribute.isOptional { continue }
                 columns[column.name] = value(attribute, key)
             }
-            // Of a one-to-one both sides lead to the object of the same place.
+            // Both sides of a one-to-one relationship lead to the object with the same index.
             for relationship in layout.model.relationships(of: entity) {
                 guard
                     case .foreignKey(_, let column, let entityColumn, let order)? = layout.storage(
@@ -127,7 +127,7 @@ private struct SampleRows {
                 else { continue }
                 let targets = family(of: relationship.destinationEntity, keys, layout)
                 let inverse = layout.model.inverse(of: relationship)
-                // What several entities share a side of could not agree with its other side.
+                // Several entities that share a destination could not agree with its inverse relationship.
                 let isOneToOne = inverse.map { !$0.isToMany } ?? false
                 guard !isOneToOne, let target = targets.dropFirst(place).first else { continue }
                 columns[column] = "\(target.key)"

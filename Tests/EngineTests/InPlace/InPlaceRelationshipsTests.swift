@@ -7,7 +7,7 @@ import FerryStore
 import TestSupport
 import Testing
 
-@Suite("A step in place ends as the copied one, relationships too")
+@Suite("A step in place has the result of the copied step, with relationships")
 struct InPlaceRelationshipsTests {
     private func related(_ author: Relationship, _ books: Relationship) -> ManagedObjectModel {
         ManagedObjectModel(

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A rename in place")
 struct InPlaceRenameTests {
-    /// With `FERRY_SWEEP=1` as many as a large store has.
+    /// As many rows as a large store has with `FERRY_SWEEP=1`.
     private static let rows = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1" ? 2_000_000 : 20_000
 
     @Test("writes as many pages in a large store as in a small one")
@@ -29,7 +29,7 @@ struct InPlaceRenameTests {
                 """
             ])
         let connection = step.store.connection
-        // What the transaction writes stands in the -wal, page by page.
+        // The -wal holds each page that the transaction writes.
         try connection.execute("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0")
         try InPlaceRun.run([step.step], on: connection, options: step.options)
         #expect(try connection.integer("SELECT count(*) FROM ZBOOK WHERE ZHEADING = 'Title ' || Z_PK") == Int64(rows))

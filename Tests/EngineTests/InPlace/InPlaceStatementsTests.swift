@@ -31,7 +31,7 @@ struct InPlaceStatementsTests {
             ])
     }
 
-    @Test("A rename and a new attribute write no row, however many there are")
+    @Test("A rename and a new attribute write no row, for any number of rows")
     func renames() throws {
         var traces: [[String]] = []
         var changes: [Int64] = []
@@ -42,7 +42,7 @@ struct InPlaceStatementsTests {
             let connection = try Connection(path: path, mode: .readWrite) { event in
                 trace.withLock { $0.append(event.text) }
             }
-            // As the planner passes it on where the rows were counted before.
+            // The step as the planner passes it on after the rows were counted.
             step = InPlaceStep(store: step.store, step: step.step.knowing(["Book": Int64(rows), "Author": 0]))
             let reports = try InPlaceRun.run([step.step], on: connection, options: step.options)
             #expect(reports[0].counts.map(\.written).reduce(0, +) == Int64(rows))
@@ -55,7 +55,7 @@ struct InPlaceStatementsTests {
         #expect(traces[1].contains { $0.hasPrefix("ALTER TABLE ZBOOK RENAME COLUMN ZTITLE TO ZHEADING") })
     }
 
-    @Test("Rows that one statement writes are counted by it, and by nobody else", arguments: [true, false])
+    @Test("A statement counts the rows that it writes, and no other statement counts them", arguments: [true, false])
     func countsWhatItWrites(hasRight: Bool) throws {
         let after = ManagedObjectModel(
             .made("Book", [.number("pages")], [.one("author", "Author", inverse: "books")]),
@@ -84,7 +84,7 @@ struct InPlaceStatementsTests {
         #expect(!trace.withLock { $0 }.contains { $0.contains("count(*)") && $0.contains("ZBOOK") })
     }
 
-    @Test("An entity and a relationship renamed write no row and make no index anew")
+    @Test("A renamed entity and a renamed relationship write no row and rebuild no index")
     func renamesEntity() throws {
         let after = ManagedObjectModel(
             .made(
@@ -112,7 +112,7 @@ struct InPlaceStatementsTests {
         #expect(!plan.statements.contains { $0.sql.hasPrefix("CREATE INDEX") || $0.sql.hasPrefix("DROP INDEX") })
     }
 
-    @Test("Each says what it is for, and the order is: triggers, links, tables, columns, numbers, indexes")
+    @Test("Each statement names its purpose, in the order: triggers, links, tables, columns, numbers, indexes")
     func order() throws {
         let source = try StoreLayout.canonical(for: Self.before)
         let destination = try StoreLayout.canonical(for: Self.after)
@@ -127,7 +127,7 @@ struct InPlaceStatementsTests {
         #expect(plan.touched.isEmpty)
     }
 
-    @Test("A mapping model of the user's, and what is not inferred alone, needs a copy")
+    @Test("A user's mapping model, and a step that is only partly inferred, need a copy")
     func needsCopy() throws {
         let one = ManagedObjectModel(.made("Book", [.text("title")]))
         let merged = ManagedObjectModel(
@@ -143,7 +143,8 @@ struct InPlaceStatementsTests {
         #expect(step.needsCopyBecause?.isEmpty == false)
     }
 
-    /// A column dropped and a type changed (tables made anew), numbers shifted, a to-one made to-many.
+    /// Returns a step that drops a column and changes a type (tables rebuilt), changes numbers, and makes a to-one
+    /// to-many.
     private func manifold() throws -> InPlaceStep {
         let after = ManagedObjectModel(
             .made("Atlas", [.text("name")]),
@@ -162,7 +163,7 @@ struct InPlaceStatementsTests {
     }
 
     @Test(
-        "A failure at any operation leaves the old store, and the same step then ends well",
+        "A failure at any operation leaves the old store, and the same step then succeeds",
         arguments: ["DELETE", "WAL"], [true, false])
     func faults(journal: String, isManifold: Bool) throws {
         let step = try isManifold ? manifold() : step(rows: 300)
@@ -182,7 +183,7 @@ struct InPlaceStatementsTests {
         }
     }
 
-    /// Takes a copy of the store through the step on a disk that may fail.
+    /// Runs the step on a copy of the store, on a disk that fails.
     private func run(
         _ step: InPlaceStep, _ journal: String, _ faults: FaultPlan
     ) throws -> (path: String, faults: FaultPlan) {
@@ -197,7 +198,7 @@ struct InPlaceStatementsTests {
             try connection.execute("PRAGMA cache_size = 5")
             try InPlaceRun.run([step.step], on: connection, options: step.options)
         } catch {
-            // That is what it is for.
+            // The test injects this failure.
         }
         return (path, faults)
     }

@@ -10,7 +10,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// An inferred step over a small store, taken both ways.
+/// An inferred step over a small store, run in place and copied.
 struct InPlaceStep {
     let store: StoreBuilder
     let step: StepPlan
@@ -24,7 +24,7 @@ struct InPlaceStep {
         step = try InPlaceStep.plan(source, destination)
     }
 
-    /// The only step of the plan between two models.
+    /// Returns the only step of the plan between two models.
     static func plan(_ source: ManagedObjectModel, _ destination: ManagedObjectModel) throws -> StepPlan {
         let versions = [ModelVersion(of: source, name: "Model"), ModelVersion(of: destination, name: "Model 2")]
         return try plan(versions[0], versions[1])
@@ -41,12 +41,12 @@ struct InPlaceStep {
     private static let options = EngineOptions(chunkSize: .automatic, now: 700_000_000)
     var options: EngineOptions { Self.options }
 
-    /// Takes a copy of the store through the step in place.
+    /// Runs the step in place on a copy of the store.
     func inPlace() throws -> Connection { try Self.inPlace(step, from: store.path, in: store.folder) }
 
     func copied() throws -> Connection { try Self.copied(step, from: store.path, in: store.folder) }
 
-    /// Takes any store through a step both ways.
+    /// Runs a step in place and copied on any store.
     static func bothWays(
         _ step: StepPlan, from path: String, in folder: TemporaryFolder
     ) throws -> (inPlace: Connection, copied: Connection) {
@@ -58,7 +58,7 @@ struct InPlaceStep {
         let path = folder.file("InPlace-\(UUID().uuidString).sqlite")
         try Fixtures.copyStore(from: store, to: path)
         let connection = try Connection(path: path, mode: .readWrite)
-        // Nothing here must survive a crash of the machine.
+        // The store need not survive a crash of the machine.
         try connection.execute("PRAGMA synchronous = OFF")
         _ = try InPlaceRun.run([step], on: connection, options: options)
         return connection
@@ -74,7 +74,7 @@ struct InPlaceStep {
         return try Connection(path: run.destinationPath, mode: .readWrite)
     }
 
-    /// Takes the step both ways and compares every table, column, row and index.
+    /// Runs the step in place and copied, and compares every table, column, row and index.
     @discardableResult
     func compare(allowing dead: Set<String> = []) throws -> Connection {
         #expect(step.mode == .inPlace, "\(step.needsCopyBecause ?? "")")
@@ -86,13 +86,13 @@ struct InPlaceStep {
 }
 
 extension InPlaceRun {
-    /// Runs steps with the checks that a migration makes.
+    /// Runs steps with the checks of a migration.
     ///
     /// - Parameters:
-    ///   - steps: The steps from the store's version on.
+    ///   - steps: The steps, from the store's version on.
     ///   - connection: The store.
-    ///   - options: How it runs.
-    ///   - damaging: Changes what a step has made before it is checked.
+    ///   - options: The options of the run.
+    ///   - damaging: Changes the result of a step before the checks.
     /// - Returns: A report for each step.
     /// - Throws: ``FerryError``.
     @discardableResult

@@ -9,8 +9,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What stands in a store beside its entities.
-@Suite("What surrounds the rows, in place")
+/// Tables, columns and schema objects of a store that belong to no entity.
+@Suite("Content beside the entities, in place")
 struct InPlaceSurroundingsTests {
     private let options = EngineOptions(chunkSize: .automatic, now: 700_000_000)
 
@@ -21,7 +21,7 @@ struct InPlaceSurroundingsTests {
     // MARK: History and derived attributes of real stores
 
     @Test(
-        "History, derived counts and their triggers of a real store go along",
+        "History, derived counts and their triggers of a real store are carried over",
         .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"),
         arguments: ["nomodel-coredataplus-samplemodel2/SampleModel2_V1.sqlite", "cartkit"])
     func history(fixture: String) throws {
@@ -33,7 +33,7 @@ struct InPlaceSurroundingsTests {
         let metadata = try StoreMetadata.read(from: connection)
         var version = try #require(
             try FixtureModels.version(of: store, on: connection, metadata: metadata))
-        // The numbers shift, and one entity with changes goes where the store has several.
+        // The entity numbers change, and an entity with changes in the history is removed where the store has several.
         let first = Entity.made(
             "Aardvark", [Attribute(name: "name", type: .string, isOptional: true, preservesValueAfterDeletion: true)])
         let gone = version.model.entities["Feedback"].map(\.name)
@@ -41,7 +41,7 @@ struct InPlaceSurroundingsTests {
         var model = ManagedObjectModel(
             versionIdentifiers: [], entities: kept + [first], composites: version.model.composites)
         if gone != nil { model = model.without(destination: "Feedback") }
-        // In the order of a bundle's versions.
+        // The name and the path give the version its place in the order of a bundle's versions.
         (version.name, version.path) = ("Model", "")
         let step = try InPlaceStep.plan(version, ModelVersion(of: model, name: "Model 2"))
         #expect(step.mode == .inPlace, "\(step.needsCopyBecause ?? "")")
@@ -76,7 +76,7 @@ struct InPlaceSurroundingsTests {
         .made("Atlas", [.text("name")]), .made("Book", [.text("title")]), .made("Note", [.text("text")]))
 
     @Test(
-        "An app's tables, indexes, views, triggers and search tables stay, where Core Data's tables keep their meaning")
+        "An app's tables, indexes, views, triggers and search tables stay if Core Data's tables keep their meaning")
     func ownObjects() throws {
         let step = try InPlaceStep(
             before, after,
@@ -101,7 +101,7 @@ struct InPlaceSurroundingsTests {
     }
 
     @Test(
-        "What names a table that changes is refused by name, and nothing is changed",
+        "A schema object that names a changed table is refused by name, and the store stays unchanged",
         arguments: [
             "CREATE VIEW own AS SELECT Z_ENT FROM ZBOOK",
             "CREATE TRIGGER own AFTER UPDATE ON ZBOOK BEGIN SELECT 1; END", "CREATE INDEX own ON ZBOOK (Z_ENT)",
@@ -116,7 +116,7 @@ struct InPlaceSurroundingsTests {
         #expect(try DatabaseDump.text(step.store.path) == text)
     }
 
-    @Test("A dead column of an earlier version stays with its values, unless it is in the way")
+    @Test("A dead column of an earlier version keeps its values, unless a new column has its name")
     func deadColumns() throws {
         let rows = [
             "INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZTEXT) VALUES (1, 2, 1, 'n')",
@@ -159,7 +159,7 @@ struct InPlaceSurroundingsTests {
 
     // MARK: External storage
 
-    @Test("Values go into their rows when external storage is taken away, and get their first byte when it is allowed")
+    @Test("Values move into their rows without external storage, and get their first byte with it")
     func externalStorage() throws {
         func model(_ isExternal: Bool) -> ManagedObjectModel {
             ManagedObjectModel(
@@ -188,9 +188,9 @@ struct InPlaceSurroundingsTests {
             try back.compare().rows("SELECT ZCOVER FROM ZBOOK ORDER BY Z_PK") == [[.blob([1, 0xAA, 0xBB])], [.null]])
     }
 
-    // MARK: Old uniqueness
+    // MARK: UNIQUE clauses
 
-    @Test("Uniqueness that an old table states itself becomes an index")
+    @Test("A UNIQUE clause of an old table becomes an index")
     func uniqueClause() throws {
         let unique = ManagedObjectModel(.made("Book", [.text("title")], unique: [["title"]]))
         let step = try InPlaceStep(
@@ -206,7 +206,7 @@ struct InPlaceSurroundingsTests {
 }
 
 extension ManagedObjectModel {
-    /// The model without relationships to an entity that it lacks.
+    /// Returns the model without relationships to a missing entity.
     fileprivate func without(destination: String) -> ManagedObjectModel {
         let left = entities.values.sorted { $0.name < $1.name }.map { entity in
             var entity = entity

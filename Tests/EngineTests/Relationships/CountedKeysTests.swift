@@ -5,13 +5,13 @@ import FerrySQLite
 import TestSupport
 import Testing
 
-/// Keys of objects that get new ones, written with the rows that are related to them.
+/// Objects that get new keys: the rows of related objects are written with these keys.
 @Suite("The key of an object with a new key")
 struct CountedKeysTests {
     private static let source = ManagedObjectModel(
         .made("Book", [.text("body"), .text("cover"), .text("title")]))
 
-    /// Two assets of every book: one with its key, one with a new key, each related one to one.
+    /// Two assets of every book: one keeps the book's key, one gets a new key, each related one to one.
     private static let destination = ManagedObjectModel(
         .made(
             "Asset", [.text("name")],
@@ -59,7 +59,7 @@ struct CountedKeysTests {
             """)
     }
 
-    @Test("is written with its row on both sides of a one-to-one, and nothing is updated or kept in scratch")
+    @Test("is written with its row on both sides of a one-to-one, without an update or a scratch table")
     func withRows() throws {
         let (step, connection) = try run(Self.mapping())
         #expect(!step.statements.contains { $0.contains("UPDATE main.ZBOOK") || $0.contains("UPDATE main.ZASSET") })
@@ -68,7 +68,7 @@ struct CountedKeysTests {
         #expect(try connection.integer("SELECT min(Z_PK) FROM ZASSET WHERE ZBODYOF IS NOT NULL") == 201)
     }
 
-    @Test("counts only what the filter of the mapping that makes it lets through")
+    @Test("counts only the objects that pass the filter of the mapping that makes them")
     func filtered() throws {
         let (step, connection) = try run(Self.mapping(body: ", \"where\": \"body != nil\""))
         #expect(!step.statements.contains { $0.contains("UPDATE main.ZBOOK") || $0.contains("UPDATE main.ZASSET") })
@@ -77,8 +77,8 @@ struct CountedKeysTests {
         #expect(try connection.integer("SELECT max(Z_PK) FROM ZASSET") == 227)
     }
 
-    /// Counting goes over all objects that the other mapping makes something of; what leaves some out cannot.
-    @Test("is settled afterwards where the rows that have it are filtered")
+    /// The count covers all source objects of the other mapping; a filter that leaves some out makes the count wrong.
+    @Test("is written by a later update where the rows that hold it are filtered")
     func settled() throws {
         let (step, connection) = try run(Self.mapping(book: ", \"where\": \"title != 'title 9'\""))
         #expect(step.statements.contains { $0.contains("UPDATE main.ZBOOK") })

@@ -10,10 +10,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Join tables that are taken over as they are, and those where every link has to be looked up.
+/// Join tables that are copied as they are, and join tables whose links must be looked up one by one.
 @Suite("The links of a join table")
 struct LinkCopyTests {
-    /// How the links came into the new table.
+    /// The way in which links are written into the new table.
     enum Form: String, Sendable { case whole, read, lookedUp }
 
     struct Case: Sendable, CustomTestStringConvertible {
@@ -25,7 +25,7 @@ struct LinkCopyTests {
         var testDescription: String { name }
     }
 
-    /// Articles with tags in an order, topics among the tags, and articles like each other.
+    /// Returns a model of articles with tags in an order, topics among the tags, and similar articles.
     private static func model(
         article: String = "Article", tags: Bool = true, topics: Bool = true, extra: Bool = true
     ) -> ManagedObjectModel {
@@ -56,7 +56,7 @@ struct LinkCopyTests {
         Case(name: "same columns", destination: model(), form: .whole),
         Case(name: "sides change places", destination: model(article: "Zine"), form: .read),
         Case(name: "order is given up", destination: model(tags: false), form: .read),
-        Case(name: "some tags are no more", destination: model(topics: false), form: .lookedUp, count: 2),
+        Case(name: "some tags are removed", destination: model(topics: false), form: .lookedUp, count: 2),
         Case(
             name: "the source lacks the index", destination: model(), form: .whole,
             damage: ["DROP INDEX Z_1TAGS_Z_2TAGS_INDEX"]),
@@ -64,10 +64,10 @@ struct LinkCopyTests {
             name: "a position is missing", destination: model(), form: .whole,
             damage: ["UPDATE Z_1TAGS SET Z_FOK_2TAGS = NULL WHERE Z_2TAGS = 3"]),
         Case(
-            name: "a link from nowhere", destination: model(), form: .lookedUp,
+            name: "a link from a missing row", destination: model(), form: .lookedUp,
             damage: ["INSERT INTO Z_1TAGS VALUES (9, 1, 1024)"]),
         Case(
-            name: "a link to nowhere", destination: model(article: "Zine"), form: .lookedUp,
+            name: "a dangling link", destination: model(article: "Zine"), form: .lookedUp,
             damage: ["INSERT INTO Z_1TAGS VALUES (1, 9, 1024)"]),
         Case(
             name: "a link without an end", destination: model(), form: .lookedUp,
@@ -80,13 +80,13 @@ struct LinkCopyTests {
             damage: ["INSERT INTO Z_1TAGS VALUES ('1x', 1, 1024), (1, 1.5, 1024)"]),
     ]
 
-    @Test("are the same whether they are taken over as they are or looked up one by one", arguments: cases)
+    @Test("are the same whether copied as they are or looked up one by one", arguments: cases)
     func agree(_ test: Case) throws {
         let store = try StoreBuilder(Self.source, maximumKeys: ["Article": 4, "Tag": 3])
         for sql in Self.rows + test.damage { try store.connection.execute(sql) }
         let step = try InPlaceStep.plan(Self.source, test.destination)
         let (copied, statements) = try run(step, store, damage: nil)
-        // Said to be broken, both tables are filled with care.
+        // With reported damage, the run looks up each link of both tables.
         let suspects = try JSONDecoder().decode(
             [StoreDamage].self,
             from: Data(
@@ -109,7 +109,7 @@ struct LinkCopyTests {
         #expect(try connection.value("PRAGMA integrity_check") == .text("ok"))
     }
 
-    @Test("SQLite takes whole rows and entries over, and the index with them")
+    @Test("SQLite copies whole rows and entries, also into the index")
     func takesWholeRows() throws {
         let store = try StoreBuilder(Self.source, maximumKeys: ["Article": 4, "Tag": 3])
         for sql in Self.rows { try store.connection.execute(sql) }
@@ -117,9 +117,9 @@ struct LinkCopyTests {
         let places = statements.indices.filter { statements[$0].hasPrefix("INSERT OR IGNORE INTO main.Z_1") }
         #expect(places.count == 2)
         for place in places {
-            // Between the two it is recorded that the index is made.
+            // Between the two statements the run records that the index exists.
             #expect(statements[place - 2].hasPrefix("CREATE INDEX Z_1"))
-            // As the run has it: the index is there, and the table is empty.
+            // The state during the run: the index exists, and the table is empty.
             let connection = try Connection(path: store.folder.file("Plan-\(place).sqlite"), mode: .create)
             let layout = try StoreLayout.canonical(for: Self.model())
             try StoreCreation.createTables(of: layout, on: connection, hasModelCache: true)
@@ -131,7 +131,7 @@ struct LinkCopyTests {
         }
     }
 
-    @Test("A join table that is filled by a mapping with a condition holds only what meets it")
+    @Test("A join table that is filled by a mapping with a condition holds only the objects that meet it")
     func filtered() throws {
         let store = try StoreBuilder(Self.source, maximumKeys: ["Article": 4, "Tag": 3])
         for sql in Self.rows { try store.connection.execute(sql) }
@@ -157,7 +157,7 @@ struct LinkCopyTests {
 
     // MARK: Running
 
-    /// Runs and verifies a step; gives the new store and the statements that were run.
+    /// Runs and verifies a step; returns the new store and the statements.
     private func run(
         _ step: StepPlan, _ store: StoreBuilder, damage: [StoreDamage]?
     ) throws -> (path: String, statements: [String]) {

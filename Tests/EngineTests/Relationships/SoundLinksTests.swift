@@ -9,7 +9,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Objects made for each link of a join table, whose keys are all that is asked for.
+/// Objects that are made for each link of a join table and need only the key of the link's destination.
 @Suite("One object for each link")
 struct SoundLinksTests {
     private static let books = 1_500
@@ -35,7 +35,7 @@ struct SoundLinksTests {
                                  "user": { "mapping": "UserToUser", "from": "$user" } } } ] }
         """
 
-    /// Books of four users each, who stand anywhere in their table.
+    /// Makes books with four users each, in any order of the users' keys.
     private func store() throws -> StoreBuilder {
         let store = try StoreBuilder(
             Self.source, maximumKeys: ["Book": Int64(Self.books), "User": Int64(Self.users)])
@@ -80,7 +80,7 @@ struct SoundLinksTests {
             """)
     }
 
-    @Test("Where every link is sound, no row of what it leads to is read for its key")
+    @Test("Without dangling links, no row of the destination is read for its key")
     func sound() throws {
         let store = try store()
         let (files, read) = try run(store, damage: [])
@@ -89,7 +89,7 @@ struct SoundLinksTests {
         #expect(try wrong(files, in: store) == 0)
     }
 
-    @Test("A link that leads nowhere makes no object")
+    @Test("A dangling link makes no object")
     func dangling() throws {
         let store = try store()
         try store.execute("INSERT INTO Z_1USERS (Z_1BOOKS, Z_2USERS) VALUES (3, 900001)")
@@ -111,14 +111,14 @@ struct SoundLinksTests {
             trace: { event in statements.withLock { $0.append(event.text) } })
         verification.jobs = jobs
         let report = try verification.run()
-        // Those in the order of the index of what is looked up meet users one after another.
+        // Lookups in the order of the destination's index read users in sequence.
         let lookUps = statements.withLock { $0 }.filter {
             $0.contains("source.ZUSER t ON t.Z_PK = j.Z_2USERS") && !$0.contains("LEFT JOIN")
         }
         return (report, lookUps)
     }
 
-    @Test("Verification looks nothing up for a sound link, and finds every change of what was made of it")
+    @Test("Verification looks up no link without damage, and finds every change of the objects made from links")
     func verifiesSound() throws {
         let store = try store()
         let step = try step(store, damage: [])
@@ -140,7 +140,7 @@ struct SoundLinksTests {
     }
 
     @Test(
-        "Links that lead nowhere, or to what is no user, make no object for verification either",
+        "Dangling links, and links to an object that is no user, make no object for verification either",
         arguments: [
             "INSERT INTO Z_1USERS (Z_1BOOKS, Z_2USERS) VALUES (3, 900001)",
             "UPDATE ZUSER SET Z_ENT = 1 WHERE Z_PK = 8",

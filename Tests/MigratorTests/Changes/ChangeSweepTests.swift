@@ -7,9 +7,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Changes at random, each of them alone, to a new store: between the run and its verification, and afterwards.
+/// Single random changes to a new store: between the run and its verification, and afterwards.
 ///
-/// `FERRY_CHANGES` says how many (default: one of each kind in each scene), `FERRY_CHANGE_SEED` which.
+/// `FERRY_CHANGES` gives their number (default: one of each kind in each scene), `FERRY_CHANGE_SEED` the seed.
 @Suite("A single random change")
 struct ChangeSweepTests {
     private static let environment = ProcessInfo.processInfo.environment
@@ -17,7 +17,7 @@ struct ChangeSweepTests {
         environment["FERRY_CHANGES"].flatMap { Int($0) } ?? scenes.count * RandomChange.Kind.allCases.count
     private static let seed = environment["FERRY_CHANGE_SEED"].flatMap { UInt64($0) } ?? 1
 
-    /// Whether the run or `verify --source` is to find it, of a store that was copied or altered.
+    /// Whether the run or `verify --source` must find the change, in a copied or an altered store.
     struct Scene: CustomTestStringConvertible, Sendable {
         var way: DamagedStore.Way
         var isAfterwards: Bool
@@ -28,7 +28,7 @@ struct ChangeSweepTests {
         [false, true].map { Scene(way: way, isAfterwards: $0) }
     }
 
-    /// An attribute of each other type of value, and SQL of some that differ in storage class, sign or length.
+    /// An attribute of each other type, and SQL of values that differ in storage class, sign or length.
     private static let types: [(type: String, values: [String])] = [
         ("Integer 16", ["0", "-1", "32767"]), ("Integer 32", ["1", "NULL", "-2147483648"]),
         ("Integer 64", ["9007199254740993", "-1", "0"]), ("Boolean", ["0", "1", "NULL"]),
@@ -93,10 +93,10 @@ struct ChangeSweepTests {
         return configuration
     }
 
-    /// A change is to be found by any number of jobs.
+    /// Any number of jobs must find a change.
     private func jobs(_ seed: UInt64) -> Int { 1 + Int(seed % 3) }
 
-    @Test("Is found whenever SQLite or cmp can tell it", arguments: scenes)
+    @Test("Is found whenever SQLite or cmp can find it", arguments: scenes)
     func isFound(_ scene: Scene) throws {
         let store = try store(scene.way)
         let kinds = RandomChange.Kind.allCases.filter { scene.isAfterwards || $0 != .externalFile }
@@ -135,7 +135,7 @@ struct ChangeSweepTests {
             _ = try store.migrator().migrate(configuration(store, output, jobs: jobs(seed))) { event in
                 guard case .phase(.verify, _) = event else { return }
                 do {
-                    // A step in place checks itself before COMMIT, too.
+                    // A step in place has its own checks before COMMIT, too.
                     guard try Self.isCommitted(destination) else { return }
                     let copy = store.folder.file("changed.sqlite")
                     try FileLayer().replace(copy, with: FileLayer().read(destination))

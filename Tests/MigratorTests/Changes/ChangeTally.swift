@@ -1,7 +1,7 @@
-/// How many changes of each kind were made, could be told, and were found.
+/// The numbers of made, detectable and found changes of each kind.
 struct ChangeTally {
     private var counts: [RandomChange.Kind: (made: Int, told: Int, found: Int)] = [:]
-    /// What could be told and was not found.
+    /// Detectable changes that were not found.
     private(set) var missed: [String] = []
 
     mutating func add(_ kind: RandomChange.Kind, _ change: String, isTold: Bool, isFound: Bool) {

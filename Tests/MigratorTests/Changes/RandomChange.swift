@@ -5,21 +5,21 @@ import FerryStore
 import Foundation
 import TestSupport
 
-/// One change of a store at random: what a bad disk, a bug or somebody else may do to it.
+/// One random change of a store, as a bad disk, a bug or another program may make it.
 struct RandomChange {
     enum Kind: String, CaseIterable {
         /// A bit of a cell: of an entity's table, of a join table, of an index, of Core Data's own tables, of the schema.
         case rowBit, joinBit, indexBit, metadataBit, catalogBit
-        /// A value that becomes another one, a row that goes or comes twice, a link, a row of Core Data's own tables, an
-        /// object of the schema.
+        /// A changed value, a deleted or duplicated row, a link, a row of Core Data's own tables, an object of the
+        /// schema.
         case cell, row, link, metadata, catalog
-        /// A file beside the store: a bit of it, or the file itself.
+        /// A file beside the store: a bit of the file, or the whole file.
         case externalFile
     }
 
     let kind: Kind
     let store: String
-    /// Whose folder holds the external files.
+    /// The store whose folder holds the external files.
     let files: String
     private var random: SplitMix
 
@@ -30,15 +30,15 @@ struct RandomChange {
         random = SplitMix(seed: seed)
     }
 
-    /// Makes the change; SQLite's own refusals make it try another one.
+    /// Makes the change; after a refusal by SQLite, tries another one.
     ///
-    /// - Returns: What was changed, in words.
+    /// - Returns: A description of the change.
     mutating func make() throws -> String {
         for _ in 0..<100 {
             do {
                 if let change = try attempt() { return change }
             } catch let error as DatabaseError where error.isConstraint || error.isInSQL || error.primaryCode == 20 {
-                // Two rows with one key, an object that goes with another one, a key that is no number.
+                // SQLite refuses two rows with one key, an object that another one needs, and a key that is no number.
                 continue
             }
         }
@@ -155,7 +155,7 @@ struct RandomChange {
             try connection.execute("DELETE FROM \"\(table)\" WHERE rowid = \(row)")
             return "\(table) \(row) deleted"
         }
-        // The same row again under another number, where the table allows it.
+        // Inserts the row again under another key, where the table allows a duplicate.
         let columns = try connection.rows("SELECT name, pk FROM pragma_table_info(?)", [.text(table)])
         let names = columns.compactMap { $0[0].text }.map { "\"\($0)\"" }
         let isJoin = columns.count(where: { ($0[1].integer ?? 0) > 0 }) > 1
@@ -169,7 +169,7 @@ struct RandomChange {
         return "\(table) \(row) again"
     }
 
-    /// Drops an object, or changes a letter of what the schema says of it.
+    /// Drops a schema object, or changes a letter of its text in the schema.
     private mutating func changeCatalog() throws -> String? {
         let connection = try open()
         let objects = try connection.rows(

@@ -3,15 +3,15 @@ import FerrySQLite
 import FerryStore
 import Foundation
 
-/// What plain SQLite and `cmp` tell of a store: all rows of all tables, read from the tables themselves, the schema,
-/// `integrity_check`, and the external files.
+/// The content of a store as plain SQLite and `cmp` find it: all rows of all tables, read from the tables themselves,
+/// the schema, `integrity_check`, and the external files.
 struct StoreTruth: Equatable {
     private var lines: [String] = []
     private var files: [String: Data] = [:]
 
     /// - Parameters:
-    ///   - store: The store; SQLite's refusal to read it is a truth of its own.
-    ///   - files: The store whose external files are its.
+    ///   - store: The store; SQLite's refusal to read the store is also a result.
+    ///   - files: The store that has the external files.
     init(_ store: String, files: String) {
         do {
             try read(store)

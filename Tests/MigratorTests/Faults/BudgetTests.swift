@@ -7,10 +7,10 @@ import Testing
 
 @Suite("A budget")
 struct BudgetTests {
-    /// Kinds of runs that take one: all migrations.
+    /// The kinds of runs with a budget: all migrations.
     static let kinds = Scenario.Kind.allCases.filter { ![.snapshot, .rollback].contains($0) }
 
-    /// Calls with a budget that is spent at once, until one of them has done the last piece of work.
+    /// Repeats calls with an exhausted budget until a call does the last piece of work.
     private func loop(_ scenario: Scenario) throws -> Int {
         for call in 1...500 {
             do {
@@ -27,7 +27,8 @@ struct BudgetTests {
         return 500
     }
 
-    @Test("Spent at once, it still lets each call do a unit, until the run ends in the same store", arguments: kinds)
+    @Test(
+        "Each call does one unit even with an exhausted budget, until the run ends in the same store", arguments: kinds)
     func endsInUnits(_ kind: Scenario.Kind) throws {
         let whole = try Scenario(kind, form: .plain)
         try whole.run()
@@ -35,7 +36,7 @@ struct BudgetTests {
         let calls = try loop(scenario)
         #expect(try scenario.result() == whole.result())
         #expect(try scenario.leftovers() == [])
-        // In place the snapshot and the one transaction are all there is.
+        // In place a run has only two units: the snapshot and the one transaction.
         #expect(
             calls
                 >= ([.inPlace, .inPlaceByLog, .unchangedToOutput].contains(kind)
@@ -44,7 +45,7 @@ struct BudgetTests {
     }
 
     @Test(
-        "Spent at once on a store with a write-ahead log, it ends too",
+        "Calls with an exhausted budget also finish a store with a write-ahead log",
         arguments: [TinyStore.Form.closedLog, .filledLog])
     func endsWithLog(_ form: TinyStore.Form) throws {
         for kind in [Scenario.Kind.copy, .mixedToOutput, .inPlace] {
@@ -56,15 +57,15 @@ struct BudgetTests {
         }
     }
 
-    @Test("Large enough, it changes nothing")
+    @Test("A large enough budget changes nothing")
     func isNotSpent() throws {
         let small = try SmallMigration()
         let report = try small.migrator().migrate(Configuration(budget: .seconds(3_600)))
         #expect(report.outcome == .migrated && !report.resumed)
     }
 
-    /// Which statement is given up is chance; that one was, must not be the reason that is told.
-    @Test("Spent while a statement takes long, it is the reason for the stop", arguments: 1...8)
+    /// Chance decides which statement is interrupted; the interrupt must not be the reported reason.
+    @Test("A budget that ends during a long statement is the reason for the stop", arguments: 1...8)
     func isReason(_ statement: Int) throws {
         let small = try SmallMigration()
         let (isIn, statements) = (Locked(Phase.preflight), Locked(0))
@@ -87,7 +88,7 @@ struct BudgetTests {
         #expect(error?.code == .budgetSpent, "\(String(describing: error))")
     }
 
-    @Test("A stop that is asked for comes first, with its own reason")
+    @Test("A requested stop takes precedence, with its own reason")
     func stopComesFirst() throws {
         let small = try SmallMigration()
         let stop = StopRequest()
@@ -110,7 +111,7 @@ struct HeldSwapTests {
     }
 
     @Test(
-        "Leaves the store as it was, twice if asked twice, and the next call only swaps", arguments: BudgetTests.kinds)
+        "Leaves the store unchanged, also in a second call, and the next call only swaps", arguments: BudgetTests.kinds)
     func holds(_ kind: Scenario.Kind) throws {
         let whole = try Scenario(kind, form: .filledLog)
         try whole.run()
@@ -127,7 +128,7 @@ struct HeldSwapTests {
         #expect(try scenario.leftovers() == [])
     }
 
-    @Test("Lets an app use the store meanwhile, and refuses to swap over what it wrote", arguments: [true, false])
+    @Test("Lets an app use the store meanwhile, and refuses to swap over the app's writes", arguments: [true, false])
     func noticesWrites(_ writes: Bool) throws {
         let scenario = try Scenario(.copy, form: .plain)
         try hold(scenario)

@@ -6,7 +6,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Copies of external files between two volumes, with every operation on them failed or the power cut there.
+/// Copies of external files between two volumes: every operation fails, or the power is cut there.
 @Suite("Faults in copies of external files")
 struct ExternalFilesFaultTests {
     enum Fault: CaseIterable { case failure, powerCut, tornPowerCut }
@@ -14,7 +14,7 @@ struct ExternalFilesFaultTests {
     private static let names = (0..<3).map { "0D5A1F4E-3C6B-4E7A-9A55-1B2C3D4E5F6\($0)" }
 
     private static func content(_ number: Int) -> [UInt8] {
-        // The last one is larger than what is copied at one time.
+        // The last file is larger than the buffer of a copy.
         let count = number == 2 ? 265_000 : 5_000 + number
         return (0..<count).map { UInt8(truncatingIfNeeded: ($0 &* 31) >> 3 &+ number) }
     }
@@ -25,17 +25,17 @@ struct ExternalFilesFaultTests {
         for (number, name) in names.enumerated() { try files.replace(folder + "/" + name, with: content(number)) }
     }
 
-    /// Whether all files are there, whole, and nothing else is.
+    /// Returns whether all files exist with whole content, and no other file.
     private static func areWhole(in folder: String) throws -> Bool {
         let files = FileLayer()
         return try files.list(folder).map(\.name).sorted() == names
             && names.enumerated().allSatisfy { try files.read(folder + "/" + $1) == content($0) }
     }
 
-    /// A command on a folder, which can be given again.
+    /// A command on a folder, which can be repeated.
     private struct Stage {
         let folder: TemporaryFolder
-        /// Where the files are to be in the end.
+        /// The final folder of the files.
         let external: String
         let run: (FileLayer) throws -> Void
     }
@@ -78,19 +78,19 @@ struct ExternalFilesFaultTests {
         }
     }
 
-    @Test("The next call ends with all of them whole, and with nothing else", arguments: 0..<3, Fault.allCases)
+    @Test("The next call ends with all files whole, and with no other file", arguments: 0..<3, Fault.allCases)
     func resumes(_ kind: Int, _ fault: Fault) throws {
         let make = [Self.output, Self.rollback, Self.restore][kind]
         let whole = try make()
         let count = FaultPlan(keepsNames: true, hasLinks: false)
         try whole.run(FileLayer(faults: count))
         #expect(try Self.areWhole(in: whole.external))
-        // Those on the files themselves, and what comes just behind them.
+        // The operations on the files themselves, and those just behind them.
         let operations = count.names.indices.filter { index in
             count.names[max(0, index - 2)...index].contains { $0.contains("_EXTERNAL_DATA/") }
         }
         #expect(operations.count > 20)
-        // All of them together, from other starts; `FERRY_SWEEP` tries each.
+        // The three kinds start at different operations; `FERRY_SWEEP` tries each operation.
         let step = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == nil ? 31 : 1
         let start = step == 1 ? 0 : 9 * (Fault.allCases.firstIndex(of: fault) ?? 0) + kind
         for index in stride(from: start, to: operations.count, by: step) {
@@ -110,7 +110,7 @@ struct ExternalFilesFaultTests {
         }
     }
 
-    @Test("What an earlier version left of a file is replaced; another content is refused, or replaced by a rollback")
+    @Test("A partial file of an earlier version is replaced; other content is refused, or replaced by a rollback")
     func replacesRemains() throws {
         let files = FileLayer()
         for (number, remains) in [[], Array(Self.content(2).prefix(70_000)), [1, 2, 3]].enumerated() {
@@ -123,7 +123,7 @@ struct ExternalFilesFaultTests {
                     let error = #expect(throws: FerryError.self) { try stage.run(files) }
                     #expect(error?.code == .outputExists && error?.message.contains(Self.names[2]) == true)
                     #expect(try files.read(stage.external + "/" + Self.names[2]) == remains)
-                    // The remedy.
+                    // Applies the remedy.
                     try files.rename(stage.external, to: stage.folder.file("away"))
                 }
                 try stage.run(files)

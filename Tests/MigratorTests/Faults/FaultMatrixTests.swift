@@ -5,37 +5,37 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every kind of run, with every operation failed or the power cut there: the old store or the new one is whole, and
-/// the same command again ends as if nothing had happened.
+/// Every kind of run, with a failure or a power cut at every operation: the old store or the new one is whole, and the
+/// repeated command gives the same result as an undisturbed run.
 @Suite("Faults in a whole run")
 struct FaultMatrixTests {
     /// `FERRY_SWEEP=1` tries every operation in every form of the store, `FERRY_SWEEP=7` every seventh.
     private static let sweep = ProcessInfo.processInfo.environment["FERRY_SWEEP"].flatMap { Int($0) }
-    /// `FERRY_SWEEP_KINDS=copy,mixed` tries these kinds alone.
+    /// `FERRY_SWEEP_KINDS=copy,mixed` tries only these kinds.
     private static let kinds = ProcessInfo.processInfo.environment["FERRY_SWEEP_KINDS"].map { names in
         names.split(separator: ",").compactMap { Scenario.Kind(rawValue: String($0)) }
     }
 
     enum Fault: CaseIterable {
-        /// The operation and all after it fail: as by `kill -9`, and then by errors on the way out.
+        /// The operation and all later ones fail: as by `kill -9`, and then by errors on the way out.
         case failure
-        /// The same, and all that was not synced is lost.
+        /// As `failure`, and all unsynced changes are lost.
         case powerCut
-        /// The same, and any part of what was not synced is lost.
+        /// As `failure`, and any part of the unsynced changes is lost.
         case tornPowerCut
     }
 
-    /// What every kind of run is tried with; the sweep tries each operation, the suite a few of them.
+    /// Returns the operations for every kind of run; the sweep tries each operation, the suite a few of them.
     private static func operations(_ count: Int, _ kind: Scenario.Kind, _ fault: Fault) -> [Int] {
         let tries = fault == .failure ? 4 : 6
-        // Another start for each kind, so that all together meet all parts of a run.
+        // Each kind starts at another operation, so that together the kinds cover all parts of a run.
         let start = 1 + (Scenario.Kind.allCases.firstIndex(of: kind) ?? 0) * 3
         if let sweep, sweep > 0 { return Array(stride(from: 1 + start % sweep, through: count, by: sweep)) }
         return Array(stride(from: min(start, count), through: count, by: max(1, count / tries)))
     }
 
     @Test(
-        "Ends in the same store after any operation has failed or lost its power",
+        "Ends in the same store after a failure or a power cut at any operation",
         arguments: kinds ?? Scenario.Kind.allCases, Fault.allCases)
     func resumes(_ kind: Scenario.Kind, _ fault: Fault) throws {
         let first: TinyStore.Form = kind == .inPlace ? .closedLog : .plain
@@ -66,12 +66,12 @@ struct FaultMatrixTests {
             case .powerCut: try disk.cutPower(.everything)
             case .tornPowerCut: try disk.cutPower(.some(seed: UInt64(operation)))
             }
-            // Every other time an app looks at the store in between, and repairs what SQLite repairs.
+            // Every other time an app opens the store in between, and SQLite's recovery repairs it.
             if operation.isMultiple(of: 2), ![.inPlace, .inPlaceByLog].contains(kind) || form != .filledLog {
                 let between = try scenario.content()
                 #expect(between == original || between == final, "\(kind) \(fault) \(form), operation \(operation)")
             }
-            // A rollback that is done, its folder gone too, would be undone by another one.
+            // Another rollback would undo a finished rollback without a run folder.
             let isOver = try isDone && scenario.leftovers().isEmpty
             if kind != .rollback || !isOver { try goOn(scenario, disk) }
             #expect(try scenario.result() == expected, "\(kind) \(fault) \(form), operation \(operation)")
@@ -80,7 +80,7 @@ struct FaultMatrixTests {
         }
     }
 
-    /// The same command again; with the remedy that it names where the simulated disk has changed more than a disk would.
+    /// Repeats the command, with the named remedy where the simulated disk has changed more than a real disk would.
     private func goOn(_ scenario: Scenario, _ disk: SimulatedDisk) throws {
         do {
             try scenario.run()

@@ -4,7 +4,7 @@ import FerrySQLite
 import Foundation
 import TestSupport
 
-/// A small command whose every operation can fail, with all that the store may be before and after it.
+/// A small command whose every operation can fail, with the possible states of the store before and after.
 struct Scenario {
     enum Kind: String, CaseIterable {
         /// `inPlace` leaves WAL mode for its transaction, as large stores do; `inPlaceByLog` does not.
@@ -23,7 +23,7 @@ struct Scenario {
         case other((FileLayer) throws -> Void)
     }
 
-    /// Every step by itself, small chunks, and one time for all calls.
+    /// Runs every step separately, with small chunks, and with the same time for all calls.
     static let configuration = Configuration(
         chunkSize: .rows(5), composes: false, now: { Date(timeIntervalSinceReferenceDate: 0) })
 
@@ -58,7 +58,7 @@ struct Scenario {
         }
     }
 
-    /// A hook that finds another store than the first time ends in another one than a whole run.
+    /// This hook has another result when it finds another store than the first time.
     private static func change(_ stage: MigrationStage, _ faults: FaultPlan?) throws {
         let vfs = try VFS(temporaryFolder: nil, faults: faults)
         let connection = try Connection(path: stage.store.path, mode: .readWrite, vfs: vfs)
@@ -74,13 +74,13 @@ struct Scenario {
         }
     }
 
-    /// Where the new store goes when it does not replace the old one.
+    /// The path of the new store if it does not replace the old one.
     var output: String? {
         [.copyToOutput, .inPlaceToOutput, .mixedToOutput, .unchangedToOutput].contains(kind)
             ? folder.file("New.sqlite") : nil
     }
 
-    /// How the migration is run, with whatever may fail.
+    /// Returns the migration's configuration, with possible faults.
     func configuration(_ faults: FaultPlan? = nil) -> Configuration {
         var configuration = Self.configuration
         configuration.output = output.map { URL(fileURLWithPath: $0) }
@@ -93,7 +93,7 @@ struct Scenario {
         return configuration
     }
 
-    /// The migration that it is; a snapshot and a rollback are none.
+    /// Returns the migration of the scenario; snapshots and rollbacks have none.
     func migrator(_ faults: FaultPlan? = nil) throws -> Migrator {
         guard case .migration(let make) = work else { preconditionFailure("\(kind) is no migration") }
         return try make(FileLayer(faults: faults))
@@ -106,16 +106,16 @@ struct Scenario {
         _ = try migrator(faults).migrate(configuration)
     }
 
-    /// What a plain client of SQLite finds in the store; it repairs what a crash has left.
+    /// Returns the store's content as a plain client reads it, after SQLite's recovery.
     func content() throws -> String {
         let connection = try Connection(path: store, mode: .readWrite)
-        // What is written back into the main file would be a change to a run that goes on.
+        // A checkpoint would change the main file, which a resumed run would refuse.
         connection.keepWriteAheadLogOnClose()
         guard try connection.value("PRAGMA integrity_check") == .text("ok") else { return "damaged" }
         return try DatabaseDump.text(store)
     }
 
-    /// What the command has made: the new store, or snapshots of which none is damaged.
+    /// Returns the command's result: the new store, or the undamaged snapshots.
     func result() throws -> String {
         if let output { return try DatabaseDump.text(output) }
         guard kind == .snapshot else { return try content() }
@@ -123,7 +123,7 @@ struct Scenario {
         return snapshots.isEmpty || snapshots.contains { $0.verified != true } ? "damaged" : try content()
     }
 
-    /// What a finished command leaves beside the store.
+    /// Returns the files that a finished command leaves beside the store.
     func leftovers() throws -> [String] {
         try FileLayer().list(folder.path).map(\.name).filter {
             ($0.hasPrefix("App.sqlite") || $0.hasPrefix("New.sqlite")) && $0.hasSuffix(".ferry")
