@@ -7,8 +7,8 @@ public enum FerryCommand {
     ///
     /// - Parameters:
     ///   - arguments: The command line.
-    ///   - policies: The migration policies that mapping models name, by their class names. A program of one's own that
-    ///     is nothing but this call migrates stores whose mapping models have code.
+    ///   - policies: The migration policies that mapping models name, by class name. A program that consists of this
+    ///     call migrates stores whose mapping models have code.
     /// - Returns: The exit code for the shell.
     public static func run(arguments: [String], policies: [String: PolicyFactory] = [:]) -> Int32 {
         IgnoredSignals.ignore()
@@ -16,7 +16,7 @@ public enum FerryCommand {
         return run(arguments, on: Console(isJSON: isJSON), policies: policies).rawValue
     }
 
-    /// Every command, in the order of help.
+    /// All commands, in the order of the help.
     static var commands: [any Command.Type] {
         [
             InspectCommand.self, DiffCommand.self, GraphCommand.self, HashesCommand.self, PlanCommand.self,
@@ -31,10 +31,10 @@ public enum FerryCommand {
         ]
     }
 
-    /// What each command takes, in the order of help: help, completions and manual pages are made of it.
+    /// The syntax of each command, in the order of the help; help, completions and manual use it.
     package static var table: [Syntax] { commands.map { $0.syntax } }
 
-    /// What is typed after `ferry` for each command.
+    /// The words after `ferry` for each command.
     package static var commandNames: [String] { table.map(\.name) }
 
     /// Runs one command line on a console; never throws.
@@ -45,14 +45,14 @@ public enum FerryCommand {
         let code = runAlone(words, on: console, policies: policies)
         guard let problem = console.outputProblem() else { return code }
         console.warn("Standard output could not be written, so what it holds is not whole: \(problem).")
-        // Of what changes a store the exit code says what became of that.
+        // The exit code of a command that changes files is about the files.
         let changesFiles = writers.contains { name in
             words.first == name || words.prefix(2).joined(separator: " ") == name
         }
         return code == .success && !changesFiles ? .failed : code
     }
 
-    /// The commands whose work is not what they print.
+    /// The commands whose result is files, not output.
     private static let writers = [
         MigrateCommand.syntax.name, SnapshotCreateCommand.syntax.name, SnapshotRestoreCommand.syntax.name,
         SnapshotPruneCommand.syntax.name, RollbackCommand.syntax.name, GenerateCommand.syntax.name,

@@ -2,22 +2,21 @@ package import FerryBase
 
 /// The words of one command line, read by the syntax of its command.
 ///
-/// `--option value` and `--option=value` mean the same, and so does an option's letter; `--` ends the options. An option
-/// that may be repeated takes several words (`--models A B`) once no operand is missing any more. What the syntax does
-/// not know is refused, so an option that came too early or is misspelt is never passed over in silence.
+/// `--option value`, `--option=value` and the option's letter mean the same; `--` ends the options. A repeated option
+/// takes several words (`--models A B`) once all operands are read. An unknown option is refused, never ignored.
 package struct Arguments {
     private let syntax: Syntax
     package private(set) var operands: [String] = []
     private var values: [String: [String]] = [:]
     private var flags: Set<String> = []
-    /// The options that do not stand in the words, but in a file.
+    /// The options that come from `ferry.json`, not from the command line.
     private var fromConfig: Set<String> = []
-    /// That file.
+    /// The path of the `ferry.json` that was read.
     private(set) var configPath: String?
 
-    /// Reads what follows the command's name.
+    /// Reads the words after the command's name.
     ///
-    /// - Throws: `usage` for what the syntax does not know; what reading `ferry.json` throws, if that is looked for.
+    /// - Throws: `usage` for words that the syntax does not know; with `readsConfig` also the errors of `ferry.json`.
     package init(_ words: [String], for syntax: Syntax, readsConfig: Bool = false) throws(FerryError) {
         self.syntax = syntax
         var rest = words[...]
@@ -67,7 +66,7 @@ package struct Arguments {
                 rest.removeFirst()
             }
         }
-        // As a path it would be the current folder.
+        // An empty path would be the current folder.
         if values[name]?.contains("") == true { throw isEmpty("The value of \(name)") }
     }
 
@@ -75,7 +74,7 @@ package struct Arguments {
         wrong("\(word) is an empty text.", "A variable of the shell may have no value.")
     }
 
-    /// Takes from `ferry.json` what the words leave open.
+    /// Takes from `ferry.json` the options that the command line does not have.
     private mutating func takeConfig() throws(FerryError) {
         let file = try ConfigFile.find(
             for: syntax, config: values[ConfigFile.option.name]?.first, models: values["--models"] ?? [])
@@ -88,7 +87,7 @@ package struct Arguments {
         }
     }
 
-    /// Whether a word can only be meant as an option; a value may begin with one dash.
+    /// Whether a word is certainly an option; a value may begin with one dash.
     private func isOption(_ word: String) -> Bool { word.hasPrefix("--") || Syntax.Option.short[word] != nil }
 
     private var takesMoreOperands: Bool { operands.count < syntax.operands.count }
@@ -110,18 +109,17 @@ package struct Arguments {
 
     // MARK: Asking
 
-    /// Whether a flag is given.
     package func has(_ flag: String) -> Bool {
         precondition(syntax.options.contains { $0.name == flag && $0.kind == .flag }, "\(flag) is no flag here")
         return flags.contains(flag)
     }
 
-    /// Whether an option stands in the command line itself; one that `ferry.json` has for another command is not meant.
+    /// Whether the command line itself has the option; `ferry.json` may hold options for other commands.
     func isTyped(_ name: String) -> Bool {
         !fromConfig.contains(name) && (flags.contains(name) || values[name] != nil)
     }
 
-    /// The value of an option, or nil when it is not given.
+    /// The value of an option, or nil if the option is absent.
     package func value(_ name: String) -> String? {
         precondition(syntax.options.contains { $0.name == name && $0.kind == .value }, "\(name) takes no value here")
         return values[name]?.first
@@ -134,7 +132,7 @@ package struct Arguments {
         return values[name] ?? []
     }
 
-    /// The words again, without some of the options.
+    /// The options, but for `names`, and the operands as words of a command line.
     func words(without names: Set<String>) -> [String] {
         var words: [String] = []
         for option in syntax.options where !names.contains(option.name) {
@@ -168,7 +166,7 @@ package struct Arguments {
 
     /// The value of an option that must be a whole number.
     func count(_ name: String, in range: ClosedRange<Int64>) throws(FerryError) -> Int64? {
-        // An upper bound that is out of reach is not worth a word.
+        // The message leaves out a bound that no user reaches.
         let end = range.upperBound < 1_000_000 ? "to \(range.upperBound)" : "on"
         return try value(name, "a whole number from \(range.lowerBound) \(end)") { text in
             Quantity.count(text).flatMap { range.contains($0) ? $0 : nil }
@@ -182,14 +180,14 @@ package struct Arguments {
         }
     }
 
-    /// The value of an option that must be a time of so many nanoseconds at least.
+    /// The value of an option that must be a time of at least `least` nanoseconds.
     func time(_ name: String, _ wanted: String, from least: Int64 = 1) throws(FerryError) -> Duration? {
         try value(name, wanted) { text in
             Quantity.nanoseconds(text).flatMap { $0 >= least ? .nanoseconds($0) : nil }
         }
     }
 
-    /// The value of an option as it is read; what cannot be read is refused with what is wanted.
+    /// The value of an option, converted by `read`; the error for a value that `read` refuses names `wanted`.
     func value<Value>(
         _ name: String, _ wanted: String, _ read: (String) -> Value?
     ) throws(FerryError) -> Value? {

@@ -43,7 +43,7 @@ package enum Quantity {
 
     // MARK: Writing
 
-    /// A number of rows, marked where it is an estimate.
+    /// A number of rows; `~` marks an estimate.
     static func rowsText(_ rows: Int64?, isEstimated: Bool) -> String {
         rows.map { (isEstimated ? "~" : "") + $0.grouped } ?? "?"
     }
@@ -55,12 +55,12 @@ package enum Quantity {
         return "\(bytes) B"
     }
 
-    /// The whole number nearest to a rate or a time, which may come from a file: 0 for what is no number.
+    /// The whole number nearest to a rate or a time, which may come from a file; 0 for NaN.
     package static func whole(_ number: Double) -> Int64 {
         number.isNaN ? 0 : number >= 0x1p63 ? .max : number < -0x1p63 ? .min : Int64(number)
     }
 
-    /// How quick a phase was, in rows where it counts them; nil for one that ended before a rate means anything.
+    /// A phase's rate, in rows if the phase counts rows; nil for less than 0.1 s, which is too short to measure.
     static func rateText(rowsPerSecond: Double?, bytesPerSecond: Double?, seconds: Double) -> String? {
         guard seconds >= 0.1 else { return nil }
         if let rowsPerSecond { return "\(whole(rowsPerSecond).counting("row"))/s" }

@@ -1,10 +1,10 @@
-/// What a command takes: the one description from which words are read and help is written.
+/// The words that a command takes: the parser, the help, the completions and the manual use this description.
 package struct Syntax: Sendable {
-    /// What is typed after `ferry`, for example `snapshot create`.
+    /// The words after `ferry`, for example `snapshot create`.
     var name: String
-    /// One line for lists of commands.
+    /// One line for the list of commands.
     var summary: String
-    /// A few lines of help: what happens, and what the reader must know before.
+    /// A few lines of help: the effects of the command, and its conditions.
     var discussion: String
     var operands: [Operand]
     var options: [Option]
@@ -22,14 +22,14 @@ package struct Syntax: Sendable {
         self.example = example
     }
 
-    /// A word without dashes.
+    /// A word of the command line without dashes.
     package struct Operand: Sendable {
         package enum Count: Sendable { case one, optional, several }
 
         var name: String
         var count: Count
         var summary: String
-        /// The only words that it can be; empty where that is open.
+        /// The only words allowed; empty if any word is.
         var choices: [String]
 
         package init(_ name: String, _ summary: String) { self.init(name, .one, summary) }
@@ -50,17 +50,17 @@ package struct Syntax: Sendable {
         }
     }
 
-    /// A word with two dashes, with or without a value.
+    /// A word of the command line with two dashes, with or without a value.
     package struct Option: Sendable {
         enum Kind: Sendable, Equatable { case flag, value, repeated }
 
         var name: String
         var kind: Kind
-        /// How help names the value.
+        /// The name of the value in the help.
         var placeholder: String
         var summary: String
         var isRequired = false
-        /// The only words that the value can be; empty where that is open.
+        /// The only values allowed; empty if any value is.
         var choices: [String] = []
 
         package static func flag(_ name: String, _ summary: String) -> Option {
@@ -91,16 +91,16 @@ package struct Syntax: Sendable {
         static let quiet = flag("--quiet", "No progress and no text: only warnings, errors and the exit code.")
         static let help = flag("--help", "This text.")
 
-        /// The options that are typed most, in one letter; the same one wherever a command has the option.
+        /// The letters of the most used options; a letter means the same option in each command.
         static let short = [
             "-m": "--models", "-M": "--mappings", "-t": "--to", "-o": "--output", "-q": "--quiet", "-h": "--help",
         ]
 
         var notation: String { kind == .flag ? name : "\(name) \(placeholder)" }
-        /// Its letter with the dash, such as `-m`.
+        /// The option's letter with the dash, such as `-m`.
         var letter: String? { Self.short.first { $0.value == name }?.key }
 
-        /// With its letter, for lists of options.
+        /// The notation with the letter, for lists of options.
         var listed: String { letter.map { "\($0), \(notation)" } ?? "    \(notation)" }
     }
 }

@@ -1,18 +1,17 @@
 internal import Ferry
 internal import FerryBase
 
-/// One command of the command line.
 protocol Command {
     static var syntax: Syntax { get }
 
     init(arguments: Arguments)
 
-    /// Reads the command's words before it touches anything, then does the work; whatever it throws becomes a message
-    /// and an exit code in one place.
+    /// Checks the command's words before any change, then does the work. `FerryCommand.run` turns an error into a
+    /// message and an exit code.
     func run(on console: Console) throws -> ExitCode
 }
 
-/// A command that may meet mapping models with migration policies.
+/// A command that may read mapping models with migration policies.
 protocol PolicyCommand: Command {
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode
 }
@@ -26,11 +25,11 @@ struct CommandCall {
     private let command: any Command.Type
     private let words: [String]
 
-    /// Finds the command that a command line names; names may be two words (`snapshot create`).
+    /// Finds the command that a command line names; a name may have two words (`snapshot create`).
     ///
-    /// - Returns: Nil when there is no word at all.
+    /// - Returns: Nil if the command line has no word.
     init?(_ words: [String], among commands: [any Command.Type]) throws(FerryError) {
-        // What people type where other programs want it.
+        // Spellings that other programs have.
         let spellings = ["--help": "help", "-h": "help", "--version": "version"]
         let words = words.first == "--json" ? Array(words.dropFirst()) + ["--json"] : words
         guard let first = words.first, words != ["--json"] else { return nil }
@@ -65,7 +64,7 @@ struct CommandCall {
             HelpText.show([command.syntax], on: console)
             return .success
         }
-        // The console has it already, so that a command line that cannot be read is told in colours, too.
+        // The console has read the choice already, so that even the error of an unreadable command line has colours.
         _ = try arguments.choice(ColorChoice.option.name, among: ColorChoice.allCases)
         let console = arguments.has("--quiet") ? console.quiet : console
         let instance = command.init(arguments: arguments)

@@ -30,7 +30,7 @@ struct ConfigInitCommand: Command {
                 remedy: "Change that one, or name another with --output.")
         }
         if models.isEmpty {
-            // The files of the first suffix of which there are any: a bundle holds the versions that may lie beside it.
+            // The files of the first suffix that is found: a bundle holds the versions that may lie beside the bundle.
             let here = try files.list(".").map(\.name).sorted()
             let found = Self.modelSuffixes.map { suffix in here.filter { $0.hasSuffix(suffix) } }
             models = found.first { !$0.isEmpty } ?? []
@@ -58,7 +58,7 @@ struct ConfigInitCommand: Command {
     /// The mapping models of the current folder, and the folders in it that hold some.
     private static func mappings(_ files: FileLayer) throws -> [String] {
         let own = try MappingFile.paths(in: ".", files: files).map(FileLayer.name(of:))
-        // Of files that extend others the folder is named: read one by one, both would be given for the same step.
+        // A mapping file may extend another: the folder is named, since both files by name would map the same step.
         var mappings = own.contains { $0.hasSuffix(".json") } ? ["."] : own
         for entry in try files.list(".").sorted(by: { $0.name < $1.name }) where entry.isDirectory {
             let isBundle = (modelSuffixes + [".xcmappingmodel"]).contains { entry.name.hasSuffix($0) }
@@ -66,13 +66,13 @@ struct ConfigInitCommand: Command {
             do {
                 if try !MappingFile.paths(in: entry.name, files: files).isEmpty { mappings.append(entry.name) }
             } catch {
-                // A folder that may not be read is not one of these.
+                // An unreadable folder holds no mapping models.
             }
         }
         return mappings
     }
 
-    /// A path as the file is to name it: as it was given where the file lies in the current folder, else in full.
+    /// A path for `ferry.json`: as typed if the file is in the current folder, else absolute.
     private static func path(_ path: String, from folder: String) throws -> String {
         path.hasPrefix("/") || folder == "." || folder.isEmpty ? path : try FileLayer().realPath(path)
     }

@@ -31,7 +31,7 @@ struct DiffCommand: Command {
         return .success
     }
 
-    /// The shortest names that tell the two apart.
+    /// The shortest names that differ.
     private static func names(_ source: ModelVersion, _ destination: ModelVersion) -> (String, String) {
         if source.name != destination.name { return (source.name, destination.name) }
         if source.qualifiedName != destination.qualifiedName {

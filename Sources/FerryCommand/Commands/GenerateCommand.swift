@@ -23,7 +23,7 @@ struct GenerateCommand: Command {
         ],
         example: "ferry generate App.xcdatamodeld --rows 100000 --rows-of Tag=50 --output Big.sqlite")
 
-    /// Enough to see every feature of a model, and written in a moment.
+    /// Enough rows to show every feature of a model, and written within a second.
     private static let usualRows: Int64 = 1_000
     private static let counts: ClosedRange<Int64> = 0...1_000_000_000_000
 

@@ -49,7 +49,7 @@ struct HashesCommand: Command {
             ]
     }
 
-    /// The entities whose hash in `VersionInfo.plist` is not the one computed from the model.
+    /// The entities whose hash in `VersionInfo.plist` differs from the hash computed from the model.
     private func differing(_ version: ModelVersion) -> [String] {
         let computed = VersionHash.hashes(of: version.model)
         return Set(computed.keys).union(version.hashes.keys)

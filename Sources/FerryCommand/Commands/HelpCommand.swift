@@ -25,7 +25,7 @@ struct HelpCommand: Command {
 }
 
 extension Syntax {
-    /// All that the table of commands says, for programs that wrap this one.
+    /// The syntax as JSON, for programs that wrap this one.
     fileprivate var json: JSON {
         [
             "name": name, "summary": summary, "operands": operands.map(\.json), "options": options.map(\.json),
@@ -52,11 +52,11 @@ extension Syntax.Option {
     }
 }
 
-/// Writes the help of a command from its syntax, and the list of all commands; in lines.
+/// Writes the help of a command from its syntax, and the list of all commands.
 enum HelpText {
-    /// Lines of text that are longer are hard to read.
+    /// Columns; longer lines are hard to read.
     private static let widest = 100
-    /// Names longer than this get a line of their own.
+    /// Characters; a longer name gets a line of its own.
     private static let widestName = 26
 
     private static func command(_ syntax: Syntax, width: Int) -> [String] {
@@ -78,7 +78,7 @@ enum HelpText {
         console.result(["help": text], text: lines)
     }
 
-    /// What is told where nothing has the name of a command.
+    /// The error for a name that no command has.
     static func unknown(_ message: String, _ name: String) -> FerryError {
         let nearest = NearNames.near(to: name, among: FerryCommand.commandNames).first
         return FerryError(

@@ -22,7 +22,7 @@ struct InspectCommand: Command {
             ConfigFile.option,
         ], example: "ferry inspect App.sqlite --models App.xcdatamodeld")
 
-    /// Reading this much takes well below a second.
+    /// Bytes; reading a store of this size takes well below a second.
     private static let smallBytes: Int64 = 64 << 20
 
     let arguments: Arguments
@@ -30,7 +30,7 @@ struct InspectCommand: Command {
     func run(on console: Console) throws -> ExitCode {
         let (path, models) = (arguments.store.filePath, arguments.values("--models"))
         let catalog = models.isEmpty ? ModelCatalog(versions: []) : try ModelCatalog(paths: models)
-        // Before SQLite opens the store: what is there now is the store's, not this command's.
+        // Measured before SQLite opens the store and may create a -wal or -shm.
         let size = try FileLayer().exists(path) ? StoreSize(path) : nil
         let rendering = try StoreFiles(arguments.store).read { connection in
             let size = try size ?? StoreSize(path)
@@ -44,12 +44,12 @@ struct InspectCommand: Command {
     }
 }
 
-/// What `inspect` found, as text and as JSON.
+/// The findings of `inspect`, as text and as JSON.
 struct InspectRendering {
     let path: String
     let contents: StoreContents
     let size: StoreSize
-    /// Whether models were given to look for the store's version among.
+    /// Whether the command line names models.
     let hasModels: Bool
 
     private var deadColumns: [String] { contents.deadColumns.map(\.name) }
@@ -175,20 +175,20 @@ struct InspectRendering {
     }
 }
 
-/// What `inspect` finds in a store.
+/// The findings of `inspect` in a store.
 struct StoreContents {
     struct EntityRows {
         var name: String
         var number: Int64
-        /// Nil where no model says, and the usual name leads to no table.
+        /// Nil if no model gives the table and no table has the usual name.
         var table: String?
         var rows: Int64?
         var isEstimated: Bool
-        /// Of the whole table with its indexes; nil for subentities, which share their root's, and where not measured.
+        /// The bytes of the table with its indexes; nil if not measured, and for subentities, which share a table.
         var bytes: Int64?
     }
 
-    /// Something wrong: damage in rows, or a message of what could not be read.
+    /// Damage in rows, or the message for a part of the store that cannot be read.
     struct Problem {
         var kind: String
         var entity: String?
@@ -204,11 +204,11 @@ struct StoreContents {
     }
 
     let metadata: StoreMetadata
-    /// Whether everything was read, or only as much as an estimate needs.
+    /// Whether every row and page is read; else rows are estimated.
     let isFull: Bool
-    /// The names of all versions with the store's hashes; the last one first.
+    /// The names of all versions with the store's hashes, the last version first.
     private(set) var versions: [String] = []
-    /// Where the model was read; nil when the store's own cache gave it, or nothing did.
+    /// The path of the model; nil if the model comes from the store's cache, or is unknown.
     private(set) var model: String?
     private(set) var isModelCached = false
     private(set) var nearest: Nearest?
@@ -218,13 +218,13 @@ struct StoreContents {
     private(set) var objects: StoreObjects?
     private(set) var deadColumns: [Leftover] = []
     private(set) var problems: [Problem] = []
-    /// Nil where pages were not measured.
+    /// Nil if the pages are not measured.
     private var sizes: TableSizes?
 
-    /// Looks for the store's version among those of the catalog; with `isFull` rows are counted, pages measured and
-    /// damage looked for, however long that takes.
+    /// Finds the store's version in the catalog; with `isFull` also counts rows, measures pages and scans for damage,
+    /// which has no time limit.
     ///
-    /// - Throws: ``FerryError`` when the metadata cannot be read; other damage is among the problems.
+    /// - Throws: ``FerryError`` if the metadata cannot be read; other damage is among the problems.
     init(_ connection: Connection, catalog: ModelCatalog, isFull: Bool) throws {
         metadata = try StoreMetadata.read(from: connection)
         self.isFull = isFull
@@ -252,7 +252,7 @@ struct StoreContents {
         }
     }
 
-    /// The model in the store's cache, if it is the one that the store was written with.
+    /// The model in the store's cache, if its hashes are the store's.
     private mutating func cachedModel(_ connection: Connection) throws -> ManagedObjectModel? {
         do {
             guard let model = try ModelCache.model(in: connection) else { return nil }
@@ -322,7 +322,7 @@ struct StoreContents {
     func bytes(of join: StoreInspection.JoinRows) -> Int64? { sizes?.bytes(of: join.table) }
 }
 
-/// How large a store's files are.
+/// The sizes of a store's files, in bytes.
 struct StoreSize {
     struct SideFile {
         var path: String
@@ -331,7 +331,7 @@ struct StoreSize {
 
     let bytes: Int64
     let logBytes: Int64
-    /// `-wal`, `-shm` and `-journal`, as far as they are there.
+    /// The `-wal`, `-shm` and `-journal` that exist.
     let sideFiles: [SideFile]
     let externalFiles: Int64
     let externalBytes: Int64

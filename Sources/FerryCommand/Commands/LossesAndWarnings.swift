@@ -1,9 +1,9 @@
 internal import Ferry
 internal import FerryBase
 
-/// What a migration loses, as text and as JSON, in a plan and in a report alike.
+/// The losses of a migration as text and as JSON, for a plan and for a report.
 struct LossTable {
-    /// As many as the sentence names.
+    /// The most losses that the sentence names.
     private static let most = 6
 
     let losses: [Loss]
@@ -39,7 +39,7 @@ struct LossTable {
     private func number(_ loss: Loss) -> String { Quantity.rowsText(loss.rows, isEstimated: loss.isEstimated) }
 }
 
-/// Warnings for programs, beside the texts of them.
+/// Warnings as JSON, for programs.
 enum WarningDetails {
     static func json(_ warnings: [FerryWarning]) -> JSON { .list(warnings, json) }
 
@@ -56,13 +56,13 @@ enum WarningDetails {
     }
 }
 
-/// Neighbours that differ in nothing that is told of them.
+/// Runs of steps, links or stores that are printed alike.
 enum LikeRuns {
-    /// So many are told one by one, since they take no more lines than their sum.
+    /// A shorter run is printed element by element: a summary would take as many lines.
     static let fewest = 4
 
-    /// The elements in their order, cut into runs: each holds one element, or at least ``fewest`` of which each could be
-    /// told with the one before.
+    /// Cuts the elements, in their order, into runs: a run is one element, or at least ``fewest`` of which each is like
+    /// the element before.
     static func of<Element>(_ elements: [Element], areAlike: (Element, Element) -> Bool) -> [ArraySlice<Element>] {
         var runs: [ArraySlice<Element>] = []
         var start = 0

@@ -91,12 +91,12 @@ struct MappingCheckCommand: PolicyCommand {
 /// A mapping model in the form of Ferry's mapping file.
 struct MappingRendering {
     let model: MappingModel
-    /// Places that no rule is known for yet, with what stands there instead: no expression, so that a file with it is
-    /// refused by line and path.
+    /// The properties that have no rule yet, each with a text in place of an expression: a file with such a text is
+    /// refused with its line and path.
     var marks: [Mark] = []
-    /// The mapping model whose entity mappings these replace, as the file names it.
+    /// The mapping model whose entity mappings the file replaces, as the file names it.
     var extends: String?
-    /// What readers of the file are told beside an entity mapping, by its name.
+    /// Notes for readers of the file, by entity mapping.
     var notes: [String: [String]] = [:]
 
     struct Mark {
@@ -104,7 +104,7 @@ struct MappingRendering {
         var property: String
         var isRelationship: Bool
         var text: String
-        /// The one entity mapping that is meant; nil for all that make the entity.
+        /// The entity mapping of the property; nil for all entity mappings of the entity.
         var entityMapping: String?
     }
 
@@ -116,7 +116,7 @@ struct MappingRendering {
             + (model.partitions.map { ["partitions": $0] } ?? [:])
     }
 
-    /// What the file says that this form cannot hold, one line each.
+    /// The parts of the mapping model that Ferry's JSON cannot hold, one line each.
     var losses: [String] {
         var losses = model.entityMappings.filter { !isShown($0) }.map {
             "The entity mapping \($0.name) has neither source nor policy: it makes no objects and is left out."
@@ -136,7 +136,7 @@ struct MappingRendering {
 
     private func json(_ mapping: EntityMapping) -> JSON {
         var told: JSON = ["name": mapping.name, "source": mapping.source, "destination": mapping.destination]
-        // Not the last line, so that it can be removed without a comma being left over.
+        // The policy is not the last line, so that removing it leaves no comma over.
         if let policy = mapping.policyClassName { told += ["policy": policy] }
         if let note = notes[mapping.name] { told += ["note": note] }
         if extends != nil, let filter = mapping.unreadable.first(where: { $0.property == nil }) {

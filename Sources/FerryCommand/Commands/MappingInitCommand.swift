@@ -95,7 +95,7 @@ struct MappingInitCommand: Command {
         if !console.isJSON { for note in notes { console.note("ferry: \(note)") } }
     }
 
-    /// The property is marked in the mappings of its entity and of those below it.
+    /// The marks of an open property in the entity mappings of its entity and its subentities.
     private func marks(
         _ open: MappingSkeleton.Open, in model: ManagedObjectModel, _ mappingModel: MappingModel
     ) -> [MappingRendering.Mark] {
@@ -118,7 +118,7 @@ extension FileLayer {
     }
 }
 
-/// What `mapping init --extends` writes for a mapping model with migration policies: a mapping file, or a package.
+/// The files of `mapping init --extends` for a mapping model with migration policies: a mapping file, or a package.
 struct StandInFiles {
     private let path: String
     private let models: [String]
@@ -142,7 +142,7 @@ struct StandInFiles {
         }
     }
 
-    /// A file with the entity mappings that only policies could serve.
+    /// A mapping file with the entity mappings that need migration policies.
     func file() -> (rendering: MappingRendering, open: [JSON], notes: [String]) {
         var model = mapping
         (model.entityMappings, model.partitions) = (standIn.parts.compactMap(\.replacement), nil)
@@ -169,10 +169,10 @@ struct StandInFiles {
         return (rendering, open, standIn.notes + notes)
     }
 
-    /// A package with the policies' hooks.
+    /// Writes a package with the policies' hooks.
     func writePackage(ferry: String?, on console: Console) throws(FerryError) {
         func fromPackage(_ path: String) -> String { Self.relativePath(of: path, from: "\(output)/Package.swift") }
-        // With ?? an error would lose its type.
+        // With ?? the error would lose its type.
         let dependency = if let ferry { ferry } else { try FerryDependency.packageOfThisProgram() }
         let package = PolicyPackage(
             name: FileLayer.name(of: URL(filePath: output).standardizedFileURL.path), mapping: mapping,
@@ -200,7 +200,7 @@ struct StandInFiles {
         if !console.isJSON { for note in standIn.notes { console.note("ferry: \(note)") } }
     }
 
-    /// The way from the folder of one file to another file.
+    /// The relative path from the folder of one file to another file.
     private static func relativePath(of path: String, from file: String) -> String {
         let target = URL(filePath: path).standardizedFileURL.pathComponents
         let folder = URL(filePath: file.isEmpty ? "x" : file).standardizedFileURL.pathComponents.dropLast()
@@ -211,7 +211,7 @@ struct StandInFiles {
 }
 
 extension ModelCatalog {
-    /// Compiled mapping models name their versions by hashes alone.
+    /// Finds a version by its hashes, else by its name: compiled mapping models have only hashes.
     func version(_ name: String, _ hashes: [String: [UInt8]]) throws(FerryError) -> ModelVersion {
         let matching =
             hashes.isEmpty

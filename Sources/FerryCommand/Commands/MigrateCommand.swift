@@ -71,11 +71,11 @@ struct MigrateCommand: PolicyCommand {
     }
 }
 
-/// The migration of one store as `migrate` was asked for it.
+/// The migration of one store with the options of `migrate`.
 struct StoreMigration {
     private var input: MigrationInput
     private(set) var configuration: Configuration
-    /// What has the models and mapping models already; nil where they are not read yet.
+    /// The migrator with the models and mapping models; nil if `run` has to read them.
     private var reader: Migrator?
 
     private var arguments: Arguments { input.arguments }
@@ -126,7 +126,7 @@ struct StoreMigration {
         }
     }
 
-    /// The same for another store.
+    /// The migration of another store with the same options.
     func of(_ store: String, budget: Duration?) -> StoreMigration {
         var migration = self
         migration.input.store = store.fileURL
@@ -134,20 +134,20 @@ struct StoreMigration {
         return migration
     }
 
-    /// The same with the models and mapping models read, for several stores.
+    /// The migration with the models and mapping models read once, for several stores.
     func reading(_ policies: [String: PolicyFactory]) -> StoreMigration {
         var migration = self
         do {
             migration.reader = try input.migrator(policies)
         } catch {
-            // What keeps them from being read is told with each store.
+            // Each store's run reports the error.
         }
         return migration
     }
 
-    /// Runs it; what keeps it from its end is an outcome, too.
+    /// Runs the migration; an error is an outcome, too.
     func run(on console: Console, stop: StopRequest, policies: [String: PolicyFactory]) -> StoreOutcome {
-        // The version that the plan found is told also when the run fails later.
+        // A failed run also reports the version that the plan found.
         let seen = Locked<PlanReport?>(nil)
         let sampler = RunSampler()
         do {
@@ -207,7 +207,7 @@ struct StoreMigration {
         return MigrationRendering(report: report, rehearsal: rehearsal, isVerbose: isVerbose)
     }
 
-    /// What a report has besides: why the chain is as it is, the limit, and the run over its time.
+    /// The members that only a report file has: the steps, links and notes of the plan, the memory limit, the samples.
     private func besides(_ plan: PlanReport?, _ sampler: RunSampler) -> JSON {
         let planned = plan.map { PlanRendering($0, arguments).json } ?? [:]
         return .object(planned.members.filter { ["steps", "links", "notes"].contains($0.0) })
@@ -223,7 +223,7 @@ struct StoreMigration {
 }
 
 extension Configuration {
-    /// Takes the limit that the words name, and checks that it can be kept.
+    /// Takes the memory limit of the command line and checks that it is large enough.
     mutating func takeMemoryLimit(_ arguments: Arguments) throws(FerryError) {
         let limit = try arguments.bytes(
             MigrateCommand.memoryLimit.name, "a size, such as 32MiB", in: 1...Int64.max)
@@ -232,15 +232,15 @@ extension Configuration {
     }
 }
 
-/// How the migration of one store ended.
+/// The end of one store's migration.
 struct StoreOutcome {
     let kind: ReportPage.Kind
-    /// What `--json` prints, the error included.
+    /// The object that `--json` prints, with the error.
     let json: JSON
-    /// What a report holds besides.
+    /// The members that only a report file has.
     let besides: JSON
     let code: ExitCode
-    /// Tells it to people.
+    /// Prints the text.
     let tell: (Console) -> Void
 
     init(
@@ -255,6 +255,6 @@ struct StoreOutcome {
         code = ExitCode(failure.error.code.consequence)
     }
 
-    /// In a word, as the JSON has it.
+    /// The outcome in one word, as in the JSON.
     var word: String { json["outcome"].text ?? (code == .success ? "planned" : "refused") }
 }

@@ -59,7 +59,7 @@ struct MigrationInput {
 
     let arguments: Arguments
     var store: URL
-    /// With what is said about the chain, and about what the store holds beside good rows.
+    /// The options of the chain and of damaged or unknown content.
     let configuration: Configuration
 
     init(_ arguments: Arguments) throws(FerryError) {
@@ -84,7 +84,7 @@ struct MigrationInput {
         self.configuration = configuration
     }
 
-    /// The error as it came, with whole command lines where a target is to be named.
+    /// The error; if the target is ambiguous, the remedy lists whole command lines.
     func worded(_ error: any Error) -> FerryError {
         var error = FerryError.from(error)
         guard let candidates = error.cause as? TargetCandidates else { return error }
@@ -99,22 +99,21 @@ struct MigrationInput {
 }
 
 extension Arguments {
-    /// The first operand, of a command that begins with a store.
+    /// The first operand of a command that begins with a store.
     var store: URL { operands[0].fileURL }
     var models: [ModelSource] { values("--models").map { .url($0.fileURL) } }
     var mappings: [MappingSource] { values("--mappings").map { .url($0.fileURL) } }
 }
 
-/// The place of a file as the library takes it; files that only hand it on need no part of Foundation.
+/// The library's type for a file's place; files that only pass it on need not import Foundation.
 typealias FileURL = URL
 
 extension String {
-    /// The place that a word of the command line names.
     var fileURL: FileURL { URL(filePath: self) }
 }
 
 extension URL {
-    /// - Throws: `.notFound` when there is no store at this path: then it is no answer that nothing was found beside it.
+    /// - Throws: `.notFound` if no store exists at this path; then "nothing found" would mislead.
     func checkStoreExists() throws(FerryError) {
         guard try !FileLayer().exists(filePath) else { return }
         throw FerryError(.notFound, "There is no store at \(filePath).", remedy: "Check the path.")
@@ -122,15 +121,13 @@ extension URL {
 }
 
 extension Date {
-    /// As text and JSON tell it.
     var moment: String { formatted(.iso8601) }
 }
 
-/// A file that names the versions which a migration passes through, in their order.
-///
-/// One name on each line, empty lines and those that begin with `#` aside; or a JSON array of names.
+/// A file that names the versions of a chain in their order: one name on each line, without empty lines and lines that
+/// begin with `#`; or a JSON array of names.
 enum ChainFile {
-    /// The names in a file, or, where the path begins with a bracket, in it: as `ferry.json` has them.
+    /// The names in a file; a path that begins with a bracket is itself the JSON array, from `ferry.json`.
     static func read(_ path: String) throws(FerryError) -> [String] {
         if path.hasPrefix("[") { return try names(in: path, "--chain") }
         let files = FileLayer()

@@ -4,9 +4,9 @@ internal import FerryBase
 /// The report of a finished migration as text and as JSON.
 struct MigrationRendering {
     let report: MigrationReport
-    /// What was measured besides, where nothing was replaced.
+    /// The measurements of a rehearsal; nil for a migration.
     var rehearsal: RehearsalReport?
-    /// Whether steps that are alike are told one by one.
+    /// Whether steps that are alike are printed one by one.
     let isVerbose: Bool
 
     var json: JSON {
@@ -59,7 +59,7 @@ struct MigrationRendering {
         return migrated + (rehearsed ?? [:])
     }
 
-    /// `differences` is how many there are; what they are stands in `found`.
+    /// `differences` is their number; `found` lists them.
     static func json(_ summary: VerificationSummary) -> JSON {
         [
             "mode": summary.isBeforeCommit ? "beforeCommit" : summary.mode.rawValue, "checked": summary.checked,
@@ -116,13 +116,13 @@ struct MigrationRendering {
         }
         lines.append("Snapshot      " + (report.snapshot?.filePath ?? "none"))
         lines.append("Verification  " + verification)
-        // The table has said the losses.
+        // The table of losses has these warnings already.
         let warnings = report.warnings.map(\.message).filter { text in !report.losses.contains { $0.text == text } }
         if !warnings.isEmpty { lines += ["", Emphasis.heading.mark("Warnings")] + warnings.map { "  " + $0 } }
         return lines
     }
 
-    /// What the store held beside good rows.
+    /// The lines about damaged rows, objects of earlier versions, dropped objects and unreferenced files.
     private var besides: [String] {
         var lines = report.kept.map { kept in
             let place = [kept.entity, kept.property].compactMap { $0 }.joined(separator: ".")
@@ -162,7 +162,7 @@ struct MigrationRendering {
         ).lines(width: width)
     }
 
-    /// What is told of an entity mapping, but for its step.
+    /// The cells of an entity mapping without its step.
     private static func cells(_ mapping: MigrationReport.EntityMappingReport) -> [String] {
         let numbers = [mapping.read, mapping.created, mapping.written, mapping.dropped, mapping.merged]
         return [mapping.name, mapping.source ?? "–", mapping.destination ?? "–"]
@@ -213,14 +213,13 @@ struct MigrationRendering {
     }
 }
 
-/// A migration that did not come to its end, as text and as JSON.
+/// A failed migration as text and as JSON.
 struct MigrationFailure {
     let error: FerryError
-    /// The plan, when there was one before the failure.
+    /// The plan, if the failure came after it.
     let plan: PlanReport?
     let store: FileURL
 
-    /// Tells it to people.
     func tell(on console: Console) {
         console.note(error)
         for refusal in refusals.dropFirst() { console.note(refusal) }

@@ -38,12 +38,11 @@ struct PlanCommand: PolicyCommand {
     }
 }
 
-/// A plan as text and as JSON.
 struct PlanRendering {
     let plan: PlanReport
-    /// Whether steps that are alike are told one by one.
+    /// Whether steps that are alike are printed one by one.
     let isVerbose: Bool
-    /// The file that has values for options, if one was read.
+    /// The path of the `ferry.json` that was read, if any.
     let config: String?
 
     init(_ plan: PlanReport, _ arguments: Arguments) {
@@ -58,7 +57,7 @@ struct PlanRendering {
     static let verbose = Syntax.Option.flag(
         "--verbose", "Tell each step and each entity mapping, also where many are alike.")
 
-    /// A plan with refusals is no error, but nothing that could run either.
+    /// A plan with refusals is no error, but cannot run.
     var exitCode: ExitCode { plan.refusals.isEmpty ? .success : .refused }
 
     var json: JSON {
@@ -112,7 +111,7 @@ struct PlanRendering {
         for (folder, bytes) in plan.peakDiskBytes.sorted(by: { $0.key < $1.key }) {
             lines.append("Disk     at most \(Quantity.sizeText(bytes)) more in \(folder)")
         }
-        // Below a second it is not waited for.
+        // A unit below a second needs no line.
         if let unit = plan.longestUnit, unit.seconds >= 1 {
             lines.append(
                 "Longest  \(unit.kind == .joinTable ? "join table" : unit.kind.rawValue) \(unit.name) of step \(unit.step), about "
@@ -132,7 +131,7 @@ struct PlanRendering {
         if !tellsReasonsApart {
             lines += [""] + reasons.sorted { $0.key < $1.key }.map { "Executor \($0.key): \($0.value.joined())." }
         }
-        // The table has said the losses.
+        // The table of losses has these warnings already.
         let warnings = plan.warnings.map(\.message).filter { warning in !plan.losses.contains { $0.text == warning } }
         if !warnings.isEmpty { lines += ["", Emphasis.heading.mark("Warnings")] + warnings.map { "  " + $0 } }
         if !plan.refusals.isEmpty {
@@ -153,13 +152,13 @@ struct PlanRendering {
         }
     }
 
-    /// Steps that differ in their versions and rows alone.
+    /// Whether two steps differ only in their versions and rows.
     private static func areAlike(_ one: PlanReport.Step, _ next: PlanReport.Step) -> Bool {
         one.mappingModels == ["inferred"] && next.mappingModels == ["inferred"] && one.mode == next.mode
             && one.reason == next.reason && one.versions.count == 2 && next.versions.count == 2
     }
 
-    /// A run of inferred steps, told as one.
+    /// The lines of a run of inferred steps, printed as one step.
     private func text(_ run: ArraySlice<PlanReport.Step>) -> [String] {
         guard let first = run.first, let last = run.last else { return [] }
         var lines = [
@@ -192,16 +191,16 @@ struct PlanRendering {
         return lines + text(step, width: width)
     }
 
-    /// Executor to the different reasons for it.
+    /// The executors and their different reasons.
     private var reasons: [String: Set<String>] {
         let mappings = plan.steps.flatMap { $0.partitions.joined() }
         return Dictionary(grouping: mappings, by: \.executor.rawValue).mapValues { Set($0.map(\.reason)) }
     }
 
-    /// Whether each mapping must show its own reason: an executor with one reason for all needs only one line.
+    /// Whether each mapping shows its own reason; executors with one reason each take one line instead.
     private var tellsReasonsApart: Bool { reasons.values.contains { $0.count > 1 } || reasons.isEmpty }
 
-    /// What comes of it, in one line.
+    /// The result of the plan in one line.
     private var verdict: String {
         if plan.isUpToDate { return Emphasis.good.mark("Nothing to do.") }
         let losses = plan.losses.isEmpty ? "Loses nothing." : LossTable(losses: plan.losses).sentence
@@ -228,7 +227,7 @@ struct PlanRendering {
         return "mapping model\(step.mappingModels.count == 1 ? "" : "s") \(names)"
     }
 
-    /// The versions that a step goes through without a store of their own.
+    /// The versions that a step passes without writing a store for them.
     private func passed(_ step: PlanReport.Step) -> String? {
         let versions = step.versions.dropFirst().dropLast()
         guard !versions.isEmpty else { return nil }
@@ -276,7 +275,7 @@ struct StatementRendering {
         ]
     }
 
-    /// The script; statements keep their own lines, whatever the width.
+    /// The script; statements keep their own lines at any width.
     var text: [String] {
         if steps.isEmpty { return ["-- The store is of the target version: there is nothing to run."] }
         return steps.flatMap { lines(of: $0) }
@@ -317,7 +316,7 @@ struct StatementRendering {
         }
     }
 
-    /// A text in a comment of one line.
+    /// A text for a comment of one line.
     private static func comment(_ text: String) -> String {
         String(text.map { $0.isNewline ? " " : $0 })
     }

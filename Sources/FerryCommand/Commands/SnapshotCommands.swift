@@ -116,10 +116,10 @@ struct SnapshotPruneCommand: Command {
     }
 }
 
-/// The words that the commands about snapshots share; they tell the form that this build writes.
+/// The options and operands of the snapshot commands; their texts name the archive form that this build writes.
 enum SnapshotOptions {
     private static let form = SnapshotForm.preferred
-    /// What is said of the words that name an archive.
+    /// The start of the summary of an operand that names an archive.
     private static let archive = "The archive (…\(form.ending))."
 
     static let snapshot = Syntax.Operand("SNAPSHOT", .optional, "\(archive) Default: the newest in the folder.")
@@ -130,7 +130,7 @@ enum SnapshotOptions {
     static let levelOption = Syntax.Option.value(
         "--snapshot-level", "N",
         "The level of \(form.name), \(form.levels.lowerBound) (default, quick) to \(form.levels.upperBound) (small).")
-    /// How an archive becomes a database without Ferry.
+    /// The way to turn an archive into a database without Ferry.
     static let restoring = "Stock \(form.program) -d restores the database."
 
     static func level(_ arguments: Arguments) throws(FerryError) -> Int {
@@ -140,12 +140,11 @@ enum SnapshotOptions {
 }
 
 extension Arguments {
-    /// The second operand, of a command that may name a snapshot.
+    /// The second operand of a command that may name a snapshot.
     var snapshot: FileURL? { operands.dropFirst().first?.fileURL }
     var snapshotFolder: FileURL? { value("--snapshot-dir")?.fileURL }
 }
 
-/// Snapshots as text and as JSON.
 struct SnapshotRendering {
     let entries: [SnapshotEntry]
 
@@ -178,7 +177,7 @@ struct SnapshotRendering {
         return table.lines(width: width) + entries.flatMap { $0.problem?.lines ?? [] }
     }
 
-    /// Tells them as all that there are of a store, which may be lost: then they are what one looks for most.
+    /// Prints all snapshots of a store; a store without snapshots must exist.
     func show(allOf store: FileURL, on console: Console) throws {
         if entries.isEmpty { try store.checkStoreExists() }
         console.result(json) { width in

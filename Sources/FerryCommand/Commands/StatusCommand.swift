@@ -17,7 +17,7 @@ struct StatusCommand: Command {
 
     func run(on console: Console) throws -> ExitCode {
         let status = try StoreFiles(store).status()
-        // With --output the new store is not there before the run has finished.
+        // With --output the new store does not exist before the run has finished.
         if status.state == .none { try store.checkStoreExists() }
         console.result(
             [

@@ -6,7 +6,7 @@ internal import FerryStore
 
 /// A model version on the command line: `PATH`, `PATH:VERSION`, or a store with its cached model.
 struct VersionWord {
-    /// What the operand's help says.
+    /// The forms of a version, for the help of an operand.
     static let forms =
         "a model, PATH:VERSION for one version of a bundle, or a store, for the model cached in it"
 
@@ -14,7 +14,7 @@ struct VersionWord {
     private let name: String?
 
     init(_ word: String) throws(FerryError) {
-        // A path may have a colon in its own name.
+        // A path may hold a colon.
         if try !FileLayer().exists(word), let colon = word.lastIndex(of: ":"), colon != word.startIndex {
             path = String(word[..<colon])
             name = String(word[word.index(after: colon)...])
@@ -24,11 +24,11 @@ struct VersionWord {
         }
     }
 
-    /// The version that the word names; of a bundle without a name its current one.
+    /// The version that the word names; for a bundle without a version name, its current version.
     ///
-    /// - Parameter preferred: A version's name from an option, for a word that names none.
-    /// - Returns: The version, with the hashes that stores of it have.
-    /// - Throws: `ambiguousVersion` when a bundle has no current version; what reading the model or the store throws.
+    /// - Parameter preferred: The value of `--version`, for a word without a version name.
+    /// - Returns: The version, with the hashes in the metadata of its stores.
+    /// - Throws: `ambiguousVersion` if a bundle has no current version; errors of reading the model or the store.
     func version(named preferred: String? = nil) throws -> ModelVersion {
         if try isDatabase() { return try cachedVersion() }
         let catalog = try ModelCatalog(paths: [path])
@@ -40,7 +40,7 @@ struct VersionWord {
             remedy: "Write one after a colon, as in \(path):VERSION; there are \(names).")
     }
 
-    /// Whether a file starts as an SQLite database does: no model file does.
+    /// Whether the file begins with SQLite's header string.
     private func isDatabase() throws(FerryError) -> Bool {
         let files = FileLayer()
         guard let attributes = try files.attributesIfPresent(path), attributes.isRegularFile else { return false }

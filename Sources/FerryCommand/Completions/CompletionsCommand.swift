@@ -28,7 +28,7 @@ struct CompletionsCommand: Command {
 enum Shell: String, CaseIterable {
     case bash, zsh, fish
 
-    /// The script that the shell reads, without an end of line behind it.
+    /// The script, without a newline at the end.
     func script(for table: [Syntax]) -> String {
         let lines =
             switch self {
@@ -39,7 +39,7 @@ enum Shell: String, CaseIterable {
         return lines.joined(separator: "\n")
     }
 
-    /// A word in single quotes, as each of the three shells reads it.
+    /// A word in single quotes of the shell.
     func quoted(_ text: String) -> String {
         switch self {
         case .bash, .zsh: "'" + text.replacing("'", with: "'\\''") + "'"
@@ -48,14 +48,14 @@ enum Shell: String, CaseIterable {
     }
 }
 
-/// What a word of a command line stands for, as far as a shell can complete it.
+/// The kind of a word of a command line, for a shell's completion.
 enum WordKind: Equatable {
     case file, folder
     case oneOf([String])
-    /// A number, a name or a pattern, which no shell can know.
+    /// A number, a name or a pattern, which a shell cannot complete.
     case free
 
-    /// Placeholders of help that stand for a path.
+    /// Placeholders that name a path.
     private static let files: Set<String> = [
         "FILE", "FILE.html", "FILE.svg", "MODEL", "NEW", "OLD", "PATH", "SNAPSHOT", "STORE",
     ]
@@ -71,31 +71,30 @@ enum WordKind: Equatable {
         }
     }
 
-    /// The kind of an option's value.
     init(of option: Syntax.Option) { self.init(option.placeholder, option.choices) }
 
     init(of operand: Syntax.Operand) { self.init(operand.name, operand.choices) }
 }
 
 extension Syntax {
-    /// What the words without dashes stand for: a path where any of them is one.
+    /// The kind of the operands: a path if any operand is a path.
     var operandKind: WordKind {
         let kinds = operands.map { WordKind(of: $0) }
         return kinds.first { $0 == .file || $0 == .folder } ?? kinds.first ?? .free
     }
 
-    /// The first word of the name, and the second one of a command that has two.
+    /// The first word of the command's name, and the second word if there is one.
     var nameWords: (first: String, second: String?) {
         let words = name.split(separator: " ").map(String.init)
         return (words[0], words.count > 1 ? words[1] : nil)
     }
 }
 
-/// The commands in the order in which a shell meets their words.
+/// The commands, grouped by the first word of their names.
 struct CommandWords {
     struct Group {
         let name: String
-        /// The commands that begin with the name: one, or those of a family such as `snapshot`.
+        /// The command of the name, or the commands of a family such as `snapshot`.
         let commands: [Syntax]
 
         var isFamily: Bool { commands[0].nameWords.second != nil }
@@ -116,7 +115,7 @@ struct CommandWords {
     var families: [Group] { groups.filter(\.isFamily) }
 }
 
-/// Completion for bash 3.2 and newer, which brings no functions for it: words, files and folders.
+/// Completion for bash 3.2 and newer, without bash-completion's functions: words, files and folders.
 enum BashCompletions {
     static func lines(for table: [Syntax]) -> [String] {
         let words = CommandWords(table)
@@ -178,7 +177,7 @@ enum BashCompletions {
         ]
     }
 
-    /// What is completed behind a command: the value of the option before it, else its options and operands.
+    /// The completion after a command: values of the option before the word, else the command's options and operands.
     private static func command(_ syntax: Syntax) -> [String] {
         let name = syntax.nameWords.second == nil ? syntax.name : Shell.bash.quoted(syntax.name)
         var lines = [
@@ -209,11 +208,11 @@ enum BashCompletions {
         }
     }
 
-    /// Words as `compgen -W` takes them apart at the ends of lines.
+    /// Words as `compgen -W` reads them, separated by newlines.
     private static func list(_ words: [String]) -> String { "$'" + words.joined(separator: "\\n") + "'" }
 }
 
-/// Completion for fish, with what each command and option does.
+/// Completion for fish, with the summaries of commands and options.
 enum FishCompletions {
     static func lines(for table: [Syntax]) -> [String] {
         let words = CommandWords(table)
@@ -267,7 +266,7 @@ enum FishCompletions {
     }
 }
 
-/// Completion for zsh, with what each command and option does.
+/// Completion for zsh, with the summaries of commands and options.
 enum ZshCompletions {
     static func lines(for table: [Syntax]) -> [String] {
         let words = CommandWords(table)
@@ -292,7 +291,7 @@ enum ZshCompletions {
             lines += specifications.dropLast().map { "            \($0) \\" }
             lines += specifications.suffix(1).map { "            \($0)" } + ["        ;;"]
         }
-        // Read by `source`, it registers itself; found on `fpath`, it is the function.
+        // Under `source` the script registers the function; from `fpath` the script is the function.
         return lines + [
             "    esac", "}",
             "if [[ $funcstack[1] == _ferry ]]; then", "    _ferry \"$@\"", "else", "    compdef _ferry ferry", "fi",
@@ -305,7 +304,7 @@ enum ZshCompletions {
             + ["\(indent))", "\(indent)_describe command commands"]
     }
 
-    /// One for the long form, and one for the letter; each takes the other's place.
+    /// Specifications for the long form and for the letter; each form excludes the other one.
     private static func specifications(of option: Syntax.Option) -> [String] {
         let names = [option.letter, option.name].compactMap { $0 }
         return names.map { name in
@@ -330,7 +329,7 @@ enum ZshCompletions {
         }
     }
 
-    /// Without what a specification of `_arguments` reads as its own signs.
+    /// A text with the special characters of an `_arguments` specification escaped.
     private static func escaped(_ text: String) -> String {
         var result = ""
         for character in text {

@@ -1,15 +1,14 @@
 internal import FerryBase
 internal import FerryExpression
 
-/// `ferry.json`: what a project says once, instead of in every command line.
+/// `ferry.json`: the options that are the same for each command line of a project.
 ///
-/// Each of its keys stands for an option, and is passed over by a command without that option. The command line goes
-/// before it.
+/// Each key stands for an option; a command without the option ignores the key. The command line takes precedence.
 struct ConfigFile {
     static let fileName = "ferry.json"
     /// The number of this form of the file.
     static let form: Int64 = 1
-    /// What `--config` takes where no file is to be read.
+    /// The value of `--config` for no file.
     static let none = "none"
 
     static let option = Syntax.Option.value(
@@ -18,13 +17,13 @@ struct ConfigFile {
             + "beside the models, else in the current folder, if it is there.")
 
     let path: String
-    /// The words for each option that the file has a value for; a flag has none.
+    /// The words for each option that the file sets; a flag has no words.
     let words: [String: [String]]
 
-    /// What the command line leaves to the file that `--config` names, else to the one beside the models; nil where there
-    /// is none.
+    /// Reads the file that `--config` names, else the file beside the models, else that in the current folder; nil if
+    /// no file exists.
     ///
-    /// - Throws: `notFound` for a file that was named and is not there, `usage` for one that cannot be used.
+    /// - Throws: `notFound` for a named file that does not exist, `usage` for an invalid file.
     static func find(for syntax: Syntax, config: String?, models: [String]) throws(FerryError) -> ConfigFile? {
         guard syntax.options.contains(where: { $0.name == option.name }), config != none else { return nil }
         let files = FileLayer()
@@ -55,7 +54,7 @@ struct ConfigFile {
         self.words = words
     }
 
-    /// Goes through an object and those in it, and refuses what is not known.
+    /// Reads an object and the objects in it; an unknown key is refused.
     private static func read(
         _ object: JSONCursor, _ keys: [ConfigKey], _ body: (ConfigKey, JSONCursor) throws(FerryError) -> Void
     ) throws(FerryError) {
@@ -71,21 +70,21 @@ struct ConfigFile {
     }
 }
 
-/// A key of `ferry.json`, and the option that it stands for.
+/// A key of `ferry.json` and its option.
 struct ConfigKey: Sendable {
     enum Form: Sendable {
         case text, path, texts, paths, flag
         /// A whole number, or a text such as `32MiB`.
         case quantity
-        /// The names of versions, in their order.
+        /// Version names in their order.
         case chain
     }
 
     let name: String
     let form: Form
-    /// Nil for what says something of the file itself.
+    /// Nil for a key about the file itself.
     let option: String?
-    /// The keys of an object; empty where the key stands for an option.
+    /// The keys of an object; empty for a key with an option.
     var members: [ConfigKey] = []
 
     static let all: [ConfigKey] = [
@@ -123,8 +122,8 @@ struct ConfigKey: Sendable {
         ConfigKey(name: "report", form: .path, option: "--report"),
     ]
 
-    /// The words that the option gets for a value, where paths begin at the folder of the file: none for a flag that is
-    /// on, nil for one that is off.
+    /// The option's words for a value; relative paths get the file's folder. A flag that is on has no words; nil for a
+    /// flag that is off.
     ///
     /// - Throws: `usage` for a value of another form.
     func words(_ value: JSONCursor, folder: String) throws(FerryError) -> [String]? {
@@ -148,7 +147,7 @@ struct ConfigKey: Sendable {
         return texts
     }
 
-    /// What a value of the form is called.
+    /// The name of the form in an error.
     private var wanted: String {
         switch form {
         case .text: "a string"

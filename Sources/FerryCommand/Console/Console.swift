@@ -1,16 +1,16 @@
 internal import FerryBase
 
-/// Where a command writes: text for people or one JSON object on standard output, everything else on standard error.
+/// The output of a command: text or one JSON object on standard output, everything else on standard error.
 package struct Console: Sendable {
-    /// Whether `--json` was asked for: then text for people is left out.
+    /// Whether `--json` is given: text is left out.
     let isJSON: Bool
-    /// Whether text for people and progress are left out.
+    /// Whether text and progress are left out.
     private(set) var isQuiet = false
-    /// Whether standard error is a terminal, where a line may be drawn again.
+    /// Whether standard error is a terminal, where a line may be redrawn.
     let isTerminal: Bool
     private var output: Stream
     private var diagnostics: Stream
-    /// Why something of the output was lost; nil where nothing was.
+    /// The first error of writing standard output, which lost a part of the output; nil if none.
     private(set) var outputProblem: @Sendable () -> String? = { nil }
 
     /// The console of this process.
@@ -35,11 +35,10 @@ package struct Console: Sendable {
         self.diagnostics = diagnostics
     }
 
-    /// Where lines go.
+    /// A destination of lines.
     package struct Stream: Sendable {
-        /// How long a line may be, asked each time, since a window changes its size; nil where it goes to no terminal.
+        /// The terminal's width, read for each line since a window may change its size; nil without a terminal.
         fileprivate let width: @Sendable () -> Int?
-        /// Whether lines may have colours.
         fileprivate var hasColors: Bool
         fileprivate let write: @Sendable (String) -> Void
 
@@ -53,7 +52,7 @@ package struct Console: Sendable {
         fileprivate func tell(_ line: String) {
             let (emphasis, unmarked) = Emphasis.split(line)
             let line = String(unmarked)
-            // Within a terminal's width each line is written whole; elsewhere a line stays one, for programs that read it.
+            // A terminal gets lines broken at its width; without a terminal a line stays whole, for programs.
             let lines = width().map { width in
                 line.split(separator: "\n", omittingEmptySubsequences: false).flatMap {
                     emphasis == .command
@@ -64,20 +63,20 @@ package struct Console: Sendable {
         }
     }
 
-    /// How long a line that is drawn again may be.
+    /// The longest length of a redrawn line.
     var currentWidth: Int? { diagnostics.width() }
 
-    /// How long a line of text for people may be.
+    /// The longest length of a line of text.
     var width: Int { output.width() ?? .max }
 
-    /// The same console for a command that was asked to be quiet.
+    /// The console of a command with `--quiet`.
     var quiet: Console {
         var console = self
         console.isQuiet = true
         return console
     }
 
-    /// The same console for a command that was told when to use colours.
+    /// The console with the choice of `--color`.
     func colored(_ choice: ColorChoice) -> Console {
         var console = self
         if choice != .auto {
@@ -86,48 +85,48 @@ package struct Console: Sendable {
         return console
     }
 
-    /// A line of text for people; nothing when JSON, or no text, was asked for.
+    /// Writes a line of text, unless `--json` or `--quiet` is given.
     func say(_ line: String = "") {
         if !isJSON, !isQuiet { output.tell(line) }
     }
 
-    /// The result: an object for machines, or a text that another program reads and that is not broken into lines.
+    /// Writes the result: a JSON object, or a text for another program, which is not broken into lines.
     func result(_ report: JSON, verbatim text: String) {
         if isJSON { output.write(report.asResult) } else if !isQuiet { output.write(text + "\n") }
     }
 
-    /// The result: an object for machines, or its text for people, made for lines of a width.
+    /// Writes the result: a JSON object, or its text for lines of a width.
     func result(_ report: JSON, text: (_ width: Int) -> [String]) {
         if isJSON { output.write(report.asResult) } else { for line in text(width) { say(line) } }
     }
 
     func result(_ report: JSON, text: @autoclosure () -> [String] = []) { result(report) { _ in text() } }
 
-    /// An object that another run of this program printed, handed on as it is.
+    /// Writes the JSON object that another run of this program printed.
     func handOn(_ lines: [String]) {
         if isJSON { output.write(lines.map { $0 + "\n" }.joined()) }
     }
 
-    /// A line on standard error, whatever the form of the result.
+    /// Writes a line on standard error, with and without `--json`.
     func note(_ line: String) { diagnostics.tell(line) }
 
     func warn(_ text: String) { note(Emphasis.caution.mark("ferry: warning: " + text)) }
 
-    /// One JSON object on a line of standard error.
+    /// Writes one JSON object on a line of standard error.
     func note(_ object: JSON) { diagnostics.write(object.line + "\n") }
 
-    /// Raw text on standard error, for lines that are drawn again.
+    /// Writes raw text on standard error, for lines that are redrawn.
     func draw(_ text: String) { diagnostics.write(text) }
 
-    /// A part of a line that is drawn again, in an emphasis where standard error shows colours.
+    /// A part of a redrawn line, in an emphasis if standard error shows colours.
     func painted(_ text: String, _ emphasis: Emphasis) -> String {
         diagnostics.hasColors ? emphasis.painted(text) : text
     }
 
-    /// Tells why a command could not do its work.
+    /// Writes the error of a command.
     func fail(_ error: FerryError) { if isJSON { result(["error": error.json]) } else { note(error) } }
 
-    /// An error on standard error; what failed stands out, what to do next does not.
+    /// Writes an error on standard error; the message is emphasized, the remedy is not.
     func note(_ error: FerryError) {
         let lines = error.lines
         note(Emphasis.bad.mark(lines[0]))
@@ -136,7 +135,7 @@ package struct Console: Sendable {
 }
 
 extension JSON {
-    /// As every object of a command is written, with the number of this form in front.
+    /// The object of a command's result; its first member is the version of the JSON form.
     var asResult: String { (["ferry": 1] + self).pretty + "\n" }
 }
 
@@ -145,13 +144,13 @@ extension FerryError {
         ["code": code.name, "message": message, "remedy": wordedRemedy]
     }
 
-    /// `ferry: what failed`, with what to do next on lines of their own.
+    /// `ferry: message`, with the remedy on lines of its own.
     var lines: [String] {
         ("ferry: " + message).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
             + remedyLines(indent: 7)
     }
 
-    /// What to do next, on lines of their own; commands among them can be pasted.
+    /// The remedy on lines of its own; commands in it can be pasted.
     func remedyLines(indent: Int) -> [String] {
         guard !remedy.isEmpty else { return [] }
         let margin = String(repeating: " ", count: indent)
@@ -160,7 +159,7 @@ extension FerryError {
         }
     }
 
-    /// The remedy in the words of a command line, with the command that begins it; a command has a line of its own.
+    /// The remedy with options and commands; each command has a line of its own.
     var wordedRemedy: String {
         guard code == .missingPolicy, !remedy.isEmpty, let file = place.mappingModel else {
             return remedy.commandLine
@@ -171,7 +170,7 @@ extension FerryError {
             + "With --swift --output FOLDER in the place of --output stand-in.json it is a Swift package."
     }
 
-    /// Any error as the one that users meet.
+    /// Any error as a `FerryError`.
     static func from(_ error: any Error) -> FerryError {
         if let error = error as? FerryError { return error }
         return FerryError(
@@ -180,34 +179,33 @@ extension FerryError {
     }
 }
 
-/// How a line stands out on a terminal with colours, and what kind it is; elsewhere it is the same line without them.
+/// The emphasis of a line: colours on a terminal that shows them, and the kind of the line.
 ///
-/// A line carries its emphasis as a mark in front, which the console takes away before it writes: so lines stay texts, and
-/// are broken at the width of the terminal before any sign for colours is in them.
+/// A mark in front of a line carries its emphasis; the console removes the mark before it writes. So the console can
+/// break lines at the terminal's width before it inserts escape sequences.
 enum Emphasis: Character, CaseIterable {
-    // Of Unicode's private use: no name or path begins with one of them.
+    // Unicode's private use area: no name or path begins with one of these characters.
     case heading = "\u{F8F0}"
     case good = "\u{F8F1}"
     case caution = "\u{F8F2}"
     case bad = "\u{F8F3}"
-    /// A command to paste, which is broken as a shell reads it.
+    /// A command to paste, broken into lines as a shell reads them.
     case command = "\u{F8F4}"
 
-    /// The line with the mark.
     func mark(_ line: String) -> String { String(rawValue) + line }
 
-    /// A line as its emphasis and itself.
+    /// Splits a line into its emphasis and its text.
     static func split(_ line: String) -> (emphasis: Emphasis?, line: Substring) {
         guard let emphasis = line.first.flatMap(Emphasis.init) else { return (nil, line[...]) }
         return (emphasis, line.dropFirst())
     }
 
-    /// The text in this emphasis, by the signs of ECMA-48 that every terminal with colours takes.
+    /// The text with the escape sequences of ECMA-48, which every terminal with colours reads.
     func painted(_ text: some StringProtocol) -> String {
         code.map { "\u{1b}[\($0)m\(text)\u{1b}[0m" } ?? String(text)
     }
 
-    /// Basic colours alone: a terminal's own theme decides how they look, so that they can be read on any ground.
+    /// Basic colours: the terminal's theme makes them readable on its background.
     private var code: String? {
         switch self {
         case .heading: "1"
@@ -223,7 +221,7 @@ enum Emphasis: Character, CaseIterable {
 enum ColorChoice: String, CaseIterable, Sendable {
     case auto, always, never
 
-    /// What the words of a command line ask for, before they are read as a command's.
+    /// The choice in a command line, before its command's syntax is known.
     init(in words: [String]) {
         let options = words.prefix { $0 != "--" }
         let name = Self.option.name

@@ -1,16 +1,16 @@
 internal import FerryBase
 
-/// How a command ended, for the shell.
+/// The exit code of a command.
 package enum ExitCode: Int32, CaseIterable, Sendable {
     case success = 0
     /// Failed; the store is as before.
     case failed = 1
     /// Refused before anything changed.
     case refused = 2
-    /// Something that was checked differs or is damaged.
+    /// A check found differences or damage.
     case differs = 3
     case usage = 64
-    /// Stopped early; the same command goes on.
+    /// Stopped early; the same command continues.
     case resumable = 75
 
     init(_ consequence: FerryError.Consequence) {
@@ -24,15 +24,13 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
             }
     }
 
-    /// The code of several pieces of work: that of the worst one.
-    ///
-    /// What a person must look at goes before what only has to be run again.
+    /// The worst code of several pieces of work: codes that need a person's attention precede `resumable`.
     static func worst(of codes: some Sequence<ExitCode>) -> ExitCode {
         let order: [ExitCode] = [.success, .resumable, .refused, .differs, .failed, .usage]
         return codes.max { order.firstIndex(of: $0) ?? 0 < order.firstIndex(of: $1) ?? 0 } ?? .success
     }
 
-    /// What it tells, for the manual.
+    /// The meaning of the code, for the manual.
     var meaning: String {
         switch self {
         case .success: "Done, or nothing to do."

@@ -1,9 +1,9 @@
 internal import FerryBase
 internal import FerryExpression
 
-/// A JSON value whose keys stay in the order given, so that output can be compared.
+/// A JSON value whose keys keep their order, so that outputs can be compared.
 ///
-/// What a command tells is written once, as a literal: `["entity": loss.entity, "rows": loss.rows]`.
+/// A command writes its result as a literal: `["entity": loss.entity, "rows": loss.rows]`.
 package indirect enum JSON: Sendable {
     case null
     case bool(Bool)
@@ -16,18 +16,18 @@ package indirect enum JSON: Sendable {
     /// An array with a value for each element.
     static func list<Element>(_ elements: [Element], _ json: (Element) -> JSON) -> JSON { .array(elements.map(json)) }
 
-    /// An object with the members of two.
+    /// An object with the members of both.
     static func + (first: JSON, second: JSON) -> JSON { .object(first.members + second.members) }
 
     static func += (first: inout JSON, second: JSON) { first = first + second }
 
-    /// One line, without spaces: for JSON Lines.
+    /// The value on one line, without spaces, for JSON Lines.
     package var line: String { text(margin: nil) }
 
-    /// Indented by two spaces, for reading.
+    /// The value indented by two spaces.
     package var pretty: String { text(margin: "") }
 
-    /// As JSON text; with a margin each element has a line, further in than the margin.
+    /// The value as JSON text; with a margin each element has its own line, indented by two more spaces.
     private func text(margin: String?) -> String {
         let inner = margin.map { $0 + "  " }
         func list(_ elements: [String], _ open: String, _ close: String) -> String {
@@ -52,7 +52,7 @@ package indirect enum JSON: Sendable {
     }
 }
 
-/// What a value of JSON can be made of.
+/// A type that converts to JSON.
 package protocol JSONConvertible {
     var json: JSON { get }
 }
@@ -60,7 +60,7 @@ package protocol JSONConvertible {
 extension JSON: JSONConvertible, ExpressibleByDictionaryLiteral {
     package var json: JSON { self }
 
-    /// An object with its members in their order; a nil value stands as null.
+    /// An object with its members in their order; nil becomes null.
     package init(dictionaryLiteral members: (String, any JSONConvertible)...) {
         self = .object(members.map { ($0.0, $0.1.json) })
     }
@@ -77,7 +77,7 @@ extension Array: JSONConvertible where Element: JSONConvertible {
     package var json: JSON { .array(map(\.json)) }
 }
 
-/// Looking into a value: what is missing, or of another kind, is null, nil or empty.
+/// Reads parts of a value: a missing part, or a part of another kind, is null, nil or empty.
 extension JSON {
     subscript(_ key: String) -> JSON { members.first { $0.0 == key }?.1 ?? .null }
 
@@ -107,12 +107,12 @@ extension JSON {
         }
     }
 
-    /// Reads a text; nil where it is no JSON.
+    /// Reads a text; nil if it is not JSON.
     static func read(_ text: String) -> JSON? {
         do throws(JSONSyntaxError) { return JSON(try JSONNode.parse(Array(text.utf8))) } catch { return nil }
     }
 
-    /// Reads a file's bytes; nil where they are no JSON.
+    /// Reads a file's bytes; nil if they are not JSON.
     static func read(_ bytes: [UInt8]) -> JSON? {
         do throws(JSONSyntaxError) { return JSON(try JSONNode.parse(bytes)) } catch { return nil }
     }

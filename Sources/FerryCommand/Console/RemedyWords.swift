@@ -1,9 +1,8 @@
 internal import Ferry
 internal import FerryBase
 
-/// How the library's remedies are worded on a command line: settings as options, calls as commands.
+/// The wording of the library's remedies for a command line: settings as options, calls as commands.
 enum RemedyWords {
-    /// The one table from settings to options.
     static let options: [Setting.Name: String] = [
         .models: "--models", .mappings: "--mappings", .source: "--source", .target: "--to", .chain: "--chain",
         .infersMappings: "--no-infer", .passesOverMappings: "--no-mappings", .allowedLosses: "--lose",
@@ -18,9 +17,9 @@ enum RemedyWords {
         .verifySnapshots: "`ferry snapshot verify`", .rollBack: "`ferry rollback`",
     ]
 
-    /// An option as it is typed; for one without a value on the command line, the option alone.
+    /// The option with its value; the option alone if it has no value on the command line.
     static func words(_ setting: Setting) -> String {
-        // What this program does not know is named as the library names it.
+        // A setting without an option keeps the library's name.
         guard let option = options[setting.name] else { return "\(setting)" }
         switch setting.value {
         case nil, .flag: return option
@@ -37,11 +36,11 @@ enum RemedyWords {
 }
 
 extension Remedy {
-    /// Its text where commands are typed.
+    /// The remedy's text with options and commands.
     var commandLine: String { worded(RemedyWords.words, RemedyWords.words) }
 }
 
-/// A word of a command line as a shell reads it back: what is printed can be pasted.
+/// A word of a command line, quoted for a shell so that it can be pasted.
 package enum ShellWord {
     package static func quoted(_ word: String) -> String {
         if !word.isEmpty, word.unicodeScalars.allSatisfy(isPlain) { return word }

@@ -1,7 +1,7 @@
 /// A column of a table, on a terminal or a page.
 struct TableColumn {
     var title: String
-    /// Numbers stand at the right.
+    /// Numbers are aligned at the right.
     var isNumber = false
 
     static func text(_ title: String) -> TableColumn { TableColumn(title: title) }
@@ -10,13 +10,13 @@ struct TableColumn {
 
 /// Rows of text in aligned columns.
 struct TextTable {
-    /// Two spaces before every column.
+    /// Spaces before every column.
     private static let gap = 2
-    /// No column is made narrower; with less room the rows stand below each other, cell by cell.
+    /// Characters; in less room each row is printed cell by cell, below each other.
     private static let narrowest = 8
 
     private let columns: [TableColumn]
-    /// The header is the first one.
+    /// The rows; the header is the first row.
     private let rows: [[String]]
 
     init(_ columns: [TableColumn], _ rows: [[String]]) {
@@ -25,14 +25,14 @@ struct TextTable {
         self.rows = [columns.map(\.title)] + rows
     }
 
-    /// The lines, each indented by two spaces and at most `width` characters long.
+    /// The lines, each indented by two spaces and no longer than `width` characters.
     func lines(width: Int) -> [String] {
         let wanted = columns.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
         guard let widths = fitting(wanted, into: width) else { return records(width: width) }
         return rows.flatMap { lines($0, widths) }
     }
 
-    /// Takes from the widest columns of text what is too much; nil when that is not enough.
+    /// Narrows the widest text columns until the table fits; nil if it cannot fit.
     private func fitting(_ wanted: [Int], into width: Int) -> [Int]? {
         var widths = wanted
         var excess = wanted.reduce(0) { $0 + $1 + Self.gap } - width
@@ -75,19 +75,19 @@ struct TextTable {
 
 /// Breaks lines of text for a terminal.
 enum TextWrap {
-    /// A line as one or more of at most `width` characters, broken between words.
+    /// Breaks a line between words into lines of at most `width` characters.
     ///
-    /// A word that is longer, such as a path, stands on a line of its own and stays whole: the terminal folds it, and what
-    /// is copied from there can be pasted. So does what stands between backticks or quotes.
-    /// What follows is indented below the text of the first line: behind its label (two spaces or more after it), else
-    /// by two spaces more than the line itself.
+    /// A longer word, such as a path, gets a line of its own and stays whole: the terminal folds it, and a user can
+    /// copy it. Text between backticks or quotes stays whole, too.
+    /// Further lines are indented to the text of the first line: behind a label with two spaces or more after it, else
+    /// by two spaces more than the first line.
     static func lines(_ line: String, width: Int) -> [String] {
         guard line.count > width, width > 0 else { return [line] }
         let margin = String(repeating: " ", count: margin(of: line, width: width))
         return broken(line, width: width, margin: margin, keepsLongWords: true)
     }
 
-    /// A command as lines that a shell reads as one: each but the last ends with a backslash.
+    /// A command on several lines that a shell reads as one: each but the last line ends with a backslash.
     static func command(_ line: String, width: Int) -> [String] {
         let end = " \\"
         guard line.count > width, width > end.count else { return [line] }
@@ -98,8 +98,8 @@ enum TextWrap {
         return lines.dropLast().map { $0 + end } + lines.suffix(1)
     }
 
-    /// The words of a text on lines of at most `width` characters, the margin that each begins with included; a longer
-    /// word is broken, too, and a line end in the text ends a line.
+    /// Breaks a text into lines of at most `width` characters, including each line's margin. A longer word is broken,
+    /// too, and a newline in the text ends a line.
     static func paragraphs(_ text: String, width: Int, margin: String = "") -> [String] {
         text.split(separator: "\n").flatMap {
             broken(margin + $0, width: width, margin: margin, keepsLongWords: false)
@@ -110,12 +110,12 @@ enum TextWrap {
         var lines: [String] = []
         var rest = Substring(text)
         while rest.count > width {
-            // A break must leave something behind the margin, or nothing would ever be done.
+            // A break must follow a character behind the margin, or the loop would not end.
             let from = lines.isEmpty ? text.prefix { $0 == " " }.count : margin.count
             let end = rest.index(rest.startIndex, offsetBy: width)
             let start = rest.index(rest.startIndex, offsetBy: min(from + 1, width))
             let places = breaks(in: rest, from: start, keepsQuoted: keepsLongWords)
-            // A space just behind the last place is a break, too.
+            // A space directly after the last place is a break, too.
             let fitting = places.last { $0 <= end }
             guard let cut = fitting ?? (keepsLongWords ? places.first : end) else { break }
             var line = rest[..<cut]
@@ -127,8 +127,8 @@ enum TextWrap {
         return lines
     }
 
-    /// The spaces where a text may be broken; with `keepsQuoted` none between backticks or quotes, where a command or a
-    /// word for a shell stands.
+    /// The spaces at which a text may be broken; with `keepsQuoted` none between backticks or quotes, which enclose a
+    /// command or a word for a shell.
     private static func breaks(
         in text: Substring, from start: Substring.Index, keepsQuoted: Bool
     ) -> [Substring.Index] {
@@ -137,7 +137,7 @@ enum TextWrap {
         var last: Character = " "
         while place < text.endIndex {
             let character = text[place]
-            // An apostrophe within a word opens nothing.
+            // An apostrophe within a word is no quote.
             let opens = character == "`" || "'\"".contains(character) && " (=\\".contains(last)
             let next = text.index(after: place)
             if keepsQuoted, opens, let end = text[next...].firstIndex(of: character) {

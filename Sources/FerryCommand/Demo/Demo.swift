@@ -33,7 +33,7 @@ struct DemoCommand: Command {
     }
 }
 
-/// The demo's play: what it does, and what it tells while doing it.
+/// The acts of the demo and the text that it prints.
 struct Demo {
     let folder: DemoFolder
     let library: LibraryStore
@@ -116,7 +116,7 @@ struct Demo {
         return isSame ? .success : .differs
     }
 
-    /// Starts the migration in a process of its own and ends that as a crash would, in the middle of the authors.
+    /// Runs the migration in a process of its own and kills it in the middle of the authors, as a crash would.
     private func killHalfWay() throws {
         show("$ ", migrateWords)
         var child = try ChildProcess(
@@ -147,7 +147,7 @@ struct Demo {
         }
     }
 
-    /// Whether a line of `--progress json` tells the middle of making the books' authors, or is already beyond it.
+    /// Whether a line of `--progress json` is in the second half of the books' authors, or after them.
     private func isHalfWay(_ told: JSON) -> Bool {
         guard let step = told["step"].whole, step >= 2 else { return false }
         let isMakingAuthors = step == 2 && told["phase"].text == "rows"
@@ -155,16 +155,16 @@ struct Demo {
             || (told["subject"].text == "BookAuthor" && (told["done"].whole ?? 0) * 2 >= library.books)
     }
 
-    /// What a line of `--progress json` tells of.
+    /// The work that a line of `--progress json` reports.
     private func work(_ told: JSON) -> String {
         let done = told["done"].whole ?? 0
         return "step \(told["step"].whole ?? 0), \(told["phase"].text ?? "")"
             + (told["subject"].text.map { " of \($0)" } ?? "") + (done > 0 ? ", after \(done.counting("row"))" : "")
     }
 
-    /// Runs the migration to its end in a process of its own.
+    /// Runs the whole migration in a process of its own.
     ///
-    /// - Returns: The lines of its JSON object; empty where its text went to standard output.
+    /// - Returns: The lines of its JSON object; empty without `--json`.
     private func migrate() throws -> [String] {
         show("$ ", migrateWords)
         var lines: [String] = []
@@ -197,12 +197,12 @@ struct Demo {
 
     private var sources: [String] { ["--models", folder.models, "--mappings", folder.mappings] }
 
-    /// Fifty chunks for the books, so that there is a middle to be killed in.
+    /// Fifty chunks for the books, so that the kill happens between chunks.
     private var migrateWords: [String] {
         ["migrate", folder.store] + sources + ["--chunk-size", String(max(20, library.books / 50))]
     }
 
-    /// Runs a command in this process; where JSON was asked for, it tells nothing of its own.
+    /// Runs a command in this process; with `--json` without its standard output.
     private func command(_ words: [String]) throws {
         let silent = Console(
             isJSON: false, isTerminal: false, output: Console.Stream { _ in },
@@ -216,7 +216,7 @@ struct Demo {
         }
     }
 
-    /// A command that can be pasted.
+    /// Prints a command that can be pasted.
     private func show(_ prompt: String, _ words: [String], of program: String? = "ferry") {
         let line = ([program].compactMap { $0 } + words).map(ShellWord.quoted).joined(separator: " ")
         console.say(Emphasis.command.mark(prompt + line))
@@ -234,7 +234,7 @@ struct DemoFolder {
     var models: String { path + "/Library.xcdatamodeld" }
     var mappings: String { path + "/Mappings" }
 
-    /// The folder that was asked for, which must be empty or not there, else the first free one of our own names.
+    /// Takes the folder that the command line names, which must be empty or missing, else the first free default name.
     init(_ asked: String?) throws(FerryError) {
         if let asked {
             path = asked
@@ -253,7 +253,6 @@ struct DemoFolder {
 
     private static func name(_ number: Int) -> String { number == 1 ? "ferry-demo" : "ferry-demo-\(number)" }
 
-    /// Writes model versions and mapping files.
     func writeSources() throws(FerryError) {
         for version in LibraryModels.versions {
             try write(version.text, to: "\(models)/\(version.name).xcdatamodel/contents")
@@ -269,7 +268,7 @@ struct DemoFolder {
 
     func size(of file: String) throws(FerryError) -> Int64 { try files.attributes(file).size }
 
-    /// SHA-256 of a database that no connection of this process has open, but for what its header counts.
+    /// SHA-256 of a database without the counters in its header; no connection of this process may have it open.
     func digest(of file: String) throws(FerryError) -> String {
         let input = try files.open(file)
         var hash = SHA256()
@@ -284,11 +283,11 @@ struct DemoFolder {
     }
 }
 
-/// A few questions in SQL whose answers show what a migration did.
+/// SQL queries whose results show the effect of a migration.
 struct DemoFacts {
     private let questions: [(meaning: String, sql: String)]
 
-    /// Of a store before the migration; the join table's name follows from the model.
+    /// The queries for a store before the migration; the model gives the join table's name.
     static func before(joinTable: String) -> DemoFacts {
         DemoFacts(questions: [
             ("books", "SELECT count(*) FROM ZBOOK"),
@@ -308,9 +307,9 @@ struct DemoFacts {
         ),
     ])
 
-    /// Asks a store; a line for each question, its answer first.
+    /// Runs the queries on a store; one line each, the result first.
     func lines(_ store: String, width: Int) throws -> [String] {
-        // Not by a connection of our own: that would leave a -wal and a -shm beside the store.
+        // A plain connection would leave a -wal and a -shm beside the store.
         let rows = try StoreFiles(store.fileURL).read { connection in
             try questions.map { [(try connection.integer($0.sql) ?? 0).grouped, $0.meaning, $0.sql] }
         }

@@ -4,10 +4,10 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// The demo's four model versions and the mapping files between them, as the text of their files.
+/// The texts of the demo's four model versions and of the mapping files between them.
 ///
-/// Three steps stand for what migrations are made of: one that only renames, adds and drops attributes; one that makes
-/// an entity of a text (every author once); one that makes an entity of a relationship (a file per user and book).
+/// Three steps show the typical migrations: the first renames, adds and drops attributes; the second makes an entity of
+/// a text (every author once); the third makes an entity of a relationship (a file per user and book).
 enum LibraryModels {
     static let versions = [
         version(
@@ -70,12 +70,12 @@ enum LibraryModels {
     private static let author = entity(
         "Author", [title("name")], [toMany("books", "Book", inverse: "author")], index: "name")
 
-    /// A text that may be missing.
+    /// An optional text.
     private static func text(_ name: String) -> String {
         #"<attribute name="\#(name)" optional="YES" attributeType="String"/>"#
     }
 
-    /// A text that must be there.
+    /// A mandatory text.
     private static func title(_ name: String, renamed old: String? = nil) -> String {
         #"<attribute name="\#(name)" attributeType="String"\#(old.map { #" elementID="\#($0)""# } ?? "")/>"#
     }
@@ -124,7 +124,7 @@ enum LibraryModels {
 
         """
 
-    /// File name and text of each step's mapping file.
+    /// The file name and the text of each step's mapping file.
     static let mappings: [(name: String, text: String)] = [
         (
             "1-rename.json",
@@ -196,7 +196,7 @@ enum LibraryModels {
 /// The demo's store of version `Library1`: users, books with their authors' names, and the users of each book.
 struct LibraryStore {
     let books: Int64
-    /// How many different authors' names the books have, at most.
+    /// The highest number of different authors' names.
     let authors: Int64
 
     var users: Int64 { max(3, books / 100) }
@@ -211,7 +211,7 @@ struct LibraryStore {
             rowsOfEntity: ["Book": books, "User": users], emptyPercent: 0,
             values: [
                 PropertyKey("Book", "title"): .computed { key, _ in .text(LibraryNames.title(Int(key))) },
-                // One book in fifty has no author; the first books have one each, so that all names occur.
+                // One book in fifty has no author; the first books have one author each, so that all names occur.
                 PropertyKey("Book", "authorName"): .computed { key, random in
                     if key % 50 == 0, authors > 1 { return .null }
                     let author = key <= authors ? key - 1 : random.below(authors)
@@ -225,12 +225,12 @@ struct LibraryStore {
                 PropertyKey("Book", "fileURL"): .computed { key, _ in .text("file:///Books/\(key).epub") },
                 PropertyKey("User", "name"): .computed { key, _ in .text(LibraryNames.person(Int(key * 7))) },
             ],
-            // About three files to two books.
+            // About three users for two books.
             links: [PropertyKey("Book", "users"): 0...3])
     }
 }
 
-/// Plausible names from numbers: the same number always gives the same name.
+/// Plausible names from numbers: a number always gives the same name.
 enum LibraryNames {
     private static let given = [
         "Ada", "Amos", "Anna", "Boris", "Clara", "Daniel", "Edith", "Elias", "Emil", "Franz", "Greta", "Hannah", "Hugo",
@@ -252,7 +252,7 @@ enum LibraryNames {
         "Map", "Mirror", "Orchard", "River", "Road", "Ship", "Station", "Summer", "Tower",
     ]
 
-    /// Different for different numbers.
+    /// A name that is different for each number.
     static func person(_ number: Int) -> String {
         let name = "\(given[number % given.count]) \(family[number / given.count % family.count])"
         let rest = number / (given.count * family.count)

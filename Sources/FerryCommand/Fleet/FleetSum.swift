@@ -1,25 +1,25 @@
 package import FerryBase
 
-/// The reports of any number of migrations, summed; what it holds does not grow with them.
+/// The sum of any number of migration reports; its size does not grow with their number.
 package struct FleetSum: Sendable {
-    /// What is kept of one kind.
+    /// The sum of one outcome or reason.
     struct Tally: Sendable {
         var stores: Int64 = 0
         var rows: Int64 = 0
         var seconds = 0.0
         var resumed: Int64 = 0
-        /// The first stores of the kind, in the order in which they were read.
+        /// The first stores, in the order of reading.
         var examples: [String] = []
     }
 
-    /// One store that took long.
+    /// A store with a long migration time.
     struct Slow: Sendable {
         var store: String
         var seconds: Double
         var rows: Int64
     }
 
-    /// Outcomes and reasons are few words of Ferry's; a file with others must not fill the memory.
+    /// Ferry has few outcomes and reasons; a file with other words must not fill the memory.
     private static let mostKinds = 100
     private static let mostExamples = 5
     private static let mostSlow = 10
@@ -27,26 +27,26 @@ package struct FleetSum: Sendable {
 
     private(set) var reports: Int64 = 0
     private(set) var outcomes: [String: Tally] = [:]
-    /// By outcome and code of the error.
+    /// By outcome and error code.
     private(set) var reasons: [String: Tally] = [:]
     private(set) var slowest: [Slow] = []
     private(set) var peakResidentBytes: Int64?
-    /// Files that begin as a report, or are named like one, and hold none: what a killed process leaves.
+    /// Empty or truncated reports, which a killed process leaves.
     private(set) var broken = Tally()
     /// Files and folders that could not be read.
     private(set) var unreadable: Int64 = 0
-    /// The first of them, with what is said of each.
+    /// The first unreadable files and folders, each with its error.
     private(set) var unreadableExamples: [(path: String, error: FerryError)] = []
-    /// That of the worst of them.
+    /// The worst exit code of the unreadable files.
     private(set) var exitCode = ExitCode.success
-    /// Other files.
+    /// Files that are no reports.
     private(set) var otherFiles: Int64 = 0
 
     package init() {}
 
-    /// Takes one object of `migrate --json`, or that of several stores.
+    /// Adds one object of `migrate --json`, or the object of several stores.
     ///
-    /// - Returns: Whether it is one.
+    /// - Returns: Whether the object is a report.
     package mutating func take(_ report: JSON) -> Bool {
         if case .array(let stores) = report["stores"] {
             for store in stores { _ = take(store) }
@@ -82,7 +82,7 @@ package struct FleetSum: Sendable {
 
     package mutating func takeOther() { otherFiles += 1 }
 
-    /// Objects that the store has now: what the last step wrote.
+    /// The rows of the migrated store: the rows that the last step wrote.
     private static func rows(_ report: JSON) -> Int64 {
         let mappings = report["entityMappings"].elements
         let last = mappings.compactMap { $0["step"].whole }.max()
@@ -103,7 +103,7 @@ package struct FleetSum: Sendable {
         tallies[kind] = tally
     }
 
-    /// How many kinds and names are held, for tests.
+    /// The numbers of kinds and of names in memory, for tests.
     package var held: (kinds: Int, names: Int) {
         let tallies = Array(outcomes.values) + Array(reasons.values) + [broken]
         return (tallies.count, tallies.map(\.examples.count).reduce(slowest.count + unreadableExamples.count, +))
@@ -117,7 +117,7 @@ package struct FleetSum: Sendable {
     ]
     static let words = ["upToDate": "up to date", "resumable": "stopped"]
 
-    /// What a person must look at comes first.
+    /// The outcomes; those that need a person's attention come first.
     private var sorted: [(outcome: String, tally: Tally)] {
         outcomes.map { (outcome: $0.key, tally: $0.value) }.sorted { one, next in
             let places = [one, next].map { Self.order.firstIndex(of: $0.outcome) ?? Self.order.count }

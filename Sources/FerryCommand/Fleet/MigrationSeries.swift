@@ -1,13 +1,12 @@
 internal import Ferry
 internal import FerryBase
 
-/// Several stores, migrated one after another.
 struct MigrationSeries {
     let migration: StoreMigration
     let list: StoreList
     let report: ReportPlace?
 
-    /// Migrates them all; a stop leaves those that come later as they are.
+    /// Migrates all stores; after a stop the later stores stay unchanged.
     ///
     /// - Returns: The worst exit code.
     func run(on console: Console, stop: StopRequest, policies: [String: PolicyFactory]) throws -> ExitCode {
@@ -19,8 +18,8 @@ struct MigrationSeries {
         var told: [JSON] = []
         var codes: [ExitCode] = []
         var words: [String: Int64] = [:]
-        // As a call for one store does at least one unit of work, so does one for several: else a loop of calls whose
-        // budget is spent in looking at those that are done would never come to an end.
+        // A call for one store does at least one unit of work, and so does a call for several stores. Else calls whose
+        // budget is spent on checking the finished stores would repeat forever.
         var hasWorked = false
         for (index, store) in list.stores.enumerated() {
             console.say(Emphasis.heading.mark("\(store) (\(index + 1) of \(list.stores.count))"))
@@ -55,16 +54,15 @@ struct MigrationSeries {
     }
 }
 
-/// The stores that a command line names, each once.
 struct StoreList {
-    /// In their order.
+    /// The paths, in the order of the command line.
     private(set) var stores: [String] = []
-    /// Paths of a store that stands before, and its path there.
+    /// Further paths of a store, and the store's first path.
     private(set) var repeated: [(path: String, first: String)] = []
 
-    /// Takes words, of which several may name one store, also through a link.
+    /// Takes paths, of which several may name one store, also through a link.
     ///
-    /// - Throws: `fileFailed` when it cannot be told what stands at a path.
+    /// - Throws: `fileFailed` if a path's attributes cannot be read.
     init(_ paths: [String]) throws(FerryError) {
         let files = FileLayer()
         struct Key: Hashable { var device: UInt64, inode: UInt64 }
@@ -72,7 +70,7 @@ struct StoreList {
         var missing: Set<String> = []
         for path in paths {
             guard let there = try files.attributesIfPresent(path) else {
-                // What is not there is told by its own migration.
+                // The migration of a missing store reports it.
                 if missing.insert(path).inserted { stores.append(path) } else { repeated.append((path, path)) }
                 continue
             }

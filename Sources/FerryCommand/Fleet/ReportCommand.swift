@@ -45,12 +45,12 @@ struct ReportFolder {
     let path: String
     var files = FileLayer()
 
-    /// GNU parallel's folders are four deep; no symbolic link is followed, so that a circle ends by itself.
+    /// GNU parallel's folders are four deep; symbolic links are not followed, so that no loop occurs.
     private static let mostDepth = 16
-    /// A report is as large as its models, not as its store.
+    /// Bytes; a report is as large as its models, not as its store.
     private static let mostBytes: Int64 = 16 << 20
 
-    /// Adds what lies in the folder and in those below it; what cannot be read is told in the sum.
+    /// Adds the reports in the folder and its subfolders; the sum names unreadable files.
     func add(to sum: inout FleetSum) {
         reading(path, &sum) { sum in
             if try !files.attributes(path).isDirectory { return try add(path, to: &sum) }
@@ -58,7 +58,7 @@ struct ReportFolder {
         }
     }
 
-    /// A file or a folder that cannot be read keeps none of the others from being read.
+    /// Runs `body`; an error counts the path as unreadable and does not stop the reading of other files.
     private func reading(_ path: String, _ sum: inout FleetSum, _ body: (inout FleetSum) throws -> Void) {
         do { try body(&sum) } catch { sum.takeUnreadable(path, FerryError.wrapping(error, on: path)) }
     }
@@ -79,7 +79,7 @@ struct ReportFolder {
     private func add(_ path: String, to sum: inout FleetSum) throws {
         guard try !files.isSymbolicLink(path), let there = try files.attributesIfPresent(path), there.isRegularFile
         else { return sum.takeOther() }
-        // GNU parallel and Slurm name a process's output so; an empty one was killed before it could tell.
+        // GNU parallel and Slurm name a process's output like this; an empty output means that the process was killed.
         let isNamedSo = path.hasSuffix(".json") || path.hasSuffix("/stdout") || path.hasSuffix(".out")
         let begin = try files.open(path).read(count: Int(min(there.size, 64)), at: 0)
         guard begin.starts(with: ReportFile.jsonSign.utf8) else {

@@ -2,12 +2,12 @@ internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
 
-/// The entities in which two versions differ, as boxes with what differs in each.
+/// The entities in which two versions differ, as boxes with the differences.
 package struct DifferenceDrawing {
     package enum Kind: String, Sendable, CaseIterable {
         case changed, renamed, added, removed
 
-        /// Tells them apart without colour.
+        /// The sign of the kind, readable without colour.
         var sign: String {
             switch self {
             case .changed: "~"
@@ -20,11 +20,11 @@ package struct DifferenceDrawing {
 
     package struct Box: Sendable {
         package var kind: Kind
-        /// Its name in the version that has it; of a renamed one the newer.
+        /// The entity's name in the version that has the entity; the newer name of a renamed entity.
         package var entity: String
         package var title: String
         package var lines: [String]
-        /// Entities to which a relationship leads that is new or changed.
+        /// The destination entities of new or changed relationships.
         package var related: [String]
 
         package init(kind: Kind, entity: String, title: String, lines: [String], related: [String]) {
@@ -34,7 +34,7 @@ package struct DifferenceDrawing {
 
     package let names: (from: String, to: String)
     package let boxes: [Box]
-    /// Entities that are alike in both.
+    /// The number of entities that are equal in both versions.
     package let unchanged: Int
 
     package init(names: (from: String, to: String), boxes: [Box], unchanged: Int) {
@@ -97,7 +97,7 @@ package struct DifferenceDrawing {
         return (lines + ["}"]).joined(separator: "\n")
     }
 
-    /// Relationships between two entities that are drawn, each pair once.
+    /// Relationships between two drawn entities, each pair once.
     private var edges: [(from: Int, to: Int)] {
         var places: [String: Int] = [:]
         for (index, box) in boxes.enumerated() where places[box.entity] == nil || box.kind != .removed {
@@ -119,10 +119,10 @@ package struct DifferenceDrawing {
     // MARK: SVG
 
     private static let (top, boxWidth, gap, lineHeight) = (64.0, 270.0, 28.0, 16.0)
-    /// Characters that fit into a box.
+    /// The most characters of a line in a box.
     private static let most = 40
 
-    /// The boxes in columns, each put where there is most room left; none overlaps another one.
+    /// The boxes in columns, each box in the column with the most room; boxes do not overlap.
     package var layout: (boxes: [Rect], width: Double, height: Double) {
         let columns = min(6, max(1, Int(Double(boxes.count).squareRoot().rounded(.up))))
         var ends = [Double](repeating: Self.top, count: columns)
@@ -146,7 +146,7 @@ package struct DifferenceDrawing {
             Drawing.text("\(names.from) → \(names.to)", 16, 22, style: "font-weight:600;font-size:15px"),
             Drawing.text("\(heading).  + added  − removed  → renamed  ~ changed", 16, 42, isSoft: true),
         ]
-        // Behind the boxes, which hide what passes below them.
+        // The curves come first, so that the boxes cover them.
         for (from, to) in edges {
             let (one, other) = (layout.boxes[from], layout.boxes[to])
             parts.append(
@@ -166,12 +166,12 @@ package struct DifferenceDrawing {
     }
 }
 
-/// What changed in an entity, in a line for each change.
+/// The changes of an entity, one line each.
 struct ChangeWords {
     let source: ManagedObjectModel
     let destination: ManagedObjectModel
 
-    /// More properties of an entity that is all new, or all gone, tell nothing more.
+    /// The most properties listed for an added or removed entity.
     private static let mostProperties = 12
 
     func box(_ changes: [ModelDifference.Change]) -> DifferenceDrawing.Box {
@@ -241,7 +241,7 @@ struct ChangeWords {
         "\(relationship.name) → \(relationship.destinationEntity)" + (relationship.isToMany ? " (to-many)" : "")
     }
 
-    /// The kind without the word that says which sort of property it is.
+    /// The kind in words, without the prefix `attribute` or `relationship`.
     private static func words(_ kind: ModelDifference.Kind) -> String {
         let words = spaced(kind.rawValue)
         for prefix in ["attribute ", "relationship "] where words.hasPrefix(prefix) {
@@ -250,7 +250,7 @@ struct ChangeWords {
         return words
     }
 
-    /// `attributeTypeChanged` as words.
+    /// Splits a camel-case name such as `attributeTypeChanged` into words.
     private static func spaced(_ name: String) -> String {
         var words = ""
         for character in name {

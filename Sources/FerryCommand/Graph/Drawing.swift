@@ -1,4 +1,4 @@
-/// A place in a drawing.
+/// A rectangle of a drawing.
 package struct Rect: Sendable, Equatable {
     package var x: Double
     package var y: Double
@@ -13,7 +13,7 @@ package struct Rect: Sendable, Equatable {
         x < other.right && other.x < right && y < other.bottom && other.y < bottom
     }
 
-    /// A width for the longest of some names; wide characters take about two places.
+    /// A width for the longest name; a wide character counts as two.
     static func width(of names: [String], most: Double) -> Double {
         let longest =
             names.map { name in name.unicodeScalars.reduce(0) { $0 + ($1.value >= 0x1100 ? 2 : 1) } }.max() ?? 0
@@ -21,7 +21,7 @@ package struct Rect: Sendable, Equatable {
     }
 }
 
-/// The elements of drawings, on pages and by themselves.
+/// The elements of drawings, in pages and in files of their own.
 enum Drawing {
     static func text(
         _ text: String, _ x: Double, _ y: Double, anchor: String? = nil, isSoft: Bool = false, style: String? = nil,
@@ -34,7 +34,7 @@ enum Drawing {
             shown == text ? [.text(text)] : [.element("title", [:], text), .text(shown)])
     }
 
-    /// A name that fits into so many characters; what is left out is its middle, since names mostly differ at their ends.
+    /// A name cut to a number of characters; the middle is left out, since names mostly differ at their ends.
     static func shortened(_ name: String, to length: Int) -> String {
         guard name.count > length else { return name }
         let tail = (length - 1) / 2
@@ -49,7 +49,7 @@ enum Drawing {
             ])
     }
 
-    /// A box with a name in it; as much of the name as fits, and all of it where a pointer rests.
+    /// A box with a name; a name that is too long is shortened, and a tooltip has the whole name.
     static func box(_ place: Rect, _ name: String, style: String) -> [Markup] {
         [
             rect(place, style, corner: "5"),
@@ -61,7 +61,6 @@ enum Drawing {
         .element("line", ["class": style, "x1": x1, "y1": y1, "x2": x2, "y2": y2])
     }
 
-    /// Straight pieces from point to point.
     static func polyline(_ points: [(Double, Double)], _ style: String) -> Markup {
         .element("polyline", ["class": style, "points": list(points)])
     }
@@ -80,7 +79,7 @@ enum Drawing {
         return .element("path", ["class": "curve", "d": path])
     }
 
-    /// A piece of a path: its letter, and the places that it goes by.
+    /// A command of a path: its letter and its coordinates.
     static func move(_ letter: String, _ places: Double...) -> String {
         letter + places.map(\.inMarkup).joined(separator: " ")
     }
@@ -89,19 +88,18 @@ enum Drawing {
         polygon([(x, y), (x - 4, y - 8), (x + 4, y - 8)], "arrow")
     }
 
-    /// Its tip is at the place, and it comes from the right or the left of it.
+    /// An arrow whose tip is at the point and whose shaft is at its right or left.
     static func arrow(_ x: Double, _ y: Double, isFromRight: Bool) -> Markup {
         let end = x + (isFromRight ? 8 : -8)
         return polygon([(x, y), (end, y - 4), (end, y + 4)], "arrow")
     }
 
-    /// A drawing within a page.
     static func figure(_ title: String, width: Double, height: Double, _ parts: [Markup]) -> Markup {
         .element(
             "svg", ["viewBox": "0 0 \(Int(width)) \(height.inMarkup)", "role": "img", "aria-label": title], parts)
     }
 
-    /// A drawing that stands by itself.
+    /// A drawing in a file of its own.
     static func document(width: Double, height: Double, _ parts: [Markup]) -> String {
         let drawing = Markup.element(
             "svg",
@@ -131,11 +129,11 @@ enum Drawing {
         """
 }
 
-/// Texts of the language of Graphviz.
+/// Texts of Graphviz's DOT language.
 enum DotText {
     static func quoted(_ text: String) -> String { "\"\(escaped(text))\"" }
 
-    /// Lines that begin at the left.
+    /// Lines aligned at the left.
     static func leftLines(_ lines: [String]) -> String {
         "\"" + lines.map { escaped($0) + "\\l" }.joined() + "\""
     }

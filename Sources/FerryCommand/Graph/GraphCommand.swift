@@ -9,7 +9,7 @@ struct GraphCommand: Command {
     enum Form: String, CaseIterable, Sendable {
         case svg, dot
 
-        /// How a file of the form begins.
+        /// The first line of a file of the form.
         var sign: String { self == .svg ? "<!-- ferry graph -->" : "// ferry graph" }
     }
 

@@ -3,7 +3,7 @@ internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
 
-/// Model versions below each other, and what leads from one to another.
+/// Model versions below each other, and the mappings between them.
 package struct VersionDrawing {
     package struct Version: Sendable {
         package var name: String
@@ -14,17 +14,17 @@ package struct VersionDrawing {
             (self.name, self.isCurrent, self.entities) = (name, isCurrent, entities)
         }
 
-        /// What its box says.
+        /// The text of the version's box.
         var title: String { name + (isCurrent ? " (current)" : "") }
     }
 
     package struct Link: Sendable {
         package enum Kind: String, Sendable {
-            /// A mapping can be inferred.
+            /// The mapping can be inferred.
             case inferred
-            /// Changes stand in the way of inferring one.
+            /// Some changes cannot be inferred.
             case none
-            /// Both have the same version hashes.
+            /// Both versions have the same version hashes.
             case equal
             case mappingModel
         }
@@ -109,12 +109,12 @@ package struct VersionDrawing {
     }
 }
 
-/// Versions below each other, in as many columns as make a picture that a page or a screen can show.
+/// The layout: versions below each other, in as many columns as fit a page or a screen.
 extension VersionDrawing {
-    /// Where everything stands; no two boxes touch.
+    /// The rectangles of the drawing; boxes do not touch.
     package struct Layout {
         package var versions: [Rect] = []
-        /// By the place of the link.
+        /// By the index of the link.
         package var mappings: [Int: Rect] = [:]
         package var columns = 1
         package var width = 0.0
@@ -122,17 +122,17 @@ extension VersionDrawing {
     }
 
     private static let (top, pitch, boxHeight, gutter) = (56.0, 62.0, 32.0, 150.0)
-    /// Between what belongs to two columns; the way from one to the next goes through it.
+    /// The gap between two columns; the line from a column to the next one runs through it.
     private static let channel = 48.0
-    /// As many stand in one column, which reads best; about two screens.
+    /// The most versions in one column: about two screens.
     private static let mostInOne = 20
 
-    /// How many versions stand in a column: the picture is to be about four by three.
+    /// The number of versions in a column, for a picture of about four by three.
     private func rowsPerColumn(width: Double) -> Int {
         guard versions.count > Self.mostInOne else { return max(1, versions.count) }
         let area = Double(versions.count) * width * Self.pitch
         let rows = max(Self.mostInOne / 2, Int(((area * 3 / 4).squareRoot() / Self.pitch).rounded(.up)))
-        // As many in the last column as in the others, but for what does not go up.
+        // Distributes the versions evenly over the columns.
         let columns = (versions.count + rows - 1) / rows
         return (versions.count + columns - 1) / columns
     }
@@ -153,7 +153,7 @@ extension VersionDrawing {
                 layout.versions.append(Rect(x: left, y: y, width: width, height: Self.boxHeight))
             }
             left += width + Self.gutter + Self.channel
-            // A mapping model stands beside the version that it leads from.
+            // A mapping model is drawn beside its source version.
             let own = mapped.filter { members.contains(links[$0].from) }
             if !own.isEmpty { left += labelWidth }
             bottom = max(bottom, Self.top + Double(members.count) * Self.pitch)
@@ -206,7 +206,7 @@ extension VersionDrawing {
         return Drawing.document(width: layout.width, height: layout.height, parts)
     }
 
-    /// The way from a version to the one below it, or from the foot of a column to the head of the next one.
+    /// The line from a version to the version below it, or from the foot of a column to the head of the next column.
     private func way(_ link: Link, from: Rect, to: Rect) -> [Markup] {
         let style = link.kind == .inferred ? "way" : "\(link.kind.rawValue)way"
         let x = from.x + 24

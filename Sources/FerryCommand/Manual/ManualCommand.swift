@@ -39,10 +39,10 @@ struct ManualCommand: Command {
     }
 }
 
-/// The manual pages, made of the table of commands: one about all of `ferry`, one for each command.
+/// The manual pages, from the table of commands: one about all of `ferry`, one for each command.
 enum Manual {
     struct Page {
-        /// Without the section.
+        /// The name without the section.
         let name: String
         let text: String
 
@@ -118,22 +118,22 @@ enum Manual {
         return Page(name: name, text: mdoc.page)
     }
 
-    /// A summary as what follows a name and a dash.
+    /// A summary in the form for the text after a name and a dash.
     private static func lowercasedFirst(_ text: String) -> String {
         let text = text.hasSuffix(".") ? String(text.dropLast()) : text
         return text.prefix(1).lowercased() + text.dropFirst()
     }
 }
 
-/// Writes one manual page in the language mdoc(7).
+/// A manual page in the language mdoc(7).
 struct Mdoc {
     struct Item {
-        /// Words of a macro's line.
+        /// The words of the macro's line.
         var label: String
         var text: String
     }
 
-    /// Lines of text that are longer are hard to edit, says `mandoc -Tlint`.
+    /// The longest text line for which `mandoc -Tlint` does not warn.
     private static let widest = 78
     private static let months = [
         "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
@@ -159,20 +159,20 @@ struct Mdoc {
         lines.append(".Sh \(name)")
     }
 
-    /// What ends a section needs no space behind it.
+    /// Removes the space at the end of a section.
     private mutating func endSection() { if lines.last == ".Pp" { lines.removeLast() } }
 
-    /// A line that begins with a macro, made of words that hold no sign of the language.
+    /// Adds a line that begins with a macro; the words hold no special characters of mdoc.
     mutating func macro(_ words: String) { lines.append("." + words) }
 
-    /// Sentences, each from a line of its own on, as the language wants them.
+    /// Adds sentences, each on a new line as mdoc requires.
     mutating func text(_ text: String) {
         for sentence in Self.sentences(text) {
             lines += TextWrap.paragraphs(sentence, width: Self.widest).map(Self.escaped)
         }
     }
 
-    /// Paragraphs: one for each line of the text.
+    /// Adds a paragraph for each line of the text.
     mutating func paragraph(_ text: String) {
         for (index, part) in text.split(separator: "\n").enumerated() {
             if index > 0 { macro("Pp") }
@@ -222,7 +222,7 @@ struct Mdoc {
 
     private static func quoted(_ word: String) -> String { "\"\(escaped(word))\"" }
 
-    /// A text without what the language reads as its own signs.
+    /// A text with the special characters of mdoc escaped.
     private static func escaped(_ text: String) -> String {
         let text = text.replacing("\\", with: "\\e").replacing("--", with: "\\-\\-")
             .replacing("\"", with: "\\(dq")

@@ -1,31 +1,31 @@
 internal import FerryBase
 
-/// How many objects go from which entity to which: ribbons as wide as their numbers.
+/// The objects that flow from source entities to destination entities, as ribbons whose widths are their numbers.
 struct FlowDrawing {
     struct Flow {
-        /// Nil for objects that are made anew.
+        /// Nil for new objects.
         var source: String?
-        /// Nil for objects that nothing becomes of.
+        /// Nil for objects that get no destination object.
         var destination: String?
-        /// Nil where that is not known.
+        /// Nil if unknown.
         var count: Int64?
         var isEstimated = false
-        /// The entity mapping that takes them this way; several may read the same objects.
+        /// The entity mapping of the flow; several entity mappings may read the same objects.
         var mapping = ""
-        /// What becomes of those without a destination.
+        /// The label of a flow without a destination.
         var end = "left out"
     }
 
     let title: String
     let flows: [Flow]
 
-    /// More cannot be told apart; the table below has them all.
+    /// The most flows drawn, as more cannot be told apart; the table below has all.
     private static let most = 60
     private static let (width, leftBar, rightBar, bar, text) = (400.0, 132.0, 260.0, 8.0, 19)
-    /// Room for a name and a number below each other.
+    /// `least` has room for a name above a number.
     private static let (least, gap, top) = (28.0, 8.0, 26.0)
 
-    /// Nil where there is nothing to draw.
+    /// Nil if there is nothing to draw.
     var markup: Markup? {
         let drawn = flows.enumerated().filter { $0.element.count ?? 1 > 0 }
             .sorted { ($0.element.count ?? 0, $1.offset) > ($1.element.count ?? 0, $0.offset) }
@@ -59,14 +59,14 @@ struct FlowDrawing {
         var name: String
         var y: Double
         var height: Double
-        /// Nil where that of one of its flows is not known.
+        /// Nil if the count of one of the node's flows is unknown.
         var count: Int64?
         var isEstimated: Bool
-        /// How many entity mappings meet there.
+        /// The number of entity mappings at the node.
         var mappings: Int
     }
 
-    /// The nodes of one side below each other, and where each flow meets its node.
+    /// The nodes of one side below each other, and the y coordinate of each flow at its node.
     private func column(_ names: [String], _ flows: [Flow]) -> (nodes: [Node], places: [Double], height: Double) {
         var order: [String] = []
         var indexes: [String: [Int]] = [:]
@@ -128,7 +128,7 @@ struct FlowDrawing {
         let anchor = isLeft ? "end" : "start"
         let middle = node.y + node.height / 2
         var number = Quantity.rowsText(node.count, isEstimated: node.isEstimated)
-        // What several mappings read are the same objects, mostly: their sum would be a number of nothing.
+        // Several mappings mostly read the same objects: the sum of their numbers would mean nothing.
         if isLeft, node.mappings > 1 { number = "by \(node.mappings) mappings" }
         return [
             Drawing.rect(Rect(x: x, y: node.y, width: Self.bar, height: node.height), "node"),

@@ -1,13 +1,13 @@
-/// A piece of a page or a drawing: elements and texts, written as HTML and SVG alike.
+/// A piece of a page or a drawing, written as HTML and SVG.
 ///
-/// Names of entities and files may hold anything: every text passes ``escaped(_:)``, which is the only way into the output.
+/// Names of entities and files may hold any character: every text passes ``escaped(_:)`` on its way to the output.
 package indirect enum Markup: Sendable {
     case text(String)
     case node(String, [(String, String)], [Markup])
-    /// A style sheet of ours; never made of anything that was read.
+    /// A style sheet; the static type keeps input out of it.
     case style(StaticString)
 
-    /// Attributes in their order; one that is nil is left out.
+    /// Attributes in their order; a nil attribute is left out.
     typealias Attributes = KeyValuePairs<String, (any MarkupValue)?>
 
     static func element(_ name: String, _ attributes: Attributes, _ content: [Markup]) -> Markup {
@@ -22,10 +22,10 @@ package indirect enum Markup: Sendable {
         element(name, attributes, [.text(text)])
     }
 
-    /// A name from a model or a path: apart from the text around it, whatever direction it is written in.
+    /// A name from a model or a path, isolated from the writing direction of the text around it.
     static func name(_ text: String) -> Markup { .element("bdi", [:], text) }
 
-    /// Elements that are written without an end; of SVG, as XML wants them.
+    /// Elements without an end tag; the SVG elements among them end with `/>`, as XML requires.
     private static let empty: Set<String> = [
         "meta", "rect", "line", "path", "circle", "polyline", "br", "polygon",
     ]
@@ -51,15 +51,15 @@ package indirect enum Markup: Sendable {
         }
     }
 
-    /// Elements after which a line ends, so that a page can be read and compared as text.
+    /// Elements that end a line, so that a page can be read and compared as text.
     private static let lines: Set<String> = [
         "head", "title", "h1", "h2", "h3", "p", "tr", "table", "section", "svg", "li", "ol", "dl", "dd", "g", "figure",
     ]
 
-    /// A text that no reader of HTML or XML takes for anything else.
+    /// A text with the special characters of HTML and XML escaped.
     ///
-    /// Characters that are not shown but change how others are (controls, directions) become U+FFFD: they could make one
-    /// name look like another one.
+    /// Invisible characters that change others (controls, directions) become U+FFFD: they could make two names look
+    /// alike.
     package static func escaped(_ text: String) -> String {
         var output = ""
         output.reserveCapacity(text.utf8.count)
@@ -85,11 +85,11 @@ package indirect enum Markup: Sendable {
     }
 }
 
-/// What an attribute can be.
+/// The value of an attribute.
 protocol MarkupValue: Sendable {
     var inMarkup: String { get }
 }
 
 extension String: MarkupValue { var inMarkup: String { self } }
-/// A place in a drawing, to a tenth.
+/// A coordinate of a drawing, with one decimal place.
 extension Double: MarkupValue { var inMarkup: String { Quantity.decimal(self, places: 1) } }
