@@ -2,21 +2,21 @@ internal import FerryModel
 package import FerrySQLite
 internal import FerryStore
 
-/// Makes the values of one attribute and binds them, without an allocation per plain value.
+/// Makes the values of one attribute and binds them; a plain value needs no allocation.
 struct AttributeMaker {
     let column: String
     let isExternal: Bool
     private let type: AttributeType
     private let maker: ValueMaker
     private let range: ValueRange
-    /// What the key is divided by where values must differ from row to row; 0 where they need not.
+    /// The divisor of the key for values that differ from row to row; 0 if values may repeat.
     private let divisor: Int64
-    /// Of a hundred.
+    /// The percentage of empty values.
     private let empty: Int64
     /// UTF-8 of the maker's prefix or words.
     private let prefix: [UInt8]
 
-    /// `divisor` says how the attribute counts in a uniqueness constraint; nil where it is in none.
+    /// `divisor` is the key's divisor for a uniqueness constraint; nil if no constraint has the attribute.
     init(_ key: PropertyKey, _ attribute: Attribute, column: Column, divisor: Int64?, options: GenerationOptions) {
         self.column = column.name
         self.divisor = divisor ?? 0
@@ -72,7 +72,7 @@ struct AttributeMaker {
             let fraction = number == nil ? Double(random.below(100)) / (type == .decimal ? 100 : 128) : 0
             try statement.bind(range.clamped(Double(whole(number, &random)) + fraction), at: index)
         case .date:
-            // Since 2001; whole seconds now and then, which the column stores as integers.
+            // Seconds since 2001; one in ten is whole, which the column stores as an integer.
             let fraction = number != nil || random.below(10) == 0 ? 0 : 0.25
             try statement.bind(range.clamped(Double(whole(number, &random)) + fraction), at: index)
         case .string:
@@ -104,7 +104,7 @@ struct AttributeMaker {
     ) throws {
         if isExternal, let reference = try files.next() { return try statement.bind(reference, at: index) }
         let number = unique ?? random.below(1_000_000)
-        // Core Data archives what a transformable attribute holds; an archived text is the plainest such value.
+        // Core Data archives the values of a transformable attribute; an archived text is the simplest such value.
         let content = type == .transformable ? ArchivedText.bytes("Value \(number)") : Array("Data \(number)".utf8)
         try statement.bind((isExternal ? [0x01] : []) + content, at: index)
     }
@@ -112,22 +112,22 @@ struct AttributeMaker {
     private static let address = Array("https://example.org/".utf8)
 }
 
-/// How the values of one attribute are made.
+/// The way to make the values of one attribute.
 package enum ValueMaker: Sendable {
     /// By the attribute's type.
     case plausible
-    /// The prefix and the row's primary key: another text for each row.
+    /// The prefix and the row's primary key: a different text for each row.
     case numbered(prefix: String)
-    /// The prefix and one of `count` numbers, each as likely as the others.
+    /// The prefix and one of `count` numbers with equal probability.
     case distinct(prefix: String, count: Int64)
     case oneOf([String])
     case integers(ClosedRange<Int64>)
     case constant(Value)
-    /// Whatever the closure makes of the row's primary key and its random numbers.
+    /// The closure's value for the row's primary key and its random numbers.
     case computed(@Sendable (_ primaryKey: Int64, _ random: inout SeededRandom) -> Value)
 }
 
-/// A keyed archive of one text, as a transformable attribute without a transformer of its own would hold it.
+/// A keyed archive of one text, as a transformable attribute without a custom transformer stores it.
 enum ArchivedText {
     static func bytes(_ text: String) -> [UInt8] {
         PropertyTree.dictionary([
@@ -137,19 +137,19 @@ enum ArchivedText {
     }
 }
 
-/// The values that an attribute's type and validation allow: what the generator draws from.
+/// The values that an attribute's type and validation allow.
 struct ValueRange {
-    /// Whole numbers, dates in seconds, or lengths of a text, by the attribute's type.
+    /// The least whole number, date in seconds, or text length, by the attribute's type.
     let least: Int64
-    /// How many of them, at least 1.
+    /// The number of plausible values, at least 1.
     let count: Int64
-    /// How many values that differ can be made.
+    /// The number of different values that can be made.
     let capacity: Int64
-    /// Set where texts follow a regular expression that is simple enough.
+    /// The pattern of texts, if the model has a regular expression that is simple enough.
     let pattern: TextPattern?
-    /// Numbers and dates between two whole ones are kept within these.
+    /// Limits of numbers and dates with a fraction.
     private let bounds: (least: Double, most: Double)
-    /// Whether the model says how long texts may be.
+    /// Whether the model limits the length of texts.
     let hasLengths: Bool
 
     init(_ attribute: Attribute) {
@@ -157,11 +157,11 @@ struct ValueRange {
         let low = validation.minimum.map { ValueRange.whole($0.rounded(.up)) }
         let high = validation.maximum.map { ValueRange.whole($0.rounded(.down)) }
         bounds = (validation.minimum ?? -.infinity, validation.maximum ?? .infinity)
-        /// Where the model says nothing: as many values as look plausible, or all there are for unique ones.
+        /// Without bounds in the model: a plausible number of values, or for unique values all of the type.
         func range(_ plausible: Int64, all: ClosedRange<Int64>) -> (least: Int64, count: Int64, capacity: Int64) {
             let most = min(high ?? all.upperBound, all.upperBound)
             let least = max(low ?? (most < 0 ? most - min(plausible, most - all.lowerBound) : 0), all.lowerBound)
-            // Bounds between two whole numbers: fractions do the rest.
+            // Both bounds are between two whole numbers: `clamped` moves the value into them.
             guard most >= least else { return (most, 1, 1) }
             let capacity = most.subtractingReportingOverflow(least - 1)
             let all = capacity.overflow ? Int64.max : capacity.partialValue
@@ -182,7 +182,7 @@ struct ValueRange {
             least = max(0, min(low ?? 0, longest))
             count = longest - least + 1
             pattern = validation.pattern.flatMap(TextPattern.init)
-            // Short texts that differ are numbers.
+            // Short unique texts are numbers.
             let digits = (0..<min(longest, 18)).reduce(Int64(1)) { power, _ in power * 10 }
             capacity = pattern?.capacity ?? (longest >= 18 ? .max : digits)
         case .uri, .uuid, .binary, .transformable: (least, count, capacity) = (0, 1, .max)
@@ -192,7 +192,7 @@ struct ValueRange {
         hasLengths = attribute.type == .string && (low != nil || high != nil)
     }
 
-    /// The number, or the nearest one that the model allows.
+    /// The number, or the nearest number that the model allows.
     func clamped(_ number: Double) -> Double { max(bounds.least, min(bounds.most, number)) }
 
     private static func whole(_ number: Double) -> Int64 { Int64(max(-0x1p62, min(0x1p62, number))) }

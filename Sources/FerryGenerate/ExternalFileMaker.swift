@@ -7,12 +7,12 @@ struct ExternalFileMaker {
     private let files: FileLayer
     private let sizes: ClosedRange<Int>
     private let seed: UInt64
-    /// Every how many external values one becomes a file; nil for none.
+    /// The distance between two external values that become files; nil for no files.
     private let interval: Int64?
     private var values: Int64 = 0
     private var left: Int
 
-    /// Makes the folder when there will be files; `values` is how many external values the store will have.
+    /// Creates the folder if there will be files; `values` is the number of external values in the store.
     init(forStore path: String, values: Int64, options: GenerationOptions, files: FileLayer) throws {
         folder = ExternalData.folder(forStore: path)
         self.files = files
@@ -23,7 +23,7 @@ struct ExternalFileMaker {
         if left > 0 { try files.createDirectory(folder) }
     }
 
-    /// The reference to a new file for the next external value, or nil when that value stands in its row.
+    /// The reference to a new file for the next external value, or nil if the value is stored in its row.
     mutating func next() throws -> [UInt8]? {
         defer { values += 1 }
         guard left > 0, let interval, values % interval == 0 else { return nil }
@@ -52,7 +52,7 @@ struct ExternalFileMaker {
     }
 }
 
-/// UUIDs of version 4 from random numbers of our own.
+/// UUIDs of version 4 from seeded random numbers.
 enum UUIDText {
     static func bytes(_ random: inout SeededRandom) -> [UInt8] {
         let words = (random.next(), random.next())
@@ -64,7 +64,7 @@ enum UUIDText {
         return bytes
     }
 
-    /// The upper-case text.
+    /// The UUID as upper-case text.
     static func make(_ random: inout SeededRandom) -> String {
         let digits = Array(bytes(&random).hexadecimal.uppercased())
         return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")

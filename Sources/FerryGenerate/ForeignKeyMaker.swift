@@ -2,23 +2,22 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// Computes the foreign keys of one to-one relationship, row by row, from keys and seed alone.
+/// Computes the foreign keys of one to-one relationship, row by row, from primary keys and the seed only.
 struct ForeignKeyMaker {
     struct Target {
         var key: Int64
-        /// `Z_ENT` of the related row.
+        /// The related row's entity number (`Z_ENT`).
         var number: Int64
-        /// The value of the order column.
         var orderKey: Int64
     }
 
     private enum Shape {
         case dealt(Dealing)
-        /// The row's key, divided, counts the objects around: pairs of such relationships differ from row to row.
+        /// The row's key, divided, selects the object in turn: pairs of such relationships differ from row to row.
         case counted(divisor: Int64)
-        /// One-to-one with the object of the same index, or of the index ± 1 around a circle.
+        /// One-to-one with the object of the same index, or of the index ± 1 modulo the count.
         case partner(shift: Int64)
-        /// One-to-one with itself as inverse: neighbours.
+        /// One-to-one and its own inverse: neighbours form pairs.
         case neighbours
     }
 
@@ -29,14 +28,14 @@ struct ForeignKeyMaker {
     private let destination: KeyRanges.Family
     private let shape: Shape
     private let isMandatory: Bool
-    /// Of a hundred one-to-one pairs.
+    /// The percentage of one-to-one pairs that are left out.
     private let empty: Int64
     private let seed: UInt64
     private let stream: UInt64
     /// Whether this side, not its inverse, decides which pairs are left out.
     private let isLeading: Bool
 
-    /// `divisor` says how the relationship counts in a uniqueness constraint; nil where it is in none.
+    /// `divisor` is the key's divisor for a uniqueness constraint; nil if no constraint has the relationship.
     init?(
         _ key: PropertyKey, in layout: StoreLayout, ranges: KeyRanges, options: GenerationOptions, divisor: Int64?
     ) {
@@ -45,7 +44,7 @@ struct ForeignKeyMaker {
             let destination = ranges.families[relationship.destinationEntity]
         else { return nil }
         let inverse = layout.model.inverse(of: relationship)
-        // What an ancestor declares may have an inverse that leads to one entity below it: only those have partners.
+        // An inherited relationship may have an inverse to one subentity: only objects of that subentity have partners.
         guard let source = ranges.families[inverse?.destinationEntity ?? key.entity] else { return nil }
         self.column = column
         self.entityColumn = entityColumn
@@ -77,7 +76,7 @@ struct ForeignKeyMaker {
         }
     }
 
-    /// What the row with this key leads to, or nil when it is to be NULL.
+    /// The related object of the row with this key, or nil for NULL.
     func target(of key: Int64, random: inout SeededRandom) -> Target? {
         guard destination.count > 0 else { return nil }
         let index = source.index(key)
@@ -88,7 +87,7 @@ struct ForeignKeyMaker {
             return target(at: place.owner, position: place.position)
         case .counted(let divisor):
             let count = (key - 1) / divisor
-            // Beyond the last object a constraint has room only for rows that lead nowhere.
+            // Beyond the last object, a constraint has room only for rows with NULL.
             if !isMandatory, divisor > 1, count >= destination.count { return nil }
             return target(at: count % destination.count, position: index)
         case .partner(let shift):
@@ -97,7 +96,7 @@ struct ForeignKeyMaker {
             return target(at: other, position: 0)
         case .neighbours:
             let other = index ^ 1
-            // The last of an odd number is alone.
+            // The last object of an odd number has no neighbour.
             if other >= destination.count { return isMandatory ? target(at: index, position: 0) : nil }
             guard !isLeftOut(index & ~1) else { return nil }
             return target(at: other, position: 0)
@@ -110,7 +109,7 @@ struct ForeignKeyMaker {
         return Target(key: key, number: destination.number(ofKey: key), orderKey: OrderKey.at(position))
     }
 
-    /// The same for both sides of a pair, which the leading side's index names.
+    /// Whether the pair with the leading side's index is left out; equal for both sides of the pair.
     private func isLeftOut(_ index: Int64) -> Bool {
         guard empty > 0 else { return false }
         var random = SeededRandom(seed: seed, stream, index)
@@ -118,13 +117,13 @@ struct ForeignKeyMaker {
     }
 }
 
-/// Which object each of many leads to.
+/// Deals objects to owners: the related owner of each object.
 private struct Dealing {
     private let owners: Int64
-    /// Nil for any object, which many may share; else neighbours share one, in order.
+    /// Nil if an object gets a random owner; else objects with adjacent keys have one owner.
     private let shares: Shares?
     private let limits: RelationshipLimits
-    /// Of a hundred, how many are left out beyond those that an owner must have.
+    /// The percentage of objects that are left out, beyond the least number for each owner.
     private let empty: Int64
 
     init(of objects: Int64, to owners: Int64, limits: RelationshipLimits, isOrdered: Bool, empty: Int64) {
@@ -134,7 +133,7 @@ private struct Dealing {
         shares = isOrdered || !limits.isFree ? Shares(of: objects, among: owners) : nil
     }
 
-    /// The owner, and the object's place among the owner's; nil where it leads nowhere.
+    /// The owner, and the object's position among the owner's objects; nil for no owner.
     func place(of index: Int64, _ random: inout SeededRandom) -> (owner: Int64, position: Int64)? {
         let place = shares?.place(of: index)
         let isKept = place.map { $0.position < limits.least } ?? false
@@ -144,7 +143,7 @@ private struct Dealing {
     }
 }
 
-/// Keys of ordered relationships, as Core Data gives them to a new one.
+/// The order keys that Core Data gives to a new ordered relationship.
 enum OrderKey {
     static func at(_ position: Int64) -> Int64 { 2_048 + 1_024 * position }
 }
@@ -154,7 +153,7 @@ extension PropertyKey {
 }
 
 extension StoreLayout {
-    /// Whether a constraint of nothing but this property makes its values unique.
+    /// Whether a constraint on this property alone makes its values unique.
     func isUnique(_ key: PropertyKey) -> Bool {
         model.entities.values.contains { entity in
             model.isKind(entity.name, of: key.entity) && entity.uniquenessConstraints.contains([key.property])
@@ -162,7 +161,7 @@ extension StoreLayout {
     }
 }
 
-/// The column of a to-many relationship without inverse, in the rows it ends in.
+/// The column of a to-many relationship without an inverse, in the destination entity's rows.
 struct InverselessMaker {
     let column: String
     private let owners: KeyRanges.Family

@@ -5,11 +5,11 @@ internal import FerryStore
 /// Fills the join table of one many-to-many relationship, in the order of its primary key.
 struct JoinRowMaker {
     private enum Shape {
-        /// Each object is related to a seeded number of others, spread over all of them.
+        /// Each object is related to a seeded number of objects, spread over all of them.
         case spread(ClosedRange<Int64>)
-        /// All pairs are dealt out evenly to both sides.
+        /// All pairs are distributed evenly over both sides.
         case even(Shares)
-        /// One relationship that is its own inverse: neighbours, up to this far around a circle; 0 for pairs.
+        /// The relationship is its own inverse: neighbours up to this distance, modulo the count; 0 for pairs.
         case ring(reach: Int64)
     }
 
@@ -38,7 +38,7 @@ struct JoinRowMaker {
             shape = .spread(own.least...max(own.least, min(3, own.most)))
         } else {
             let (few, many) = (source.count, destination.count)
-            // As many pairs as both sides need, at most as many as both allow, two for each object if they let it be.
+            // As many pairs as both sides need, at most as many as both allow, and two for each object if possible.
             let least = max(few * own.least, many * back.least)
             let most = min(
                 JoinRowMaker.pairs(few, min(own.most, many)), JoinRowMaker.pairs(many, min(back.most, few)))
@@ -51,7 +51,7 @@ struct JoinRowMaker {
         return product.overflow ? .max : product.partialValue
     }
 
-    /// Writes all rows; `written` is called with how many were.
+    /// Inserts all rows; `written` gets the number of rows of each object.
     func write(to connection: Connection, written: (Int64) -> Void) throws {
         guard source.count > 0, destination.count > 0 else { return }
         var columns = [table.firstColumn, table.secondColumn]
@@ -68,10 +68,10 @@ struct JoinRowMaker {
         }
     }
 
-    /// Both directions come up, each with its own object.
+    /// Relates an object to its neighbours; each direction is a row, inserted with its own object.
     private func relate(_ index: Int64, around reach: Int64, _ insert: Statement) throws -> Int64 {
         guard reach > 0 else {
-            // Of an odd number the last one has only itself.
+            // The last object of an odd number has only itself.
             let other = (index ^ 1) < source.count ? index ^ 1 : index
             guard other != index || isMandatory else { return 0 }
             try write(index, other, position: 0, insert)
@@ -93,16 +93,16 @@ struct JoinRowMaker {
         let wanted = links.lowerBound + random.below(links.upperBound - links.lowerBound + 1)
         let count = min(wanted, destination.count)
         guard count > 0 else { return 0 }
-        // Distinct and, along the table's key, ascending: evenly spread from a random start that does not wrap.
+        // Distinct, and ascending like the table's key: evenly spread from a random start, without wrapping.
         let stride = destination.count / count
         let start = random.below(destination.count - stride * (count - 1))
         for position in 0..<count { try write(index, start + stride * position, position: position, insert) }
         return count
     }
 
-    /// The next so many objects around the circle of all; along the table's key, those that wrapped come first.
+    /// Relates an object to its next objects modulo the count; wrapped objects come first, in the order of the key.
     private func relate(_ index: Int64, _ pairs: (first: Int64, count: Int64), _ insert: Statement) throws -> Int64 {
-        // One further, so that an object of a relationship among equals is not related to itself.
+        // The + 1 keeps an object of a relationship within one entity from being related to itself.
         let start = (pairs.first + 1) % destination.count
         let count = min(pairs.count, destination.count)
         let wrapped = max(0, start + count - destination.count)
@@ -121,15 +121,15 @@ struct JoinRowMaker {
             try insert.bind(OrderKey.at(position), at: parameter)
             parameter += 1
         }
-        // Only its order counts: the objects that share one destination stand in the order of their keys.
+        // Only the order counts: objects that share a destination are in the order of their keys.
         if table.firstOrderColumn != nil { try insert.bind(OrderKey.at(index), at: parameter) }
         try insert.run()
     }
 }
 
-/// How many objects a relationship is given.
+/// The lowest and the highest number of related objects.
 struct RelationshipLimits {
-    /// 0 where the relationship may be empty; one that may be empty but not hold a single object is never left empty.
+    /// 0 for an optional relationship, unless its minimum count is above 1: then it is never left empty.
     let least: Int64
     let most: Int64
 
@@ -151,10 +151,10 @@ extension RelationshipLimits {
     }
 }
 
-/// Objects dealt out to owners as evenly as can be, each owner's one after another.
+/// Objects distributed as evenly as possible over owners; each owner's objects are adjacent.
 struct Shares {
     private let fewer: Int64
-    /// How many owners, the first ones, have one more.
+    /// The number of owners, the first ones, with one more object.
     private let larger: Int64
 
     init(of objects: Int64, among owners: Int64) {
@@ -162,14 +162,14 @@ struct Shares {
         larger = owners > 0 ? objects % owners : 0
     }
 
-    /// Which owner an object goes to, and its place among the owner's objects.
+    /// The owner of an object, and the object's position among the owner's objects.
     func place(of index: Int64) -> (owner: Int64, position: Int64) {
         let first = larger * (fewer + 1)
         guard index >= first, fewer > 0 else { return (index / (fewer + 1), index % (fewer + 1)) }
         return (larger + (index - first) / fewer, (index - first) % fewer)
     }
 
-    /// The first object of an owner, and how many the owner has.
+    /// The first object of an owner, and the number of its objects.
     func objects(of owner: Int64) -> (first: Int64, count: Int64) {
         (owner * fewer + min(owner, larger), fewer + (owner < larger ? 1 : 0))
     }

@@ -2,40 +2,40 @@ internal import FerryBase
 internal import FerryModel
 internal import FerryStore
 
-/// How many rows each entity gets: those asked for, and more where the relationships of others need them.
+/// The number of rows of each entity: the requested number, or more if relationships need more.
 ///
-/// A mandatory to-many relationship needs as many objects as it has owners, at least; a mandatory one-to-one needs a
-/// partner for each. Entities whose rows were asked for by name keep them.
+/// A mandatory to-many relationship needs at least as many objects as owners; a mandatory one-to-one relationship needs
+/// a partner for each object. Entities with a requested number of their own keep that number.
 struct RowCounts {
-    /// At least as many objects of one entity, with those below it, as another entity's objects ask for.
+    /// The least number of objects of one entity, with its subentities, that another entity's objects need.
     private struct Need {
         var entity: String
         var owner: String
-        /// `objects` for every `owners` of the owner's.
+        /// The need is `objects` for every `owners` objects of the owner.
         var objects: Int64
         var owners: Int64
-        /// Whether any at all will do.
+        /// Whether the need does not grow with the owners.
         var isOne = false
         var relationship: PropertyKey
 
         func rows(for count: Int64) -> Int64 {
             guard count > 0 else { return 0 }
             if isOne { return objects }
-            // A model may demand any number; what is beyond all numbers is refused like what is beyond the limit.
+            // A model may demand any number; an overflow is refused like a number above the limit.
             let (product, overflow) = count.multipliedReportingOverflow(by: objects)
             return overflow ? .max : product / owners + (product % owners > 0 ? 1 : 0)
         }
     }
 
-    /// No row count of a store comes near; a need that grows beyond it has no end.
+    /// No store has as many rows; a need above the limit grows without end.
     private static let limit: Int64 = 1_000_000_000_000
 
-    /// Concrete entity to its own rows.
+    /// Concrete entities and the numbers of their own rows.
     private(set) var rows: [String: Int64] = [:]
     private let layout: StoreLayout
     private let named: Set<String>
 
-    /// - Throws: `unsupported` when the rows asked for by name cannot be related as the model demands.
+    /// - Throws: `unsupported` if the requested rows cannot be related as the model demands.
     init(_ layout: StoreLayout, options: GenerationOptions) throws(FerryError) {
         self.layout = layout
         named = Set(options.rowsOfEntity.keys)
@@ -44,7 +44,7 @@ struct RowCounts {
         }
         let needs = layout.relationshipStorage.sorted { $0.key < $1.key }.flatMap(self.needs)
         var isSettled = false
-        // Each round can raise what the one before it needed; needs in a circle either settle soon or never.
+        // Each round may raise the needs of the round before; needs in a cycle settle soon or never.
         for _ in 0...needs.count where !isSettled {
             isSettled = true
             for need in needs {
@@ -61,7 +61,7 @@ struct RowCounts {
         }
     }
 
-    /// The rows of an entity and of those below it.
+    /// The rows of an entity and its subentities.
     func count(of entity: String) -> Int64 {
         layout.model.family(of: entity).reduce(0) { $0 + (rows[$1] ?? 0) }
     }
@@ -125,30 +125,30 @@ struct RowCounts {
     }
 }
 
-/// Which keys the rows of each entity have.
+/// The primary keys of each entity's rows.
 ///
-/// A table's keys are given out entity by entity in the order of their numbers, which walks a hierarchy from the top:
-/// so an entity with everything below it has one unbroken range, and related keys are found by arithmetic alone.
+/// A table's keys are assigned entity by entity in the order of entity numbers, which lists each entity directly before
+/// its subentities. So an entity with its subentities has one contiguous range, and arithmetic finds related keys.
 struct KeyRanges {
-    /// The objects of an entity and of those below it.
+    /// The objects of an entity and its subentities.
     struct Family {
         /// The key of the object with index 0.
         var first: Int64 = 1
         var count: Int64 = 0
-        /// The last key of each entity with rows, with the entity's number.
+        /// The last key of each entity with rows, and the entity's number.
         var ends: [(last: Int64, number: Int64)] = []
 
         func key(_ index: Int64) -> Int64 { first + index }
         func index(_ key: Int64) -> Int64 { key - first }
 
-        /// The number of the entity that a key's row is of.
+        /// The entity number of the row with this key.
         func number(ofKey key: Int64) -> Int64 { ends.first { key <= $0.last }?.number ?? 0 }
     }
 
-    /// Entity name to the keys of its own rows.
+    /// Entity names and the keys of their own rows.
     private(set) var own: [String: Range<Int64>] = [:]
     private(set) var families: [String: Family] = [:]
-    /// Root entity name to its highest key.
+    /// Root entity names and their highest keys.
     private(set) var maximumKeys: [String: Int64] = [:]
 
     init(_ layout: StoreLayout, rows counts: RowCounts) {

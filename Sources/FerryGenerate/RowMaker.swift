@@ -24,7 +24,7 @@ struct RowMaker {
         stream = entity.stream
         let unique = try UniqueProperties(of: entity, in: layout, ranges: ranges).divisors
         attributes = layout.attributeColumns(of: entity).compactMap { key, column in
-            // Derived columns are computed at the end, over the rows.
+            // Derived columns are computed after all rows are inserted.
             layout.attribute(key).flatMap {
                 $0.isDerived
                     ? nil
@@ -40,7 +40,7 @@ struct RowMaker {
         }
     }
 
-    /// Writes all rows; `written` is called with how many were.
+    /// Inserts all rows; `written` gets the number of inserted rows.
     func write(to connection: Connection, files: inout ExternalFileMaker, written: (Int64) -> Void) throws {
         guard !keys.isEmpty else { return }
         let insert = try connection.prepare(sql)
@@ -81,32 +81,32 @@ struct RowMaker {
             columns += [maker.column, maker.entityColumn, maker.orderColumn].compactMap { $0 }
         }
         columns += inverseless.map(\.column)
-        // A new object's version is 1.
+        // Core Data writes 1 to Z_OPT of a new row.
         let values = columns.map { _ in "?" } + ["1"]
         let names = (columns + ["Z_OPT"]).joined(separator: ", ")
         return "INSERT INTO \(table.name) (\(names)) VALUES (\(values.joined(separator: ", ")))"
     }
 }
 
-/// The properties of an entity that must differ from row to row, so that its uniqueness constraints hold.
+/// The properties of an entity that must differ from row to row to meet the uniqueness constraints.
 ///
-/// One attribute with room for all rows is enough for a constraint; else several properties count the rows together, as
-/// the digits of a number do.
+/// One attribute with enough values for all rows meets a constraint; else several properties together count the rows,
+/// like the digits of a number.
 struct UniqueProperties {
-    /// A property to what the row's key is divided by before the property counts it.
+    /// Properties and the divisors of the row's key: the quotient selects the property's value.
     private(set) var divisors: [String: Int64] = [:]
     private let entity: String
     private let layout: StoreLayout
     private let ranges: KeyRanges
 
-    /// - Throws: `unsupported` when the properties of a constraint have fewer values than the table has keys.
+    /// - Throws: `unsupported` if the properties of a constraint have fewer values than the table has keys.
     init(of entity: String, in layout: StoreLayout, ranges: KeyRanges) throws(FerryError) {
         self.entity = entity
         self.layout = layout
         self.ranges = ranges
         let model = layout.model
         let highestKey = ranges.maximumKeys[model.root(of: entity)] ?? 0
-        // A constraint's index spans the table, so it binds the rows of every entity that has its properties.
+        // A constraint's index spans the table, so the constraint binds the rows of all entities with its properties.
         for member in layout.entities(inTableOf: model.root(of: entity)) {
             for constraint in model.entities[member]?.uniquenessConstraints ?? [] {
                 try settle(constraint, of: member, highestKey: highestKey)
@@ -118,7 +118,7 @@ struct UniqueProperties {
         _ constraint: [String], of member: String, highestKey: Int64
     ) throws(FerryError) {
         let room = constraint.map { (name: $0, values: capacity(of: $0, in: member)) }
-        // One that counts for another constraint already serves this one too.
+        // A property that counts the rows for another constraint meets this constraint, too.
         if room.contains(where: { divisors[$0.name] == 1 && $0.values >= highestKey }) { return }
         if let one = room.filter({ divisors[$0.name] == nil }).max(by: { $0.values < $1.values }),
             one.values >= highestKey
@@ -126,7 +126,7 @@ struct UniqueProperties {
             if isOfEntity(one.name, in: member) { divisors[one.name] = 1 }
             return
         }
-        // The last digit may be one that another constraint has already.
+        // The last digit may be a property that another constraint uses already.
         var product = room.filter { divisors[$0.name] == 1 }.map(\.values).max() ?? 1
         var digits: [String: Int64] = [:]
         for (name, values) in room.sorted(by: { ($1.values, $0.name) < ($0.values, $1.name) })
@@ -148,7 +148,7 @@ struct UniqueProperties {
         layout.model.declaringEntity(of: property, in: member).map { layout.model.isKind(entity, of: $0) } ?? false
     }
 
-    /// How many values the generator can make that differ.
+    /// The number of different values that the generator can make.
     private func capacity(of property: String, in member: String) -> Int64 {
         if let attribute = layout.model.attribute(property, of: member) {
             return attribute.isDerived || attribute.isTransient ? 0 : ValueRange(attribute).capacity
@@ -156,10 +156,10 @@ struct UniqueProperties {
         guard let relationship = layout.model.relationship(property, of: member),
             case .foreignKey? = layout.storage(of: property, in: member)
         else { return 0 }
-        // Each object of a one-to-one relationship has another partner, or none.
+        // Each object of a one-to-one relationship has a different partner, or none.
         if layout.model.inverse(of: relationship)?.isToMany == false { return .max }
         let count = ranges.families[relationship.destinationEntity]?.count ?? 0
-        // Rows that lead nowhere do not count for a constraint, so an optional one has room for all.
+        // NULL is distinct in a constraint, so an optional relationship has room for all rows.
         return relationship.isOptional && layout.isUnique(PropertyKey(member, property)) ? .max : count
     }
 }

@@ -1,12 +1,12 @@
 /// A small, fast generator whose numbers depend on its seed alone (SplitMix64).
 ///
-/// Rows and links each have one of their own, seeded by what they are, so nothing depends on the order of the work.
+/// Each row and each link has a generator with a seed of its own, so no number depends on the order of the work.
 package struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     package init(_ seed: UInt64) { state = seed }
 
-    /// A generator for one thing among many: a row of a table, a pair of objects.
+    /// A generator for one of many objects, such as a row of a table.
     package init(seed: UInt64, _ stream: UInt64, _ number: Int64) {
         state = SeededRandom.mix(seed ^ SeededRandom.mix(stream ^ SeededRandom.mix(UInt64(bitPattern: number))))
     }
@@ -34,7 +34,7 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
 }
 
 extension String {
-    /// A number for a name, equal in every process (FNV-1a).
+    /// A hash of the name (FNV-1a), equal in every process.
     var stream: UInt64 {
         utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }

@@ -5,18 +5,18 @@ package import FerryStore
 
 /// Fills a new store of a model with seeded, plausible data, in flat memory.
 ///
-/// Everything follows from the seed and the rows' keys: the same model, options and seed give the same store.
+/// All values follow from the seed and the rows' keys: the same model, options and seed give the same store.
 package struct StoreGenerator: Sendable {
     private let version: ModelVersion
     private let options: GenerationOptions
     private let layout: StoreLayout
     private let counts: RowCounts
 
-    /// Concrete entity to the rows it gets: what was asked for, or more where mandatory relationships need them.
+    /// Concrete entities and their numbers of rows: the requested number, or more if mandatory relationships need more.
     package var rows: [String: Int64] { counts.rows }
 
-    /// - Throws: `unsupported` when no store can be laid out for the model, or the rows asked for cannot be related as
-    ///   it demands.
+    /// - Throws: `unsupported` if the model has no store layout, or if the requested rows cannot be related as the
+    ///   model demands.
     package init(_ version: ModelVersion, options: GenerationOptions) throws(FerryError) {
         self.version = version
         self.options = options
@@ -24,10 +24,10 @@ package struct StoreGenerator: Sendable {
         counts = try RowCounts(layout, options: options)
     }
 
-    /// Makes the store and its external files where nothing is yet.
+    /// Creates the store and its external files at a free path.
     ///
     /// - Throws: `outputExists`; ``FerryError`` and ``DatabaseError`` of the layers below, after the unfinished files
-    ///   were removed.
+    ///   are removed.
     package func generate(at path: String, files: FileLayer, progress: ProgressHook? = nil) throws {
         let support = ExternalData.supportFolder(forStore: path)
         for taken in [path, path + "-wal", path + "-journal", support] where try files.exists(taken) {
@@ -45,7 +45,7 @@ package struct StoreGenerator: Sendable {
 
     private func fill(_ path: String, _ files: FileLayer, _ progress: ProgressHook?) throws {
         let connection = try Connection(path: path, mode: .create)
-        // The file is worthless until it is whole, so nothing need be undone in it.
+        // An unfinished file is removed, so it needs no rollback.
         try connection.keepNoJournal()
         try connection.execute("PRAGMA synchronous = OFF; PRAGMA cache_size = -4096")
         try StoreCreation.prepare(connection)
@@ -84,12 +84,12 @@ package struct StoreGenerator: Sendable {
         return StoreMetadata.new(for: version, uuid: options.uuid ?? UUIDText.make(&random))
     }
 
-    /// How many external values there will be at most.
+    /// The highest possible number of external values.
     private func externalValues(_ ranges: KeyRanges) -> Int64 {
         ExternalData.attributes(of: layout).reduce(0) { $0 + (ranges.families[$1.key.entity]?.count ?? 0) }
     }
 
-    /// Tells rows as they are written, ten thousand at a time.
+    /// Reports the written rows, ten thousand at a time.
     private struct Report {
         let hook: ProgressHook?
         private var subject = ""
@@ -99,7 +99,7 @@ package struct StoreGenerator: Sendable {
 
         init(hook: ProgressHook?) { self.hook = hook }
 
-        /// Of entities the rows are counted together; how many links there will be is not known beforehand.
+        /// Begins an entity, whose rows add up to the total, or links, whose number is unknown (nil).
         mutating func begin(_ subject: String, total: Int64?) {
             (self.subject, self.total) = (subject, total)
             if total == nil { done = 0 }
@@ -119,26 +119,25 @@ package struct StoreGenerator: Sendable {
     }
 }
 
-/// What a generated store holds.
+/// The content of a generated store.
 package struct GenerationOptions: Sendable {
     /// Rows of an entity that ``rowsOfEntity`` does not name; abstract entities have none.
     package var rows: Int64
     package var rowsOfEntity: [String: Int64]
-    /// The same seed gives the same store.
     package var seed: UInt64
-    /// How many of a hundred optional values and relationships are left empty.
+    /// The percentage of optional values and relationships that are empty.
     package var emptyPercent: Int64
-    /// How many external values of the whole store become files; the others stand in their rows.
+    /// The number of external values in files; the other values are stored in their rows.
     package var externalFiles: Int
-    /// The sizes of external files.
     package var externalFileBytes: ClosedRange<Int>
-    /// Declaring entity and attribute to how its values are made; the others are plausible.
+    /// Value makers by declaring entity and attribute; other values are plausible.
     package var values: [PropertyKey: ValueMaker]
-    /// Declaring entity and many-to-many relationship, of the side that names the table, to related objects per object.
+    /// The numbers of related objects of each object, by declaring entity and many-to-many relationship; the key is the
+    /// side that names the join table.
     package var links: [PropertyKey: ClosedRange<Int64>]
-    /// Whether the store is left in WAL mode, as Core Data's default is.
+    /// Whether the store stays in WAL mode, Core Data's default.
     package var usesWriteAheadLog: Bool
-    /// The store's UUID; nil for one made from the seed.
+    /// The store's UUID; nil for a UUID from the seed.
     package var uuid: String?
 
     package init(

@@ -2,7 +2,7 @@ internal import FerrySQLite
 
 /// A regular expression of one character class after another, each with its number of repetitions.
 ///
-/// That is enough for codes, numbers and the like. What it cannot hold (groups, alternatives, look-ahead, back references) is no such pattern.
+/// Groups, alternatives, look-ahead and back references are not supported.
 struct TextPattern {
     private struct Part {
         var characters: [Unicode.Scalar]
@@ -11,10 +11,10 @@ struct TextPattern {
     }
 
     private let parts: [Part]
-    /// How many texts that differ can be made, all of the least length.
+    /// The number of different texts of the least length.
     let capacity: Int64
 
-    /// Nil when the pattern is not that simple.
+    /// Nil for a pattern that is not supported.
     init?(_ pattern: String) {
         var rest = Array(pattern.unicodeScalars)[...]
         if rest.first == "^" { rest.removeFirst() }
@@ -35,7 +35,7 @@ struct TextPattern {
         }
     }
 
-    /// A text that matches: a random one, or the one with a number where texts must differ.
+    /// A text that matches the pattern: a random text, or with a number the text of that number.
     func text(_ random: inout SeededRandom, number: Int64?) -> [UInt8] {
         var text = String.UnicodeScalarView()
         var rest = number ?? 0
@@ -57,7 +57,7 @@ struct TextPattern {
     private static let lower = Array("abcdefghijklmnopqrstuvwxyz".unicodeScalars)
     private static let upper = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ".unicodeScalars)
 
-    /// The characters that the next part may be, or nil for what is not known.
+    /// The characters of the next part, or nil for unsupported syntax.
     private static func characters(_ rest: inout ArraySlice<Unicode.Scalar>) -> [Unicode.Scalar]? {
         let first = rest.removeFirst()
         switch first {
@@ -96,7 +96,7 @@ struct TextPattern {
         }
     }
 
-    /// How often the part comes, open ends cut off soon; nil for what is not known.
+    /// The least and the highest number of repetitions, for an open end a few more; nil for unsupported syntax.
     private static func repetition(_ rest: inout ArraySlice<Unicode.Scalar>) -> (Int, Int)? {
         var counts: (Int, Int)
         switch rest.first {
@@ -118,7 +118,7 @@ struct TextPattern {
         default: return (1, 1)
         }
         rest.removeFirst()
-        // A second sign would say how greedy the first is: the same texts.
+        // A second sign makes the repetition lazy or possessive, which matches the same texts.
         if rest.first == "?" || rest.first == "+" { rest.removeFirst() }
         return counts
     }
@@ -139,7 +139,7 @@ struct TextBuffer {
         append(number)
     }
 
-    /// Two to four words, and a number where one is wanted.
+    /// Two to four words, and the number if there is one.
     mutating func setWords(_ random: inout SeededRandom, number: Int64?) {
         bytes.removeAll(keepingCapacity: true)
         var bits = random.next()
@@ -154,7 +154,7 @@ struct TextBuffer {
         }
     }
 
-    /// Words, and a number where one is wanted, of so many characters.
+    /// Words, and the number if there is one, cut or filled to the lengths in characters.
     mutating func setWords(_ random: inout SeededRandom, number: Int64?, lengths: ClosedRange<Int>) {
         setWords(&random, number: number)
         if length > lengths.upperBound, let number {
@@ -162,7 +162,7 @@ struct TextBuffer {
             append(number)
         }
         while length < lengths.lowerBound {
-            // In front, so that the numbers at the end still differ.
+            // Filling at the front keeps the numbers at the end.
             let word = TextBuffer.words[Int(random.below(Int64(TextBuffer.words.count)))]
             bytes.insert(contentsOf: word + [UInt8(ascii: " ")], at: 0)
         }
@@ -173,14 +173,14 @@ struct TextBuffer {
         try bytes.withUnsafeBytes { try statement.bind(text: $0, at: index) }
     }
 
-    /// Characters: all words are made of single scalars of one UTF-16 unit.
+    /// The length in characters: each character of the words is one scalar of one UTF-16 unit.
     private var length: Int { bytes.count { $0 & 0xC0 != 0x80 } }
 
     private mutating func cut(to longest: Int, atStart: Bool) {
         var extra = length - longest
         guard extra > 0 else { return }
         if atStart {
-            // Whole characters: what continues one goes with it.
+            // Cuts before a whole character: a continuation byte is removed with its first byte.
             let end = bytes.firstIndex { byte in
                 if byte & 0xC0 == 0x80 { return false }
                 extra -= 1
@@ -205,7 +205,7 @@ struct TextBuffer {
         bytes[start...].reverse()
     }
 
-    /// A power of two of them, with some outside ASCII.
+    /// The words, some of them outside ASCII; their number is a power of two, as `setWords` masks an index.
     private static let words: [[UInt8]] = [
         "Amber", "brook", "candle", "distant", "Échange", "forest", "garden", "harbour", "island", "journey", "kettle",
         "lantern", "meadow", "north", "orchard", "pebble", "quiet", "river", "Straße", "thistle", "umbrella", "valley",

@@ -1,14 +1,14 @@
 internal import Ferry
 
-/// One page that needs nothing else: no script, no font, no picture from elsewhere.
+/// One self-contained page: without scripts, fonts or pictures from other files.
 package struct Page: Sendable {
-    /// By what a page of Ferry's is known again in its first bytes.
+    /// The first bytes of a page, which identify a page of Ferry's.
     static let sign = "<!DOCTYPE html><!-- ferry report -->"
 
     enum Verdict: String, Sendable {
         case good, caution, bad
 
-        /// Told by a sign, too, since not everybody sees the colour.
+        /// The sign of the verdict, since not everybody sees the colour.
         var sign: String {
             switch self {
             case .good: "✓"
@@ -22,11 +22,11 @@ package struct Page: Sendable {
     private let subject: String?
     private var content: [Markup] = []
 
-    /// A page about what is at a path, if that is one thing.
+    /// Makes a page; `subject` is the path of its subject, if it has only one.
     init(_ title: String, subject: String?) { (self.title, self.subject) = (title, subject) }
 
     package var text: String {
-        // Whatever got into the page, a browser loads and runs nothing for it.
+        // A browser loads and runs nothing, even if markup got into the page.
         let policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
         let head = Markup.element(
             "head", [:],
@@ -65,7 +65,7 @@ package struct Page: Sendable {
         if !known.isEmpty { add(.element("dl", [:], known)) }
     }
 
-    /// A list of sentences under a heading; nothing where there is none.
+    /// Adds a heading and a list of sentences, if there are sentences.
     mutating func list(_ title: String, _ texts: [String]) {
         guard !texts.isEmpty else { return }
         heading(title)
@@ -76,7 +76,7 @@ package struct Page: Sendable {
         table(columns, rows.map { $0.map(Markup.name) })
     }
 
-    /// A table, of which one row may be the best one; nothing where there is no row.
+    /// Adds a table, of which one row may be marked as the best one, if there are rows.
     mutating func table(_ columns: [TableColumn], _ rows: [[Markup]], best: Int? = nil) {
         precondition(rows.allSatisfy { $0.count == columns.count }, "a row has as many cells as the header")
         if rows.isEmpty { return }
@@ -90,20 +90,20 @@ package struct Page: Sendable {
         add(.element("div", ["class": "wide"], .element("table", [:], [.element("tr", [:], header)] + body)))
     }
 
-    /// A bar as long as its part of the longest one.
+    /// A bar whose length is its part of the longest bar.
     static func bar(_ part: Double) -> Markup {
         let percent = Quantity.decimal(min(1, max(0, part.isNaN ? 0 : part)) * 100, places: 2)
         let bar = Markup.element("span", ["class": "bar", "style": "width:\(percent)%"])
         return .element("span", ["class": "track"], bar)
     }
 
-    /// Drawings beside each other where there is room.
+    /// Adds drawings beside each other, as far as the width allows.
     mutating func charts(_ charts: [Markup]) { add(.element("div", ["class": "charts"], charts)) }
 }
 
-/// How pages look: on a screen in light and dark, from 360 pixels on, and on paper.
+/// The style of pages: on a screen in light and dark, from a width of 360 pixels on, and on paper.
 ///
-/// Nothing is told by colour alone: verdicts have a sign and a word, bars and ribbons their numbers, limits a dashed line.
+/// Colour alone carries no meaning: verdicts have a sign and a word, bars and ribbons numbers, limits a dashed line.
 enum PageStyle {
     static let sheet: StaticString = """
         :root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --line: #c5ccd4; --paper: #ffffff;

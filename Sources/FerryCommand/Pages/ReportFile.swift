@@ -2,8 +2,8 @@ internal import FerryBase
 
 /// The file that `--report` names: a page, or the object that `--json` prints.
 ///
-/// The same command runs again and again (a run goes on, a plan is looked at anew), so a report of Ferry's is replaced by
-/// the next one. Anything else at its path is not Ferry's to replace: that is refused before anything is done.
+/// Commands are repeated (a run is resumed, a plan is made again), so a report replaces an earlier report of Ferry's.
+/// Any other file at the path is not Ferry's to replace: the command is refused before it changes anything.
 struct ReportFile: Sendable {
     enum Form: String, CaseIterable, Sendable { case html, json }
 
@@ -17,7 +17,7 @@ struct ReportFile: Sendable {
 
     init(path: String, form: Form) { (self.path, self.form) = (path, form) }
 
-    /// The file that the words ask for, if they do.
+    /// The file that the command line names; nil without `--report`.
     init?(from arguments: Arguments) throws(FerryError) {
         let file = try arguments.value("--report", "a file that ends in .html, for a page, or in .json") { path in
             Self.form(of: path).map { ReportFile(path: path, form: $0) }
@@ -26,15 +26,15 @@ struct ReportFile: Sendable {
         self = file
     }
 
-    /// By the ending; nil for any other one.
+    /// The form by the file name extension; nil for any other extension.
     static func form(of path: String) -> Form? {
         Form.allCases.first { path.lowercased().hasSuffix(".\($0.rawValue)") }
     }
 
-    /// - Throws: `outputExists` when something else than a report of Ferry's stands there, `notFound` without a folder.
+    /// - Throws: `outputExists` for a file that is no report of Ferry's, `notFound` without a folder.
     func check() throws(FerryError) { try Self.check(path, isBegunBy: [Page.sign, Self.jsonSign]) }
 
-    /// Makes sure that a file can be written where nothing stands but an earlier one of Ferry's, known by how it begins.
+    /// Checks that a file can be written: the path is free, or has a file of Ferry's, identified by its first bytes.
     ///
     /// - Throws: `outputExists` for any other file, `notFound` without a folder.
     static func check(_ path: String, isBegunBy signs: [String]) throws(FerryError) {
@@ -47,7 +47,7 @@ struct ReportFile: Sendable {
         }
         guard let there = try files.attributesIfPresent(path) else { return }
         let begin = there.isRegularFile ? try files.open(path).read(count: Int(min(there.size, 64)), at: 0) : nil
-        // An empty file holds nothing that could be lost.
+        // An empty file has no content to lose.
         let isOwn = begin.map { begin in begin.isEmpty || signs.contains { begin.starts(with: $0.utf8) } }
         guard isOwn == true else {
             throw FerryError(
@@ -56,10 +56,10 @@ struct ReportFile: Sendable {
         }
     }
 
-    /// How every object of Ferry's begins.
+    /// The first bytes of each of Ferry's objects.
     static let jsonSign = "{\n  \"ferry\": 1"
 
-    /// Writes what a command found; the file appears whole or not at all.
+    /// Writes the report of a command; the file appears whole or not at all.
     func write(_ kind: ReportPage.Kind, _ report: JSON) throws(FerryError) {
         try check()
         let text =
@@ -72,9 +72,9 @@ struct ReportFile: Sendable {
 }
 
 extension ReportFile? {
-    /// Does the work of a command that changes nothing, and writes what it told, its error included.
+    /// Does the work of a command that changes nothing, and writes its report or its error.
     ///
-    /// - Throws: What the body throws, after the report has it.
+    /// - Throws: The body's error, after it is written to the report.
     func written(
         _ kind: ReportPage.Kind, of store: String, _ body: () throws -> (report: JSON, code: ExitCode)
     ) throws -> ExitCode {
@@ -85,7 +85,7 @@ extension ReportFile? {
             try self.write(kind, report)
             return code
         } catch {
-            // A page of an earlier run would tell that all was well.
+            // Without this, the page of an earlier run would report a success.
             let told = FerryError.from(error)
             do { try self.write(kind, ["store": store, "error": told.json]) } catch _ {}
             throw error
@@ -93,10 +93,10 @@ extension ReportFile? {
     }
 }
 
-/// Where `migrate` writes its reports: a file for one store, or a folder for any number of them.
+/// The place of `migrate`'s reports: a file for one store, or a folder for any number of stores.
 enum ReportPlace: Sendable {
     case file(ReportFile)
-    /// Each store gets a page and its object there, under a name that no other store has.
+    /// The folder gets a page and an object for each store, under a name that no other store has.
     case folder(String)
 
     static let option = Syntax.Option.value(
@@ -105,7 +105,7 @@ enum ReportPlace: Sendable {
             + "Of several stores FOLDER, which gets both of each. A report of Ferry's is replaced, any other file is refused."
     )
 
-    /// What the words ask for, if they do.
+    /// The place that the command line names; nil without `--report`.
     init?(from arguments: Arguments) throws(FerryError) {
         guard let path = arguments.value("--report") else { return nil }
         let stores = arguments.operands.count
@@ -117,7 +117,7 @@ enum ReportPlace: Sendable {
             }
             self = .file(ReportFile(path: path, form: form))
         } else {
-            // Of one store, what has an ending is meant as a file.
+            // For one store, a path with an extension is meant as a file.
             let hasEnding = FileLayer.name(of: path).dropFirst().contains(".")
             let isFolder = try FileLayer().attributesIfPresent(path)?.isDirectory == true
             guard stores > 1 || !hasEnding || isFolder else {
@@ -129,13 +129,13 @@ enum ReportPlace: Sendable {
         }
     }
 
-    /// Makes sure, before anything is done, that the reports can be written.
+    /// Checks that the reports can be written, before the migration changes anything.
     func check(_ stores: [String]) throws(FerryError) {
         if case .folder(let folder) = self { try FileLayer().createDirectory(folder) }
         for store in stores { for file in try files(of: store) { try file.check() } }
     }
 
-    /// Writes what became of a store; that it cannot be is a warning, as the store is migrated or not all the same.
+    /// Writes the report of a store; a failure is a warning, since it does not change the migration's outcome.
     func write(_ outcome: StoreOutcome, of store: String, on console: Console) {
         do throws(FerryError) {
             let told = Set(outcome.json.members.map(\.0))
@@ -150,7 +150,7 @@ enum ReportPlace: Sendable {
         switch self {
         case .file(let file): return [file]
         case .folder(let folder):
-            // Stores of apps have all the same name: what tells them apart is the folder that they lie in.
+            // Stores of apps often have equal file names, so the report's name has a hash of the whole path.
             let files = FileLayer()
             let path = try files.exists(store) ? try files.realPath(store) : store
             var hash = SHA256()

@@ -121,7 +121,7 @@ extension ReportPage {
         let longest = phases.compactMap { $0["seconds"].number }.max() ?? 0
         guard longest > 0 else { return }
         page.heading("Phases")
-        // What takes no time has no speed.
+        // A phase that takes no time has no speed.
         let speeds = phases.map { phase in
             Quantity.rateText(
                 rowsPerSecond: phase["rowsPerSecond"].number, bytesPerSecond: phase["bytesPerSecond"].number,
@@ -155,7 +155,7 @@ extension ReportPage {
                 .joined(separator: ", ") + ". A gap: nothing was told meanwhile.", isSoft: true)
     }
 
-    // MARK: What the store held beside good rows
+    // MARK: Damaged rows and objects of earlier versions
 
     private func addBesides(to page: inout Page) {
         var lines = report["unmapped"].elements.map {

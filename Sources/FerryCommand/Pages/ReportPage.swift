@@ -1,6 +1,6 @@
 internal import FerryBase
 
-/// The page of what a command told: it shows what `--json` prints, and nothing that is not in there.
+/// The page of a command's report: it shows the object that `--json` prints, and nothing else.
 package struct ReportPage: Sendable {
     package enum Kind: String, Sendable { case plan, migrate, verify, tune, fleet }
 
@@ -43,9 +43,9 @@ package struct ReportPage: Sendable {
         for line in (error["remedy"].text ?? "").split(separator: "\n") { page.paragraph(String(line)) }
     }
 
-    // MARK: What several pages show
+    // MARK: Parts of several pages
 
-    /// The versions as boxes, and between them by what each is left.
+    /// Adds the versions as boxes, and between two boxes the mode of the step.
     func addChain(to page: inout Page) {
         let chain = report["chain"].texts
         guard chain.count > 1 else { return }
@@ -67,7 +67,7 @@ package struct ReportPage: Sendable {
     }
 
     private func boxes(_ chain: [String]) -> [Markup] {
-        // Where a step begins, by the place of its first version.
+        // The steps by the index of their first version.
         var steps: [Int: (number: Int, step: JSON)] = [:]
         var passed: Set<Int> = []
         var place = 0
@@ -115,7 +115,7 @@ package struct ReportPage: Sendable {
             })
     }
 
-    /// The table of losses has said those.
+    /// Adds the warnings that are not in the table of losses.
     func addWarnings(to page: inout Page) {
         let losses = report["warningDetails"].elements.filter { $0["code"].text == "loss" }.map { $0["message"].text }
         page.list("Warnings", report["warnings"].texts.filter { !losses.contains($0) })
@@ -125,7 +125,7 @@ package struct ReportPage: Sendable {
         let refusals = report["refusals"].elements
         guard !refusals.isEmpty else { return }
         page.heading("This cannot run")
-        // Sentences with paths: the columns of a table would be cut off on a narrow page.
+        // Sentences with paths would be cut off in the columns of a narrow page.
         for refusal in refusals {
             page.paragraph(refusal["message"].text ?? "")
             addRemedy(of: refusal, to: &page)
@@ -167,7 +167,7 @@ extension ReportPage {
         addTotals(found, to: &page)
     }
 
-    /// The checks that found something, as bars.
+    /// Adds the checks with differences, as bars.
     private func addTotals(_ found: [JSON], to page: inout Page) {
         let totals = Dictionary(grouping: found) { $0["check"].text ?? "?" }
             .mapValues { $0.compactMap { $0["count"].whole }.clampedSum }
@@ -180,13 +180,13 @@ extension ReportPage {
     }
 }
 
-/// Values as pages and tables tell them.
+/// The texts of values in pages and tables.
 extension JSON {
     var texts: [String] { elements.compactMap(\.text) }
     var durationText: String? { number.map { Quantity.durationText(seconds: $0) } }
     var sizeText: String? { whole.map { Quantity.sizeText($0) } }
 
-    /// Of nothing there is nothing to be estimated.
+    /// The number; 0 is never marked as an estimate.
     func countText(isEstimated: Bool = false) -> String {
         Quantity.rowsText(whole, isEstimated: isEstimated && whole ?? 0 > 0)
     }
@@ -241,7 +241,7 @@ extension ReportPage {
         addWarnings(to: &page)
     }
 
-    /// Steps that differ in their versions and rows alone.
+    /// Whether two steps differ only in their versions and rows.
     private static func areAlike(_ one: JSON, _ next: JSON) -> Bool {
         [one, next].allSatisfy {
             $0["mappingModels"].elements.map(\.text) == ["inferred"] && $0["versions"].elements.count == 2
@@ -283,7 +283,7 @@ extension ReportPage {
             })
     }
 
-    /// A plan writes a dash, or nothing, where a mapping has no entity on one side.
+    /// The entity of one side of a mapping; a plan writes a dash, or nothing, for a side without an entity.
     private func entity(_ name: JSON) -> String? { name.text.flatMap { $0.isEmpty || $0 == "–" ? nil : $0 } }
 }
 

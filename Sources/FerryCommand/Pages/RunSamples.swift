@@ -1,17 +1,17 @@
 package import Ferry
 internal import FerryBase
 
-/// What a run held and did over time, in a fixed number of intervals: they grow longer with the run, not more.
+/// The memory and the rows of a run over time, in a limited number of intervals, whose length grows with the run.
 package struct RunSamples: Sendable {
-    /// Enough for a curve of 400 points in width.
+    /// Enough for a curve that is 400 points wide.
     package static let most = 240
 
     package struct Interval: Sendable, Equatable {
-        /// The most memory that was seen in it; nil where nothing was told.
+        /// The highest memory sample in the interval; nil without a sample.
         package var memoryBytes: Int64?
-        /// Rows that were gone over in it.
+        /// The rows done in the interval.
         package var rows: Int64 = 0
-        /// The phase at its end, and the step.
+        /// The phase and the step at the interval's end.
         package var phase: Phase?
         package var step: Int?
 
@@ -26,12 +26,12 @@ package struct RunSamples: Sendable {
     package private(set) var intervals: [Interval] = []
     private var phase: Phase?
     private var step: Int?
-    /// By entity mapping or table of the phase at work, as many as the models have.
+    /// Rows done in the current phase by entity mapping or table, as many as the models have.
     private var done: [String: Int64] = [:]
 
     package init() {}
 
-    /// A phase begins; nothing of it is done yet.
+    /// Begins a phase, of which no work is done yet.
     package mutating func begin(_ phase: Phase, step: Int?, at seconds: Double, memoryBytes: Int64?) {
         if self.phase != phase || self.step != step { done = [:] }
         (self.phase, self.step) = (phase, step)
@@ -43,7 +43,7 @@ package struct RunSamples: Sendable {
         let subject = update.subject ?? ""
         let before = done[subject] ?? 0
         done[subject] = update.done
-        // While a snapshot is taken it is bytes.
+        // A snapshot counts bytes.
         let rows = update.phase == .snapshot ? 0 : max(0, update.done - before)
         note(rows, at: seconds, memoryBytes: memoryBytes)
     }
@@ -56,7 +56,7 @@ package struct RunSamples: Sendable {
         intervals[index].join(Interval(memoryBytes: memoryBytes, rows: rows, phase: phase, step: step))
     }
 
-    /// Makes intervals of twice the length, half as many.
+    /// Doubles the length of the intervals and halves their number.
     private mutating func halve() {
         intervalSeconds *= 2
         intervals = stride(from: 0, to: intervals.count, by: 2).map { index in
@@ -76,9 +76,9 @@ package struct RunSamples: Sendable {
     }
 }
 
-/// Takes samples from the events of a run, on whatever thread they come.
+/// Takes samples from the events of a run, on any thread.
 final class RunSampler: Sendable {
-    /// Events come much quicker than memory changes.
+    /// Nanoseconds between memory samples; events are much more frequent than changes of the memory.
     private static let pause: UInt64 = 10_000_000
 
     private let start = Clock.nanoseconds()
@@ -123,10 +123,10 @@ struct RunCurve {
         intervals = Array(samples["intervals"].elements.prefix(RunSamples.most))
     }
 
-    /// A run of one interval is no curve.
+    /// Whether there are two intervals at least, which a curve needs.
     var isDrawn: Bool { intervals.count > 1 && seconds > 0 }
 
-    /// Where phases begin; those that begin in one interval, or too close to be told apart, share a place.
+    /// The starts of phases; of several phases that start in one interval only the last one.
     var marks: [Mark] {
         var marks: [Mark] = []
         var last: (phase: String, step: Int64?)?
@@ -166,12 +166,12 @@ struct RunCurve {
         ).markup
     }
 
-    /// The marks with their signs, of which those too close to each other become one.
+    /// The marks with their signs; marks that are too close to each other become one.
     private var spread: [(x: Double, sign: String)] {
         var spread: [(x: Double, sign: String)] = []
         for mark in marks {
             if let last = spread.last, mark.place - last.x < 0.05 {
-                // The first and the last one of a crowd say which stand there.
+                // The sign names the first and the last mark.
                 spread[spread.count - 1].sign = "\(last.sign.prefix(1))–\(mark.sign)"
             } else {
                 spread.append((mark.place, mark.sign))
@@ -187,13 +187,13 @@ struct RunCurve {
         return all < 300 ? ("seconds", 1) : all < 18_000 ? ("minutes", 60) : ("hours", 3_600)
     }
 
-    /// In the axis's unit.
+    /// The run's duration in the axis's unit.
     private var total: Double { seconds * Double(intervals.count - 1) / span.seconds }
 }
 
-/// One measure over another one: a line with both axes, from zero up, and the limit where there is one.
+/// A line chart of one measure over another one, with both axes, from zero up, and with the limit if there is one.
 struct LineChart {
-    /// What goes up.
+    /// The unit of the vertical axis.
     struct Unit: Sendable {
         var steps: ChartScale.Steps
         var words: @Sendable (Double) -> String
@@ -204,18 +204,18 @@ struct LineChart {
     }
 
     var title: String
-    /// What goes from left to right, and what goes up, with their units.
+    /// The labels of the horizontal and the vertical axis, with their units.
     var across: String
     var up: String
     var unit: Unit
-    /// Places from 0 to 1 and values; a value that is not known leaves a gap.
+    /// Places from 0 to 1 and values; an unknown value leaves a gap.
     var points: [(x: Double, y: Double?)]
-    /// Places from 0 to 1 and words below the axis.
+    /// Places from 0 to 1 and labels below the axis.
     var ticks: [(x: Double, text: String)]
     var limit: Double?
-    /// Places from 0 to 1 where something begins, with a short sign.
+    /// Places from 0 to 1 of the starts of phases, each with a short sign.
     var marks: [(x: Double, sign: String)] = []
-    /// Whether each point is a measurement of its own, to be seen as one.
+    /// Whether each point is drawn as a dot, since it is a measurement of its own.
     var showsDots = false
 
     private static let (width, height, left, right, top, bottom) = (400.0, 240.0, 68.0, 388.0, 44.0, 192.0)
@@ -260,13 +260,13 @@ struct LineChart {
         parts.append(Drawing.line(Self.left, Self.bottom, Self.right, Self.bottom, "axis"))
         if let limit {
             parts.append(Drawing.line(Self.left, rise(limit), Self.right, rise(limit), "limit"))
-            // Beside the unit, where neither a sign above the chart nor a curve comes.
+            // The label is beside the unit, away from the signs above the chart and from the curve.
             parts.append(Drawing.text("limit \(unit.words(limit))", Self.right, Self.unitLine, anchor: "end"))
         }
         return Drawing.figure(title, width: Self.width, height: Self.height, parts)
     }
 
-    /// The points without gaps between them.
+    /// The runs of points without gaps.
     private var runs: [[(x: Double, y: Double)]] {
         var runs: [[(x: Double, y: Double)]] = [[]]
         for point in points {
@@ -282,7 +282,7 @@ struct LineChart {
 
 /// Round numbers on an axis from zero up.
 struct ChartScale {
-    /// What the steps between two numbers may be, within a power of the base.
+    /// The allowed distances between two ticks, within a power of the base.
     struct Steps: Sendable {
         var base: Double
         var within: [Double]
@@ -300,7 +300,7 @@ struct ChartScale {
         var power = 1.0
         while power > highest { power /= steps.base }
         while power * steps.base <= highest { power *= steps.base }
-        // One power lower too: a few steps must lie below the highest value.
+        // One power lower, too: some ticks must be below the highest value.
         let candidates = [power / steps.base, power, power * steps.base].flatMap { power in
             steps.within.map { $0 * power }
         }

@@ -2,7 +2,7 @@ internal import FerryBase
 internal import FerryMapping
 
 extension PolicyPackage {
-    /// A struct with the hooks that the mapping model suggests.
+    /// The struct for a policy class, with the hooks that the mapping model implies.
     func source(of policy: PolicyClass) -> String {
         var hooks = [creating(policy)]
         if policy.parts.contains(where: { !late($0).isEmpty }) { hooks.append(relating(policy)) }
@@ -127,7 +127,7 @@ extension PolicyPackage {
         return "try object.\(method)(unwritten(\(SwiftText.quoted(what))), forKey: \(SwiftText.quoted(property.name)))"
     }
 
-    /// Open relationships whose objects other entity mappings make: they are all there in the second pass only.
+    /// The open relationships whose destination objects other entity mappings make, all before the second pass.
     private func late(_ part: StandIn.Part) -> [StandIn.Property] {
         part.properties.filter { property in
             guard property.isOpen, let entity = property.destinationEntity else { return false }
@@ -139,7 +139,7 @@ extension PolicyPackage {
         policy.parts.map { "        case \(SwiftText.quoted($0.original.name)): \(body($0))" }.joined(separator: "\n")
     }
 
-    /// The part of a function's name that an entity mapping gives; unlike for each mapping of the model.
+    /// The suffix of a function's name for an entity mapping, unique in the mapping model.
     private func function(_ part: StandIn.Part) -> String {
         let name = SwiftText.identifier(part.original.name)
         let names = mapping.entityMappings.map(\.name)
@@ -147,7 +147,7 @@ extension PolicyPackage {
         return isUnique ? name : "\(name)_\(names.firstIndex(of: part.original.name) ?? 0)"
     }
 
-    /// Every selector and key once, with the properties that ask for it.
+    /// Each selector or key once, with the properties that use it.
     private func calls(of policy: PolicyClass) -> [(selector: String, of: String)] {
         var properties: [String: [String]] = [:]
         var order: [String] = []
@@ -165,7 +165,7 @@ extension PolicyPackage {
 }
 
 extension PolicyPackage {
-    /// A test that fills a store with generated rows and migrates it.
+    /// A test that generates a store and migrates it.
     var test: String {
         """
         import Ferry
@@ -238,7 +238,7 @@ extension PolicyPackage {
     }
 }
 
-/// Text as Swift writes it.
+/// Text in Swift syntax.
 enum SwiftText {
     /// A string literal.
     static func quoted(_ text: String) -> String {
@@ -258,7 +258,7 @@ enum SwiftText {
         return "\"\(literal)\""
     }
 
-    /// A name for a type or a function: what cannot stand in one becomes an underscore.
+    /// A name for a type or a function; a character that no name may hold becomes an underscore.
     static func identifier(_ text: String) -> String {
         let name = String(
             text.map { character in
@@ -267,7 +267,7 @@ enum SwiftText {
         return name.first?.isNumber ?? true ? "_" + name : name
     }
 
-    /// What may stand in a comment of one line.
+    /// A text for a comment of one line.
     static func comment(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? " " : $0 }))
     }

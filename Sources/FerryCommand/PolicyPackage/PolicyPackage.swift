@@ -4,11 +4,11 @@ internal import FerryMapping
 
 /// A Swift package with a struct for each policy class of a mapping model, a program that migrates with them, and a test.
 ///
-/// It builds as it is. What only the classes' own code tells is a call of `unwritten`, which fails the migration, so that
-/// a place that was forgotten never loses anything.
+/// The package builds as it is. Behaviour that only the classes' code defines is a call of `unwritten`, which fails the
+/// migration, so that a forgotten place never loses data.
 struct PolicyPackage {
     struct File {
-        /// Below the package's folder.
+        /// The path relative to the package's folder.
         var path: String
         var text: String
     }
@@ -17,18 +17,17 @@ struct PolicyPackage {
     let mapping: MappingModel
     let standIn: StandIn
     let ferry: FerryDependency
-    /// The way from the package to the mapping model.
+    /// The path of the mapping model relative to the package.
     let mappingModel: String
     let models: [String]
-    /// The way to the one version that a store is generated of.
+    /// The relative path of the model version for the generated store.
     let sourceModel: String
     let target: String
 
-    /// A policy class, and the entity mappings that it serves.
+    /// A policy class and its entity mappings.
     struct PolicyClass {
-        /// As the mapping model names it.
+        /// The name in the mapping model.
         var className: String
-        /// The struct's name.
         var typeName: String
         var parts: [StandIn.Part]
     }
@@ -45,19 +44,19 @@ struct PolicyPackage {
 
     var classNames: [String] { classes.map(\.className) }
 
-    /// How many calls of `unwritten` there are.
+    /// The number of calls of `unwritten`.
     var openCount: Int {
         files.filter { $0.path.hasPrefix("Sources/Policies/") && !$0.path.hasSuffix("/Policies.swift") }
             .map { $0.text.split(separator: "unwritten(", omittingEmptySubsequences: false).count - 1 }.reduce(0, +)
     }
 
-    /// Names that the package's files mean something else by.
+    /// Names that have another meaning in the package's files.
     private static let takenNames: Set<String> = [
         "Policies", "DefaultMigrationPolicy", "DestinationObject", "EntityMigrationPolicy", "FerryError",
         "MigrationManager", "MigrationValue", "PolicyEntityMapping", "PolicyFactory", "PolicyFunction", "SourceObject",
     ]
 
-    /// In the order of the mapping model.
+    /// The policy classes in the order of the mapping model.
     var classes: [PolicyClass] {
         var classes: [PolicyClass] = []
         for part in standIn.parts {
@@ -68,7 +67,7 @@ struct PolicyPackage {
                 classes.append(PolicyClass(className: className, typeName: "", parts: [part]))
             }
         }
-        // The module is left out, unless two modules have a class of one name.
+        // The module name is left out, unless two modules have a class of one name.
         func short(_ name: String) -> String {
             SwiftText.identifier(name.split(separator: ".").last.map(String.init) ?? name)
         }
@@ -80,10 +79,10 @@ struct PolicyPackage {
         return classes
     }
 
-    /// The entities whose objects only a policy can have made.
+    /// The entities whose objects only a policy creates.
     var unfilled: [String] { standIn.parts.filter(\.isUnfilled).compactMap(\.original.destination) }
 
-    // MARK: Texts that are the same but for names
+    // MARK: Files with fixed text
 
     private var manifest: String {
         """
@@ -170,21 +169,21 @@ struct PolicyPackage {
 
 /// The package of Ferry that a package with policies depends on.
 struct FerryDependency {
-    /// As a package manifest says it.
+    /// The dependency in the package manifest.
     let requirement: String
-    /// The name by which targets refer to it.
+    /// The package's name in the dependencies of targets.
     let identity: String
 
-    /// A folder, by its way from the package, or a URL.
+    /// Makes the dependency from a folder, whose path is made relative to the package, or from a URL.
     ///
-    /// - Throws: `.notFound` for a folder that is not there.
+    /// - Throws: `.notFound` for a missing folder.
     init(_ word: String, from relative: (String) -> String) throws(FerryError) {
         var last = FileLayer.name(of: word.hasSuffix("/") ? String(word.dropLast()) : word)
         if word.contains("://") || word.hasPrefix("git@") {
             if last.hasSuffix(".git") { last.removeLast(4) }
             requirement = ".package(url: \(SwiftText.quoted(word)), from: \(SwiftText.quoted(FerryVersion.text)))"
         } else {
-            // The folder's own name counts, whatever `.` or `..` it was given by.
+            // The identity is the folder's own name, also for a path such as `.` or `..`.
             let path = relative(word)
             last = FileLayer.name(of: try FileLayer().realPath(word))
             requirement = ".package(path: \(SwiftText.quoted(path)))"
@@ -192,7 +191,7 @@ struct FerryDependency {
         identity = last
     }
 
-    /// The folder of the package in whose build folder this program stands.
+    /// The folder of the package whose build folder holds this program.
     static func packageOfThisProgram() throws(FerryError) -> String {
         let files = FileLayer()
         var folder = FileLayer.parent(of: try ChildProcess.ownPath())

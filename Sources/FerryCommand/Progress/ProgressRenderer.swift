@@ -1,12 +1,12 @@
 internal import Ferry
 internal import FerryBase
 
-/// What a run is going to do, as far as its progress tells it.
+/// The facts of a plan that progress lines show.
 struct RunOutline: Sendable {
     var steps: Int
     /// In bytes.
     var memoryLimit: Int
-    /// Whether it all happens on a copy, and nothing is put in the store's place.
+    /// Whether the run is a rehearsal, which replaces no store.
     var isRehearsal = false
 }
 
@@ -23,17 +23,17 @@ enum ProgressForm: String, CaseIterable, Sendable {
         self = try arguments.choice(Self.option.name, among: Self.allCases) ?? .auto
     }
 
-    /// How often a line is due, in nanoseconds.
+    /// The interval between lines in nanoseconds.
     fileprivate var interval: UInt64 { self == .bar ? 100_000_000 : 10_000_000_000 }
 }
 
-/// Shows how far a run has come, on standard error, on the thread that does the work.
+/// Shows the progress of a run on standard error, on the thread that does the work.
 ///
-/// A bar is one line over the whole command that is drawn again in place, ten times a second at most. A log gets a line
-/// when a phase starts, then one every ten seconds. JSON Lines tell the start of every phase and every update at once.
+/// A bar is one line for the whole command, redrawn in place at most ten times a second. A log gets a line at the start
+/// of each phase, then a line every ten seconds. JSON Lines have the start of each phase and each update at once.
 final class ProgressRenderer: Sendable {
     private static let barWidth = 20
-    /// Where the terminal does not tell its width.
+    /// The width if the terminal reports none.
     private static let usualWidth = 80
 
     private let console: Console
@@ -45,10 +45,10 @@ final class ProgressRenderer: Sendable {
         self.form = form != .auto ? form : console.isQuiet ? .none : console.isTerminal ? .bar : .plain
     }
 
-    /// What is to be done is known.
+    /// Takes the outline of the plan.
     func plan(_ outline: RunOutline) { state.withLock { $0.rate.outline = outline } }
 
-    /// A phase begins, in a step that counts from 1; nothing of it has been done yet.
+    /// Begins a phase, of which no work is done yet; `step` counts from 1.
     func begin(_ phase: Phase, step: Int?) {
         let label = state.withLock { state in
             state.rate.step = step
@@ -66,18 +66,18 @@ final class ProgressRenderer: Sendable {
     func show(_ update: ProgressUpdate) {
         switch form {
         case .bar:
-            // Back to the first column, and away with what a longer line left behind.
+            // Returns to the first column; the escape sequence clears the rest of a longer line.
             if let line = due(update, bar) { console.draw("\r" + line + "\u{1b}[K") }
         case .plain:
             if let line = due(update, { $0.parts($1).joined(separator: "  ") }) { console.note(line) }
         case .json:
-            // A room that tells the start of its phase once more says nothing new.
+            // An update that repeats the start of its phase has no news.
             if update.subject != nil || update.done != 0 || update.total != nil { write(update) }
         case .auto, .none: break
         }
     }
 
-    /// Takes an update, and gives its line where one is due.
+    /// Takes an update and returns its line if a line is due.
     private func due(_ update: ProgressUpdate, _ line: (ProgressRate, ProgressUpdate) -> String) -> String? {
         let now = Clock.nanoseconds()
         return state.withLock { state in
@@ -90,10 +90,10 @@ final class ProgressRenderer: Sendable {
         }
     }
 
-    /// Tells a warning, apart from what is drawn.
+    /// Writes a warning on a line of its own.
     func warn(_ warning: FerryWarning) {
         finish()
-        // A line of the same kind, so that every line can be read alike.
+        // In JSON Lines a warning is an object, too, so that each line can be parsed.
         if form == .json { return console.note(["warning": warning.message, "detail": WarningDetails.json(warning)]) }
         console.warn(warning.message)
     }
@@ -107,7 +107,7 @@ final class ProgressRenderer: Sendable {
         }
     }
 
-    /// As many parts as fit, the first ones first: a line that reached the last column would scroll.
+    /// The parts that fit, in their order: a line that reached the last column would scroll.
     private func bar(_ rate: ProgressRate, _ update: ProgressUpdate) -> String {
         let width = (console.currentWidth ?? Self.usualWidth) - 1
         var parts = rate.parts(update)
@@ -119,7 +119,7 @@ final class ProgressRenderer: Sendable {
         }
         var line = String((parts.first ?? "").prefix(width))
         for part in parts.dropFirst() where line.count + 2 + part.count <= width { line += "  " + part }
-        // Behind the bracket; signs for colours are no columns, so they come last.
+        // Colour starts behind the bracket; escape sequences take no columns, so they are inserted last.
         guard filled > 0, line.count > filled else { return line }
         let done = line.dropFirst().prefix(filled)
         return "[" + console.painted(String(done), .good) + line.dropFirst(1 + filled)
@@ -134,7 +134,7 @@ final class ProgressRenderer: Sendable {
     }
 }
 
-/// The speed of the phase and subject at work, and the text of one progress line.
+/// The speed of the current phase and subject, and the parts of a progress line.
 struct ProgressRate {
     private var phase: Phase?
     private var subject: String?
@@ -142,7 +142,7 @@ struct ProgressRate {
     private var startDone: Int64 = 0
     private var now: UInt64 = 0
     private var secondsLeft: Double?
-    /// Of the whole command; nil while it is not known.
+    /// The fraction of the whole command; nil while unknown.
     private(set) var fraction: Double?
     var step: Int?
     var outline: RunOutline?
@@ -159,14 +159,14 @@ struct ProgressRate {
         if let fraction = update.fraction { (self.fraction, secondsLeft) = (fraction, update.timeLeft?.inSeconds) }
     }
 
-    /// Rows (bytes while a snapshot is taken) in a second; nil in the first half second, when it means nothing yet.
+    /// Rows (for a snapshot bytes) in a second; nil in the first half second, which is too short to measure.
     func perSecond(_ update: ProgressUpdate) -> Double? {
         let seconds = Double(Clock.nanoseconds(from: start, to: now)) / 1e9
         guard seconds >= 0.5, update.done > startDone else { return nil }
         return Double(update.done - startDone) / seconds
     }
 
-    /// What one line tells, what matters most first: step and phase, speed, time left, what is at work, memory.
+    /// The parts of a line, the most important ones first: step and phase, speed, time left, subject, memory.
     func parts(_ update: ProgressUpdate) -> [String] {
         var parts: [String] = []
         if let step, let steps = outline?.steps, steps > 1 { parts.append("step \(step) of \(steps)") }
@@ -195,9 +195,9 @@ struct ProgressRate {
 }
 
 extension Phase {
-    /// The phase in a word or two for people.
+    /// The phase in a word or two.
     ///
-    /// A rehearsal has its swap, too, in the place of a copy: that it does not touch the store is to be seen.
+    /// A rehearsal swaps, too, but on a copy: its label shows that the store stays unchanged.
     func label(inRehearsal isRehearsal: Bool = false) -> String {
         switch self {
         case .cleanUp: "clean-up"

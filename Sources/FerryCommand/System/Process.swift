@@ -9,14 +9,14 @@ internal import FerryBase
     internal import Darwin
 #endif
 
-/// Turns Ctrl-C and SIGTERM into a request to stop after the unit at work; the second one ends the process at once.
+/// Turns Ctrl-C and SIGTERM into a request to stop after the current unit of work; a second signal ends the process.
 ///
-/// The signals are blocked for all threads and taken by one that waits for them, so nothing of ours runs inside a
-/// signal handler. Start it before other threads exist: they inherit what is blocked.
+/// All threads block the signals and one thread waits for them, so no code of Ferry's runs inside a signal handler.
+/// `start` must come before other threads exist, which inherit the signal mask.
 struct InterruptWatch {
     private static let signals = [SIGINT, SIGTERM]
 
-    /// Watches for the rest of the process's life.
+    /// Watches until the process ends.
     static func start(on console: Console) -> StopRequest {
         let stop = StopRequest()
         var set = sigset_t()
@@ -26,7 +26,7 @@ struct InterruptWatch {
         do throws(FerryError) {
             try WorkThread.start("ferry signals") { [set] in wait(for: set, stop, console) }
         } catch {
-            // Without the thread Ctrl-C must keep its ordinary meaning: a run survives that too.
+            // Without the thread Ctrl-C must end the process; a run can be resumed after that, too.
             pthread_sigmask(SIG_UNBLOCK, &set, nil)
         }
         return stop
@@ -46,37 +46,37 @@ struct InterruptWatch {
     }
 }
 
-/// Signals that would end the process where a failed write is enough.
+/// Signals that would end the process in place of a failed write.
 ///
-/// A reader of the output that goes away must not end a migration, and a limit on the size of files is to be reported
-/// as a volume that is full is: `write` then fails with EPIPE or EFBIG.
+/// A closed pipe of the output must not end a migration, and a limit on file sizes is reported like a full volume:
+/// `write` then fails with EPIPE or EFBIG.
 enum IgnoredSignals {
     private static let signals = [SIGPIPE, SIGXFSZ]
 
-    /// Ignores them for the rest of the process's life, and in processes that it starts.
+    /// Ignores the signals until the process ends, and in its child processes.
     static func ignore() { for number in signals { _ = signal(number, SIG_IGN) } }
 }
 
-/// Standard output and standard error, written at once and without a buffer of our own.
+/// Standard output and standard error, written without a buffer.
 enum StandardStream: Int32, Sendable {
     case output = 1
     case error = 2
 
     var isTerminal: Bool { isatty(rawValue) == 1 }
 
-    /// How long a line may be; nil where the stream goes to no terminal.
+    /// The terminal's columns; nil without a terminal.
     var terminalWidth: Int? { isTerminal ? terminalColumns(ofDescriptor: rawValue) : nil }
 
-    /// Whether the terminal takes colours and its user wants them, as https://no-color.org has it.
+    /// Whether the terminal shows colours and its user wants them, by the rules of https://no-color.org.
     var showsColors: Bool {
         isTerminal && !Self.isSet("NO_COLOR") && getenv("TERM").map { String(cString: $0) } != "dumb"
     }
 
     private static func isSet(_ name: String) -> Bool { getenv(name).map { $0.pointee != 0 } ?? false }
 
-    /// Writes a text; what cannot be written is lost.
+    /// Writes a text; a part that cannot be written is lost.
     ///
-    /// - Returns: Why something was lost; nil also where a reader went away (a closed pipe), which wanted no more.
+    /// - Returns: The error if a part was lost; nil also for a closed pipe, whose reader wants no more.
     @discardableResult
     func write(_ text: String) -> String? {
         var text = text
@@ -95,14 +95,14 @@ enum StandardStream: Int32, Sendable {
     }
 }
 
-/// `write(2)`, named apart from the method above.
+/// Calls `write(2)`; the method `write` hides that name.
 private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
     write(descriptor, bytes, count)
 }
 
-/// Another run of this program, for the demo: started, read line by line, and killed where the demo wants it.
+/// A child process of this program for `demo` and `tune`: started, read line by line, and killed if asked for.
 struct ChildProcess: ~Copyable {
-    /// Which stream of the child is read here; the other one stays the parent's.
+    /// The stream of the child that the parent reads; the child shares the other stream with the parent.
     enum Read { case output, diagnostics, nothing }
 
     private let identifier: pid_t
@@ -110,7 +110,7 @@ struct ChildProcess: ~Copyable {
     private var rest: [UInt8] = []
     private var isAtEnd: Bool
 
-    /// Starts the program with its output where the parent's goes, except the stream that is read.
+    /// Starts the program; it shares the parent's streams, but for the stream that is read.
     init(_ program: String, _ words: [String], reading: Read) throws(FerryError) {
         var ends: [Int32] = [-1, -1]
         if reading != .nothing, pipe(&ends) != 0 { throw ChildProcess.failure("open a pipe", errno) }
@@ -136,7 +136,7 @@ struct ChildProcess: ~Copyable {
         return String(cString: path)
     }
 
-    /// The next line of the stream that is read, without its end; nil when there is none any more.
+    /// The next line of the stream without its newline; nil at the end.
     mutating func line() -> String? {
         while true {
             if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
@@ -158,9 +158,8 @@ struct ChildProcess: ~Copyable {
     /// Ends the child at once, as a crash would (`kill -9`).
     func kill() { send(SIGKILL, to: identifier) }
 
-    /// Waits for the end.
     ///
-    /// - Returns: The exit code, or nil when a signal ended the child.
+    /// - Returns: The exit code, or nil if a signal ended the child.
     consuming func wait() -> Int32? {
         if descriptor >= 0 { close(descriptor) }
         var status: Int32 = 0
@@ -174,5 +173,5 @@ struct ChildProcess: ~Copyable {
     }
 }
 
-/// `kill(2)`, named apart from the method above.
+/// Calls `kill(2)`; the method `kill` hides that name.
 private func send(_ number: Int32, to identifier: pid_t) { _ = kill(identifier, number) }

@@ -71,12 +71,12 @@ struct TuneCommand: PolicyCommand {
 
     /// Measures each size in a process of its own, since a process has one peak of memory.
     ///
-    /// - Returns: What a process that failed printed, which is handed on, and its exit code.
+    /// - Returns: The output of a process that failed, and its exit code.
     private func measure(
         _ sizes: [Int], into result: inout TuneResult, on console: Console
     ) throws -> (report: JSON, code: ExitCode)? {
         try warmUp(result.store)
-        // What ferry.json says is among the words; read again, its report would be each process's own.
+        // The words hold the values of ferry.json; a process that read it would also write its report.
         let words =
             ["\(ConfigFile.option.name)=\(ConfigFile.none)"]
             + arguments.words(without: ["--json", "--sizes", "--report", ConfigFile.option.name])
@@ -108,13 +108,13 @@ struct TuneCommand: PolicyCommand {
         return nil
     }
 
-    /// Reads the store once, so that the first size is not the one that waits for the disk.
+    /// Reads the store once, so that the first size does not wait for the disk.
     private func warmUp(_ store: String) throws {
         let file = try FileLayer().open(store)
         let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
         defer { piece.deallocate() }
         var offset: Int64 = 0
-        // More than this stays in no cache that matters here.
+        // Larger parts of a store do not stay in the cache.
         while offset < 1 << 30 {
             let count = try file.read(into: piece, at: offset)
             if count == 0 { return }
@@ -123,14 +123,14 @@ struct TuneCommand: PolicyCommand {
     }
 }
 
-/// What `tune` measured, and what it recommends.
+/// The measurements of `tune` and its recommendation.
 package struct TuneResult {
     let store: String
     let sample: Int64?
     let judge: Judge
-    /// One for each chunk size, as JSON has it.
+    /// The JSON of each chunk size's run.
     var runs: [JSON] = []
-    /// Why there are no runs.
+    /// The reason for having no runs.
     var note: String?
 
     static func run(of chunkRows: Int, _ report: RehearsalReport) -> JSON {
@@ -141,18 +141,18 @@ package struct TuneResult {
         ]
     }
 
-    /// What a size must keep to.
+    /// The limits for a chunk size.
     package struct Judge {
         var chunkSeconds: Double
         var memoryLimit: Int64
-        /// How much slower than the quickest a smaller size may be.
+        /// The least part of the highest speed that a smaller size must reach.
         private static let tolerance = 0.95
 
         package init(chunkSeconds: Double, memoryLimit: Int64) {
             (self.chunkSeconds, self.memoryLimit) = (chunkSeconds, memoryLimit)
         }
 
-        /// The rows of the size to take; nil when none fits.
+        /// The recommended rows in one chunk; nil if no size fits.
         package func recommended(_ runs: [JSON]) -> Int64? {
             let fitting = runs.filter { run in
                 run["longestChunkSeconds"].number ?? 0 <= chunkSeconds
@@ -176,7 +176,7 @@ package struct TuneResult {
         return TextTable(Self.columns, runs.map(Self.cells)).lines(width: width) + ["", Self.advice(json)]
     }
 
-    // MARK: What text and page share
+    // MARK: Parts of text and page
 
     static let columns = [
         "Chunk rows", "Rows", "Rows/s", "Peak memory", "Longest chunk", "Redone after a kill",
@@ -227,7 +227,7 @@ extension ReportPage {
         ])
     }
 
-    /// One measure over the sizes, which stand at even distances.
+    /// A chart of one measure over the sizes, at even distances.
     private func chart(
         _ title: String, up: String, _ key: String, in unit: LineChart.Unit, limit: JSON = .null
     ) -> Markup {
@@ -236,7 +236,7 @@ extension ReportPage {
         func place(_ index: Int) -> Double {
             sizes.count > 1 ? 0.06 + 0.88 * Double(index) / Double(sizes.count - 1) : 0.5
         }
-        // Every size has its point, but only so many words stand beside each other.
+        // Every size has its point, but only seven labels have room.
         let every = (sizes.count + 6) / 7
         return LineChart(
             title: title, across: "rows in one chunk", up: up, unit: unit,
