@@ -72,7 +72,7 @@ struct AttributeMaker {
             let fraction = number == nil ? Double(random.below(100)) / (type == .decimal ? 100 : 128) : 0
             try statement.bind(range.clamped(Double(whole(number, &random)) + fraction), at: index)
         case .date:
-            // Seconds since 2001; one in ten is whole, which the column stores as an integer.
+            // Seconds since 2001; unique dates and one in ten others are whole, which the column stores as integers.
             let fraction = number != nil || random.below(10) == 0 ? 0 : 0.25
             try statement.bind(range.clamped(Double(whole(number, &random)) + fraction), at: index)
         case .string:

@@ -12,7 +12,7 @@ struct ForeignKeyMaker {
     }
 
     private enum Shape {
-        case dealt(Dealing)
+        case assigned(Assignment)
         /// The row's key, divided, selects the object in turn: pairs of such relationships differ from row to row.
         case counted(divisor: Int64)
         /// One-to-one with the object of the same index, or of the index ± 1 modulo the count.
@@ -69,8 +69,8 @@ struct ForeignKeyMaker {
         if let divisor {
             shape = .counted(divisor: divisor)
         } else {
-            shape = .dealt(
-                Dealing(
+            shape = .assigned(
+                Assignment(
                     of: source.count, to: destination.count, limits: inverse.map(RelationshipLimits.init) ?? .none,
                     isOrdered: orderColumn != nil, empty: relationship.isOptional ? options.emptyPercent : 0))
         }
@@ -82,8 +82,8 @@ struct ForeignKeyMaker {
         let index = source.index(key)
         guard index >= 0, index < source.count else { return nil }
         switch shape {
-        case .dealt(let dealing):
-            guard let place = dealing.place(of: index, &random) else { return nil }
+        case .assigned(let assignment):
+            guard let place = assignment.place(of: index, &random) else { return nil }
             return target(at: place.owner, position: place.position)
         case .counted(let divisor):
             let count = (key - 1) / divisor
@@ -118,7 +118,7 @@ struct ForeignKeyMaker {
 }
 
 /// Deals objects to owners: the related owner of each object.
-private struct Dealing {
+private struct Assignment {
     private let owners: Int64
     /// Nil if an object gets a random owner; else objects with adjacent keys have one owner.
     private let shares: Shares?
@@ -166,7 +166,7 @@ struct InverselessMaker {
     let column: String
     private let owners: KeyRanges.Family
     private let objects: KeyRanges.Family
-    private let dealing: Dealing
+    private let assignment: Assignment
 
     init?(
         _ key: PropertyKey, _ storage: RelationshipStorage, endingIn entity: String, layout: StoreLayout,
@@ -180,13 +180,14 @@ struct InverselessMaker {
         self.column = column
         self.owners = owners
         self.objects = objects
-        dealing = Dealing(
+        assignment = Assignment(
             of: objects.count, to: owners.count, limits: RelationshipLimits(relationship), isOrdered: false,
             empty: options.emptyPercent)
     }
 
     func value(of key: Int64, _ random: inout SeededRandom) -> Value {
-        guard owners.count > 0, let place = dealing.place(of: objects.index(key), &random), place.owner < owners.count
+        guard owners.count > 0, let place = assignment.place(of: objects.index(key), &random),
+            place.owner < owners.count
         else { return .null }
         return .integer(owners.key(place.owner))
     }

@@ -81,8 +81,6 @@ struct RowCounts {
         for member in members { rows[member, default: 0] += share }
     }
 
-    // MARK: Needs
-
     private func needs(of key: PropertyKey, _ storage: RelationshipStorage) -> [Need] {
         guard let relationship = layout.model.relationship(key.property, of: key.entity) else { return [] }
         let own = RelationshipLimits(relationship)

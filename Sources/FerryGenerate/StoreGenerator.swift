@@ -64,14 +64,14 @@ package struct StoreGenerator: Sendable {
                     let maker = try RowMaker(entity, table: table, in: layout, ranges: ranges, options: options)
                     report.begin(entity, total: total)
                     try maker.write(to: connection, files: &external) { report.add($0) }
-                    report.tell()
+                    report.send()
                 }
             }
             for table in layout.joinTables {
                 let maker = JoinRowMaker(table, in: layout, ranges: ranges, options: options)
                 report.begin("links of \(table.relationship.title)", total: nil)
                 try maker.write(to: connection) { report.add($0) }
-                report.tell()
+                report.send()
             }
             for index in layout.indexes { try connection.execute(index.sql) }
             try StoreCreation.finish(layout, on: connection)
@@ -95,7 +95,7 @@ package struct StoreGenerator: Sendable {
         private var subject = ""
         private var total: Int64?
         private var done: Int64 = 0
-        private var untold: Int64 = 0
+        private var unreported: Int64 = 0
 
         init(hook: ProgressHook?) { self.hook = hook }
 
@@ -107,13 +107,13 @@ package struct StoreGenerator: Sendable {
 
         mutating func add(_ rows: Int64) {
             done += rows
-            untold += rows
-            if untold >= 10_000 { tell() }
+            unreported += rows
+            if unreported >= 10_000 { send() }
         }
 
-        mutating func tell() {
-            guard untold > 0 else { return }
-            untold = 0
+        mutating func send() {
+            guard unreported > 0 else { return }
+            unreported = 0
             hook?(ProgressUpdate(phase: .rows, subject: subject, done: done, total: total))
         }
     }

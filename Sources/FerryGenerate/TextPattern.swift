@@ -51,8 +51,6 @@ struct TextPattern {
         return Array(String(text).utf8)
     }
 
-    // MARK: Parsing
-
     private static let digits = Array("0123456789".unicodeScalars)
     private static let lower = Array("abcdefghijklmnopqrstuvwxyz".unicodeScalars)
     private static let upper = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ".unicodeScalars)
@@ -118,7 +116,7 @@ struct TextPattern {
         default: return (1, 1)
         }
         rest.removeFirst()
-        // A second sign makes the repetition lazy or possessive, which matches the same texts.
+        // A second sign makes the repetition lazy or possessive, which the generator ignores.
         if rest.first == "?" || rest.first == "+" { rest.removeFirst() }
         return counts
     }

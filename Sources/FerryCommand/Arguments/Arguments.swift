@@ -107,8 +107,6 @@ package struct Arguments {
         }
     }
 
-    // MARK: Asking
-
     package func has(_ flag: String) -> Bool {
         precondition(syntax.options.contains { $0.name == flag && $0.kind == .flag }, "\(flag) is no flag here")
         return flags.contains(flag)

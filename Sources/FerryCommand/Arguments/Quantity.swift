@@ -2,8 +2,6 @@ internal import FerryBase
 
 /// Reads and writes the numbers of a command line: counts, sizes, durations.
 package enum Quantity {
-    // MARK: Reading
-
     /// A whole number; underscores may group its digits.
     package static func count(_ text: String) -> Int64? {
         guard let first = text.first, first != "_", text.last != "_" else { return nil }
@@ -40,8 +38,6 @@ package enum Quantity {
         guard let number = Double(digits), number >= 0, number * Double(unit) < 0x1p62 else { return nil }
         return Int64(number * Double(unit))
     }
-
-    // MARK: Writing
 
     /// A number of rows; `~` marks an estimate.
     static func rowsText(_ rows: Int64?, isEstimated: Bool) -> String {

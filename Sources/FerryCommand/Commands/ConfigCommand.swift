@@ -66,7 +66,7 @@ struct ConfigInitCommand: Command {
             do {
                 if try !MappingFile.paths(in: entry.name, files: files).isEmpty { mappings.append(entry.name) }
             } catch {
-                // An unreadable folder holds no mapping models.
+                // An unreadable folder counts as a folder without mapping models.
             }
         }
         return mappings

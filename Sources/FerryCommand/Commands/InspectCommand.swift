@@ -30,7 +30,7 @@ struct InspectCommand: Command {
     func run(on console: Console) throws -> ExitCode {
         let (path, models) = (arguments.store.filePath, arguments.values("--models"))
         let catalog = models.isEmpty ? ModelCatalog(versions: []) : try ModelCatalog(paths: models)
-        // Measured before SQLite opens the store and may create a -wal or -shm.
+        // The sizes are read before SQLite opens the store, which may create a -wal and a -shm.
         let size = try FileLayer().exists(path) ? StoreSize(path) : nil
         let rendering = try StoreFiles(arguments.store).read { connection in
             let size = try size ?? StoreSize(path)
@@ -53,8 +53,6 @@ struct InspectRendering {
     let hasModels: Bool
 
     private var deadColumns: [String] { contents.deadColumns.map(\.name) }
-
-    // MARK: JSON
 
     var json: JSON {
         let (metadata, objects) = (contents.metadata, contents.objects)
@@ -95,8 +93,6 @@ struct InspectRendering {
         }
         return ["version": nearest.version, "differs": nearest.differs, "reasons": reasons]
     }
-
-    // MARK: Text
 
     private static let features = [
         "manyToMany": "many-to-many relationships", "orderedRelationships": "ordered relationships",
@@ -237,7 +233,7 @@ struct StoreContents {
             if matching.isEmpty { try findNearest(in: catalog, own: cached, connection) }
             isModelCached = cached != nil
             if let known = matching.first?.model ?? cached {
-                try look(through: connection, as: known)
+                try inspect(connection, as: known)
             } else {
                 try count(connection)
             }
@@ -276,7 +272,7 @@ struct StoreContents {
             version: catalog.displayName(of: near.version), differs: near.differs, reasons: reasons.reasons)
     }
 
-    private mutating func look(through connection: Connection, as model: ManagedObjectModel) throws {
+    private mutating func inspect(_ connection: Connection, as model: ManagedObjectModel) throws {
         let layout: StoreLayout
         do {
             layout = try StoreLayout.actual(for: model, on: connection)

@@ -52,8 +52,8 @@ struct MappingCheckCommand: PolicyCommand {
             let resolution = MappingResolution.resolve(
                 source: source, destination: destination, mappingModels: [mapping], policies: known)
             problems = resolution.problems
-            let told = resolution.step.warnings.map(\.message) + resolution.needsRowCheck.map(\.problem.message)
-            warnings += told.filter { !read.contains($0) }
+            let found = resolution.step.warnings.map(\.message) + resolution.needsRowCheck.map(\.problem.message)
+            warnings += found.filter { !read.contains($0) }
             warnings += try MappingEdge.warningsOfEqualVersions(in: [mapping], both).map(\.message)
             if problems.isEmpty {
                 let planner = Planner(catalog: both, mappingModels: [mapping], policies: known)
@@ -68,7 +68,7 @@ struct MappingCheckCommand: PolicyCommand {
     }
 
     private func show(_ problems: [FerryError], _ warnings: [String], on console: Console) {
-        let told = JSON.list(problems) { problem in
+        let list = JSON.list(problems) { problem in
             [
                 "code": problem.code.name, "place": place(of: problem), "message": problem.message,
                 "remedy": problem.wordedRemedy,
@@ -78,7 +78,7 @@ struct MappingCheckCommand: PolicyCommand {
         text += warnings.map { "warning: \($0)" }
         text.append(
             problems.isEmpty ? "\(path): no problems." : "\(path): \(Int64(problems.count).counting("problem")).")
-        console.result(["problems": told, "warnings": warnings], text: text)
+        console.result(["problems": list, "warnings": warnings], text: text)
     }
 
     private func place(of problem: FerryError) -> String? {
@@ -135,25 +135,25 @@ struct MappingRendering {
     }
 
     private func json(_ mapping: EntityMapping) -> JSON {
-        var told: JSON = ["name": mapping.name, "source": mapping.source, "destination": mapping.destination]
+        var members: JSON = ["name": mapping.name, "source": mapping.source, "destination": mapping.destination]
         // The policy is not the last line, so that removing it leaves no comma over.
-        if let policy = mapping.policyClassName { told += ["policy": policy] }
-        if let note = notes[mapping.name] { told += ["note": note] }
+        if let policy = mapping.policyClassName { members += ["policy": policy] }
+        if let note = notes[mapping.name] { members += ["note": note] }
         if extends != nil, let filter = mapping.unreadable.first(where: { $0.property == nil }) {
-            told += ["where": "? \(filter.part) cannot be read: \(filter.reason)"]
+            members += ["where": "? \(filter.part) cannot be read: \(filter.reason)"]
         }
-        if let filter = mapping.filter { told += ["where": "\(filter)"] }
+        if let filter = mapping.filter { members += ["where": "\(filter)"] }
         if let iteration = mapping.iteration {
-            told += ["forEach": [iteration.variable: "\(iteration.elements)"] as JSON]
-            if iteration.skipsInvalid { told += ["onInvalid": "skip"] }
+            members += ["forEach": [iteration.variable: "\(iteration.elements)"] as JSON]
+            if iteration.skipsInvalid { members += ["onInvalid": "skip"] }
         }
-        if !mapping.unique.isEmpty { told += ["unique": mapping.unique] }
-        if !mapping.isAutomatic { told += ["automatic": false] }
+        if !mapping.unique.isEmpty { members += ["unique": mapping.unique] }
+        if !mapping.isAutomatic { members += ["automatic": false] }
         let attributes = attributes(of: mapping)
-        if !attributes.isEmpty { told += ["attributes": JSON.object(attributes)] }
+        if !attributes.isEmpty { members += ["attributes": JSON.object(attributes)] }
         let relationships = relationships(of: mapping)
-        if !relationships.isEmpty { told += ["relationships": JSON.object(relationships)] }
-        return told
+        if !relationships.isEmpty { members += ["relationships": JSON.object(relationships)] }
+        return members
     }
 
     private func attributes(of mapping: EntityMapping) -> [(String, JSON)] {

@@ -39,11 +39,11 @@ struct MappingInitCommand: Command {
     func run(on console: Console) throws -> ExitCode {
         try check()
         if let extended = arguments.value("--extends") {
-            let begun = try StandInFiles(extended, models: arguments.values("--models"), output: output)
+            let files = try StandInFiles(extended, models: arguments.values("--models"), output: output)
             if arguments.has("--swift") {
-                try begun.writePackage(ferry: arguments.value("--ferry"), on: console)
+                try files.writePackage(ferry: arguments.value("--ferry"), on: console)
             } else {
-                let file = begun.file()
+                let file = files.file()
                 try show(file.rendering, file.open, file.notes, on: console)
             }
             return .success

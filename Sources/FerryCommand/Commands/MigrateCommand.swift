@@ -65,7 +65,7 @@ struct MigrateCommand: PolicyCommand {
                 .run(on: console, stop: stop, policies: policies)
         }
         let outcome = migration.run(on: console, stop: stop, policies: policies)
-        if console.isJSON { console.result(outcome.json) } else { outcome.tell(console) }
+        if console.isJSON { console.result(outcome.json) } else { outcome.show(console) }
         report?.write(outcome, of: list.stores[0], on: console)
         return outcome.code
     }
@@ -180,14 +180,14 @@ struct StoreMigration {
             }
             let rendering = try rendering(of: migrator, configuration, stop, onEvent)
             return StoreOutcome(
-                kind: .migrate, json: rendering.json, besides: besides(seen.withLock { $0 }, sampler),
+                kind: .migrate, json: rendering.json, extras: extras(seen.withLock { $0 }, sampler),
                 code: .success, text: rendering.text(width:))
         } catch {
             let error = input.worded(error)
             let plan = seen.withLock { $0 }
             return StoreOutcome(
                 MigrationFailure(error: error, plan: plan, store: configuration.output ?? input.store),
-                besides: besides(plan, sampler))
+                extras: extras(plan, sampler))
         }
     }
 
@@ -208,7 +208,7 @@ struct StoreMigration {
     }
 
     /// The members that only a report file has: the steps, links and notes of the plan, the memory limit, the samples.
-    private func besides(_ plan: PlanReport?, _ sampler: RunSampler) -> JSON {
+    private func extras(_ plan: PlanReport?, _ sampler: RunSampler) -> JSON {
         let planned = plan.map { PlanRendering($0, arguments).json } ?? [:]
         return .object(planned.members.filter { ["steps", "links", "notes"].contains($0.0) })
             + ["memoryLimit": configuration.memoryLimit, "samples": sampler.samples.json]
@@ -238,20 +238,20 @@ struct StoreOutcome {
     /// The object that `--json` prints, with the error.
     let json: JSON
     /// The members that only a report file has.
-    let besides: JSON
+    let extras: JSON
     let code: ExitCode
     /// Prints the text.
-    let tell: (Console) -> Void
+    let show: (Console) -> Void
 
     init(
-        kind: ReportPage.Kind, json: JSON, besides: JSON = [:], code: ExitCode, text: @escaping (Int) -> [String]
+        kind: ReportPage.Kind, json: JSON, extras: JSON = [:], code: ExitCode, text: @escaping (Int) -> [String]
     ) {
-        (self.kind, self.json, self.besides, self.code) = (kind, json, besides, code)
-        tell = { console in for line in text(console.width) { console.say(line) } }
+        (self.kind, self.json, self.extras, self.code) = (kind, json, extras, code)
+        show = { console in for line in text(console.width) { console.say(line) } }
     }
 
-    init(_ failure: MigrationFailure, besides: JSON = [:]) {
-        (kind, json, self.besides, tell) = (.migrate, failure.json, besides, failure.tell(on:))
+    init(_ failure: MigrationFailure, extras: JSON = [:]) {
+        (kind, json, self.extras, show) = (.migrate, failure.json, extras, failure.show(on:))
         code = ExitCode(failure.error.code.consequence)
     }
 

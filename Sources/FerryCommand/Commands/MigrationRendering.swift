@@ -103,7 +103,7 @@ struct MigrationRendering {
         if !report.losses.isEmpty {
             lines += ["", Emphasis.heading.mark("Lost")] + LossTable(losses: report.losses).lines(width: width)
         }
-        lines += besides
+        lines += remarks
         lines += ["", "Chunks        " + chunks, "Time          " + times]
         if let read = report.bytesRead, let written = report.bytesWritten {
             lines.append("Bytes         \(Quantity.sizeText(read)) read, \(Quantity.sizeText(written)) written")
@@ -123,7 +123,7 @@ struct MigrationRendering {
     }
 
     /// The lines about damaged rows, objects of earlier versions, dropped objects and unreferenced files.
-    private var besides: [String] {
+    private var remarks: [String] {
         var lines = report.kept.map { kept in
             let place = [kept.entity, kept.property].compactMap { $0 }.joined(separator: ".")
             return "  \(kept.kind.rawValue) kept in \(kept.rows.grouped) of \(place)"
@@ -181,15 +181,13 @@ struct MigrationRendering {
     }
 
     private var times: String {
-        let phases = report.phases.map { "\(label(of: $0)) \(Quantity.durationText($0.time))" + speed($0) }
+        let phases = report.phases.map {
+            "\($0.phase.label(inRehearsal: rehearsal != nil)) \(Quantity.durationText($0.time))" + speed($0)
+        }
         let earlier = report.earlierTime
         return Quantity.durationText(report.wallTime)
             + (earlier > .zero ? " after \(Quantity.durationText(earlier)) of earlier calls" : "")
             + (phases.isEmpty ? "" : ": " + phases.joined(separator: ", "))
-    }
-
-    private func label(of phase: MigrationReport.PhaseTime) -> String {
-        phase.phase.label(inRehearsal: rehearsal != nil)
     }
 
     private func speed(_ phase: MigrationReport.PhaseTime) -> String {
@@ -220,7 +218,7 @@ struct MigrationFailure {
     let plan: PlanReport?
     let store: FileURL
 
-    func tell(on console: Console) {
+    func show(on console: Console) {
         console.note(error)
         for refusal in refusals.dropFirst() { console.note(refusal) }
         for line in differences { console.note(line) }

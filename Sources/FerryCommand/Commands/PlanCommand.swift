@@ -128,7 +128,7 @@ struct PlanRendering {
             lines +=
                 run.count > 1 ? text(run) : text(plan.steps[run.startIndex], number: run.startIndex + 1, width: width)
         }
-        if !tellsReasonsApart {
+        if !showsReasons {
             lines += [""] + reasons.sorted { $0.key < $1.key }.map { "Executor \($0.key): \($0.value.joined())." }
         }
         // The table of losses has these warnings already.
@@ -198,7 +198,7 @@ struct PlanRendering {
     }
 
     /// Whether each mapping shows its own reason; executors with one reason each take one line instead.
-    private var tellsReasonsApart: Bool { reasons.values.contains { $0.count > 1 } || reasons.isEmpty }
+    private var showsReasons: Bool { reasons.values.contains { $0.count > 1 } || reasons.isEmpty }
 
     /// The result of the plan in one line.
     private var verdict: String {
@@ -247,7 +247,7 @@ struct PlanRendering {
             }
         }
         if rows.isEmpty { return [] }
-        let shown = tellsReasonsApart ? Self.columns.count : Self.columns.count - 1
+        let shown = showsReasons ? Self.columns.count : Self.columns.count - 1
         return TextTable(Array(Self.columns.prefix(shown)), rows.map { Array($0.prefix(shown)) }).lines(width: width)
     }
 }

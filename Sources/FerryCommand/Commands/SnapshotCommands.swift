@@ -152,12 +152,12 @@ struct SnapshotRendering {
 
     var list: JSON {
         .list(entries) { entry in
-            let told: JSON = [
+            let members: JSON = [
                 "path": entry.url.filePath, "created": entry.created.moment, "version": entry.version,
                 "bytes": entry.bytes, "compressedBytes": entry.compressedBytes, "verified": entry.verified,
                 "sequence": entry.sequence,
             ]
-            return told + (entry.problem.map { ["problem": $0.json] } ?? [:])
+            return members + (entry.problem.map { ["problem": $0.json] } ?? [:])
         }
     }
 

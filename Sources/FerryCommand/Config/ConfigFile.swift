@@ -122,7 +122,7 @@ struct ConfigKey: Sendable {
         ConfigKey(name: "report", form: .path, option: "--report"),
     ]
 
-    /// The option's words for a value; relative paths get the file's folder. A flag that is on has no words; nil for a
+    /// The option's words for a value: relative paths get the file's folder, a flag that is on has no words; nil for a
     /// flag that is off.
     ///
     /// - Throws: `usage` for a value of another form.

@@ -49,7 +49,7 @@ package struct Console: Sendable {
             (self.width, self.hasColors, self.write) = (width, hasColors, write)
         }
 
-        fileprivate func tell(_ line: String) {
+        fileprivate func writeLine(_ line: String) {
             let (emphasis, unmarked) = Emphasis.split(line)
             let line = String(unmarked)
             // A terminal gets lines broken at its width; without a terminal a line stays whole, for programs.
@@ -87,7 +87,7 @@ package struct Console: Sendable {
 
     /// Writes a line of text, unless `--json` or `--quiet` is given.
     func say(_ line: String = "") {
-        if !isJSON, !isQuiet { output.tell(line) }
+        if !isJSON, !isQuiet { output.writeLine(line) }
     }
 
     /// Writes the result: a JSON object, or a text for another program, which is not broken into lines.
@@ -108,7 +108,7 @@ package struct Console: Sendable {
     }
 
     /// Writes a line on standard error, with and without `--json`.
-    func note(_ line: String) { diagnostics.tell(line) }
+    func note(_ line: String) { diagnostics.writeLine(line) }
 
     func warn(_ text: String) { note(Emphasis.caution.mark("ferry: warning: " + text)) }
 

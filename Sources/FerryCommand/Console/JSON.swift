@@ -107,11 +107,6 @@ extension JSON {
         }
     }
 
-    /// Reads a text; nil if it is not JSON.
-    static func read(_ text: String) -> JSON? {
-        do throws(JSONSyntaxError) { return JSON(try JSONNode.parse(Array(text.utf8))) } catch { return nil }
-    }
-
     /// Reads a file's bytes; nil if they are not JSON.
     static func read(_ bytes: [UInt8]) -> JSON? {
         do throws(JSONSyntaxError) { return JSON(try JSONNode.parse(bytes)) } catch { return nil }

@@ -98,8 +98,8 @@ enum TextWrap {
         return lines.dropLast().map { $0 + end } + lines.suffix(1)
     }
 
-    /// Breaks a text into lines of at most `width` characters, including each line's margin. A longer word is broken,
-    /// too, and a newline in the text ends a line.
+    /// Breaks a text into lines of at most `width` characters, margin included; a longer word is broken, too, and a
+    /// newline in the text ends a line.
     static func paragraphs(_ text: String, width: Int, margin: String = "") -> [String] {
         text.split(separator: "\n").flatMap {
             broken(margin + $0, width: width, margin: margin, keepsLongWords: false)

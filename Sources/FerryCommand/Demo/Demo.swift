@@ -39,8 +39,6 @@ struct Demo {
     let library: LibraryStore
     let console: Console
 
-    // MARK: The library
-
     func prepare() throws {
         heading("A library store of model version Library1")
         try folder.writeSources()
@@ -54,7 +52,7 @@ struct Demo {
         console.say(
             "\(folder.store): \(library.books.grouped) books and "
                 + "\(library.users.grouped) users, "
-                + "\(Quantity.sizeText(try folder.size(of: folder.store))), "
+                + "\(Quantity.sizeText(try FileLayer().attributes(folder.store).size)), "
                 + "written in \(Quantity.durationText(seconds: seconds)).")
         for line in try DemoFacts.before(joinTable: joinTable(version)).lines(folder.store, width: console.width) {
             console.say(line)
@@ -87,8 +85,6 @@ struct Demo {
         try StoreLayout.canonical(for: version.model).joinTables.first?.name ?? ""
     }
 
-    // MARK: The play
-
     func play() throws -> ExitCode {
         let before = try folder.digest(of: folder.store)
         if !console.isJSON {
@@ -97,7 +93,8 @@ struct Demo {
         }
         heading("The migration, killed half way")
         try killHalfWay()
-        console.say("The store is still the old one, byte for byte: \(try same(before)).")
+        let isUnchanged = try folder.digest(of: folder.store) == before
+        console.say("The store is still the old one, byte for byte: \(isUnchanged ? "yes" : "no").")
         if !console.isJSON { try command(["status", folder.store]) }
 
         heading("The same command again goes on where it was killed")
@@ -112,7 +109,7 @@ struct Demo {
             "The store is the one from the beginning, each page, but for the counters in its header: "
                 + "\(isSame ? "yes" : "no").")
         console.handOn(report)
-        tellTheEnd()
+        showFurtherCommands()
         return isSame ? .success : .differs
     }
 
@@ -123,16 +120,16 @@ struct Demo {
             ChildProcess.ownPath(), migrateWords + ["--progress", "json"], reading: .diagnostics)
         var last: JSON?
         while let line = child.line() {
-            guard let told = JSON.read(Array(line.utf8)), !told.members.isEmpty else {
+            guard let progress = JSON.read(Array(line.utf8)), !progress.members.isEmpty else {
                 console.note(line)
                 continue
             }
-            if let warning = told["warning"].text {
+            if let warning = progress["warning"].text {
                 console.warn(warning)
                 continue
             }
-            last = told
-            guard isHalfWay(told) else { continue }
+            last = progress
+            guard isHalfWay(progress) else { continue }
             child.kill()
             break
         }
@@ -148,18 +145,18 @@ struct Demo {
     }
 
     /// Whether a line of `--progress json` is in the second half of the books' authors, or after them.
-    private func isHalfWay(_ told: JSON) -> Bool {
-        guard let step = told["step"].whole, step >= 2 else { return false }
-        let isMakingAuthors = step == 2 && told["phase"].text == "rows"
+    private func isHalfWay(_ progress: JSON) -> Bool {
+        guard let step = progress["step"].whole, step >= 2 else { return false }
+        let isMakingAuthors = step == 2 && progress["phase"].text == "rows"
         return !isMakingAuthors
-            || (told["subject"].text == "BookAuthor" && (told["done"].whole ?? 0) * 2 >= library.books)
+            || (progress["subject"].text == "BookAuthor" && (progress["done"].whole ?? 0) * 2 >= library.books)
     }
 
     /// The work that a line of `--progress json` reports.
-    private func work(_ told: JSON) -> String {
-        let done = told["done"].whole ?? 0
-        return "step \(told["step"].whole ?? 0), \(told["phase"].text ?? "")"
-            + (told["subject"].text.map { " of \($0)" } ?? "") + (done > 0 ? ", after \(done.counting("row"))" : "")
+    private func work(_ progress: JSON) -> String {
+        let done = progress["done"].whole ?? 0
+        return "step \(progress["step"].whole ?? 0), \(progress["phase"].text ?? "")"
+            + (progress["subject"].text.map { " of \($0)" } ?? "") + (done > 0 ? ", after \(done.counting("row"))" : "")
     }
 
     /// Runs the whole migration in a process of its own.
@@ -180,11 +177,7 @@ struct Demo {
         return lines
     }
 
-    private func same(_ digest: String) throws -> String {
-        try folder.digest(of: folder.store) == digest ? "yes" : "no"
-    }
-
-    private func tellTheEnd() {
+    private func showFurtherCommands() {
         heading("The folder is yours to look at: \(folder.path)")
         show("  ", migrateWords + ["--output", folder.path + "/Migrated.sqlite"])
         show("  ", ["inspect", folder.store])
@@ -193,11 +186,9 @@ struct Demo {
         show("  ", ["cat", "\(folder.mappings)/2-authors.json"], of: nil)
     }
 
-    // MARK: Commands
-
     private var sources: [String] { ["--models", folder.models, "--mappings", folder.mappings] }
 
-    /// Fifty chunks for the books, so that the kill happens between chunks.
+    /// Fifty chunks for the books, so that the migration can be killed half way.
     private var migrateWords: [String] {
         ["migrate", folder.store] + sources + ["--chunk-size", String(max(20, library.books / 50))]
     }
@@ -265,8 +256,6 @@ struct DemoFolder {
         try files.createDirectory(FileLayer.parent(of: file))
         try files.replace(file, with: Array(text.utf8))
     }
-
-    func size(of file: String) throws(FerryError) -> Int64 { try files.attributes(file).size }
 
     /// SHA-256 of a database without the counters in its header; no connection of this process may have it open.
     func digest(of file: String) throws(FerryError) -> String {

@@ -55,8 +55,6 @@ enum LibraryModels {
             ]),
     ]
 
-    // MARK: Elements
-
     private static let pages =
         #"<attribute name="pages" attributeType="Integer 32" defaultValueString="0" usesScalarValueType="YES"/>"#
     private static let price =

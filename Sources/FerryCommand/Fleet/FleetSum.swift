@@ -31,7 +31,7 @@ package struct FleetSum: Sendable {
     private(set) var reasons: [String: Tally] = [:]
     private(set) var slowest: [Slow] = []
     private(set) var peakResidentBytes: Int64?
-    /// Empty or truncated reports, which a killed process leaves.
+    /// Reports that are empty, truncated or too large; a killed process leaves the first two kinds.
     private(set) var broken = Tally()
     /// Files and folders that could not be read.
     private(set) var unreadable: Int64 = 0
@@ -108,8 +108,6 @@ package struct FleetSum: Sendable {
         let tallies = Array(outcomes.values) + Array(reasons.values) + [broken]
         return (tallies.count, tallies.map(\.examples.count).reduce(slowest.count + unreadableExamples.count, +))
     }
-
-    // MARK: Showing
 
     private static let order = ["failed", "refused", "resumable", "migrated", "copied", "rehearsed", "upToDate"]
     static let reasonColumns: [TableColumn] = [

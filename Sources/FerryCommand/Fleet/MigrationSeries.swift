@@ -15,7 +15,7 @@ struct MigrationSeries {
         }
         let migration = migration.reading(policies)
         let start = Clock.nanoseconds()
-        var told: [JSON] = []
+        var outcomes: [JSON] = []
         var codes: [ExitCode] = []
         var words: [String: Int64] = [:]
         // A call for one store does at least one unit of work, and so does a call for several stores. Else calls whose
@@ -31,17 +31,17 @@ struct MigrationSeries {
                 outcome = migration.of(store, budget: budget.map { max($0, .nanoseconds(1)) })
                     .run(on: console, stop: stop, policies: policies)
             }
-            if !console.isJSON { outcome.tell(console) }
+            if !console.isJSON { outcome.show(console) }
             console.say()
             report?.write(outcome, of: store, on: console)
-            if console.isJSON { told.append(outcome.json) }
+            if console.isJSON { outcomes.append(outcome.json) }
             codes.append(outcome.code)
             words[outcome.word, default: 0] += 1
             if !["upToDate", "refused"].contains(outcome.word) { hasWorked = true }
         }
         let sum = words.sorted { $0.key < $1.key }.map { "\($0.value) \(FleetSum.words[$0.key] ?? $0.key)" }
         console.result(
-            ["stores": told],
+            ["stores": outcomes],
             text: ["\(Int64(list.stores.count).counting("store")): \(sum.joined(separator: ", "))."])
         return ExitCode.worst(of: codes)
     }

@@ -75,8 +75,6 @@ package struct DifferenceDrawing {
         ]
     }
 
-    // MARK: DOT
-
     package var dot: String {
         var lines = [
             GraphCommand.Form.dot.sign, "digraph difference {",
@@ -115,8 +113,6 @@ package struct DifferenceDrawing {
         }
         return edges
     }
-
-    // MARK: SVG
 
     private static let (top, boxWidth, gap, lineHeight) = (64.0, 270.0, 28.0, 16.0)
     /// The most characters of a line in a box.

@@ -14,10 +14,10 @@ package struct Rect: Sendable, Equatable {
     }
 
     /// A width for the longest name; a wide character counts as two.
-    static func width(of names: [String], most: Double) -> Double {
+    static func width(of names: [String]) -> Double {
         let longest =
             names.map { name in name.unicodeScalars.reduce(0) { $0 + ($1.value >= 0x1100 ? 2 : 1) } }.max() ?? 0
-        return min(most, max(120, Double(longest) * 7.6 + 28))
+        return min(340, max(120, Double(longest) * 7.6 + 28))
     }
 }
 

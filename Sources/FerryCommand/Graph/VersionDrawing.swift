@@ -83,8 +83,6 @@ package struct VersionDrawing {
         ]
     }
 
-    // MARK: DOT
-
     package var dot: String {
         var lines = [
             GraphCommand.Form.dot.sign, "digraph versions {", "  rankdir=TB;",
@@ -139,9 +137,9 @@ extension VersionDrawing {
 
     package var layout: Layout {
         var layout = Layout()
-        let width = Rect.width(of: versions.map(\.title), most: 340)
+        let width = Rect.width(of: versions.map(\.title))
         let mapped = links.indices.filter { links[$0].kind == .mappingModel }
-        let labelWidth = mapped.isEmpty ? 0 : Rect.width(of: mapped.map { links[$0].label }, most: 340)
+        let labelWidth = mapped.isEmpty ? 0 : Rect.width(of: mapped.map { links[$0].label })
         let rows = rowsPerColumn(width: width + Self.gutter + labelWidth + Self.channel)
         layout.columns = max(1, (versions.count + rows - 1) / rows)
         var left = 16.0

@@ -53,8 +53,6 @@ struct FlowDrawing {
             .element("figcaption", [:], caption + ends))
     }
 
-    // MARK: Layout
-
     private struct Node {
         var name: String
         var y: Double
@@ -102,8 +100,6 @@ struct FlowDrawing {
         let total = max(1, Double(flows.compactMap(\.count).clampedSum))
         return max(2, Double(flow.count ?? 0) / total * 150)
     }
-
-    // MARK: Drawing
 
     private func ribbon(_ flow: Flow, _ from: Double, _ to: Double, height: Double) -> Markup {
         let (start, end) = (Self.leftBar + Self.bar, Self.rightBar)

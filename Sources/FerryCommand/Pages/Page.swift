@@ -44,8 +44,6 @@ package struct Page: Sendable {
             + Markup.element("html", ["lang": "en"], head, .element("body", [:], body)).written + "\n"
     }
 
-    // MARK: Parts
-
     mutating func add(_ part: Markup) { content.append(part) }
 
     mutating func verdict(_ verdict: Verdict, _ text: String) {

@@ -86,8 +86,7 @@ extension ReportFile? {
             return code
         } catch {
             // Without this, the page of an earlier run would report a success.
-            let told = FerryError.from(error)
-            do { try self.write(kind, ["store": store, "error": told.json]) } catch _ {}
+            do { try self.write(kind, ["store": store, "error": FerryError.from(error).json]) } catch _ {}
             throw error
         }
     }
@@ -138,9 +137,9 @@ enum ReportPlace: Sendable {
     /// Writes the report of a store; a failure is a warning, since it does not change the migration's outcome.
     func write(_ outcome: StoreOutcome, of store: String, on console: Console) {
         do throws(FerryError) {
-            let told = Set(outcome.json.members.map(\.0))
-            let besides = JSON.object(outcome.besides.members.filter { !told.contains($0.0) })
-            for file in try files(of: store) { try file.write(outcome.kind, outcome.json + besides) }
+            let printed = Set(outcome.json.members.map(\.0))
+            let extras = JSON.object(outcome.extras.members.filter { !printed.contains($0.0) })
+            for file in try files(of: store) { try file.write(outcome.kind, outcome.json + extras) }
         } catch {
             console.warn("The report could not be written: \(error.message)")
         }

@@ -26,7 +26,7 @@ extension ReportPage {
         addCounts(to: &page)
         addPhases(to: &page)
         addTime(to: &page)
-        addBesides(to: &page)
+        addRemarks(to: &page)
         addWarnings(to: &page)
     }
 
@@ -66,8 +66,6 @@ extension ReportPage {
         return (mode == "beforeCommit" ? "before COMMIT: \(rows), " : "\(mode): \(rows) compared, ") + found
             + (open > 0 ? "; \(open.counting("value")) not recomputed" : "")
     }
-
-    // MARK: Counts
 
     private func addCounts(to page: inout Page) {
         let mappings = report["entityMappings"].elements
@@ -114,8 +112,6 @@ extension ReportPage {
         ]
     }
 
-    // MARK: Time
-
     private func addPhases(to page: inout Page) {
         let phases = report["phases"].elements
         let longest = phases.compactMap { $0["seconds"].number }.max() ?? 0
@@ -155,9 +151,7 @@ extension ReportPage {
                 .joined(separator: ", ") + ". A gap: nothing was told meanwhile.", isSoft: true)
     }
 
-    // MARK: Damaged rows and objects of earlier versions
-
-    private func addBesides(to page: inout Page) {
+    private func addRemarks(to page: inout Page) {
         var lines = report["unmapped"].elements.map {
             "\($0["rows"].countText()) of \($0["entity"].text ?? "?"): no mapping reads them"
         }

@@ -43,8 +43,6 @@ package struct ReportPage: Sendable {
         for line in (error["remedy"].text ?? "").split(separator: "\n") { page.paragraph(String(line)) }
     }
 
-    // MARK: Parts of several pages
-
     /// Adds the versions as boxes, and between two boxes the mode of the step.
     func addChain(to page: inout Page) {
         let chain = report["chain"].texts

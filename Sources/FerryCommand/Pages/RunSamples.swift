@@ -82,7 +82,7 @@ final class RunSampler: Sendable {
     private static let pause: UInt64 = 10_000_000
 
     private let start = Clock.nanoseconds()
-    private let state = Locked<(samples: RunSamples, looked: UInt64)>((RunSamples(), 0))
+    private let state = Locked<(samples: RunSamples, sampled: UInt64)>((RunSamples(), 0))
 
     var samples: RunSamples { state.withLock { $0.samples } }
 
@@ -97,9 +97,9 @@ final class RunSampler: Sendable {
         let seconds = Double(Clock.nanoseconds(from: start, to: now)) / 1e9
         state.withLock { state in
             var memory: Int64?
-            if Clock.nanoseconds(from: state.looked, to: now) >= Self.pause {
+            if Clock.nanoseconds(from: state.sampled, to: now) >= Self.pause {
                 memory = ResidentMemory.bytes()
-                state.looked = now
+                state.sampled = now
             }
             state.samples.take(update, at: seconds, memoryBytes: memory)
         }

@@ -21,8 +21,6 @@ extension PolicyPackage {
             """
     }
 
-    // MARK: Hooks
-
     private func creating(_ policy: PolicyClass) -> String {
         """
             func createDestinationInstances(
@@ -111,8 +109,6 @@ extension PolicyPackage {
                 }
             """
     }
-
-    // MARK: Parts of hooks
 
     private func rest(of part: StandIn.Part) -> String {
         let made = unfilled.isEmpty ? "" : ", which may have made the objects of \(unfilled.joined(separator: ", "))"

@@ -82,8 +82,6 @@ struct PolicyPackage {
     /// The entities whose objects only a policy creates.
     var unfilled: [String] { standIn.parts.filter(\.isUnfilled).compactMap(\.original.destination) }
 
-    // MARK: Files with fixed text
-
     private var manifest: String {
         """
         // swift-tools-version: 6.1

@@ -67,11 +67,9 @@ struct TuneCommand: PolicyCommand {
         return sizes ?? [500, 2_000, 10_000, 50_000]
     }
 
-    // MARK: Measuring
-
     /// Measures each size in a process of its own, since a process has one peak of memory.
     ///
-    /// - Returns: The output of a process that failed, and its exit code.
+    /// - Returns: The error of the first process that fails, as a report, and its exit code; nil if none fails.
     private func measure(
         _ sizes: [Int], into result: inout TuneResult, on console: Console
     ) throws -> (report: JSON, code: ExitCode)? {
@@ -175,8 +173,6 @@ package struct TuneResult {
         if let note { return [note] }
         return TextTable(Self.columns, runs.map(Self.cells)).lines(width: width) + ["", Self.advice(json)]
     }
-
-    // MARK: Parts of text and page
 
     static let columns = [
         "Chunk rows", "Rows", "Rows/s", "Peak memory", "Longest chunk", "Redone after a kill",
