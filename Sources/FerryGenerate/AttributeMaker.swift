@@ -112,7 +112,6 @@ struct AttributeMaker {
     private static let address = Array("https://example.org/".utf8)
 }
 
-/// The way to make the values of one attribute.
 package enum ValueMaker: Sendable {
     /// By the attribute's type.
     case plausible

@@ -3,7 +3,6 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// Writes the rows of one entity.
 struct RowMaker {
     private let table: EntityTable
     private let number: Int64

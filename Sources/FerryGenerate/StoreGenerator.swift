@@ -15,8 +15,7 @@ package struct StoreGenerator: Sendable {
     /// Concrete entities and their numbers of rows: the requested number, or more if mandatory relationships need more.
     package var rows: [String: Int64] { counts.rows }
 
-    /// - Throws: `unsupported` if the model has no store layout, or if the requested rows cannot be related as the
-    ///   model demands.
+    /// - Throws: `unsupported` if the model has no store layout, or demands relations that the rows cannot have.
     package init(_ version: ModelVersion, options: GenerationOptions) throws(FerryError) {
         self.version = version
         self.options = options
@@ -26,8 +25,7 @@ package struct StoreGenerator: Sendable {
 
     /// Creates the store and its external files at a free path.
     ///
-    /// - Throws: `outputExists`; ``FerryError`` and ``DatabaseError`` of the layers below, after the unfinished files
-    ///   are removed.
+    /// - Throws: `outputExists`; ``FerryError`` and ``DatabaseError`` from below, after unfinished files are removed.
     package func generate(at path: String, files: FileLayer, progress: ProgressHook? = nil) throws {
         let support = ExternalData.supportFolder(forStore: path)
         for taken in [path, path + "-wal", path + "-journal", support] where try files.exists(taken) {
@@ -132,8 +130,7 @@ package struct GenerationOptions: Sendable {
     package var externalFileBytes: ClosedRange<Int>
     /// Value makers by declaring entity and attribute; other values are plausible.
     package var values: [PropertyKey: ValueMaker]
-    /// The numbers of related objects of each object, by declaring entity and many-to-many relationship; the key is the
-    /// side that names the join table.
+    /// Numbers of related objects, by declaring entity and many-to-many relationship (the side that names the table).
     package var links: [PropertyKey: ClosedRange<Int64>]
     /// Whether the store stays in WAL mode, Core Data's default.
     package var usesWriteAheadLog: Bool

@@ -1,8 +1,6 @@
 internal import FerrySQLite
 
-/// A regular expression of one character class after another, each with its number of repetitions.
-///
-/// Groups, alternatives, look-ahead and back references are not supported.
+/// A regular expression that is a sequence of repeated character classes, without groups, alternatives and the like.
 struct TextPattern {
     private struct Part {
         var characters: [Unicode.Scalar]

@@ -6,8 +6,7 @@ protocol Command {
 
     init(arguments: Arguments)
 
-    /// Checks the command's words before any change, then does the work. `FerryCommand.run` turns an error into a
-    /// message and an exit code.
+    /// Checks the command's words before any change, then does the work; `FerryCommand.run` handles the errors.
     func run(on console: Console) throws -> ExitCode
 }
 
@@ -25,9 +24,7 @@ struct CommandCall {
     private let command: any Command.Type
     private let words: [String]
 
-    /// Finds the command that a command line names; a name may have two words (`snapshot create`).
-    ///
-    /// - Returns: Nil if the command line has no word.
+    /// Finds the command that a command line names with one or two words (`snapshot create`); nil without a word.
     init?(_ words: [String], among commands: [any Command.Type]) throws(FerryError) {
         // Spellings that other programs have.
         let spellings = ["--help": "help", "-h": "help", "--version": "version"]

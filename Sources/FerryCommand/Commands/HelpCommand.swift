@@ -52,7 +52,6 @@ extension Syntax.Option {
     }
 }
 
-/// Writes the help of a command from its syntax, and the list of all commands.
 enum HelpText {
     /// Columns; longer lines are hard to read.
     private static let widest = 100

@@ -44,7 +44,6 @@ struct InspectCommand: Command {
     }
 }
 
-/// The findings of `inspect`, as text and as JSON.
 struct InspectRendering {
     let path: String
     let contents: StoreContents
@@ -171,7 +170,6 @@ struct InspectRendering {
     }
 }
 
-/// The findings of `inspect` in a store.
 struct StoreContents {
     struct EntityRows {
         var name: String
@@ -217,8 +215,7 @@ struct StoreContents {
     /// Nil if the pages are not measured.
     private var sizes: TableSizes?
 
-    /// Finds the store's version in the catalog; with `isFull` also counts rows, measures pages and scans for damage,
-    /// which has no time limit.
+    /// Finds the store's version in the catalog; with `isFull` also counts rows, measures pages and scans for damage.
     ///
     /// - Throws: ``FerryError`` if the metadata cannot be read; other damage is among the problems.
     init(_ connection: Connection, catalog: ModelCatalog, isFull: Bool) throws {

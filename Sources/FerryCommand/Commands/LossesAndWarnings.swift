@@ -39,7 +39,6 @@ struct LossTable {
     private func number(_ loss: Loss) -> String { Quantity.rowsText(loss.rows, isEstimated: loss.isEstimated) }
 }
 
-/// Warnings as JSON, for programs.
 enum WarningDetails {
     static func json(_ warnings: [FerryWarning]) -> JSON { .list(warnings, json) }
 
@@ -61,8 +60,7 @@ enum LikeRuns {
     /// A shorter run is printed element by element: a summary would take as many lines.
     static let fewest = 4
 
-    /// Cuts the elements, in their order, into runs: a run is one element, or at least ``fewest`` of which each is like
-    /// the element before.
+    /// Cuts the elements, in their order, into single elements and runs of at least ``fewest`` elements that are alike.
     static func of<Element>(_ elements: [Element], areAlike: (Element, Element) -> Bool) -> [ArraySlice<Element>] {
         var runs: [ArraySlice<Element>] = []
         var start = 0

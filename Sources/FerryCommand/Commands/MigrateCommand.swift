@@ -240,7 +240,6 @@ struct StoreOutcome {
     /// The members that only a report file has.
     let extras: JSON
     let code: ExitCode
-    /// Prints the text.
     let show: (Console) -> Void
 
     init(

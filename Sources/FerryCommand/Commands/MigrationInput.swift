@@ -124,8 +124,7 @@ extension Date {
     var moment: String { formatted(.iso8601) }
 }
 
-/// A file that names the versions of a chain in their order: one name on each line, without empty lines and lines that
-/// begin with `#`; or a JSON array of names.
+/// A file of version names in their order: one on each line, but for empty lines and `#` comments; or a JSON array.
 enum ChainFile {
     /// The names in a file; a path that begins with a bracket is itself the JSON array, from `ferry.json`.
     static func read(_ path: String) throws(FerryError) -> [String] {

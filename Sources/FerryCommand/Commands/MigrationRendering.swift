@@ -1,7 +1,6 @@
 internal import Ferry
 internal import FerryBase
 
-/// The report of a finished migration as text and as JSON.
 struct MigrationRendering {
     let report: MigrationReport
     /// The measurements of a rehearsal; nil for a migration.
@@ -211,7 +210,6 @@ struct MigrationRendering {
     }
 }
 
-/// A failed migration as text and as JSON.
 struct MigrationFailure {
     let error: FerryError
     /// The plan, if the failure came after it.

@@ -24,7 +24,6 @@ struct CompletionsCommand: Command {
     }
 }
 
-/// A shell that completes the words of a command line.
 enum Shell: String, CaseIterable {
     case bash, zsh, fish
 

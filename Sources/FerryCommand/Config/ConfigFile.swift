@@ -1,9 +1,7 @@
 internal import FerryBase
 internal import FerryExpression
 
-/// `ferry.json`: the options that are the same for each command line of a project.
-///
-/// Each key stands for an option; a command without the option ignores the key. The command line takes precedence.
+/// `ferry.json`: a key per option, ignored by commands without the option; the command line takes precedence.
 struct ConfigFile {
     static let fileName = "ferry.json"
     /// The number of this form of the file.
@@ -20,8 +18,7 @@ struct ConfigFile {
     /// The words for each option that the file sets; a flag has no words.
     let words: [String: [String]]
 
-    /// Reads the file that `--config` names, else the file beside the models, else that in the current folder; nil if
-    /// no file exists.
+    /// Reads the file of `--config`, else the file beside the models or in the current folder; nil if none exists.
     ///
     /// - Throws: `notFound` for a named file that does not exist, `usage` for an invalid file.
     static func find(for syntax: Syntax, config: String?, models: [String]) throws(FerryError) -> ConfigFile? {
@@ -122,8 +119,7 @@ struct ConfigKey: Sendable {
         ConfigKey(name: "report", form: .path, option: "--report"),
     ]
 
-    /// The option's words for a value: relative paths get the file's folder, a flag that is on has no words; nil for a
-    /// flag that is off.
+    /// The option's words for a value, with paths from the file's folder: none for a flag that is on, nil if it is off.
     ///
     /// - Throws: `usage` for a value of another form.
     func words(_ value: JSONCursor, folder: String) throws(FerryError) -> [String]? {

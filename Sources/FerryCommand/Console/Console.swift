@@ -35,7 +35,6 @@ package struct Console: Sendable {
         self.diagnostics = diagnostics
     }
 
-    /// A destination of lines.
     package struct Stream: Sendable {
         /// The terminal's width, read for each line since a window may change its size; nil without a terminal.
         fileprivate let width: @Sendable () -> Int?
@@ -123,7 +122,6 @@ package struct Console: Sendable {
         diagnostics.hasColors ? emphasis.painted(text) : text
     }
 
-    /// Writes the error of a command.
     func fail(_ error: FerryError) { if isJSON { result(["error": error.json]) } else { note(error) } }
 
     /// Writes an error on standard error; the message is emphasized, the remedy is not.
@@ -217,7 +215,6 @@ enum Emphasis: Character, CaseIterable {
     }
 }
 
-/// The forms of `--color`.
 enum ColorChoice: String, CaseIterable, Sendable {
     case auto, always, never
 

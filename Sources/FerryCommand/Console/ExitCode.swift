@@ -1,6 +1,5 @@
 internal import FerryBase
 
-/// The exit code of a command.
 package enum ExitCode: Int32, CaseIterable, Sendable {
     case success = 0
     /// Failed; the store is as before.

@@ -98,8 +98,7 @@ enum TextWrap {
         return lines.dropLast().map { $0 + end } + lines.suffix(1)
     }
 
-    /// Breaks a text into lines of at most `width` characters, margin included; a longer word is broken, too, and a
-    /// newline in the text ends a line.
+    /// Breaks a text into lines of at most `width` characters, margin included, also at newlines and within long words.
     static func paragraphs(_ text: String, width: Int, margin: String = "") -> [String] {
         text.split(separator: "\n").flatMap {
             broken(margin + $0, width: width, margin: margin, keepsLongWords: false)
@@ -127,8 +126,7 @@ enum TextWrap {
         return lines
     }
 
-    /// The spaces at which a text may be broken; with `keepsQuoted` none between backticks or quotes, which enclose a
-    /// command or a word for a shell.
+    /// The spaces at which a text may be broken; with `keepsQuoted` none in commands between backticks or quotes.
     private static func breaks(
         in text: Substring, from start: Substring.Index, keepsQuoted: Bool
     ) -> [Substring.Index] {

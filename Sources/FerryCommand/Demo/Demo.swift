@@ -159,9 +159,7 @@ struct Demo {
             + (progress["subject"].text.map { " of \($0)" } ?? "") + (done > 0 ? ", after \(done.counting("row"))" : "")
     }
 
-    /// Runs the whole migration in a process of its own.
-    ///
-    /// - Returns: The lines of its JSON object; empty without `--json`.
+    /// Runs the whole migration in a process of its own; returns the lines of its JSON object, none without `--json`.
     private func migrate() throws -> [String] {
         show("$ ", migrateWords)
         var lines: [String] = []
@@ -216,7 +214,6 @@ struct Demo {
     private func heading(_ text: String) { console.say("\n── \(text)") }
 }
 
-/// The folder of a demo: store, model versions, mapping files.
 struct DemoFolder {
     let path: String
     private let files = FileLayer()

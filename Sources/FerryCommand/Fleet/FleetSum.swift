@@ -44,9 +44,7 @@ package struct FleetSum: Sendable {
 
     package init() {}
 
-    /// Adds one object of `migrate --json`, or the object of several stores.
-    ///
-    /// - Returns: Whether the object is a report.
+    /// Adds one object of `migrate --json`, or the object of several stores; returns whether the object is a report.
     package mutating func take(_ report: JSON) -> Bool {
         if case .array(let stores) = report["stores"] {
             for store in stores { _ = take(store) }

@@ -6,9 +6,7 @@ struct MigrationSeries {
     let list: StoreList
     let report: ReportPlace?
 
-    /// Migrates all stores; after a stop the later stores stay unchanged.
-    ///
-    /// - Returns: The worst exit code.
+    /// Migrates all stores and returns the worst exit code; after a stop the later stores stay unchanged.
     func run(on console: Console, stop: StopRequest, policies: [String: PolicyFactory]) throws -> ExitCode {
         for (path, first) in list.repeated {
             console.warn("\(path) is the same store as \(first): it is migrated once.")

@@ -5,7 +5,6 @@ internal import FerryModel
 internal import FerryPlan
 
 struct GraphCommand: Command {
-    /// The forms of `--format`.
     enum Form: String, CaseIterable, Sendable {
         case svg, dot
 

@@ -58,8 +58,7 @@ package indirect enum Markup: Sendable {
 
     /// A text with the special characters of HTML and XML escaped.
     ///
-    /// Invisible characters that change others (controls, directions) become U+FFFD: they could make two names look
-    /// alike.
+    /// Invisible characters that change others (controls, directions) become U+FFFD: they could make names look alike.
     package static func escaped(_ text: String) -> String {
         var output = ""
         output.reserveCapacity(text.utf8.count)

@@ -171,6 +171,5 @@ extension ReportPage {
 }
 
 extension JSON {
-    /// The value in one line, without one of its members.
     fileprivate func line(without key: String) -> String { JSON.object(members.filter { $0.0 != key }).line }
 }

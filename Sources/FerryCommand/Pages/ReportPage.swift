@@ -178,7 +178,6 @@ extension ReportPage {
     }
 }
 
-/// The texts of values in pages and tables.
 extension JSON {
     var texts: [String] { elements.compactMap(\.text) }
     var durationText: String? { number.map { Quantity.durationText(seconds: $0) } }

@@ -9,7 +9,6 @@ package struct RunSamples: Sendable {
     package struct Interval: Sendable, Equatable {
         /// The highest memory sample in the interval; nil without a sample.
         package var memoryBytes: Int64?
-        /// The rows done in the interval.
         package var rows: Int64 = 0
         /// The phase and the step at the interval's end.
         package var phase: Phase?

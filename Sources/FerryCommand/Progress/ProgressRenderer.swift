@@ -10,7 +10,6 @@ struct RunOutline: Sendable {
     var isRehearsal = false
 }
 
-/// The forms of `--progress`.
 enum ProgressForm: String, CaseIterable, Sendable {
     case auto, bar, plain, json, none
 
@@ -45,7 +44,6 @@ final class ProgressRenderer: Sendable {
         self.form = form != .auto ? form : console.isQuiet ? .none : console.isTerminal ? .bar : .plain
     }
 
-    /// Takes the outline of the plan.
     func plan(_ outline: RunOutline) { state.withLock { $0.rate.outline = outline } }
 
     /// Begins a phase, of which no work is done yet; `step` counts from 1.
@@ -195,9 +193,7 @@ struct ProgressRate {
 }
 
 extension Phase {
-    /// The phase in a word or two.
-    ///
-    /// A rehearsal swaps, too, but on a copy: its label shows that the store stays unchanged.
+    /// The phase in a word or two; a rehearsal swaps a copy, and its label says that the store stays unchanged.
     func label(inRehearsal isRehearsal: Bool = false) -> String {
         switch self {
         case .cleanUp: "clean-up"

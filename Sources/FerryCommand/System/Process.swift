@@ -158,8 +158,7 @@ struct ChildProcess: ~Copyable {
     /// Ends the child at once, as a crash would (`kill -9`).
     func kill() { send(SIGKILL, to: identifier) }
 
-    ///
-    /// - Returns: The exit code, or nil if a signal ended the child.
+    /// Waits for the end of the child and returns its exit code, or nil if a signal ended the child.
     consuming func wait() -> Int32? {
         if descriptor >= 0 { close(descriptor) }
         var status: Int32 = 0

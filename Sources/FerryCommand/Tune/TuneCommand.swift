@@ -67,9 +67,7 @@ struct TuneCommand: PolicyCommand {
         return sizes ?? [500, 2_000, 10_000, 50_000]
     }
 
-    /// Measures each size in a process of its own, since a process has one peak of memory.
-    ///
-    /// - Returns: The error of the first process that fails, as a report, and its exit code; nil if none fails.
+    /// Measures each size in a process of its own, since a process has one peak of memory; returns the first failure.
     private func measure(
         _ sizes: [Int], into result: inout TuneResult, on console: Console
     ) throws -> (report: JSON, code: ExitCode)? {
