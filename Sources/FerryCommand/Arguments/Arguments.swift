@@ -60,7 +60,7 @@ package struct Arguments {
             throw wrong("The option \(name) is given twice.")
         }
         values[name, default: []].append(value)
-        if option.kind == .repeated, attached == nil, !takesMoreOperands {
+        if option.kind == .repeated, attached == nil, operands.count >= syntax.operands.count {
             while let next = rest.first, !next.hasPrefix("-") {
                 values[name]?.append(next)
                 rest.removeFirst()
@@ -89,8 +89,6 @@ package struct Arguments {
 
     /// Whether a word is certainly an option; a value may begin with one dash.
     private func isOption(_ word: String) -> Bool { word.hasPrefix("--") || Syntax.Option.short[word] != nil }
-
-    private var takesMoreOperands: Bool { operands.count < syntax.operands.count }
 
     private func checkOperands() throws(FerryError) {
         let needed = syntax.operands.filter { $0.count != .optional }

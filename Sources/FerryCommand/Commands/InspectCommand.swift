@@ -317,15 +317,10 @@ struct StoreContents {
 
 /// The sizes of a store's files, in bytes.
 struct StoreSize {
-    struct SideFile {
-        var path: String
-        var bytes: Int64
-    }
-
     let bytes: Int64
     let logBytes: Int64
     /// The `-wal`, `-shm` and `-journal` that exist.
-    let sideFiles: [SideFile]
+    let sideFiles: [(path: String, bytes: Int64)]
     let externalFiles: Int64
     let externalBytes: Int64
 
@@ -333,10 +328,10 @@ struct StoreSize {
         let files = FileLayer()
         let names = StoreFileNames(store)
         bytes = try files.attributes(store).size
-        var sideFiles: [SideFile] = []
+        var sideFiles: [(path: String, bytes: Int64)] = []
         for path in [names.log, names.index, names.journal] {
             if let attributes = try files.attributesIfPresent(path) {
-                sideFiles.append(SideFile(path: path, bytes: attributes.size))
+                sideFiles.append((path, attributes.size))
             }
         }
         self.sideFiles = sideFiles

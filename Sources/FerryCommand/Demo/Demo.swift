@@ -54,7 +54,8 @@ struct Demo {
                 + "\(library.users.grouped) users, "
                 + "\(Quantity.sizeText(try FileLayer().attributes(folder.store).size)), "
                 + "written in \(Quantity.durationText(seconds: seconds)).")
-        for line in try DemoFacts.before(joinTable: joinTable(version)).lines(folder.store, width: console.width) {
+        let joinTable = try StoreLayout.canonical(for: version.model).joinTables.first?.name ?? ""
+        for line in try DemoFacts.before(joinTable: joinTable).lines(folder.store, width: console.width) {
             console.say(line)
         }
         console.say("Three steps lead to Library4, each by a mapping file in \(folder.mappings):")
@@ -79,10 +80,6 @@ struct Demo {
             preconditionFailure("The demo writes the version Library1 itself.")
         }
         return first
-    }
-
-    private func joinTable(_ version: ModelVersion) throws -> String {
-        try StoreLayout.canonical(for: version.model).joinTables.first?.name ?? ""
     }
 
     func play() throws -> ExitCode {

@@ -203,7 +203,7 @@ struct Mdoc {
 
     static func notation(of option: Syntax.Option, isListed: Bool) -> String {
         let letter = isListed ? option.letter.map { "Fl \($0.dropFirst()) , " } ?? "" : ""
-        let value = option.kind == .flag ? "" : " Ar " + quoted(option.placeholder)
+        let value = option.kind == .flag ? "" : " Ar \"\(escaped(option.placeholder))\""
         return "\(letter)Fl Fl \(option.name.dropFirst(2))\(value)"
     }
 
@@ -219,8 +219,6 @@ struct Mdoc {
         }
         return sentence.isEmpty ? sentences : sentences + [sentence]
     }
-
-    private static func quoted(_ word: String) -> String { "\"\(escaped(word))\"" }
 
     /// A text with the special characters of mdoc escaped.
     private static func escaped(_ text: String) -> String {

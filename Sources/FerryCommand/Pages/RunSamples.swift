@@ -107,13 +107,6 @@ final class RunSampler: Sendable {
 
 /// The samples of a run as curves over its time.
 struct RunCurve {
-    struct Mark {
-        var place: Double
-        var sign: String
-        var phase: String
-        var step: Int64?
-    }
-
     private let seconds: Double
     private let intervals: [JSON]
 
@@ -126,8 +119,8 @@ struct RunCurve {
     var isDrawn: Bool { intervals.count > 1 && seconds > 0 }
 
     /// The starts of phases; of several phases that start in one interval only the last one.
-    var marks: [Mark] {
-        var marks: [Mark] = []
+    var marks: [(place: Double, sign: String, phase: String, step: Int64?)] {
+        var marks: [(place: Double, sign: String, phase: String, step: Int64?)] = []
         var last: (phase: String, step: Int64?)?
         for (index, interval) in intervals.enumerated() {
             guard let phase = interval["phase"].text else { continue }
@@ -135,8 +128,7 @@ struct RunCurve {
             guard last?.phase != phase || last?.step != step else { continue }
             last = (phase, step)
             guard marks.count < Self.signs.count else { break }
-            marks.append(
-                Mark(place: place(index), sign: String(Self.signs[marks.count]), phase: phase, step: step))
+            marks.append((place(index), String(Self.signs[marks.count]), phase, step))
         }
         return marks
     }
