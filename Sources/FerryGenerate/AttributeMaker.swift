@@ -13,7 +13,7 @@ struct AttributeMaker {
     private let divisor: Int64
     /// The percentage of empty values.
     private let empty: Int64
-    /// UTF-8 of the maker's prefix or words.
+    /// The maker's prefix as UTF-8.
     private let prefix: [UInt8]
 
     /// `divisor` is the key's divisor for a uniqueness constraint; nil if no constraint has the attribute.

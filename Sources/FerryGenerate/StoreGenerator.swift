@@ -3,7 +3,7 @@ package import FerryModel
 internal import FerrySQLite
 package import FerryStore
 
-/// Fills a new store of a model with seeded, plausible data, in flat memory.
+/// Fills a new store of a model with seeded, plausible data, in constant memory.
 ///
 /// All values follow from the seed and the rows' keys: the same model, options and seed give the same store.
 package struct StoreGenerator: Sendable {

@@ -67,12 +67,12 @@ struct StoreList {
         var known: [Key: String] = [:]
         var missing: Set<String> = []
         for path in paths {
-            guard let there = try files.attributesIfPresent(path) else {
+            guard let attributes = try files.attributesIfPresent(path) else {
                 // The migration of a missing store reports it.
                 if missing.insert(path).inserted { stores.append(path) } else { repeated.append((path, path)) }
                 continue
             }
-            let key = Key(device: there.device, inode: there.inode)
+            let key = Key(device: attributes.device, inode: attributes.inode)
             if let first = known[key] {
                 repeated.append((path, first))
             } else {

@@ -77,16 +77,16 @@ struct ReportFolder {
     }
 
     private func add(_ path: String, to sum: inout FleetSum) throws {
-        guard try !files.isSymbolicLink(path), let there = try files.attributesIfPresent(path), there.isRegularFile
+        guard try !files.isSymbolicLink(path), let stat = try files.attributesIfPresent(path), stat.isRegularFile
         else { return sum.takeOther() }
         // GNU parallel and Slurm name a process's output like this; an empty output means that the process was killed.
-        let isNamedSo = path.hasSuffix(".json") || path.hasSuffix("/stdout") || path.hasSuffix(".out")
-        let begin = try files.open(path).read(count: Int(min(there.size, 64)), at: 0)
-        guard begin.starts(with: ReportFile.jsonSign.utf8) else {
-            if isNamedSo, there.size == 0 { sum.takeBroken(path) } else { sum.takeOther() }
+        let hasOutputName = path.hasSuffix(".json") || path.hasSuffix("/stdout") || path.hasSuffix(".out")
+        let firstBytes = try files.open(path).read(count: Int(min(stat.size, 64)), at: 0)
+        guard firstBytes.starts(with: ReportFile.jsonSign.utf8) else {
+            if hasOutputName, stat.size == 0 { sum.takeBroken(path) } else { sum.takeOther() }
             return
         }
-        guard there.size <= Self.mostBytes, let report = JSON.read(try files.read(path, limit: Int(Self.mostBytes)))
+        guard stat.size <= Self.mostBytes, let report = JSON.read(try files.read(path, limit: Int(Self.mostBytes)))
         else { return sum.takeBroken(path) }
         if !sum.take(report) { sum.takeOther() }
     }

@@ -46,7 +46,7 @@ struct GraphCommand: Command {
         if !ends.isEmpty, !mappings.isEmpty {
             throw arguments.wrong("--mappings has no meaning with --from and --to.", "Leave one of the two out.")
         }
-        if let output { try ReportFile.check(output, isBegunBy: Form.allCases.map(\.sign)) }
+        if let output { try ReportFile.check(output, signs: Form.allCases.map(\.sign)) }
         let catalog = try ModelCatalog(paths: arguments.operands)
         for version in catalog.unreadable { console.warn(version.error.message) }
         let text: String

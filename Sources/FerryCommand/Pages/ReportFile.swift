@@ -32,12 +32,12 @@ struct ReportFile: Sendable {
     }
 
     /// - Throws: `outputExists` for a file that is no report of Ferry's, `notFound` without a folder.
-    func check() throws(FerryError) { try Self.check(path, isBegunBy: [Page.sign, Self.jsonSign]) }
+    func check() throws(FerryError) { try Self.check(path, signs: [Page.sign, Self.jsonSign]) }
 
     /// Checks that a file can be written: the path is free, or has a file of Ferry's, identified by its first bytes.
     ///
     /// - Throws: `outputExists` for any other file, `notFound` without a folder.
-    static func check(_ path: String, isBegunBy signs: [String]) throws(FerryError) {
+    static func check(_ path: String, signs: [String]) throws(FerryError) {
         let files = FileLayer()
         let folder = FileLayer.parent(of: path)
         guard try files.attributesIfPresent(folder)?.isDirectory == true else {
@@ -45,10 +45,10 @@ struct ReportFile: Sendable {
                 .notFound, "There is no folder \(folder) for \(FileLayer.name(of: path)).",
                 remedy: "Make it, or check the path.")
         }
-        guard let there = try files.attributesIfPresent(path) else { return }
-        let begin = there.isRegularFile ? try files.open(path).read(count: Int(min(there.size, 64)), at: 0) : nil
+        guard let stat = try files.attributesIfPresent(path) else { return }
+        let firstBytes = stat.isRegularFile ? try files.open(path).read(count: Int(min(stat.size, 64)), at: 0) : nil
         // An empty file has no content to lose.
-        let isOwn = begin.map { begin in begin.isEmpty || signs.contains { begin.starts(with: $0.utf8) } }
+        let isOwn = firstBytes.map { bytes in bytes.isEmpty || signs.contains { bytes.starts(with: $0.utf8) } }
         guard isOwn == true else {
             throw FerryError(
                 .outputExists, "\(path) exists already, and Ferry did not write it.",
