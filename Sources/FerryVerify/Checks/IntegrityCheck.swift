@@ -1,9 +1,8 @@
 internal import FerrySQLite
 
-/// SQLite's own check of the destination file: `PRAGMA quick_check`, or `integrity_check` where that was asked for.
+/// SQLite's own check of the destination file: `PRAGMA quick_check`, or `integrity_check` for a thorough verification.
 ///
-/// Where a walk over the pages vouches for all that `quick_check` would look at, in one reading instead of two, SQLite is
-/// not asked.
+/// A page walk replaces `quick_check` where it checks as much, in one reading instead of two.
 struct IntegrityCheck: Check {
     static let name = "integrity"
     static let isQuick = true
@@ -15,7 +14,7 @@ struct IntegrityCheck: Check {
         if try !context.verification.isThorough && isVouchedFor(context) { return }
         let findings = try context.connection.rows("PRAGMA destination.\(pragma)(100)").compactMap { $0[0].text }
         if findings == ["ok"] { return }
-        // What SQLite says names tables, pages and row ids, no values.
+        // SQLite's findings name tables, pages and rowids, but no values.
         context.report(
             IntegrityCheck.self, entity: nil, count: Int64(max(findings.count, 1)), example: findings.first)
         context.isUnreadable = true
@@ -23,8 +22,7 @@ struct IntegrityCheck: Check {
 
     private func isVouchedFor(_ context: VerificationContext) throws -> Bool {
         let connection = context.connection
-        // What else quick_check looks at: constraints on values, and virtual tables in their own way. Core Data's tables
-        // have none of the first.
+        // quick_check also reads column constraints, which Core Data's tables do not have, and virtual tables.
         let asksForMore = try connection.integer(
             """
             SELECT 1 FROM destination.sqlite_master WHERE type = 'table' AND (sql LIKE '%NULL%' OR sql LIKE '%CHECK%'

@@ -3,12 +3,12 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// Every row of the destination against the row that the plain evaluator makes of its source, cell by cell; missing
-/// rows and rows too many.
+/// Every destination row equals, cell by cell, the row that the plain evaluator makes of its source; no row is missing
+/// or additional.
 ///
-/// Objects that keep their keys are compared in one walk through source and destination in key order, range by range; new
-/// objects in a second one, in the order in which their keys were given: range by range too (``NewRows``), but where one
-/// object must be found again for another.
+/// Objects that keep their keys are compared in one walk through source and destination in key order, range by range. A
+/// second walk compares new objects in the order in which their keys were given, range by range (``NewRows``) unless
+/// `unique` finds objects again.
 struct RowsCheck: Check {
     static let name = "rows"
     static let isQuick = false
@@ -23,18 +23,18 @@ struct RowsCheck: Check {
         }
     }
 
-    /// The parts that compare the objects of a root table that keep their keys, with the keys that each looks at.
+    /// The parts that compare kept objects of a root table, with their key ranges.
     static func ranges(
         of table: EntityTable, in context: VerificationContext
     ) throws -> [(name: String, range: KeyRange)] {
         let highest = try context.highestKeptKey(in: table.root)
         return try KeyRange.parts(
             "rows:\(table.root)", of: "destination.\(table.name)", reaching: highest,
-            // Above are the objects with new keys.
+            // Higher keys are those of new objects.
             last: context.makers(into: table.root).isEmpty ? .max : highest, on: context.connection)
     }
 
-    /// New objects whose keys follow from how many come before them.
+    /// Compares new objects whose first key follows from the counts of earlier ranges.
     func laterParts(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [CheckPart] {
         try context.destinationTables.flatMap { table in
             try (NewRows(table.root, in: context)?.rows(outcomes) ?? []).map { name, made in
@@ -53,13 +53,12 @@ struct RowsCheck: Check {
             let walk = try RowWalk(rows, of: table.root, counting: counting, in: context)
             try walk.run(&counts)
             if let found = walk.rowCounts?.found { (outcome.sums, outcome.tally) = (found.sums, found.counts) }
-            // Those of the mappings into this table.
             (outcome.counts, outcome.rows) = (counts.counts.filter { $0.read > 0 }, walk.done)
             if !walk.keys.unshown.isEmpty { outcome.unshown = walk.keys.unshown }
         }
     }
 
-    /// Root tables with objects that are looked up for others, or that no part compares.
+    /// Root tables with objects that `unique` looks up, or that no part compares.
     private func undivided(in context: VerificationContext) throws -> [(number: Int, root: String, isDivisible: Bool)] {
         try context.destinationTables.map(\.root).enumerated().compactMap { number, root in
             let isDivisible = RowWalk.isDivisible(root, in: context)
@@ -119,7 +118,7 @@ struct RowsCheck: Check {
     }
 }
 
-/// What each entity mapping read, wrote, dropped and merged by verification's own count.
+/// The rows that each entity mapping read, wrote, dropped and merged, as counted by verification.
 struct RecountedMappings {
     private(set) var counts: [EntityMappingCounts]
 
@@ -133,7 +132,6 @@ struct RecountedMappings {
     mutating func dropped(by mapping: Int) { counts[mapping].dropped += 1 }
     mutating func merged(by mapping: Int) { counts[mapping].merged += 1 }
 
-    /// Adds what was counted of other rows.
     mutating func add(_ others: [EntityMappingCounts]) {
         for other in others {
             guard let index = counts.firstIndex(where: { $0.name == other.name }) else { continue }
@@ -146,7 +144,7 @@ struct RecountedMappings {
 
     func compare(in context: VerificationContext) {
         for recounted in counts {
-            // What a policy made of an object only its code tells.
+            // A policy's counts depend on its code.
             guard let reported = context.verification.counts?.first(where: { $0.name == recounted.name }),
                 context.step.entityMapping(named: recounted.name)?.policy == nil
             else { continue }

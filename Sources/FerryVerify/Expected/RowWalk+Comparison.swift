@@ -4,7 +4,7 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// One row of the destination against what should be there.
+/// The comparison of one destination row with its expected row.
 extension RowWalk {
     // MARK: Comparing
 
@@ -13,7 +13,7 @@ extension RowWalk {
         if actualKey != nil { try rowCounts?.add(actual) }
     }
 
-    /// Reports rows that nothing explains, up to a key.
+    /// Reports additional rows, up to a key.
     func passExtra(before key: Int64?) throws {
         while let actualKey, key.map({ actualKey < $0 }) ?? true {
             let entity = entityNames[actual.integer(1)]
@@ -29,7 +29,7 @@ extension RowWalk {
         }
     }
 
-    /// Multiples of the golden ratio spread evenly and keep no step with a pattern in the rows.
+    /// Whether a key is in the sample: multiples of the golden ratio spread evenly, whatever pattern the rows have.
     static func isInSample(_ key: Int64, of context: VerificationContext) -> Bool {
         let share = context.verification.sampledPerMille
         guard share < 1_000 else { return true }
@@ -65,10 +65,10 @@ extension RowWalk {
         try context.advance(table.name, done: done, total: total)
     }
 
-    /// Whether the current destination row is plainly as expected; if not, ``difference(_:_:_:version:)`` tells.
+    /// Whether the current destination row is as expected; if not, ``difference(_:_:_:version:)`` finds the column.
     ///
-    /// The scope is that of computed cells, nil where there are none; the version is the column of the source row's
-    /// version number, nil for a new object.
+    /// The scope is needed for computed cells only; the version is the column of `Z_OPT` in the source row, nil for a
+    /// new object.
     func isEqual(
         _ expected: ExpectedRow, _ scope: PlainScope?, _ row: StoredRows, version: Int?
     ) throws -> Bool {
@@ -101,7 +101,7 @@ extension RowWalk {
             let isEqual: Bool
             switch cell {
             case .copy(let column):
-                // Seldom the source's column holds what the destination's stores otherwise.
+                // The two columns may have different affinities.
                 isEqual =
                     try actual.isEqual(place + ExpectedRow.firstColumn, row, column)
                     || !actual.isLarge(place + ExpectedRow.firstColumn) && !row.isLarge(column)
@@ -128,7 +128,7 @@ extension RowWalk {
         return try value.map { try actual.isEqual(place + ExpectedRow.firstColumn, to: $0) } ?? true
     }
 
-    /// Counts an object whose expected row cannot be computed as a difference: the run should have failed on it.
+    /// Reports an object whose expected row cannot be computed: the run should have failed on it.
     func orReport(
         _ expected: ExpectedRow, _ object: @autoclosure () -> PlainObject, _ body: () throws -> Void
     ) throws {
@@ -143,11 +143,11 @@ extension RowWalk {
     }
 }
 
-/// Objects that no source object has given its key: those of policies, and those of mappings that give new keys.
+/// Objects whose key is not that of a source object: those of policies, and those of mappings that give new keys.
 extension RowWalk {
     // MARK: Objects of policies
 
-    /// Compares what a policy left as the mapping has it, where it made an object with the key of its source.
+    /// Compares an object that a policy made with its source's key, if there is one.
     func compareMade(
         _ expected: ExpectedRow, _ object: PlainObject, _ scope: PlainScope, _ row: StoredRows
     ) throws {
@@ -157,7 +157,7 @@ extension RowWalk {
         try compare(expected, key: object.key, scope, row, version: SourceRows.versionColumn)
     }
 
-    /// Passes objects that policies made from nothing, up to a key; all their values are the policies' own.
+    /// Passes objects that policies inserted, up to a key; all their values are the policies' own.
     func passMade(before key: Int64?) throws {
         while let actualKey, key.map({ actualKey < $0 }) ?? true {
             let places = table.columns.indices.map { $0 + ExpectedRow.firstColumn }
@@ -169,7 +169,7 @@ extension RowWalk {
         }
     }
 
-    /// Lets mappings that look for objects find the current one.
+    /// Adds the current object to the lookups by `unique`.
     func makeKnown() throws {
         guard let key = actualKey, let entity = entityNames[actual.integer(1)], let lookups,
             lookups.isNeeded(for: entity)
@@ -216,13 +216,13 @@ extension RowWalk {
             if mapping.unique.isEmpty {
                 try context.advance(table.name, done: done, total: total)
             } else {
-                // Few objects may be made of many that are read.
+                // Many objects that are read may give few new ones.
                 try context.advance(mapping.name, done: counts.counts[mapping.position].read, total: nil)
             }
         }
     }
 
-    /// The values by which a mapping would find the object at a key, if it can have made that, and none of them is too
+    /// The values of `unique` of the object at a key, if the mapping can have made that object and none of them is too
     /// large to be read with its row.
     private func uniqueValues(at key: Int64, _ expected: ExpectedRow) throws -> [PlainValue]? {
         guard actualKey == key, actual.integer(1) == expected.entityNumber else { return nil }
@@ -258,7 +258,7 @@ extension RowWalk {
                 try lookups?.add(
                     entity: mapping.destination, key: key, by: expected.isUnique ? mapping : nil, value: value)
             }
-            // An object that fails here has had its key.
+            // An object that fails here has used its key.
             try orReport(expected, scope.source) { try compare(expected, key: key, scope, row, version: nil) }
         }
         if expected.isAssociated {

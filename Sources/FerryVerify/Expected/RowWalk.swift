@@ -4,19 +4,18 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// The comparison of one destination root table with the rows that the entity mappings are expected to make.
 final class RowWalk {
     enum Part {
         case all
-        /// Objects that keep their keys, in a range of these.
+        /// Objects that keep their keys, in a key range.
         case kept(KeyRange)
         case new
-        /// Those of them that one mapping makes of some source objects.
+        /// New objects that one mapping makes of some source objects.
         case made(Made)
     }
 
-    /// Objects with new keys that a mapping, by its position, makes of a range of source objects; the first one's key is
-    /// known, and the last key that the destination may have of them.
+    /// The objects with new keys that a mapping makes of a range of source objects, with the first key, and the last
+    /// one that the destination may have.
     struct Made: Sendable {
         var mapping: Int
         var sources: KeyRange
@@ -33,31 +32,31 @@ final class RowWalk {
     let entityNames: [Int64: String]
     private let keepers: [ResolvedEntityMapping]
     let makers: [ResolvedEntityMapping]
-    /// What mappings look for by `unique`; nil where only objects are met that none looks for.
+    /// The objects that mappings find by `unique`; nil if no mapping of this walk needs them.
     let lookups: (any UniqueObjects)?
     let objects: SourceObjects
     let evaluator: PlainEvaluator
     let needsAssociation: Set<Int>
-    /// The foreign keys that are compared with their rows.
+    /// The comparison of the rows' foreign keys.
     let keys: RowKeys
-    /// Whether all rows are compared, not a part of them only.
+    /// Whether all rows are compared, not a sample of them.
     let isWholeSample: Bool
     let total: Int64?
     var done: Int64 = 0
-    /// Rows compared; fewer than ``done`` where a sample is.
+    /// Rows compared; fewer than ``done`` with a sample.
     var checked: Int64 = 0
 
-    /// Where an earlier call stopped.
+    /// The position at which an earlier call stopped.
     var position: VerificationProgress.RowPosition?
     private var stage = 0
 
     // The destination's rows, in key order.
     let actual: StoredRows
     var actualKey: Int64?
-    /// What was counted of them, beside being compared.
+    /// Counts of the destination's rows, for other checks.
     let rowCounts: RowCounts?
 
-    /// Whether objects with kept keys can be compared range by range: nothing of one object is asked of another.
+    /// Whether objects with kept keys can be compared range by range, because no object depends on another.
     static func isDivisible(_ root: String, in context: VerificationContext) -> Bool {
         !context.step.hasPolicies
             && !context.makers(into: root).contains { maker in
@@ -65,7 +64,7 @@ final class RowWalk {
             }
     }
 
-    /// Mappings of whose objects must be known which source object each was made of, when relationships are compared.
+    /// Mappings whose associations the comparison of relationships needs.
     static func needsAssociation(in context: VerificationContext) throws -> Set<Int> {
         var needed = Set<Int>()
         for relation in try context.relations.get() where KeysOfRows(relation, in: context) == nil {
@@ -139,7 +138,7 @@ final class RowWalk {
             }
             return try passExtra(before: nil)
         }
-        // Nothing is above the last of all keys.
+        // No key follows the last one.
         let (first, isAtEnd) = try context.highestKeptKey(in: root).addingReportingOverflow(1)
         if case .all = part, position?.stage ?? 0 == 0 {
             try compareKept(in: .all, &counts)
@@ -161,13 +160,12 @@ final class RowWalk {
 
     // MARK: Objects that keep their keys
 
-    /// A source table whose objects keep their keys here.
     private final class KeptRows {
         let rows: SourceRows
-        /// What is made of the objects of an entity, by its number.
+        /// The rows made of an entity's objects, by `Z_ENT`.
         var expected: [Int64: [ExpectedRow]] = [:]
         var isAtEnd = false
-        // As a rule an object is of the same entity as the one before.
+        // Usually an object has the entity of the one before.
         private var lastNumber: Int64?
         private var lastExpected: [ExpectedRow] = []
         private var lastOnly: ExpectedRow?
@@ -176,7 +174,7 @@ final class RowWalk {
 
         func step() throws { isAtEnd = try !rows.step() }
 
-        /// What is made of the object at hand: the one row that it gives as a rule, else all that it gives.
+        /// The rows made of the current object: usually one, else all.
         func current() -> (only: ExpectedRow?, all: [ExpectedRow]) {
             if rows.entityNumber != lastNumber {
                 lastNumber = rows.entityNumber
@@ -225,7 +223,7 @@ final class RowWalk {
         position = nil
     }
 
-    /// All source tables that keep keys here are one sequence in key order; as a rule there is one table.
+    /// The walk with the lowest key of all source tables; usually there is only one.
     private static func lowest(of walks: [KeptRows]) -> KeptRows? {
         if walks.count == 1 { return walks[0].isAtEnd ? nil : walks[0] }
         var lowest: KeptRows?
@@ -268,7 +266,6 @@ final class RowWalk {
 
     // MARK: Stopping
 
-    /// Lets the walk be stopped between two source objects.
     func pause(
         next: Int64, _ counts: inout RecountedMappings, _ sources: (inout [String: Int64]) -> Void
     ) throws {

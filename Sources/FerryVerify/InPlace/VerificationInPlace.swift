@@ -7,23 +7,22 @@ package import FerryStore
 
 /// The quick checks of a step in place before COMMIT, on the connection that has altered the store.
 ///
-/// What the old version was is known by then only as far as it was asked before the first statement: its schema, numbers
-/// and metadata. Rows are looked at in the tables alone that the step says it writes, since renaming takes as long in a
-/// large store as in a small one.
+/// Of the old version it knows only schema, numbers and metadata, read before the first statement. Checks read rows
+/// only in tables that the step writes, since renaming must not take longer in a large store.
 package final class VerificationInPlace {
     private let tables: Set<String>
     private let context: VerificationContext
-    /// Rows of no known entity, by the root entity of the old version.
+    /// Rows of no known entity, by root entity of the old version.
     private var unknownRows: [String: Int64] = [:]
-    /// Links of join tables that led to objects of other entities than are declared.
+    /// Join table links that led to objects of a wrong entity.
     private var mistakenLinks: Int64 = 0
 
     private var step: ResolvedStep { context.step }
 
-    /// Looks at the old version: the connection has the store as `main`, inside the step's transaction and before its
-    /// statements, which write the rows of some tables of the new version.
+    /// Reads the old version: the connection has the store as `main`, inside the step's transaction and before its
+    /// statements, which write the rows of `tables`.
     ///
-    /// The damage is what was wrong with the store; nil where that was not looked for.
+    /// The damage is that found in the store; nil if no check looked for it.
     package init(
         of step: ResolvedStep, writing tables: Set<String>, on connection: Connection, damage: [StoreDamage]?,
         progress: ProgressHook? = nil, stop: StopRequest = StopRequest()
@@ -43,7 +42,7 @@ package final class VerificationInPlace {
         let countsLinks = context.destination.joinTables.contains { tables.contains($0.name) } && mayHave(.danglingKey)
         let countsUnknownRows = !tables.isEmpty && mayHave(.unknownEntity)
         guard countsLinks || countsUnknownRows else { return }
-        // The old version is asked what is asked of a store by itself.
+        // The same queries as for a store on its own.
         let old = try VerificationContext(
             Verification(ofStore: step.source, at: connection.path, isNew: false, workFolder: ""), connection,
             source: source, destination: source, surroundings: surroundings)
@@ -63,7 +62,7 @@ package final class VerificationInPlace {
         }
     }
 
-    /// The root entities whose objects come into a root table.
+    /// The source root entities whose objects are carried into a root table.
     private func formerRoots(of root: String) -> [String] {
         context.keepers(into: root).map { context.sourceModel.root(of: $0.source) }
     }
@@ -72,9 +71,9 @@ package final class VerificationInPlace {
 
     // MARK: Checks
 
-    /// Looks at the new version, knowing what the entity mappings have read and written.
+    /// Checks the new version, with the counts of the entity mappings.
     ///
-    /// Rows are counted of entities that are alone in their tables, as SQLite did where one statement has written them all.
+    /// `counted` has the row count of an entity that is alone in its table, if one statement wrote all of its rows.
     ///
     /// - Throws: ``FerryError`` `.mandatoryValue`; `.verificationFailed` for the first difference; ``DatabaseError``.
     package func check(_ counts: [EntityMappingCounts], counted: [String: Int64]) throws {
@@ -96,7 +95,7 @@ package final class VerificationInPlace {
 
     private func findDifferences(_ counts: [EntityMappingCounts], _ counted: [String: Int64]) throws {
         try SchemaCheck().run(in: context)
-        // What else there is to find takes tables and columns that can be read.
+        // The other checks need these tables and columns.
         if context.isUnreadable { return }
         try HeaderNumbersCheck().run(in: context)
         try MetadataCheck().run(in: context)
@@ -105,7 +104,7 @@ package final class VerificationInPlace {
         try RTreesCheck { [tables, source = context.source] new in
             !tables.contains(new.table) && source.rTrees.contains { $0.name == new.name && $0.sql == new.sql }
         }.run(in: context)
-        // Rows of no known entity no statement counts as written.
+        // No statement counts rows of no known entity as written.
         let counted = counted.filter { entity, _ in
             !formerRoots(of: context.destinationModel.root(of: entity)).contains { unknownRows[$0] != nil }
         }
@@ -114,7 +113,7 @@ package final class VerificationInPlace {
         try checkReferences()
     }
 
-    /// The rows of written tables are those that the mappings have written, and those of no known entity as many as before.
+    /// Checks that written tables have the rows that the mappings wrote, and as many rows of no known entity as before.
     private func checkCounts(_ counts: [EntityMappingCounts], _ counted: [String: Int64]) throws {
         var written: [String: Int64] = [:]
         for count in counts { written[count.destination ?? "", default: 0] += count.written }
@@ -139,7 +138,7 @@ package final class VerificationInPlace {
             example: "rows of no known entity")
     }
 
-    /// Attributes that were optional, or are new, have values; in the others nothing became empty that was not before.
+    /// Checks for NULLs in mandatory attributes that are new or were optional; NULLs of others were there before.
     private func checkMandatoryValues(_ counted: [String: Int64]) throws {
         for table in context.destinationTables {
             let empty = step.entityMappings.filter { context.destinationModel.root(of: $0.destination) == table.root }
@@ -163,7 +162,7 @@ package final class VerificationInPlace {
         }
     }
 
-    /// Not what takes over what was mandatory before, as it was; nor a default that was given to all rows in one statement.
+    /// Whether an attribute may have become NULL: not if it was mandatory and is copied, nor if all rows got a default.
     private func mayBeEmpty(_ attribute: String, _ mapping: ResolvedEntityMapping, isCounted: Bool) -> Bool {
         guard let rule = mapping.attributes.first(where: { $0.name == attribute }),
             let declared = context.destinationModel.attribute(attribute, of: mapping.destination)
@@ -175,7 +174,7 @@ package final class VerificationInPlace {
         return !isCounted || rule.defaultValue(of: declared) == nil
     }
 
-    /// Keys say the entity of the object to which they lead, where either was written; of links no more are wrong than were.
+    /// Checks that written keys have the right entity, and that no more links than before lead to a wrong one.
     private func checkReferences() throws {
         for keys in try StoredKeys.all(in: context) where keys.areForeign {
             guard let query = keys.mistaken, tables.contains(keys.table) || tables.contains(keys.other) else {
