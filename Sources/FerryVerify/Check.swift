@@ -14,7 +14,7 @@ package struct VerificationReport: Sendable {
         differences = []
     }
 
-    /// One kind of difference; the example is a place (table and key), never a value.
+    /// A difference, counted by check and entity; the example is a place (table and key), never a value.
     package struct Difference: Sendable, Hashable, Codable {
         package var check: String
         package var entity: String?
@@ -50,7 +50,6 @@ package struct VerificationReport: Sendable {
 /// A check compares and counts; it throws only if it cannot go on reading.
 protocol Check: Sendable {
     static var name: String { get }
-    /// Whether quick verification runs this check too.
     static var isQuick: Bool { get }
     static var scope: CheckScope { get }
     init()
@@ -86,11 +85,9 @@ extension Check {
     }
 }
 
-/// The stores that a check needs.
+/// The stores that a check needs: a migrated store with its source, or one store on its own.
 enum CheckScope: Sendable {
-    /// A migrated store and its source.
     case migration
-    /// One store by itself.
     case store
     case any
 

@@ -14,7 +14,7 @@ internal import FerrySQLite
 /// Verification reads both stores by SQL of its own and computes the expected values again. Lookup tables are in a
 /// file, so that memory does not grow with the store.
 package struct Verification: Sendable {
-    /// How much is checked: all, all but the recomputation of rows and relationships, or nothing.
+    /// All checks, only the quick ones, or none.
     package enum Mode: String, Sendable { case full, quick, none }
 
     package var mode: Mode
@@ -30,8 +30,7 @@ package struct Verification: Sendable {
     package var counts: [EntityMappingCounts]?
     /// `now()` of the run, in seconds since 2001-01-01 UTC; nil if it is not known any more.
     package var now: Double?
-    /// Whether the migration altered the source's own file: then the destination may keep the source's damage, and
-    /// objects, columns and rows that no model explains.
+    /// Whether the migration altered the source's own file, which may then keep damage and unknown objects.
     package var isInPlace: Bool
     /// The folder of external storage files; nil for the folder beside the source.
     package var externalFolder: String?
@@ -222,7 +221,6 @@ package struct Verification: Sendable {
         }
     }
 
-    /// The number of walkers, limited by their caches.
     var walkers: Int {
         let jobs = jobs ?? ProcessInfo.processInfo.activeProcessorCount
         return max(1, min(jobs, (memory.workingCaches - ownCacheBytes) / Self.leastCacheBytes))

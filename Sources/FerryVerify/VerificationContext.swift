@@ -21,7 +21,6 @@ final class VerificationContext {
     var report: VerificationReport
     /// Set by a check if the destination's tables cannot be read as the model requires.
     var isUnreadable = false
-    /// Damage of the source that a migration in place may keep.
     private(set) lazy var keptDamage = KeptDamage(self)
     private(set) lazy var keptUnknownRows = KeptUnknownRows(self)
     let conversion: ColumnConversion
@@ -31,11 +30,8 @@ final class VerificationContext {
     weak var claims: UniqueClaims?
 
     let progress: VerificationProgress
-    /// All stored relationships of the destination, each with its inverse, ordered by name.
     private(set) lazy var relations = Result { try StoredRelation.all(in: self) }
-    /// The indexes of the destination, with the parts that read each of them.
     private(set) lazy var indexReadings = Result { try IndexReadings(in: self) }
-    /// The foreign keys that are compared together with their rows.
     private(set) lazy var keysOfRows = Result { try relations.get().compactMap { KeysOfRows($0, in: self) } }
     /// The source's surroundings, read before a step in place altered the store.
     private let formerSurroundings: SourceSurroundings?
@@ -96,8 +92,7 @@ final class VerificationContext {
         try self.init(verification, connection, source: source, destination: destination)
     }
 
-    /// Inside the transaction of a step in place, the caller passes surroundings: the connection then has the store as
-    /// `main` and as `destination`, and keeps its limits.
+    /// Inside the transaction of a step in place, with surroundings: the store is both `main` and `destination`.
     init(
         _ verification: Verification, _ connection: Connection, key: String? = nil, source: StoreLayout,
         destination: StoreLayout, surroundings: SourceSurroundings? = nil
@@ -213,7 +208,7 @@ final class VerificationContext {
     /// Whether the context is inside the transaction of a step in place.
     var isBeforeCommit: Bool { formerSurroundings != nil }
 
-    /// The expected rows of a destination root table, for progress: those that the run wrote, else those found.
+    /// The number of rows expected in a destination root table, for progress: as the run wrote them, else as found.
     func expectedRows(in root: String) throws -> Int64? {
         if let written = writtenRows(in: root) { return written }
         if let known = countedRows[root] { return known }
@@ -223,7 +218,7 @@ final class VerificationContext {
         return count
     }
 
-    /// The rows that the run reports to have written into a destination root table; nil without a run.
+    /// The number of rows that the run reports to have written into a destination root table; nil without a run.
     func writtenRows(in root: String) -> Int64? {
         verification.counts.map { counts in
             counts.filter { $0.destination.map { destinationModel.root(of: $0) } == root }.reduce(0) { $0 + $1.written }
@@ -274,14 +269,12 @@ final class VerificationContext {
 }
 
 extension StoreLayout {
-    /// The entity of each `Z_ENT`.
     var entitiesByNumber: [Int64: String] {
         Dictionary(entityNumbers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
     }
 }
 
 extension ResolvedStep {
-    /// The step, in which mappings whose policies kept all keys count as mappings that keep keys.
     fileprivate func taking(_ policies: PolicyEvidence) -> ResolvedStep {
         var step = self
         for index in step.entityMappings.indices where policies.implied.contains(step.entityMappings[index].position) {

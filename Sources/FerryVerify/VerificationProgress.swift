@@ -24,7 +24,6 @@ final class VerificationProgress {
         var stage = 0
         /// The next object of each source table (stage 0), or of the mapping; a table at its end has none.
         var sources: [String: Int64] = [:]
-        /// The next new key.
         var nextKey: Int64 = 0
         /// The key of the current destination row; nil at the end.
         var actualKey: Int64?
@@ -35,17 +34,14 @@ final class VerificationProgress {
     struct State: Codable {
         var key: String
         var done: Set<String> = []
-        /// The outcomes of parts of checks, by part name.
         var outcomes: [String: PartOutcome] = [:]
         var checked: Int64 = 0
         var notRecomputed: Int64 = 0
         var differences: [VerificationReport.Difference] = []
         var counts: [EntityMappingCounts]?
-        /// The position in the current unit.
         var rows: RowPosition?
         /// The next object of the current entity mapping.
         var object: Int64?
-        /// The key of the hashes in the outcomes.
         var hashKey: [UInt64]?
         /// Foreign keys read, by relationship.
         var met: [String: Int64] = [:]
@@ -84,13 +80,11 @@ final class VerificationProgress {
     private let stop: StopRequest
     /// Whether a later call can resume the work, so that ``pause(in:_:)`` may end it.
     let isKept: Bool
-    /// The least time for a unit within a table, in nanoseconds.
     private let leastNanoseconds: UInt64
     private var sinceLook = 0
     private var lastCommit = Clock.nanoseconds()
 
-    /// The connection has the lookup file; the key identifies the verification and its files, nil if no later call
-    /// resumes it.
+    /// The key identifies the verification and its files; nil if no later call resumes it.
     init(of verification: Verification, on connection: Connection, key: String?) throws {
         (stop, leastNanoseconds) = (verification.stop, verification.leastNanoseconds)
         self.connection = connection

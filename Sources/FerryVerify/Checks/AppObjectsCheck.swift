@@ -105,8 +105,7 @@ struct AppObjectsCheck: Check {
         context.report.checked += try context.connection.integer("SELECT count(*) FROM source.\(name)") ?? 0
     }
 
-    /// Compares history: the changes of entities that keep their keys, with the same object and transaction, and no
-    /// other.
+    /// Compares history: the changes of entities that keep their keys, by object and transaction.
     private func compare(_ history: HistoryTables, in context: VerificationContext) throws {
         let table = history.changes.quotedName
         var expected: Int64 = 0

@@ -170,7 +170,6 @@ struct ConstraintsCheck: Check {
     }
 }
 
-/// The number of objects that a relationship may have.
 private struct Limits {
     let isOptional: Bool
     let least: Int

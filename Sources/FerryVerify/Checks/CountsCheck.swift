@@ -3,8 +3,7 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// The run's counts: each balances, its `read` equals the source's rows, and the rows of an entity equal the sum of
-/// those written.
+/// The run's counts: each balances, `read` equals the source's rows, and the sum written equals an entity's rows.
 ///
 /// ``RowsCheck`` counts the other numbers again, since they need the rows.
 struct CountsCheck: Check {
@@ -52,7 +51,6 @@ struct CountsCheck: Check {
         try checkRows(reported, tallies, in: context)
     }
 
-    /// Checks only the entity numbers of the rows, without counts of a run.
     private func checkEntityNumbers(_ tallies: [String: TableTally], in context: VerificationContext) throws {
         for table in context.destinationTables {
             _ = try EntityNumbersCheck.rows(in: table, tallies[table.root], as: CountsCheck.self, in: context)
@@ -78,9 +76,7 @@ struct CountsCheck: Check {
     }
 }
 
-/// Every row belongs to a non-abstract entity of its table.
-///
-/// After a migration ``CountsCheck`` shows this.
+/// Every row belongs to a non-abstract entity of its table; after a migration ``CountsCheck`` shows this.
 struct EntityNumbersCheck: Check {
     static let name = "entityNumbers"
     static let isQuick = true

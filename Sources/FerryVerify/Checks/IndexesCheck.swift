@@ -94,7 +94,6 @@ struct IndexesCheck: Check {
         context.report(IndexesCheck.self, entity: root, count: count, example: "index \(index)")
     }
 
-    /// Reads the entries of an index.
     private func read(
         _ index: StoredIndex, _ columns: [Int], _ keys: IndexReadings.Keys?, key: KeyedHash.Key,
         in context: VerificationContext

@@ -100,7 +100,7 @@ struct MetadataCheck: Check {
         return try ModelCache.archive(in: context.connection, schema: "destination") == expected
     }
 
-    /// Compares a digest or checksum, which stores of older frameworks need not have.
+    /// Compares a digest or checksum, which may be missing if the source has none, as with older frameworks.
     private func wrongSum(_ key: String, _ actual: String?, hadOne: Bool, _ expected: String) -> [String] {
         guard let actual else { return hadOne ? [key] : [] }
         return actual == expected ? [] : [key]

@@ -40,7 +40,6 @@ struct RTreesCheck: Check {
             RTreesCheck.self, entity: rTree.entity, count: abs(entries - objects), example: "entries of \(rTree.name)")
     }
 
-    /// The SQL condition of an object that has an entry.
     private func isPlaced(in rTree: RTree, _ context: VerificationContext) -> String {
         (rTree.columns.map { "t.\($0) IS NOT NULL" }
             + ["t.Z_ENT IN (\(context.destinationNumbers(ofFamily: rTree.entity)))"]).joined(separator: " AND ")

@@ -26,8 +26,7 @@ struct ReferencesCheck: Check {
         }
     }
 
-    /// Checks each key of a column with a dangling key, or with a difference in the companion columns, which were
-    /// counted with the rows (``TableTally``).
+    /// Checks each key of a column with a dangling key, or with a wrong companion column (``TableTally``).
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         let outcomes = context.progress.state.outcomes
         let tallies = try TableTally.all(outcomes, in: context)

@@ -102,7 +102,6 @@ extension StoredRelation {
             }
     }
 
-    /// The number of links.
     fileprivate func count(in context: VerificationContext) throws -> Int64 {
         let column = links.areInRowsOfA ? links.b : links.a
         return try context.connection.integer("SELECT count(\(column)) FROM destination.\(links.table)") ?? 0

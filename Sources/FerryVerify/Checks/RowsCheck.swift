@@ -3,8 +3,7 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// Every destination row equals, cell by cell, the row that the plain evaluator makes of its source; no row is missing
-/// or additional.
+/// Every destination row equals the row that the plain evaluator makes of its source, and no other row exists.
 ///
 /// Objects that keep their keys are compared in one walk through source and destination in key order, range by range. A
 /// second walk compares new objects in the order in which their keys were given, range by range (``NewRows``) unless

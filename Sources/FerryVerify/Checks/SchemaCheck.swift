@@ -51,8 +51,7 @@ struct SchemaCheck: Check {
         try checkAdditions(in: context)
     }
 
-    /// Checks that every schema object has a known type and belongs to an existing table or view, compared
-    /// case-sensitively, unlike SQLite's names.
+    /// Checks that every schema object has a known type and, by its exact name, its table or view.
     private func checkCatalog(in context: VerificationContext) throws {
         let wrong = try context.connection.rows(
             """

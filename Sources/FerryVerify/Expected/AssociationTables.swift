@@ -42,7 +42,6 @@ final class AssociationTables {
             """, [.integer(Int64(mapping.position))])
     }
 
-    /// Removes all associations of a mapping.
     func removeAll(of mapping: ResolvedEntityMapping) throws {
         _ = try readable(mapping)
         try connection.execute("DELETE FROM \(Self.name(of: mapping))")
@@ -96,8 +95,7 @@ final class AssociationTables {
     }
 }
 
-/// Integer rows to be inserted into a table of the lookup file, 64 per statement, which takes half the time of one by
-/// one.
+/// Inserts rows of integers into a lookup table, 64 per statement, which takes half the time of single rows.
 final class IntegerRows {
     private static let rowsAtOnce = 64
 

@@ -5,8 +5,7 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// A relation whose links are the source's own, between objects that all keep their keys: one table of the source has
-/// exactly the expected links.
+/// A relation between objects that all keep their keys: its links are those in one table of the source.
 struct CarriedRelation {
     let relation: StoredRelation
     let source: StoredLinks
@@ -123,10 +122,9 @@ struct CarriedRelation {
 
 /// Merges the links of a carried join table: those of the source and of the destination, in the order of their keys.
 ///
-/// The result relies on the checks of rows and references: a link of both stores is right if both its objects exist,
-/// and a link of the source alone if one of its objects is missing.
-///
-/// If an index holds only the links, the merge reads that index and sums up its entries.
+/// The checks of rows and references complete the result: a link of both stores is right if both its objects exist, and
+/// a link of the source alone if one of them is missing. If an index holds only the links, the merge reads that index
+/// and sums up its entries.
 struct LinkMerge {
     private let links: CarriedRelation
     private let context: VerificationContext
@@ -186,7 +184,6 @@ struct LinkMerge {
             """)
     }
 
-    /// Whether every link is as expected.
     func isRight() throws -> Bool {
         defer { for statement in [old, new, findA, findB] { statement.reset() } }
         var (isOld, isNew) = (try old.step(), try new.step())
@@ -241,8 +238,7 @@ struct LinkMerge {
     }
 }
 
-/// A relation between objects that keep their keys and the objects that another mapping made of the same source
-/// objects, under new keys: the associations are the expected links.
+/// A relation between objects that keep their keys and new objects of the same source objects, by associations.
 struct AssociatedRelation {
     private let relation: StoredRelation
     private let context: VerificationContext
@@ -272,8 +268,7 @@ struct AssociatedRelation {
         (mapping, self.target) = (rule.mapping, target)
     }
 
-    /// Whether every link is as expected, given the checks of rows and references; if not, the rules find the
-    /// difference.
+    /// Whether every link is as expected; if not, the rules find the difference.
     func isShown() throws -> Bool {
         let unit = "associated:\(relation.key.title)"
         try context.progress.once(unit, in: context) {

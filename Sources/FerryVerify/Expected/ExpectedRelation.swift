@@ -10,7 +10,6 @@ protocol ExpectedRelation {
     var context: VerificationContext { get }
     /// Adds the pairs of a rule for one object; a merged object is added once for each source object.
     func add(_ key: Int64, by rule: StoredRelation.Rule, in scope: PlainScope, _ related: RelatedObjects) throws
-    /// Reports the differences between the destination and the gathered pairs.
     func compare() throws
     /// SQL of `owner`, `member` and `place`: the pairs seen from one side, with a number that orders the members.
     func inOrder(of side: RelationSide) -> String
@@ -130,8 +129,7 @@ struct RelationPairs: ExpectedRelation {
     func compare() throws {
         let links = relation.links
         guard isKeyed else {
-            // A pair of a relationship that is its own inverse is the same in both directions. The references check
-            // judges rows in which one of the two keys is missing.
+            // A pair of a relationship that is its own inverse is unordered; the references check judges NULLs.
             let (a, b) = (links.a, links.b)
             func pairs(_ a: String, _ b: String) -> String {
                 relation.isReflexive ? "min(\(a), \(b)) AS a, max(\(a), \(b)) AS b" : "\(a) AS a, \(b) AS b"
@@ -260,8 +258,7 @@ struct RelationPairs: ExpectedRelation {
     }
 }
 
-/// The foreign keys of a relation that only the rules of their own objects fill, each object once: they are compared
-/// one by one, and not gathered.
+/// The foreign keys of a relation that only the rules of their own objects fill: compared without gathering.
 final class DirectKeys: ExpectedRelation {
     let relation: StoredRelation
     let context: VerificationContext

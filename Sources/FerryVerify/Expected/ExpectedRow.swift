@@ -338,7 +338,6 @@ final class ExpectedRow {
 }
 
 extension Expression {
-    /// Whether the expression contains a call of the migration policy.
     fileprivate var callsPolicy: Bool {
         self == .variable("entityPolicy") || parts.contains(where: \.callsPolicy)
     }

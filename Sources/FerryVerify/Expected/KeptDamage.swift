@@ -94,9 +94,7 @@ final class KeptDamage {
     }
 }
 
-/// Rows of no entity that a migration in place leaves unchanged: with the same key and the same `Z_ENT`.
-///
-/// No model describes their columns, so that the checks read nothing else of them.
+/// Rows of no entity that a migration in place leaves: only their key and `Z_ENT` are known and compared.
 final class KeptUnknownRows {
     private unowned let context: VerificationContext
     private var statements: [String: Statement?] = [:]
@@ -111,7 +109,7 @@ final class KeptUnknownRows {
         return try statement?.finds(key) ?? false
     }
 
-    /// The source rows with a `Z_ENT` that no entity has; nil if an entity has it, and for a copy.
+    /// The number of source rows with a `Z_ENT` that no entity has; nil if an entity has it, and for a copy.
     func count(_ number: Value, in root: String) throws -> Int64? {
         guard context.verification.isInPlace else { return nil }
         var before: Int64 = 0
@@ -145,7 +143,6 @@ final class KeptUnknownRows {
 /// The source relationship that an entity mapping's relationship continues.
 struct RelationshipOrigins {
     private let context: VerificationContext
-    /// The matching of both models, for inferred mappings.
     private let matching: ModelMatching?
 
     init(_ context: VerificationContext) {

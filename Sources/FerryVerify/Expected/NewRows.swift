@@ -21,7 +21,6 @@ struct NewRows {
         (self.root, self.context) = (root, context)
     }
 
-    /// Ranges of source objects, for each mapping.
     private func ranges() throws -> [(name: String, mapping: ResolvedEntityMapping, range: KeyRange)] {
         try makers.flatMap { mapping in
             let table = try context.sourceTable(of: mapping.source).name
@@ -49,7 +48,6 @@ struct NewRows {
     /// The name of the part that checks links, which differs by root table.
     private func name(of links: SoundLinks) -> String { "\(links.name) for \(root)" }
 
-    /// The links of a mapping that a part found to be sound.
     private func soundLinks(
         of mapping: ResolvedEntityMapping, _ outcomes: [String: PartOutcome]
     ) -> Set<SoundLinks> {
@@ -90,7 +88,6 @@ struct KeyRange: Sendable, Hashable {
 
     static let all = KeyRange()
 
-    /// The range from a key on.
     static func from(_ key: Int64) -> KeyRange { KeyRange(above: key > .min ? key - 1 : .min) }
 
     /// Fewer keys cost more than they save: preparing statements, and the path down to the first row.
@@ -110,7 +107,6 @@ struct KeyRange: Sendable, Hashable {
         return (lowest ?? 0, highest ?? 0)
     }
 
-    /// The SQL condition of the rows in this range.
     func condition(on key: String) -> String {
         let bounds = [
             above > .min ? "\(key) > \(above)" : nil, through < .max ? "\(key) <= \(through)" : nil,
@@ -265,9 +261,7 @@ struct Instances {
     let mapping: ResolvedEntityMapping
     let evaluator: PlainEvaluator
 
-    /// Calls the body with each instance, in order.
-    ///
-    /// The body gets the scope, the index of the element (0 without iteration), and whether the filter accepts it.
+    /// Calls the body with each instance in order: scope, index of the element (or 0), whether the filter passes it.
     func each(of object: PlainObject, _ body: (PlainScope, Int64, Bool) throws -> Void) throws {
         let scope = PlainScope(source: object)
         guard let iteration = mapping.iteration else { return try body(scope, 0, try passes(scope)) }

@@ -123,7 +123,6 @@ final class RelatedObjects {
         }
     }
 
-    /// The candidate that a to-one relationship takes.
     func firstCandidate(_ rule: Rule, in scope: PlainScope) throws -> Int64? {
         // Usually the rule is a variable, whose object has its key in both stores.
         if let target = rule.whole, let variable = rule.variable {
@@ -166,14 +165,12 @@ final class RelatedObjects {
     }
 }
 
-/// The related objects of one entity's objects, requested in key order: one walk through all links, instead of a lookup
-/// for each object.
+/// The related objects of one entity's objects, in key order: one walk through all links, without lookups.
 final class RelatedWalk {
     /// Owner, related key, its `Z_ENT`.
     private let links: Statement
     /// The owner of the current link; nil at the end, and before the beginning.
     private var owner: Int64?
-    /// The object requested last.
     private var last: Int64?
     private var isAtWork = false
 

@@ -5,8 +5,7 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// An expression over constants and attributes of the source row, whose names are looked up once; its values are those
-/// of ``PlainEvaluator``, by the same functions.
+/// An expression over constants and the source row's columns, found once; values are as in ``PlainEvaluator``.
 class RowExpression {
     /// Selectors that the evaluator itself handles, beside ``PlainFunction``.
     private static let special: Set<String> = [
@@ -85,7 +84,7 @@ class RowExpression {
 }
 
 extension Expression {
-    /// Whether the expression contains `now()`, or a random number, whose seed is the run's time.
+    /// Whether the expression contains `now()`, or a random number, which depends on `now()`.
     var asksForTime: Bool {
         if case .predefined("now", _) = self { return true }
         if case .predefined(let selector, _) = self, selector.hasPrefix("random") { return true }
@@ -94,7 +93,6 @@ extension Expression {
 }
 
 extension Predicate {
-    /// Whether the predicate contains `now()`.
     var asksForTime: Bool { parts.contains(where: \.asksForTime) }
 }
 
@@ -123,7 +121,6 @@ extension ResolvedStep {
 struct SourceAttribute {
     var attribute: Attribute
     var object: Expression
-    /// Whether the object is `$source` itself.
     var isOwn: Bool
 
     init?(_ expression: Expression, _ mapping: ResolvedEntityMapping, _ model: ManagedObjectModel) {

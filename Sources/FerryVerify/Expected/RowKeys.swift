@@ -42,7 +42,6 @@ final class RowKeys {
         let place: Int
         let orderPlace: Int?
         let order: String?
-        /// Finds the destination object of a key.
         let find: Statement
         var sourcePlace = 0
         var sourceOrder = 0
@@ -105,9 +104,7 @@ final class RowKeys {
 
     // MARK: Rows
 
-    /// Compares the keys of a destination row; `actual` is nil if the row is missing.
-    ///
-    /// The scope of the source's object is needed for rules. The mapping is given by its position.
+    /// Compares the keys of a destination row, nil if missing; rules need the scope of the source's object.
     func compare(
         _ key: Int64, _ actual: StoredRows?, with source: StoredRows, _ scope: PlainScope?,
         by mapping: Int

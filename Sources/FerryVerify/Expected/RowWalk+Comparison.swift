@@ -179,7 +179,6 @@ extension RowWalk {
         }
     }
 
-    /// Where the current row has an attribute of an entity.
     private func place(of attribute: String, in entity: String) -> Int? {
         context.destination.column(of: attribute, in: entity).flatMap { column in
             table.columns.firstIndex { $0.name == column.name }.map { $0 + ExpectedRow.firstColumn }
@@ -222,8 +221,7 @@ extension RowWalk {
         }
     }
 
-    /// The values of `unique` of the object at a key, if the mapping can have made that object and none of them is too
-    /// large to be read with its row.
+    /// The values of `unique` at a key, if the mapping can have made the object and none of them is large.
     private func uniqueValues(at key: Int64, _ expected: ExpectedRow) throws -> [PlainValue]? {
         guard actualKey == key, actual.integer(1) == expected.entityNumber else { return nil }
         let places = expected.uniquePlaces

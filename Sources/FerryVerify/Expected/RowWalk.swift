@@ -7,21 +7,17 @@ internal import FerryStore
 final class RowWalk {
     enum Part {
         case all
-        /// Objects that keep their keys, in a key range.
         case kept(KeyRange)
         case new
-        /// New objects that one mapping makes of some source objects.
         case made(Made)
     }
 
-    /// The objects with new keys that a mapping makes of a range of source objects, with the first key, and the last
-    /// one that the destination may have.
+    /// New objects of one mapping from a range of source objects; `through` is the last key that belongs to them.
     struct Made: Sendable {
         var mapping: Int
         var sources: KeyRange
         var firstKey: Int64
         var through: Int64
-        /// Links of the source that lead to objects of one entity alone.
         var sound: Set<SoundLinks> = []
     }
 
@@ -37,9 +33,7 @@ final class RowWalk {
     let objects: SourceObjects
     let evaluator: PlainEvaluator
     let needsAssociation: Set<Int>
-    /// The comparison of the rows' foreign keys.
     let keys: RowKeys
-    /// Whether all rows are compared, not a sample of them.
     let isWholeSample: Bool
     let total: Int64?
     var done: Int64 = 0
@@ -50,10 +44,8 @@ final class RowWalk {
     var position: VerificationProgress.RowPosition?
     private var stage = 0
 
-    // The destination's rows, in key order.
     let actual: StoredRows
     var actualKey: Int64?
-    /// Counts of the destination's rows, for other checks.
     let rowCounts: RowCounts?
 
     /// Whether objects with kept keys can be compared range by range, because no object depends on another.

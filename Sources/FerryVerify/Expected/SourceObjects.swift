@@ -32,11 +32,9 @@ final class SourceObjects: PlainObjectSource {
     private var lastWalk: (key: PropertyKey, walk: RelatedWalk)?
     private var lastKind: (key: PropertyKey, kind: Kind)?
     private var lastEntity: (number: Int64, name: String)?
-    /// The kinds of properties that the mappings' expressions name.
     private var kinds: [PropertyKey: Kind] = [:]
     private(set) var openRow: OpenRow?
 
-    /// Links that lead to objects of one entity alone.
     private let sound: Set<SoundLinks>
 
     init(_ context: VerificationContext, sound: Set<SoundLinks> = []) {
@@ -201,9 +199,7 @@ final class SourceObjects: PlainObjectSource {
         return walk
     }
 
-    /// SQL of a relationship's links, ordered by owner and position: owner, related key, its `Z_ENT`.
-    ///
-    /// The related objects of sound links are not looked up.
+    /// SQL of a relationship's links by owner and position: owner, related key, its `Z_ENT` (known for sound links).
     private func links(_ relationship: PropertyKey, ofOwners condition: String) throws -> Statement {
         guard let declared = context.sourceModel.relationship(relationship.property, of: relationship.entity),
             let storage = context.source.storage(of: relationship.property, in: relationship.entity)

@@ -1,9 +1,7 @@
 internal import FerrySQLite
 internal import FerryStore
 
-/// The facts about a source beside its rows: schema statements, entity numbers, metadata.
-///
-/// They are as large as the schema, so that they are kept while a step in place alters the store.
+/// A source without its rows: schema, entity numbers and metadata, kept while a step in place alters the store.
 struct SourceSurroundings {
     /// A whole row of `Z_PRIMARYKEY`.
     typealias Number = [Value]
@@ -35,7 +33,6 @@ struct SourceSurroundings {
         rows = try Self.rows(on: connection, schema: schema)
     }
 
-    /// Reads a store that is about to be altered.
     init(before layout: StoreLayout, on connection: Connection) throws {
         try self.init(on: connection, schema: "main")
         for table in layout.tablesInOrder {

@@ -27,7 +27,6 @@ struct StoredKeys: Sendable {
     /// The root entity of that table, if the keys may lead to all its objects.
     let wholeRoot: String?
 
-    /// The keys of all stored relationships, ordered by name.
     static func all(in context: VerificationContext) throws -> [StoredKeys] {
         try context.destination.relationshipStorage.keys.sorted().flatMap { try of($0, in: context) }
     }
@@ -39,9 +38,9 @@ struct StoredKeys: Sendable {
         "SELECT Z_PK FROM destination.\(other) WHERE Z_PK > ?1 AND Z_ENT IN (\(otherNumbers)) ORDER BY Z_PK"
     }
 
-    /// The range of the target objects' keys, without a gap if the run wrote what it reports; nil otherwise.
+    /// The range of the target objects' keys, if it has as many keys as the run reports to have written rows; else nil.
     ///
-    /// Rows that the run did not report show only when the table is read.
+    /// A gap remains possible if the table has other rows, which only reading the table shows.
     func wholeRange(in context: VerificationContext) throws -> ClosedRange<Int64>? {
         guard let wholeRoot, let rows = context.writtenRows(in: wholeRoot), rows > 0 else { return nil }
         let table = "destination.\(other)"

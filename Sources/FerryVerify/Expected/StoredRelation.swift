@@ -86,8 +86,7 @@ struct StoredRelation {
         }
     }
 
-    /// The rules of the side of a join table that needs fewer lookups, if the rules of both sides yield the same pairs:
-    /// the source's join table holds the links of both.
+    /// The rules of the side of a join table with fewer lookups, if both sides yield the same pairs.
     private static func fromOneSide(
         _ rules: [Rule], _ key: PropertyKey, _ inverse: PropertyKey, in context: VerificationContext
     ) throws -> [Rule] {
@@ -110,8 +109,7 @@ struct StoredRelation {
         return isWhole ? others : sides[enough]
     }
 
-    /// Whether rules of the other side yield every pair of a rule: both take the links of one join table unchanged,
-    /// between the same two mappings, which keep keys.
+    /// Whether rules of the other side yield every pair of a rule, from the same join table of the source.
     private static func isRepeated(_ rule: Rule, by others: [Rule], in context: VerificationContext) -> Bool {
         guard let (own, table) = carriedLinks(rule, in: context) else { return false }
         return rule.relationship.mappings.allSatisfy { name in
@@ -136,8 +134,7 @@ struct StoredRelation {
         return (relationship, table)
     }
 
-    /// The rules of the other side for links that a rule takes unchanged: a rule for each mapping of that side that
-    /// keeps keys.
+    /// The mirrored rules of links taken unchanged: one for each mapping of the other side that keeps keys.
     private static func mirrors(
         of rule: Rule, _ key: PropertyKey, _ inverse: PropertyKey, isToMany: Bool = false, isEcho: Bool = false,
         in context: VerificationContext
@@ -205,7 +202,6 @@ struct StoredLinks: Sendable, Hashable {
     var areInRowsOfA: Bool { a == Self.rowKey }
     var areInRowsOfB: Bool { b == Self.rowKey }
 
-    /// The links seen from the other side.
     var reversed: StoredLinks {
         var links = self
         (links.a, links.b, links.aOrder, links.bOrder) = (b, a, bOrder, aOrder)

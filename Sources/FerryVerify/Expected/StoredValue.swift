@@ -1,7 +1,7 @@
 internal import FerryModel
 package import FerrySQLite
 
-/// Reads values of a Core Data store's columns.
+/// Reads and compares values of a Core Data store's columns.
 enum StoredValue {
     /// The storage form of an attribute's values.
     struct Form {
@@ -76,7 +76,6 @@ struct LargeContent {
         try BlobHandle(column, of: table, row: row, schema: schema, on: connection)
     }
 
-    /// Whether the value equals these bytes.
     func holds(_ bytes: [UInt8], on connection: Connection) throws -> Bool {
         let handle = try handle(on: connection)
         guard prefix.isEmpty, skipped == 0, handle.count == bytes.count else { return false }
@@ -133,9 +132,7 @@ struct LargeContent {
     }
 }
 
-/// Converts values as a store's columns do, by SQLite's affinity (``ColumnAffinity``).
-///
-/// SQLite itself converts between numbers and text, because it rounds in its own way.
+/// Converts values as columns do (``ColumnAffinity``); SQLite itself converts numbers in text, as it rounds.
 package final class ColumnConversion {
     private let asNumber: Statement
     private let asText: Statement
@@ -145,7 +142,6 @@ package final class ColumnConversion {
         asText = try connection.prepare("SELECT CAST(? AS TEXT)")
     }
 
-    /// The value that a column of an affinity stores.
     package func stored(_ value: PlainValue, by affinity: ColumnAffinity) throws -> PlainValue {
         switch value {
         case .integer(let integer):

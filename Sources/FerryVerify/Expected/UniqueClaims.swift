@@ -71,10 +71,9 @@ final class UniqueClaims: UniqueObjects {
     /// The table of the destination keys of merged source objects.
     private let found: String
 
-    /// Makes the claims of the mappings that give new keys in a root table.
+    /// The claims of the mappings that give new keys in a root table; the number distinguishes root tables.
     ///
-    /// Mappings at associated positions need the destination key of each source object. The number distinguishes the
-    /// tables of root tables.
+    /// Mappings at associated positions need the destination key of each source object.
     init(
         _ mappings: [ResolvedEntityMapping], associated: Set<Int>, number: Int, in context: VerificationContext
     ) throws {
@@ -144,9 +143,7 @@ final class UniqueClaims: UniqueObjects {
 
     // MARK: Confirmation
 
-    /// Checks all claims, and if they are right adds the associations of merged source objects.
-    ///
-    /// It drops the claims.
+    /// Adds the associations of merged objects if all claims are right, and drops the claims.
     func areRight() throws -> Bool {
         let connection = context.connection
         try flush()

@@ -57,22 +57,19 @@ struct UniqueValues {
 /// The objects of a root table that mappings find by `unique`, in the order of a walk.
 protocol UniqueObjects: AnyObject {
     func isNeeded(for entity: String) -> Bool
-    /// Finds the first object of the mapping's destination entity with the sought values of `unique`, for an element of
-    /// a source object.
+    /// Finds the first object of the mapping's destination entity with the sought values of `unique`.
     ///
     /// `next` returns the values of the destination's object at the next new key; nil if it has none.
     func find(
         _ mapping: ResolvedEntityMapping, _ sought: [PlainValue], source: Int64, element: Int64,
         next: () throws -> [PlainValue]?
     ) throws -> FoundObject
-    /// Adds an object, with the mapping that made it after a search, if any; of several with equal values the first
-    /// remains.
+    /// Adds an object, with the mapping that made it after a search; the first of equal values remains.
     func add(
         entity: String, key: Int64, by maker: ResolvedEntityMapping?, value: (String) throws -> PlainValue
     ) throws
 }
 
-/// The result of a search by `unique`.
 enum FoundObject {
     case none
     case key(Int64)
@@ -95,7 +92,7 @@ final class KnownValues {
     private let capacity: Int
     private let buckets: UInt64
 
-    /// - Parameter bytes: The table size, allocated at once, so that memory does not depend on the number of values.
+    /// Allocates the table at once, so that memory does not depend on the number of values.
     init(bytes: Int) {
         let most = UInt64(max(1, bytes / (MemoryLayout<Entry>.stride * Self.ways)))
         // The largest power of two up to `most`.
@@ -124,8 +121,7 @@ final class KnownValues {
     private func place(of hash: UniqueValues.Hash) -> Int { Int(hash.low & (buckets - 1)) * Self.ways }
 }
 
-/// The objects of a root table by `unique`, looked up one by one: for a destination with wrong claims
-/// (``UniqueClaims``), to find the differences.
+/// The objects of a root table by `unique`, looked up one by one, to find the wrong claims of ``UniqueClaims``.
 ///
 /// One table in the lookup file per entity and list of attributes; recent values are in memory, too.
 final class UniqueLookups: UniqueObjects {

@@ -36,7 +36,6 @@ struct IndexReadings {
         let keys: Keys?
     }
 
-    /// The keys in an index's first column.
     struct Keys: Sendable {
         let stored: StoredKeys
         /// The range of the target objects' keys, if it has no gap.
@@ -83,7 +82,6 @@ struct IndexReadings {
         partsOfLinks = parts
     }
 
-    /// The tables with indexes, ordered by name.
     var tableNames: [String] { tables.keys.sorted(by: codeUnitOrder) }
 
     func indexes(of table: String) -> TableIndexes? { tables[table] }
@@ -122,9 +120,7 @@ struct IndexReadings {
 
     // MARK: Results
 
-    /// The sum of the entries read by the parts.
-    ///
-    /// A merge of links reads all entries only if the links are right.
+    /// The sum of the entries that parts have read; a merge of links reads all of them only if the links are right.
     func found(of index: StoredIndex, _ outcomes: [String: PartOutcome]) -> Found {
         guard let parts = partsOfLinks[index.name] else { return Found(outcomes[index.partName]) }
         var found = Found()

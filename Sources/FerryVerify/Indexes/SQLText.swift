@@ -10,7 +10,6 @@ struct SQLText {
     init?(_ sql: String) {
         let text = Array(sql.utf8)
         var depth = 0
-        // The offsets of the parentheses and commas.
         var cuts: [Int] = []
         for case (.sign(let sign), let range) in Self.tokens(of: text) {
             if sign == UInt8(ascii: "(") { depth += 1 }
@@ -106,7 +105,6 @@ package struct TableText {
         let rest: String
     }
 
-    /// The text before and after the definitions.
     fileprivate let frame: [String]
     private let definitions: [Definition]
 
@@ -116,7 +114,7 @@ package struct TableText {
         definitions = (text?.parts ?? []).map(Self.definition)
     }
 
-    /// Whether ALTER TABLE can have made this statement from the sources', as a table of the expected statement.
+    /// Whether ALTER TABLE can have made this statement from the sources', given the expected statement.
     ///
     /// Columns are checked separately: a definition may remain as it was in a source.
     package func isAltered(_ sources: SourceTables, into asked: TableText, columns: Set<String>) -> Bool {

@@ -77,7 +77,6 @@ struct StoredIndex: Sendable {
         return first.sql == Connection.quoted(column) && !first.isDescending && first.collation != nil
     }
 
-    /// The name of the part that reads only this index.
     var partName: String { "entries of \(name)" }
 
     /// The columns of an entry, as SQL; a newline must follow each, since a comment may end it.
@@ -123,9 +122,7 @@ struct IndexedRows: Sendable {
         return selected.count - 1
     }
 
-    /// Sums over rows of the table, and counts of the rows that meet each condition, after the count of all rows.
-    ///
-    /// There are as many sums as different sets of columns.
+    /// Sums over rows, one for each set of columns; counts of all rows, then of those that meet each condition.
     func sums(
         in table: String, where condition: String?, counting counted: [String] = [], key: KeyedHash.Key,
         _ context: VerificationContext
@@ -163,7 +160,6 @@ extension RowSums {
     var found: (sums: [EntrySum], counts: [Int64]) { (results.map(EntrySum.init), [rows] + counts) }
 }
 
-/// The indexes of one table of the destination.
 struct TableIndexes: Sendable {
     let table: String
     /// The indexes whose entries are compared with the table's rows.
@@ -215,7 +211,7 @@ struct TableIndexes: Sendable {
     }
 }
 
-/// A sum of keyed hashes: equal if two sets of entries are equal, in any order, and otherwise once in 2⁶⁴.
+/// A sum of keyed hashes: the same for equal sets of entries in any order, and for others once in 2⁶⁴.
 struct EntrySum: Equatable, Sendable, Codable {
     private(set) var count: Int64
     private var sum: UInt64

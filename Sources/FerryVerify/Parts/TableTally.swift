@@ -15,7 +15,7 @@ struct TableTally: Sendable {
     private var counts: [Item: Int64] = [:]
     private(set) var rows: Int64 = 0
 
-    /// The most result columns in one query; SQLite allows 2,000.
+    /// Limits of a query's columns, together below SQLite's 2,000.
     private static let mostColumns = 200
     private static let mostRowColumns = 1_000
 
@@ -67,8 +67,7 @@ struct TableTally: Sendable {
             && items(of: table, in: context).count <= mostColumns
     }
 
-    /// The parts that read a table for these counts and for its indexes; nil if the indexes need a reading of their
-    /// own.
+    /// The parts that read a table for its counts and its indexes; nil if the indexes need parts of their own.
     static func parts(forIndexesOf table: String, in context: VerificationContext) throws -> [String]? {
         guard let known = context.destinationTables.first(where: { $0.name == table }),
             try context.indexReadings.get().indexes(of: table)?.compared.isEmpty == false,
@@ -159,7 +158,6 @@ struct TableTally: Sendable {
         return items
     }
 
-    /// The mandatory attributes of an entity, with their columns.
     static func mandatory(
         of entity: String, in context: VerificationContext
     ) -> [(attribute: String, column: String)] {

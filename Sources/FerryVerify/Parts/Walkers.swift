@@ -6,7 +6,6 @@ internal import Foundation
 
 /// Threads that run parts of checks concurrently, each on a connection of its own.
 enum Walkers {
-    /// An event of a part, for the waiting thread.
     enum Event {
         case progress(ProgressUpdate)
         case outcome(PartOutcome)
@@ -92,7 +91,6 @@ private final class PartQueue: @unchecked Sendable {
         state = State(walkers: walkers)
     }
 
-    /// Removes walkers that have ended, or could not start.
     func lose(_ walkers: Int) {
         condition.withLock {
             state.walkers -= walkers
@@ -113,7 +111,6 @@ private final class PartQueue: @unchecked Sendable {
         }
     }
 
-    /// Runs a walker from start to end.
     func work(_ makeContext: (@escaping ProgressHook) throws -> VerificationContext) {
         // The context is released, and its connections closed, before the walker counts as ended.
         walk(makeContext)
@@ -182,11 +179,8 @@ struct PartOutcome: Sendable, Codable {
     var checked: Int64 = 0
     var notRecomputed: Int64 = 0
     var differences: [VerificationReport.Difference] = []
-    /// Whether the store cannot be read further.
     var isUnreadable = false
-    /// Rows read.
     var rows: Int64 = 0
-    /// Counts of the mappings, of these rows.
     var counts: [EntityMappingCounts]?
     var counted: Int64?
     /// The counts of ``TableTally``.
@@ -212,7 +206,6 @@ struct PartOutcome: Sendable, Codable {
 }
 
 extension VerificationContext {
-    /// Runs a part and takes its report.
     func make(_ part: CheckPart) throws -> PartOutcome {
         (report, isUnreadable) = (VerificationReport(mode: verification.mode), false)
         var outcome = PartOutcome()

@@ -120,7 +120,6 @@ struct PlainComparison {
         return try patterns.matches(bytes, pattern, options: options)
     }
 
-    /// Text without the distinctions that the options ignore.
     private func folded(_ value: PlainValue) -> PlainValue {
         guard case .text(let bytes) = value, options.contains("c") || options.contains("d") else { return value }
         return .text(PlainPatterns.folded(bytes, options: options))

@@ -62,7 +62,7 @@ extension PlainEvaluator {
 
     /// Calls the body with each member of a set once, without nil.
     ///
-    /// Members of a literal list are in list order, other values in their own order, and objects in key order.
+    /// Members of a literal list are in list order, others in ascending order, objects by key.
     func eachOnce(
         of expression: Expression, in scope: PlainScope, _ body: (PlainValue) throws -> Void
     ) throws -> Bool {
@@ -173,7 +173,6 @@ struct PlainTotal {
     /// For the median, and `middle` for the mode too.
     private var passed: Int64 = 0
     private var middle: Double?
-    /// For the mode.
     private var times: Int64 = 0
 
     init(name: String, comparison: PlainComparison) {

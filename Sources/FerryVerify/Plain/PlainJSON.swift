@@ -58,7 +58,6 @@ struct PlainJSONParser {
         var isObject: Bool { name != nil }
     }
 
-    /// The deepest nesting that is accepted.
     private static let depthLimit = 1_000
 
     let bytes: [UInt8]
@@ -144,7 +143,6 @@ struct PlainJSONParser {
         return value
     }
 
-    /// A member's name and its colon.
     private mutating func name() throws(PlainJSON.Invalid) -> [UInt8] {
         skipBlanks()
         let name = try string()

@@ -140,8 +140,7 @@ enum PlainMethod {
     }
 }
 
-/// Foundation's text rules: folding, and the last regular expression, so that a constant pattern is compiled once and
-/// not for each object.
+/// Foundation's text rules; the last regular expression stays compiled, for a pattern used on every object.
 package final class PlainPatterns {
     private var pattern: [UInt8] = []
     private var options = ""

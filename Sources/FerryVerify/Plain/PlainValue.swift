@@ -58,11 +58,8 @@ package protocol PlainObjectSource {
     func value(of attribute: String, in object: PlainObject) throws -> PlainValue
     /// Whether the name is that of a composite, whose elements have values.
     func isComposite(_ name: String, of entity: String) -> Bool
-    /// Whether the entity has a relationship of this name.
     func isRelationship(_ name: String, of entity: String) -> Bool
-    /// Whether a relationship may have several objects.
     func isToMany(_ name: String, of entity: String) -> Bool
-    /// The destination entity of a relationship.
     func destination(of relationship: String, in entity: String) -> String?
     /// Calls the body with each object of exactly this entity, in key order.
     func eachObject(of entity: String, _ body: (PlainObject) throws -> Void) throws
@@ -74,7 +71,6 @@ package protocol PlainObjectSource {
 
 /// Converts values to an attribute type's storage; a value that does not fit is a failure, never another value.
 package enum PlainConversion {
-    ///
     /// - Throws: ``PlainFailure``.
     package static func stored(_ value: PlainValue, as type: AttributeType) throws -> PlainValue {
         let value = value.plain
