@@ -165,13 +165,13 @@ package struct Verification: Sendable {
 
     /// Lets walkers run the parts of all checks concurrently, and then finishes each check.
     private func make(_ checks: [any Check], in context: VerificationContext) throws {
-        let told = PartsProgress(progress)
+        let partsProgress = PartsProgress(progress)
         var parts = try checks.map { try $0.parts(in: context) }
-        var failure = try make(parts, told, in: context)
+        var failure = try make(parts, partsProgress, in: context)
         if failure == nil, !context.progress.state.outcomes.values.contains(where: \.isUnreadable) {
             let later = try checks.map { try $0.laterParts(context.progress.state.outcomes, in: context) }
             let beside = try checks.contains { try $0.hasWorkBeside(in: context) } ? checks : []
-            failure = try make(later, beside: beside, told, in: context)
+            failure = try make(later, beside: beside, partsProgress, in: context)
             parts = zip(parts, later).map { $0 + $1 }
         }
         try context.takeCaches(memory.workingCaches)
@@ -189,7 +189,7 @@ package struct Verification: Sendable {
 
     /// Lets walkers run the parts without an outcome, while this thread runs the checks' work beside them.
     private func make(
-        _ parts: [[CheckPart]], beside checks: [any Check] = [], _ told: PartsProgress,
+        _ parts: [[CheckPart]], beside checks: [any Check] = [], _ partsProgress: PartsProgress,
         in context: VerificationContext
     ) throws -> (any Error)? {
         let open = parts.flatMap { $0 }.filter { context.progress.state.outcomes[$0.name] == nil }
@@ -198,17 +198,17 @@ package struct Verification: Sendable {
         // The calling thread's work needs as much cache as a walker.
         let own = checks.isEmpty ? ownCacheBytes : memory.workingCaches / (count + 1)
         if !checks.isEmpty { try context.takeCaches(own) }
-        defer { context.onLook = nil }
+        defer { context.onAnnouncement = nil }
         var isBeside = true
         let caches = (memory.workingCaches - own) / max(count, 1)
-        return try Walkers.make(open, walkers: count, caches: caches, of: context) { look in
-            context.onLook = look
+        return try Walkers.make(open, walkers: count, caches: caches, of: context) { handleEvents in
+            context.onAnnouncement = handleEvents
             for check in checks { try check.runBeside(in: context) }
-            context.onLook = nil
+            context.onAnnouncement = nil
             isBeside = false
         } take: { part, event in
             switch event {
-            case .progress(let update): told.take(update, of: part)
+            case .progress(let update): partsProgress.take(update, of: part)
             case .outcome(let outcome):
                 // Work on the calling thread commits by itself, at the points where it can be resumed.
                 if isBeside {
@@ -216,7 +216,7 @@ package struct Verification: Sendable {
                 } else {
                     try context.progress.record(outcome, of: part.name, in: context)
                 }
-                told.take(outcome, of: part)
+                partsProgress.take(outcome, of: part)
             }
         }
     }

@@ -42,10 +42,10 @@ final class VerificationContext {
     private(set) lazy var destinationTables = destination.tables.values.sorted { codeUnitOrder($0.root, $1.root) }
     private var countedRows: [String: Int64] = [:]
     /// Called at every announcement, to handle events of walkers between two rows.
-    var onLook: (() throws -> Void)?
-    private var sinceLastLook = 0
+    var onAnnouncement: (() throws -> Void)?
+    private var rowsSinceAnnouncement = 0
     /// Rows between two checks of the stop request.
-    static let rowsBetweenLooks = 4096
+    static let rowsPerAnnouncement = 4096
     private var isPausing = false
 
     /// The context of the calling thread, with the lookup file.
@@ -156,17 +156,17 @@ final class VerificationContext {
 
     /// Announces progress and checks for a stop request every few thousand rows; cheap enough for every row.
     func advance(_ subject: String, done: Int64, total: Int64?) throws {
-        sinceLastLook += 1
-        guard sinceLastLook >= Self.rowsBetweenLooks else { return }
+        rowsSinceAnnouncement += 1
+        guard rowsSinceAnnouncement >= Self.rowsPerAnnouncement else { return }
         try announce(subject, done: done, total: total)
     }
 
     /// Announces progress and checks for a stop request now.
     func announce(_ subject: String, done: Int64 = 0, total: Int64? = nil) throws {
-        sinceLastLook = 0
+        rowsSinceAnnouncement = 0
         if !isPausing { try verification.stop.check() }
         verification.progress?(ProgressUpdate(phase: .verify, subject: subject, done: done, total: total))
-        try onLook?()
+        try onAnnouncement?()
     }
 
     // MARK: Names
@@ -226,8 +226,13 @@ final class VerificationContext {
     }
 
     /// Entity mappings that keep `Z_PK` and write into a destination root table.
-    func keepers(into root: String) -> [ResolvedEntityMapping] {
+    func keepingMappings(into root: String) -> [ResolvedEntityMapping] {
         step.entityMappings.filter { $0.mayKeepPrimaryKeys && destinationModel.root(of: $0.destination) == root }
+    }
+
+    /// The source root entities whose objects keep their keys in a destination root table.
+    func sourceRoots(into root: String) -> Set<String> {
+        Set(keepingMappings(into: root).map { sourceModel.root(of: $0.source) })
     }
 
     /// The highest key that a kept object of a destination root table can have: new keys begin above it.
@@ -235,7 +240,7 @@ final class VerificationContext {
     /// Every source root that keeps keys counts with its `Z_MAX` and with its highest `Z_PK`.
     func highestKeptKey(in root: String) throws -> Int64 {
         var highest: Int64 = 0
-        for sourceRoot in Set(keepers(into: root).map { sourceModel.root(of: $0.source) }) {
+        for sourceRoot in sourceRoots(into: root) {
             let table = try sourceTable(of: sourceRoot)
             let largest =
                 try formerSurroundings?.highestKeys[table.name]
@@ -250,7 +255,7 @@ final class VerificationContext {
     ///
     /// A mapping with `unique` comes after those without it that write its destination entity; else the mappings' order
     /// counts. A migration policy can give keys in any root table.
-    func makers(into root: String) -> [ResolvedEntityMapping] {
+    func newKeyMappings(into root: String) -> [ResolvedEntityMapping] {
         var waiting = step.entityMappings.filter {
             if $0.policy != nil { return verification.policies.newKeys[$0.position]?[root] != nil }
             return !$0.keepsPrimaryKey && destinationModel.root(of: $0.destination) == root

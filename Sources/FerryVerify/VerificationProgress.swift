@@ -16,7 +16,7 @@ final class VerificationProgress {
     /// Time between two commits, in nanoseconds: the work that a killed verification repeats.
     private static let interval: UInt64 = 2_000_000_000
     /// Objects between two readings of the clock.
-    private static let lookEvery = 512
+    private static let objectsPerClockReading = 512
 
     /// The position of the comparison of a root table's rows, between two source objects.
     struct RowPosition: Codable {
@@ -81,7 +81,7 @@ final class VerificationProgress {
     /// Whether a later call can resume the work, so that ``pause(in:_:)`` may end it.
     let isKept: Bool
     private let leastNanoseconds: UInt64
-    private var sinceLook = 0
+    private var objectsSinceClockReading = 0
     private var lastCommit = Clock.nanoseconds()
 
     /// The key identifies the verification and its files; nil if no later call resumes it.
@@ -131,9 +131,9 @@ final class VerificationProgress {
     ///
     /// - Throws: The reason of the stop request, after a commit.
     func pause(in context: VerificationContext, _ position: (inout State) -> Void) throws {
-        sinceLook += 1
-        guard sinceLook >= Self.lookEvery else { return }
-        sinceLook = 0
+        objectsSinceClockReading += 1
+        guard objectsSinceClockReading >= Self.objectsPerClockReading else { return }
+        objectsSinceClockReading = 0
         if isKept { try commitIfDue(context, position) }
     }
 

@@ -125,7 +125,7 @@ struct ConstraintsCheck: Check {
 
     // MARK: Excuses: statements that find a source object of the same key that violates the same rule
 
-    private func keepers(of entity: String, in context: VerificationContext) -> [ResolvedEntityMapping] {
+    private func keepingMappings(of entity: String, in context: VerificationContext) -> [ResolvedEntityMapping] {
         context.step.entityMappings.filter { $0.keepsPrimaryKey && $0.destination == entity }
     }
 
@@ -133,7 +133,7 @@ struct ConstraintsCheck: Check {
     private func excuse(
         attribute: String, of entity: String, in context: VerificationContext
     ) throws -> Statement? {
-        let queries = try keepers(of: entity, in: context).compactMap { mapping -> String? in
+        let queries = try keepingMappings(of: entity, in: context).compactMap { mapping -> String? in
             guard
                 let name = mapping.attributes.first(where: { $0.name == attribute })?.expression?.sourceKeys,
                 let old = context.sourceModel.attribute(name, of: mapping.source), !old.isOptional,
@@ -153,7 +153,7 @@ struct ConstraintsCheck: Check {
     private func excuse(
         relationship: String, of entity: String, _ origins: RelationshipOrigins, in context: VerificationContext
     ) throws -> Statement? {
-        let queries = try keepers(of: entity, in: context).compactMap { mapping -> String? in
+        let queries = try keepingMappings(of: entity, in: context).compactMap { mapping -> String? in
             guard let old = origins.origin(of: relationship, in: mapping), let limits = Limits(old),
                 let storage = context.source.storage(of: old.name, in: mapping.source)
             else { return origins.isInferred(mapping) ? "SELECT 1 WHERE ?1 IS NOT NULL" : nil }

@@ -104,9 +104,9 @@ struct SharedFilesCheck: Check {
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         guard context.step.mayShareFiles else { return }
-        try note("destination", context.destination, in: context)
+        try countFiles("destination", context.destination, in: context)
         guard try context.connection.integer("SELECT count(*) FROM main.shared_destination") ?? 0 > 0 else { return }
-        try note("source", context.source, in: context)
+        try countFiles("source", context.source, in: context)
         let more = """
             main.shared_destination AS new LEFT JOIN main.shared_source AS old ON old.file = new.file
             WHERE new.count > coalesce(old.count, 1)
@@ -129,7 +129,7 @@ struct SharedFilesCheck: Check {
     }
 
     /// Counts in the lookup file the values of each external file that several values of a store name.
-    private func note(_ schema: String, _ layout: StoreLayout, in context: VerificationContext) throws {
+    private func countFiles(_ schema: String, _ layout: StoreLayout, in context: VerificationContext) throws {
         let connection = context.connection
         try connection.execute(
             """

@@ -102,7 +102,7 @@ struct IndexesCheck: Check {
         let sums = RowSums([.init(columns: columns)], order: index.order, targets: targets, key: key)
         try sums.add(
             index.selected, index.entries, on: context.connection,
-            lookingEvery: VerificationContext.rowsBetweenLooks
+            lookingEvery: VerificationContext.rowsPerAnnouncement
         ) {
             try context.announce(index.name, done: sums.rows)
         }

@@ -11,7 +11,7 @@ struct IntegrityCheck: Check {
     func run(in context: VerificationContext) throws {
         let pragma = context.verification.isThorough ? "integrity_check" : "quick_check"
         try context.announce(pragma)
-        if try !context.verification.isThorough && isVouchedFor(context) { return }
+        if try !context.verification.isThorough && isShownByPageWalk(context) { return }
         let findings = try context.connection.rows("PRAGMA destination.\(pragma)(100)").compactMap { $0[0].text }
         if findings == ["ok"] { return }
         // SQLite's findings name tables, pages and rowids, but no values.
@@ -20,15 +20,15 @@ struct IntegrityCheck: Check {
         context.isUnreadable = true
     }
 
-    private func isVouchedFor(_ context: VerificationContext) throws -> Bool {
+    private func isShownByPageWalk(_ context: VerificationContext) throws -> Bool {
         let connection = context.connection
         // quick_check also reads column constraints, which Core Data's tables do not have, and virtual tables.
-        let asksForMore = try connection.integer(
+        let needsPragma = try connection.integer(
             """
             SELECT 1 FROM destination.sqlite_master WHERE type = 'table' AND (sql LIKE '%NULL%' OR sql LIKE '%CHECK%'
                 OR sql LIKE '%STRICT%' OR sql LIKE 'CREATE VIRTUAL%')
             """)
-        guard asksForMore == nil else { return false }
+        guard needsPragma == nil else { return false }
         let walk = { try PageWalk(connection, schema: "destination", stop: context.verification.stop) }
         return try (connection.isInTransaction ? walk() : connection.transaction("BEGIN", walk))?.isSound == true
     }

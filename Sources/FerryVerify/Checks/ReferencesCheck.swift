@@ -16,7 +16,7 @@ struct ReferencesCheck: Check {
         return try StoredKeys.all(in: context).filter { readings.index(of: $0) == nil }.map { keys in
             CheckPart(name: Self.name(of: keys), subject: nil) { context, outcome in
                 try context.announce(keys.table)
-                if keys.leadAlone, keys.areForeign {
+                if keys.needOnlyTargets, keys.areForeign {
                     outcome.isShown = try keys.leadToObjects(on: context.connection)
                 } else {
                     try report(keys, in: context)
@@ -37,7 +37,7 @@ struct ReferencesCheck: Check {
                 ?? outcomes[Self.name(of: keys)]?.isShown ?? false
             let root = context.destinationModel.root(of: keys.relationship.entity)
             // Other keys have no companion columns, or were checked together with them.
-            let haveCompanions = keys.areForeign && keys.leadAlone
+            let haveCompanions = keys.areForeign && keys.needOnlyTargets
             if isShown, !haveCompanions || tallies[root]?.hasSoundCompanions(keys.relationship) == true { continue }
             try report(keys, in: context)
         }

@@ -30,7 +30,7 @@ struct RowsCheck: Check {
         return try KeyRange.parts(
             "rows:\(table.root)", of: "destination.\(table.name)", reaching: highest,
             // Higher keys are those of new objects.
-            last: context.makers(into: table.root).isEmpty ? .max : highest, on: context.connection)
+            last: context.newKeyMappings(into: table.root).isEmpty ? .max : highest, on: context.connection)
     }
 
     /// Compares new objects whose first key follows from the counts of earlier ranges.
@@ -61,7 +61,7 @@ struct RowsCheck: Check {
     private func undivided(in context: VerificationContext) throws -> [(number: Int, root: String, isDivisible: Bool)] {
         try context.destinationTables.map(\.root).enumerated().compactMap { number, root in
             let isDivisible = RowWalk.isDivisible(root, in: context)
-            if isDivisible, context.makers(into: root).isEmpty { return nil }
+            if isDivisible, context.newKeyMappings(into: root).isEmpty { return nil }
             if try NewRows(root, in: context)?.rows(context.progress.state.outcomes) != nil { return nil }
             return (number, root, isDivisible)
         }
@@ -79,13 +79,13 @@ struct RowsCheck: Check {
         }
         for (number, root, isDivisible) in try undivided(in: context) {
             let part: RowWalk.Part = isDivisible ? .new : .all
-            let makers = context.makers(into: root)
-            guard makers.contains(where: { !$0.unique.isEmpty }) else {
+            let newKeyMappings = context.newKeyMappings(into: root)
+            guard newKeyMappings.contains(where: { !$0.unique.isEmpty }) else {
                 try context.pausing("rows:\(root)") { try walk(root, part, nil) }
                 continue
             }
             let associated = try RowWalk.needsAssociation(in: context)
-            let claims = try UniqueClaims(makers, associated: associated, number: number, in: context)
+            let claims = try UniqueClaims(newKeyMappings, associated: associated, number: number, in: context)
             context.claims = claims
             try context.pausing("rows:\(root)") {
                 if progress.state.rows == nil { progress.keepFound(context) }
@@ -95,14 +95,14 @@ struct RowsCheck: Check {
                 try context.announce(try context.destinationTable(of: root).name)
                 if try claims.areRight() { return }
                 progress.returnToFound(context)
-                for maker in makers where associated.contains(maker.position) {
-                    try context.associations.removeAll(of: maker)
+                for mapping in newKeyMappings where associated.contains(mapping.position) {
+                    try context.associations.removeAll(of: mapping)
                 }
                 progress.state.wrongClaims.insert(root)
             }
             guard progress.state.wrongClaims.contains(root) else { continue }
             counts = RecountedMappings(context.step.entityMappings, known: progress.state.counts)
-            let lookups = try UniqueLookups(makers, number: number, in: context)
+            let lookups = try UniqueLookups(newKeyMappings, number: number, in: context)
             try context.pausing("found rows:\(root)") { try walk(root, part, lookups) }
         }
     }

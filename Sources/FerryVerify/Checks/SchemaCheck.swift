@@ -78,9 +78,9 @@ struct SchemaCheck: Check {
             context.isUnreadable = true
             return context.report(SchemaCheck.self, entity: entity, example: table)
         }
-        var isAsAsked = true
+        var isExpected = true
         func differs(_ what: String) {
-            isAsAsked = false
+            isExpected = false
             context.report(SchemaCheck.self, entity: entity, example: "\(table) \(what)")
         }
         for column in columns {
@@ -100,7 +100,7 @@ struct SchemaCheck: Check {
             .sorted { ($0[2].integer ?? 0) < ($1[2].integer ?? 0) }.compactMap { $0[0].text }
         if actualKey != key { differs("PRIMARY KEY") }
         // One difference of a table is enough.
-        if isAsAsked { try checkText(of: table, sql, entity: entity, sources, in: context) }
+        if isExpected { try checkText(of: table, sql, entity: entity, sources, in: context) }
     }
 
     /// Checks a table's CREATE TABLE statement: the new one, or a source's as ALTER TABLE can change it; Core Data's
@@ -122,7 +122,7 @@ struct SchemaCheck: Check {
     /// Columns of the source tables of a destination root that no property of the source had either.
     private func deadColumns(into root: String, _ context: VerificationContext) -> Set<String> {
         var dead: Set<String> = []
-        for mapping in context.keepers(into: root) {
+        for mapping in context.keepingMappings(into: root) {
             guard let table = context.source.table(of: mapping.source) else { continue }
             dead.formUnion(Set(table.columns.map(\.name)).subtracting(context.source.knownColumns(of: table)))
         }

@@ -41,8 +41,10 @@ struct CarriedRelation {
     private static func sourceRoots(of entities: [String], in context: VerificationContext) -> [String]? {
         var roots: [String] = []
         for root in entities.map({ context.destinationModel.root(of: $0) }) {
-            let sources = Set(context.keepers(into: root).map { context.sourceModel.root(of: $0.source) })
-            guard context.makers(into: root).isEmpty, sources.count == 1, let source = sources.first else { return nil }
+            let sources = context.sourceRoots(into: root)
+            guard context.newKeyMappings(into: root).isEmpty, sources.count == 1, let source = sources.first else {
+                return nil
+            }
             roots.append(source)
         }
         return roots
@@ -191,7 +193,7 @@ struct LinkMerge {
             guard !isOld || Self.isPair(old), !isNew || Self.isPair(new) else { return false }
             if isOld, isNew, orders.isEmpty {
                 (isOld, isNew) = try RowSums.stepPairs(
-                    VerificationContext.rowsBetweenLooks, of: old, with: new, adding: entries)
+                    VerificationContext.rowsPerAnnouncement, of: old, with: new, adding: entries)
                 if !isOld, !isNew { break }
                 if isOld, isNew, areSame {
                     try context.announce(links.relation.key.property)

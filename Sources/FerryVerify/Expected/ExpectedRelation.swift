@@ -121,7 +121,7 @@ struct RelationPairs: ExpectedRelation {
     private func record(_ own: Int64, _ other: Int64, _ rule: StoredRelation.Rule) throws {
         try insert.bind(own, at: rule.isInverse ? 2 : 1)
         try insert.bind(other, at: rule.isInverse ? 1 : 2)
-        let side: Int64 = rule.isEcho ? 2 : rule.isInverse ? 1 : 0
+        let side: Int64 = rule.isMirrored ? 2 : rule.isInverse ? 1 : 0
         try insert.bind(side, at: 3)
         try insert.run()
     }
@@ -163,7 +163,7 @@ struct RelationPairs: ExpectedRelation {
 
     /// SQL that sorts an owner's candidates by side: the side of the last rule comes first.
     private var sideOrder: String {
-        let last = relation.rules.filter { !$0.isEcho }.max {
+        let last = relation.rules.filter { !$0.isMirrored }.max {
             ($0.mapping.position, $0.relationship.name) < ($1.mapping.position, $1.relationship.name)
         }
         return last?.isInverse == true ? "1 - side" : "side"

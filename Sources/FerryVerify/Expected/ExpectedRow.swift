@@ -98,7 +98,7 @@ final class ExpectedRow {
             } else if let rule = mapping.attributes.first(where: { $0.name == attribute.name }) {
                 // A value that only Core Data derives must be the source's; whether it is right is not known.
                 if context.destinationModel.isCarriedAsFound(attribute, of: mapping.destination) { notRecomputed += 1 }
-                if context.verification.now == nil, rule.expression?.asksForTime == true {
+                if context.verification.now == nil, rule.expression?.dependsOnTime == true {
                     cells[place] = .notCompared
                     notRecomputed += 1
                     continue
@@ -193,8 +193,8 @@ final class ExpectedRow {
         switch expression {
         case .ternary(let condition, let first, let second): return (condition, first, second)
         case .predefined("ifnil:then:", let operands) where operands.count == 2:
-            let isThere = Predicate.Comparison(left: operands[0], comparator: .notEqual, right: .constant(.null))
-            return (.comparison(isThere), operands[0], operands[1])
+            let isNotNil = Predicate.Comparison(left: operands[0], comparator: .notEqual, right: .constant(.null))
+            return (.comparison(isNotNil), operands[0], operands[1])
         default: return nil
         }
     }
@@ -249,7 +249,7 @@ final class ExpectedRow {
         of mapping: ResolvedEntityMapping, _ rows: SourceRows, in context: VerificationContext
     ) -> [(column: String, place: Int)] {
         let model = context.destinationModel
-        return context.keepers(into: model.root(of: mapping.destination)).flatMap { relative in
+        return context.keepingMappings(into: model.root(of: mapping.destination)).flatMap { relative in
             relative.attributes.compactMap { rule -> (column: String, place: Int)? in
                 guard model.attribute(rule.name, of: mapping.destination) == nil,
                     let column = context.destination.column(of: rule.name, in: relative.destination),

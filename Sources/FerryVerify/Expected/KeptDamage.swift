@@ -124,7 +124,7 @@ final class KeptUnknownRows {
     }
 
     private func sources(of root: String) -> [String] {
-        Set(context.keepers(into: root).map { context.sourceModel.root(of: $0.source) }).sorted(by: codeUnitOrder)
+        context.sourceRoots(into: root).sorted(by: codeUnitOrder)
     }
 
     private func prepare(for root: String) throws -> Statement? {

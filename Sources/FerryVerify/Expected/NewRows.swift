@@ -9,20 +9,20 @@ internal import FerryStore
 struct NewRows {
     private let root: String
     private let context: VerificationContext
-    private let makers: [ResolvedEntityMapping]
+    private let newKeyMappings: [ResolvedEntityMapping]
 
     /// Nil if there are none, if `unique` finds objects again, or if relationships need their associations.
     init?(_ root: String, in context: VerificationContext) throws {
-        makers = context.makers(into: root)
+        newKeyMappings = context.newKeyMappings(into: root)
         let needed = try RowWalk.needsAssociation(in: context)
-        guard RowWalk.isDivisible(root, in: context), !makers.isEmpty,
-            makers.allSatisfy({ $0.unique.isEmpty && $0.policy == nil && !needed.contains($0.position) })
+        guard RowWalk.isDivisible(root, in: context), !newKeyMappings.isEmpty,
+            newKeyMappings.allSatisfy({ $0.unique.isEmpty && $0.policy == nil && !needed.contains($0.position) })
         else { return nil }
         (self.root, self.context) = (root, context)
     }
 
     private func ranges() throws -> [(name: String, mapping: ResolvedEntityMapping, range: KeyRange)] {
-        try makers.flatMap { mapping in
+        try newKeyMappings.flatMap { mapping in
             let table = try context.sourceTable(of: mapping.source).name
             return try KeyRange.parts("\(mapping.position)", of: "source.\(table)", on: context.connection).map {
                 ($0.name, mapping, $0.range)
@@ -32,7 +32,7 @@ struct NewRows {
 
     /// Parts that count the objects of each range, assuming sound links, and parts that check that assumption.
     func counts() throws -> [CheckPart] {
-        let links = Set(makers.flatMap { SoundLinks.all(of: $0, in: context) })
+        let links = Set(newKeyMappings.flatMap { SoundLinks.all(of: $0, in: context) })
         return links.sorted { codeUnitOrder($0.name, $1.name) }.map { links in
             CheckPart(name: name(of: links), subject: nil) { context, outcome in
                 outcome.isShown = try links.areSound(in: context)
@@ -193,7 +193,7 @@ struct InstanceCount {
     private let context: VerificationContext
 
     /// Does not read the objects at the end of links that are assumed to be sound.
-    init(of mapping: ResolvedEntityMapping, assuming sound: Set<SoundLinks> = [], in context: VerificationContext) {
+    init(of mapping: ResolvedEntityMapping, assuming sound: Set<SoundLinks>, in context: VerificationContext) {
         (self.mapping, self.sound, self.context) = (mapping, sound, context)
     }
 

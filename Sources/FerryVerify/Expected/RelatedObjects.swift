@@ -84,7 +84,7 @@ final class RelatedObjects {
         while let object = try rows.next() {
             try context.progress.pause(in: context) { $0.object = object.key }
             rows.open(object)
-            try ignoringWhatRowsReported {
+            try ignoringEvaluationFailures {
                 try instances.each(of: object) { scope, element, passes in
                     guard passes else { return }
                     if mapping.keepsPrimaryKey {
@@ -158,7 +158,7 @@ final class RelatedObjects {
     }
 
     /// Ignores failures of the evaluator, which the row comparison reports.
-    private func ignoringWhatRowsReported(_ body: () throws -> Void) throws {
+    private func ignoringEvaluationFailures(_ body: () throws -> Void) throws {
         do {
             try body()
         } catch let error where error is PlainFailure || error is PlainJSON.Invalid {}
@@ -172,17 +172,17 @@ final class RelatedWalk {
     /// The owner of the current link; nil at the end, and before the beginning.
     private var owner: Int64?
     private var last: Int64?
-    private var isAtWork = false
+    private var isReading = false
 
     init(_ links: Statement) { self.links = links }
 
     /// Whether the walk has not passed an object yet, and is not being read.
-    func serves(_ key: Int64) -> Bool { !isAtWork && last.map { key > $0 } ?? true }
+    func canRead(_ key: Int64) -> Bool { !isReading && last.map { key > $0 } ?? true }
 
     /// Calls the body with `Z_PK` and `Z_ENT` of each related object, in order.
     func each(of key: Int64, _ body: (_ key: Int64, _ entity: Int64) throws -> Void) throws {
-        isAtWork = true
-        defer { isAtWork = false }
+        isReading = true
+        defer { isReading = false }
         if last == nil {
             try links.bind(key, at: 1)
             try step()

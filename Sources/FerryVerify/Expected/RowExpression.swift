@@ -85,15 +85,15 @@ class RowExpression {
 
 extension Expression {
     /// Whether the expression contains `now()`, or a random number, which depends on `now()`.
-    var asksForTime: Bool {
+    var dependsOnTime: Bool {
         if case .predefined("now", _) = self { return true }
         if case .predefined(let selector, _) = self, selector.hasPrefix("random") { return true }
-        return parts.contains(where: \.asksForTime)
+        return parts.contains(where: \.dependsOnTime)
     }
 }
 
 extension Predicate {
-    var asksForTime: Bool { parts.contains(where: \.asksForTime) }
+    var dependsOnTime: Bool { parts.contains(where: \.dependsOnTime) }
 }
 
 extension ResolvedStep {
@@ -104,9 +104,9 @@ extension ResolvedStep {
         for mapping in entityMappings {
             let deciding = mapping.attributes.filter { mapping.unique.contains($0.name) }
             guard
-                mapping.filter?.asksForTime == true || mapping.iteration?.elements.asksForTime == true
-                    || mapping.relationships.contains(where: { $0.from.asksForTime })
-                    || deciding.contains(where: { $0.expression?.asksForTime == true })
+                mapping.filter?.dependsOnTime == true || mapping.iteration?.elements.dependsOnTime == true
+                    || mapping.relationships.contains(where: { $0.from.dependsOnTime })
+                    || deciding.contains(where: { $0.expression?.dependsOnTime == true })
             else { continue }
             throw FerryError(
                 .unsupported,

@@ -129,7 +129,7 @@ final class RowKeys {
     }
 
     /// Compares a row that no mapping has made, which may hold no keys.
-    func passExtra(_ key: Int64, _ actual: StoredRows) {
+    func compareAdditionalRow(_ key: Int64, _ actual: StoredRows) {
         for keys in ruled where !actual.isNull(keys.place) { report(keys, row: key) }
         for keys in carried where !actual.isNull(keys.place) { unshown.insert(keys.links.name) }
     }

@@ -14,13 +14,13 @@ extension RowWalk {
     }
 
     /// Reports additional rows, up to a key.
-    func passExtra(before key: Int64?) throws {
+    func reportAdditionalRows(before key: Int64?) throws {
         while let actualKey, key.map({ actualKey < $0 }) ?? true {
             let entity = entityNames[actual.integer(1)]
             if try entity != nil || !context.keptUnknownRows.holds(actualKey, in: root) {
                 context.report(
                     RowsCheck.self, entity: entity ?? root, example: "\(table.name) Z_PK \(actualKey)")
-                keys.passExtra(actualKey, actual)
+                keys.compareAdditionalRow(actualKey, actual)
             }
             done += 1
             checked += 1
@@ -40,7 +40,7 @@ extension RowWalk {
     func compare(
         _ expected: ExpectedRow, key: Int64, _ scope: PlainScope?, _ row: StoredRows, version: Int?
     ) throws {
-        try passExtra(before: key)
+        try reportAdditionalRows(before: key)
         guard actualKey == key else {
             context.report(
                 RowsCheck.self, entity: expected.mapping.destination, example: "\(table.name) Z_PK \(key)")
@@ -129,7 +129,7 @@ extension RowWalk {
     }
 
     /// Reports an object whose expected row cannot be computed: the run should have failed on it.
-    func orReport(
+    func reportingFailures(
         _ expected: ExpectedRow, _ object: @autoclosure () -> PlainObject, _ body: () throws -> Void
     ) throws {
         do {
@@ -151,18 +151,18 @@ extension RowWalk {
     func compareMade(
         _ expected: ExpectedRow, _ object: PlainObject, _ scope: PlainScope, _ row: StoredRows
     ) throws {
-        try passExtra(before: object.key)
+        try reportAdditionalRows(before: object.key)
         guard actualKey == object.key, actual.integer(1) == expected.entityNumber else { return }
-        try makeKnown()
+        try addToLookups()
         try compare(expected, key: object.key, scope, row, version: SourceRows.versionColumn)
     }
 
     /// Passes objects that policies inserted, up to a key; all their values are the policies' own.
-    func passMade(before key: Int64?) throws {
+    func passInserted(before key: Int64?) throws {
         while let actualKey, key.map({ actualKey < $0 }) ?? true {
             let places = table.columns.indices.map { $0 + ExpectedRow.firstColumn }
             context.report.notRecomputed += Int64(places.filter { !actual.isNull($0) }.count)
-            try makeKnown()
+            try addToLookups()
             done += 1
             try advance()
             try context.advance(table.name, done: done, total: total)
@@ -170,7 +170,7 @@ extension RowWalk {
     }
 
     /// Adds the current object to the lookups by `unique`.
-    func makeKnown() throws {
+    func addToLookups() throws {
         guard let key = actualKey, let entity = entityNames[actual.integer(1)], let lookups,
             lookups.isNeeded(for: entity)
         else { return }
@@ -201,7 +201,7 @@ extension RowWalk {
         while let object = try rows.next() {
             try pause(next: next, &counts) { $0[mapping.source] = object.key }
             rows.open(object)
-            try orReport(expected, object) {
+            try reportingFailures(expected, object) {
                 try instances.each(of: object) { scope, element, passes in
                     counts.read(by: mapping.position)
                     guard passes else {
@@ -257,7 +257,7 @@ extension RowWalk {
                     entity: mapping.destination, key: key, by: expected.isUnique ? mapping : nil, value: value)
             }
             // An object that fails here has used its key.
-            try orReport(expected, scope.source) { try compare(expected, key: key, scope, row, version: nil) }
+            try reportingFailures(expected, scope.source) { try compare(expected, key: key, scope, row, version: nil) }
         }
         if expected.isAssociated {
             try context.associations.record(mapping, source: scope.source.key, element: element, key: key)

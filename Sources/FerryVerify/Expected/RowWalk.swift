@@ -26,8 +26,8 @@ final class RowWalk {
     let context: VerificationContext
     let table: EntityTable
     let entityNames: [Int64: String]
-    private let keepers: [ResolvedEntityMapping]
-    let makers: [ResolvedEntityMapping]
+    private let keepingMappings: [ResolvedEntityMapping]
+    let newKeyMappings: [ResolvedEntityMapping]
     /// The objects that mappings find by `unique`; nil if no mapping of this walk needs them.
     let lookups: (any UniqueObjects)?
     let objects: SourceObjects
@@ -51,8 +51,9 @@ final class RowWalk {
     /// Whether objects with kept keys can be compared range by range, because no object depends on another.
     static func isDivisible(_ root: String, in context: VerificationContext) -> Bool {
         !context.step.hasPolicies
-            && !context.makers(into: root).contains { maker in
-                !maker.unique.isEmpty && context.keepers(into: root).contains { $0.destination == maker.destination }
+            && !context.newKeyMappings(into: root).contains { mapping in
+                !mapping.unique.isEmpty
+                    && context.keepingMappings(into: root).contains { $0.destination == mapping.destination }
             }
     }
 
@@ -71,7 +72,7 @@ final class RowWalk {
     }
 
     init(
-        _ part: Part = .all, of root: String, finding lookups: (any UniqueObjects)? = nil,
+        _ part: Part, of root: String, finding lookups: (any UniqueObjects)? = nil,
         from position: VerificationProgress.RowPosition? = nil, counting: RowCounting? = nil,
         in context: VerificationContext
     ) throws {
@@ -80,8 +81,8 @@ final class RowWalk {
         self.context = context
         table = try context.destinationTable(of: root)
         entityNames = context.destination.entitiesByNumber
-        keepers = context.keepers(into: root)
-        makers = context.makers(into: root)
+        keepingMappings = context.keepingMappings(into: root)
+        newKeyMappings = context.newKeyMappings(into: root)
         self.lookups = lookups
         if case .made(let made) = part {
             objects = SourceObjects(context, sound: made.sound)
@@ -121,33 +122,33 @@ final class RowWalk {
         defer { context.report.checked += checked }
         if case .kept(let range) = part {
             try compareKept(in: range, &counts)
-            return try passExtra(before: nil)
+            return try reportAdditionalRows(before: nil)
         }
         if case .made(let made) = part {
             var next = made.firstKey
-            for mapping in makers where mapping.position == made.mapping {
+            for mapping in newKeyMappings where mapping.position == made.mapping {
                 try compareNew(mapping, of: made.sources, next: &next, &counts)
             }
-            return try passExtra(before: nil)
+            return try reportAdditionalRows(before: nil)
         }
         // No key follows the last one.
         let (first, isAtEnd) = try context.highestKeptKey(in: root).addingReportingOverflow(1)
         if case .all = part, position?.stage ?? 0 == 0 {
             try compareKept(in: .all, &counts)
-            try passExtra(before: isAtEnd ? nil : first)
+            try reportAdditionalRows(before: isAtEnd ? nil : first)
         }
-        if isAtEnd, makers.contains(where: { $0.policy == nil }) { throw noKeysLeft }
+        if isAtEnd, newKeyMappings.contains(where: { $0.policy == nil }) { throw noKeysLeft }
         var next = position.map { $0.stage > 0 ? $0.nextKey : first } ?? first
-        for (index, mapping) in makers.enumerated() where index + 1 >= position?.stage ?? 0 {
+        for (index, mapping) in newKeyMappings.enumerated() where index + 1 >= position?.stage ?? 0 {
             stage = index + 1
             if mapping.policy == nil {
                 try compareNew(mapping, of: .all, next: &next, &counts)
             } else {
                 next = try key(context.verification.policies.newKeys[mapping.position]?[root] ?? 0, after: next)
-                try passMade(before: next)
+                try passInserted(before: next)
             }
         }
-        if context.step.hasPolicies { try passMade(before: nil) } else { try passExtra(before: nil) }
+        if context.step.hasPolicies { try passInserted(before: nil) } else { try reportAdditionalRows(before: nil) }
     }
 
     // MARK: Objects that keep their keys
@@ -179,7 +180,7 @@ final class RowWalk {
 
     private func compareKept(in range: KeyRange, _ counts: inout RecountedMappings) throws {
         var walks: [KeptRows] = []
-        let bySourceRoot = Dictionary(grouping: keepers) { context.sourceModel.root(of: $0.source) }
+        let bySourceRoot = Dictionary(grouping: keepingMappings) { context.sourceModel.root(of: $0.source) }
         for root in bySourceRoot.keys.sorted(by: codeUnitOrder) {
             let mappings = bySourceRoot[root] ?? []
             if let position, position.sources[root] == nil { continue }
@@ -232,14 +233,14 @@ final class RowWalk {
         counts.read(by: expected.position)
         if expected.isPlain {
             counts.wrote(by: expected.position)
-            return try orReport(expected, rows.object) {
+            return try reportingFailures(expected, rows.object) {
                 try compare(expected, key: rows.key, nil, rows.row, version: SourceRows.versionColumn)
             }
         }
         let mapping = expected.mapping
         let object = rows.object
         rows.open(object)
-        try orReport(expected, object) {
+        try reportingFailures(expected, object) {
             let scope = PlainScope(source: object)
             if mapping.policy != nil { return try compareMade(expected, object, scope, rows.row) }
             if let filter = mapping.filter, try !evaluator.holds(filter, in: scope) {

@@ -64,12 +64,12 @@ final class SourceObjects: PlainObjectSource {
         if let openRow, openRow.object.key == object.key, openRow.object.entity == object.entity,
             let (column, declared) = openRow.columns[attribute], !openRow.row.isLarge(column)
         {
-            return try StoredValue.decode(openRow.row.current, column, as: declared)
+            return try StoredValue.decode(openRow.row.current, column, as: .init(declared))
         }
         let (statement, declared) = try statement(for: attribute, of: object.entity)
         try statement.bind(object.key, at: 1)
         defer { statement.reset() }
-        return try statement.step() ? try StoredValue.decode(statement, 0, as: declared) : .null
+        return try statement.step() ? try StoredValue.decode(statement, 0, as: .init(declared)) : .null
     }
 
     /// The value in its column, not decoded.
@@ -171,7 +171,7 @@ final class SourceObjects: PlainObjectSource {
         let key = PropertyKey(object.entity, relationship)
         if let openRow, openRow.object == object {
             let walk = try orderedWalk(key)
-            if walk.serves(object.key) {
+            if walk.canRead(object.key) {
                 return try walk.each(of: object.key) { related, number in
                     guard let entity = entity(numbered: number) else { return }
                     try body(PlainObject(entity: entity, key: related))

@@ -10,7 +10,7 @@ struct StoredKeys: Sendable {
     /// Whether the keys are foreign keys in objects' rows, with companion columns that ``TableTally`` counts.
     let areForeign: Bool
     /// Whether the check of a key, without its companion columns, is only that it leads to an object of some entities.
-    let leadAlone: Bool
+    let needOnlyTargets: Bool
     /// The columns of ``faults`` that a difference names.
     let holder: String
     let value: String
@@ -18,7 +18,7 @@ struct StoredKeys: Sendable {
     let faults: [String]
     /// A query without its columns: keys whose object has another entity than the relationship, or the entity column,
     /// declares; nil if neither can be wrong.
-    let mistaken: String?
+    let wrongEntityQuery: String?
     /// The column names before and after the key in a difference.
     private let placeOfNumber: (before: String, after: String)
     /// The table of the objects to which the keys lead, and the allowed `Z_ENT`, as an SQL list.
@@ -87,12 +87,12 @@ struct StoredKeys: Sendable {
             return [
                 StoredKeys(
                     relationship: key, table: table, column: column, areForeign: true,
-                    leadAlone: inverseColumn == nil && (entityColumn == nil || leadToOneEntity), holder: "o.Z_PK",
+                    needOnlyTargets: inverseColumn == nil && (entityColumn == nil || leadToOneEntity), holder: "o.Z_PK",
                     value: "o.\(column)",
                     faults: faults(
                         of: table, column, [entityColumn, orderColumn], inverseColumn, to: other,
                         "o.Z_ENT NOT IN (\(ownNumbers)) OR t.Z_PK IS NULL OR t.Z_ENT NOT IN (\(otherNumbers))"),
-                    mistaken: entityColumn.map {
+                    wrongEntityQuery: entityColumn.map {
                         "FROM destination.\(table) o JOIN destination.\(other) t ON t.Z_PK = o.\(column) "
                             + "WHERE o.\($0) IS NOT t.Z_ENT"
                     },
@@ -107,8 +107,8 @@ struct StoredKeys: Sendable {
                 """
             return [
                 StoredKeys(
-                    relationship: key, table: table, column: column, areForeign: false, leadAlone: false,
-                    holder: "o.Z_PK", value: "o.\(column)", faults: [query], mistaken: nil,
+                    relationship: key, table: table, column: column, areForeign: false, needOnlyTargets: false,
+                    holder: "o.Z_PK", value: "o.\(column)", faults: [query], wrongEntityQuery: nil,
                     placeOfNumber: ("Z_PK", " \(column)"), other: own, otherNumbers: ownNumbers, wholeRoot: nil)
             ]
         case .join(let table, let first, let second, let order, _):
@@ -123,9 +123,9 @@ struct StoredKeys: Sendable {
                     \(order == nil ? "ORDER BY j.\(column), j.\(rest)" : "")
                     """
                 return StoredKeys(
-                    relationship: key, table: table, column: column, areForeign: false, leadAlone: order == nil,
+                    relationship: key, table: table, column: column, areForeign: false, needOnlyTargets: order == nil,
                     holder: "j.\(first)", value: "j.\(second)", faults: [query],
-                    mistaken: "FROM destination.\(table) j JOIN destination.\(other) t ON t.Z_PK = j.\(column) "
+                    wrongEntityQuery: "FROM destination.\(table) j JOIN destination.\(other) t ON t.Z_PK = j.\(column) "
                         + "WHERE t.Z_ENT NOT IN (\(otherNumbers))",
                     placeOfNumber: (first, ""),
                     other: other, otherNumbers: otherNumbers, wholeRoot: wholeRoot)

@@ -15,7 +15,7 @@ struct StoredRelation {
         var isInverse: Bool
         var isToMany: Bool
         /// Whether the rule mirrors the source's other side, which counts only if the two sides differ.
-        var isEcho = false
+        var isMirrored = false
     }
 
     /// The relationship as `a` declares it; for a to-many without inverse, as `b` declares it.
@@ -65,8 +65,8 @@ struct StoredRelation {
                 rules += StoredRelation.rules(for: inverse, isInverse: true, in: context)
                 rules.sort { $0.mapping.position < $1.mapping.position }
                 if relation.otherColumn != nil {
-                    rules = rules.filter { [rules] in !isEcho($0, of: rules) }
-                    rules += rules.flatMap { mirrors(of: $0, key, inverse, isEcho: true, in: context) }
+                    rules = rules.filter { [rules] in !repeatsFirstSide($0, of: rules) }
+                    rules += rules.flatMap { mirrors(of: $0, key, inverse, isMirrored: true, in: context) }
                 } else if !relation.links.areInRowsOfA {
                     rules = try fromOneSide(rules, key, inverse, in: context)
                 }
@@ -77,7 +77,7 @@ struct StoredRelation {
     }
 
     /// Whether a rule repeats a rule of the first side: mappings with policies may have both.
-    private static func isEcho(_ rule: Rule, of rules: [Rule]) -> Bool {
+    private static func repeatsFirstSide(_ rule: Rule, of rules: [Rule]) -> Bool {
         guard rule.isInverse, rule.mapping.policy != nil, rule.relationship.isAutomatic else { return false }
         return rules.contains { other in
             !other.isInverse && other.relationship.isAutomatic
@@ -136,7 +136,7 @@ struct StoredRelation {
 
     /// The mirrored rules of links taken unchanged: one for each mapping of the other side that keeps keys.
     private static func mirrors(
-        of rule: Rule, _ key: PropertyKey, _ inverse: PropertyKey, isToMany: Bool = false, isEcho: Bool = false,
+        of rule: Rule, _ key: PropertyKey, _ inverse: PropertyKey, isToMany: Bool = false, isMirrored: Bool = false,
         in context: VerificationContext
     ) -> [Rule] {
         guard rule.relationship.isAutomatic, rule.mapping.keepsPrimaryKey,
@@ -150,7 +150,7 @@ struct StoredRelation {
                 from: .keyPath(.variable("source"), [.key(back)]), isAutomatic: true)
             return Rule(
                 mapping: other, relationship: relationship, isInverse: !rule.isInverse, isToMany: isToMany,
-                isEcho: isEcho)
+                isMirrored: isMirrored)
         }
     }
 

@@ -19,7 +19,7 @@ final class StoredRows {
     private var lastKey: Int64
     /// The columns of the current row whose large values are not read, with their storage classes; usually none.
     private var large: [Int: StorageClass] = [:]
-    private lazy var alone = Result { try Alone(self) }
+    private lazy var largeRow = Result { try LargeRowStatements(self) }
 
     /// Names are not quoted; the first column is the rowid.
     ///
@@ -73,7 +73,7 @@ final class StoredRows {
     // MARK: Rows with large values
 
     /// The statements that read a row without its large values.
-    private struct Alone {
+    private struct LargeRowStatements {
         /// Key and storage classes of the next row.
         let classes: Statement
         let row: Statement
@@ -94,22 +94,22 @@ final class StoredRows {
     }
 
     private func enterLargeRow() throws {
-        let alone = try alone.get()
-        try alone.classes.bind(lastKey, at: 1)
-        defer { alone.classes.reset() }
-        guard try alone.classes.step() else { throw PlainFailure("a row is gone while it is read") }
-        lastKey = alone.classes.integer(0)
-        try alone.row.bind(lastKey, at: 1)
+        let largeRow = try largeRow.get()
+        try largeRow.classes.bind(lastKey, at: 1)
+        defer { largeRow.classes.reset() }
+        guard try largeRow.classes.step() else { throw PlainFailure("a row is gone while it is read") }
+        lastKey = largeRow.classes.integer(0)
+        try largeRow.row.bind(lastKey, at: 1)
         for place in columns.indices {
-            let type = alone.classes.text(place + 1)
+            let type = largeRow.classes.text(place + 1)
             var isLarge = false
             if place > 0, type == "text" || type == "blob" {
                 isLarge = try handle(place).count > limit / 2
                 if isLarge { large[place] = type == "text" ? .text : .blob }
             }
-            try alone.row.bind(Int64(isLarge ? 1 : 0), at: place + 2)
+            try largeRow.row.bind(Int64(isLarge ? 1 : 0), at: place + 2)
         }
-        (current, isWhole) = (alone.row, false)
+        (current, isWhole) = (largeRow.row, false)
         guard try current.step() else { throw PlainFailure("a row is gone while it is read") }
     }
 

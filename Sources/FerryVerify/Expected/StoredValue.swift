@@ -15,10 +15,6 @@ enum StoredValue {
         }
     }
 
-    static func decode(_ row: Statement, _ column: Int, as attribute: Attribute) throws -> PlainValue {
-        try decode(row, column, as: Form(attribute))
-    }
-
     static func decode(_ row: Statement, _ column: Int, as attribute: Form) throws -> PlainValue {
         switch row.storageClass(column) {
         case .null: return .null

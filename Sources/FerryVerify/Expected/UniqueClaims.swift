@@ -27,7 +27,7 @@ final class UniqueClaims: UniqueObjects {
         private let bytes: Int
         private(set) lazy var known = KnownValues(bytes: bytes)
         /// The hash of the last search.
-        var asked = UniqueValues.Hash(low: 0, high: 0)
+        var sought = UniqueValues.Hash(low: 0, high: 0)
 
         init(_ attributes: [String], _ table: String, _ rows: IntegerRows, isAssociated: Bool, bytes: Int) {
             (self.attributes, self.table, self.rows) = (attributes, table, rows)
@@ -111,12 +111,12 @@ final class UniqueClaims: UniqueObjects {
         next: () throws -> [PlainValue]?
     ) throws -> FoundObject {
         let lookup = lookup(of: mapping)
-        lookup.asked = values.hash(of: sought)
-        if let key = lookup.known.find(lookup.asked) { return .key(key) }
-        if let next = try next(), values.hash(of: next) == lookup.asked { return .none }
-        try lookup.add(lookup.asked, .earlier, mapping: mapping.position, key: source, element: element)
+        lookup.sought = values.hash(of: sought)
+        if let key = lookup.known.find(lookup.sought) { return .key(key) }
+        if let next = try next(), values.hash(of: next) == lookup.sought { return .none }
+        try lookup.add(lookup.sought, .earlier, mapping: mapping.position, key: source, element: element)
         // If no mapping needs the key, any key will do.
-        if !lookup.isAssociated { lookup.known.add(lookup.asked, key: 0) }
+        if !lookup.isAssociated { lookup.known.add(lookup.sought, key: 0) }
         return .earlier
     }
 
@@ -125,8 +125,8 @@ final class UniqueClaims: UniqueObjects {
     ) throws {
         for lookup in lookups[entity] ?? [] {
             if let maker, lookup.attributes == maker.unique {
-                try lookup.add(lookup.asked, .made, key: key)
-                lookup.known.add(lookup.asked, key: key)
+                try lookup.add(lookup.sought, .made, key: key)
+                lookup.known.add(lookup.sought, key: key)
                 continue
             }
             let hash = try values.hash(of: lookup.attributes.map(value))

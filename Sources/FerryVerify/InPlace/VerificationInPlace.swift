@@ -15,7 +15,7 @@ package final class VerificationInPlace {
     /// Rows of no known entity, by root entity of the old version.
     private var unknownRows: [String: Int64] = [:]
     /// Join table links that led to objects of a wrong entity.
-    private var mistakenLinks: Int64 = 0
+    private var wrongLinks: Int64 = 0
 
     private var step: ResolvedStep { context.step }
 
@@ -47,24 +47,19 @@ package final class VerificationInPlace {
             Verification(ofStore: step.source, at: connection.path, isNew: false, workFolder: ""), connection,
             source: source, destination: source, surroundings: surroundings)
         try connection.withMain(named: "destination") {
-            if countsLinks { mistakenLinks = try Self.mistakenLinks(in: old) { _ in true }.count }
+            if countsLinks { wrongLinks = try Self.wrongLinks(in: old) { _ in true }.count }
             if countsUnknownRows { try countUnknownRows(in: old) }
         }
     }
 
     private func countUnknownRows(in old: VerificationContext) throws {
-        let roots = Set(writtenTables.flatMap { formerRoots(of: $0.root) })
+        let roots = Set(writtenTables.flatMap { context.sourceRoots(into: $0.root) })
         for table in old.destinationTables where roots.contains(table.root) {
             _ = try EntityNumbersCheck.rows(in: table, nil, as: CountsCheck.self, in: old) { _, rows in
                 unknownRows[table.root, default: 0] += rows
                 return true
             }
         }
-    }
-
-    /// The source root entities whose objects are carried into a root table.
-    private func formerRoots(of root: String) -> [String] {
-        context.keepers(into: root).map { context.sourceModel.root(of: $0.source) }
     }
 
     private var writtenTables: [EntityTable] { context.destinationTables.filter { tables.contains($0.name) } }
@@ -106,7 +101,7 @@ package final class VerificationInPlace {
         }.run(in: context)
         // No statement counts rows of no known entity as written.
         let counted = counted.filter { entity, _ in
-            !formerRoots(of: context.destinationModel.root(of: entity)).contains { unknownRows[$0] != nil }
+            !context.sourceRoots(into: context.destinationModel.root(of: entity)).contains { unknownRows[$0] != nil }
         }
         try checkCounts(counts, counted)
         try checkMandatoryValues(counted)
@@ -177,7 +172,7 @@ package final class VerificationInPlace {
     /// Checks that written keys have the right entity, and that no more links than before lead to a wrong one.
     private func checkReferences() throws {
         for keys in try StoredKeys.all(in: context) where keys.areForeign {
-            guard let query = keys.mistaken, tables.contains(keys.table) || tables.contains(keys.other) else {
+            guard let query = keys.wrongEntityQuery, tables.contains(keys.table) || tables.contains(keys.other) else {
                 continue
             }
             context.report(
@@ -185,19 +180,19 @@ package final class VerificationInPlace {
                 count: try context.connection.integer("SELECT count(*) \(query)") ?? 0,
                 example: "\(keys.table) \(keys.column)")
         }
-        let links = try Self.mistakenLinks(in: context) { tables.contains($0) }
-        guard links.count > mistakenLinks else { return }
+        let links = try Self.wrongLinks(in: context) { tables.contains($0) }
+        guard links.count > wrongLinks else { return }
         context.report(
-            ReferencesCheck.self, entity: links.example?.relationship.entity, count: links.count - mistakenLinks,
+            ReferencesCheck.self, entity: links.example?.relationship.entity, count: links.count - wrongLinks,
             example: links.example.map { "\($0.table) \($0.column)" })
     }
 
-    private static func mistakenLinks(
+    private static func wrongLinks(
         in context: VerificationContext, of isRead: (String) -> Bool
     ) throws -> (count: Int64, example: StoredKeys?) {
         var found: (count: Int64, example: StoredKeys?) = (0, nil)
         for keys in try StoredKeys.all(in: context) where !keys.areForeign && isRead(keys.table) {
-            guard let query = keys.mistaken else { continue }
+            guard let query = keys.wrongEntityQuery else { continue }
             let count = try context.connection.integer("SELECT count(*) \(query)") ?? 0
             found.count += count
             if count > 0 { found.example = found.example ?? keys }

@@ -64,7 +64,7 @@ struct IndexReadings {
         self.tables = tables
         let alone = Dictionary(grouping: try StoredKeys.all(in: context), by: Self.place).filter { $0.value.count == 1 }
         var (indexOfKeys, keysOfIndex): ([String: StoredIndex], [String: Keys]) = ([:], [:])
-        for (place, keys) in alone where keys[0].leadAlone {
+        for (place, keys) in alone where keys[0].needOnlyTargets {
             guard let index = tables[keys[0].table]?.compared.first(where: { $0.isOrdered(by: keys[0].column) }) else {
                 continue
             }

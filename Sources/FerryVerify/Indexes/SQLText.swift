@@ -117,9 +117,9 @@ package struct TableText {
     /// Whether ALTER TABLE can have made this statement from the sources', given the expected statement.
     ///
     /// Columns are checked separately: a definition may remain as it was in a source.
-    package func isAltered(_ sources: SourceTables, into asked: TableText, columns: Set<String>) -> Bool {
-        let known = Set(asked.definitions)
-        return frame[0] == asked.frame[0] && (frame[1] == asked.frame[1] || sources.ends.contains(frame[1]))
+    package func isAltered(_ sources: SourceTables, into expected: TableText, columns: Set<String>) -> Bool {
+        let known = Set(expected.definitions)
+        return frame[0] == expected.frame[0] && (frame[1] == expected.frame[1] || sources.ends.contains(frame[1]))
             && definitions.allSatisfy { known.contains($0) || sources.kept.contains(Self.shape($0, columns)) }
     }
 

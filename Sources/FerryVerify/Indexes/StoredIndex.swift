@@ -130,7 +130,7 @@ struct IndexedRows: Sendable {
         let (columns, sums) = reading(beside: [], counting: counted, key: key)
         let tail =
             "FROM destination.\(Connection.quoted(table)) NOT INDEXED" + (condition.map { " WHERE \($0)" } ?? "")
-        try sums.add(columns, tail, on: context.connection, lookingEvery: VerificationContext.rowsBetweenLooks) {
+        try sums.add(columns, tail, on: context.connection, lookingEvery: VerificationContext.rowsPerAnnouncement) {
             try context.announce(table, done: sums.rows)
         }
         return sums.found

@@ -19,7 +19,7 @@ enum Walkers {
     /// - Returns: The error of the first part that failed.
     static func make(
         _ parts: [CheckPart], walkers: Int, caches: Int, of context: VerificationContext,
-        beside: (_ look: @escaping () throws -> Void) throws -> Void,
+        beside: (_ handleEvents: @escaping () throws -> Void) throws -> Void,
         take: @escaping (CheckPart, Event) throws -> Void
     ) throws -> (any Error)? {
         let (verification, source, destination) = (context.verification, context.source, context.destination)
@@ -38,7 +38,7 @@ enum Walkers {
             } catch {
                 guard walker > 0 else { throw error }
                 // The walkers that have started do all the work.
-                queue.lose(walkers - walker)
+                queue.removeWalkers(walkers - walker)
                 break
             }
         }
@@ -91,7 +91,7 @@ private final class PartQueue: @unchecked Sendable {
         state = State(walkers: walkers)
     }
 
-    func lose(_ walkers: Int) {
+    func removeWalkers(_ walkers: Int) {
         condition.withLock {
             state.walkers -= walkers
             condition.signal()
@@ -114,13 +114,13 @@ private final class PartQueue: @unchecked Sendable {
     func work(_ makeContext: (@escaping ProgressHook) throws -> VerificationContext) {
         // The context is released, and its connections closed, before the walker counts as ended.
         walk(makeContext)
-        lose(1)
+        removeWalkers(1)
     }
 
     private func walk(_ makeContext: (@escaping ProgressHook) throws -> VerificationContext) {
         let current = CurrentPart()
         do {
-            let context = try makeContext { [self] update in tell(current.index, update) }
+            let context = try makeContext { [self] update in report(current.index, update) }
             while let index = take() {
                 current.index = index
                 let result = Result { try context.make(parts[index]) }
@@ -146,7 +146,7 @@ private final class PartQueue: @unchecked Sendable {
         }
     }
 
-    private func tell(_ index: Int, _ update: ProgressUpdate) {
+    private func report(_ index: Int, _ update: ProgressUpdate) {
         condition.withLock {
             state.progress[index] = update
             condition.signal()
@@ -234,7 +234,7 @@ final class PartsProgress {
     private let hook: ProgressHook?
     private var finished: [String: Int64] = [:]
     /// Subject and rows of running parts, by name; as many as there are walkers.
-    private var atWork: [String: (subject: String, rows: Int64)] = [:]
+    private var running: [String: (subject: String, rows: Int64)] = [:]
 
     init(_ hook: ProgressHook?) { self.hook = hook }
 
@@ -243,19 +243,19 @@ final class PartsProgress {
             hook?(update)
             return
         }
-        atWork[part.name] = (subject, update.done)
-        tell(part, subject)
+        running[part.name] = (subject, update.done)
+        report(part, subject)
     }
 
     func take(_ outcome: PartOutcome, of part: CheckPart) {
-        atWork[part.name] = nil
+        running[part.name] = nil
         guard let subject = part.subject, outcome.rows > 0 else { return }
         finished[subject, default: 0] += outcome.rows
-        tell(part, subject)
+        report(part, subject)
     }
 
-    private func tell(_ part: CheckPart, _ subject: String) {
-        let done = atWork.values.reduce(finished[subject] ?? 0) { $0 + ($1.subject == subject ? $1.rows : 0) }
+    private func report(_ part: CheckPart, _ subject: String) {
+        let done = running.values.reduce(finished[subject] ?? 0) { $0 + ($1.subject == subject ? $1.rows : 0) }
         hook?(ProgressUpdate(phase: .verify, subject: subject, done: done, total: part.total))
     }
 }

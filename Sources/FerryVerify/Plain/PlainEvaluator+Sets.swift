@@ -53,11 +53,11 @@ extension PlainEvaluator {
     func isMember(
         _ value: PlainValue, of collection: Expression, by rule: PlainComparison, in scope: PlainScope
     ) throws -> Bool {
-        var isThere = false
+        var isFound = false
         _ = try eachMember(of: collection, in: scope) { member in
-            if try rule.holds(value, .equal, member.plain) { isThere = true }
+            if try rule.holds(value, .equal, member.plain) { isFound = true }
         }
-        return isThere
+        return isFound
     }
 
     /// Calls the body with each member of a set once, without nil.
@@ -68,12 +68,12 @@ extension PlainEvaluator {
     ) throws -> Bool {
         if expression.isWritten {
             let rule = PlainComparison(options: "", patterns: patterns)
-            var told: [PlainValue] = []
+            var passed: [PlainValue] = []
             return try eachMember(of: expression, in: scope) { member in
                 let value = member.plain
-                let isKnown = try told.contains { known in try rule.holds(known, .equal, value) }
+                let isKnown = try passed.contains { known in try rule.holds(known, .equal, value) }
                 if value.isNull || isKnown { return }
-                told.append(value)
+                passed.append(value)
                 try body(value)
             }
         }
@@ -109,7 +109,7 @@ extension PlainEvaluator {
 
     // MARK: Random numbers
 
-    func drawn(_ selector: String, _ arguments: [Expression], in scope: PlainScope) throws -> PlainValue {
+    func randomNumber(_ selector: String, _ arguments: [Expression], in scope: PlainScope) throws -> PlainValue {
         var place: [UInt8] = []
         if case .constant(.string(let text))? = arguments.dropFirst(selector == "random" ? 0 : 1).first {
             place = Array(text.utf8)

@@ -82,7 +82,7 @@ package struct PlainEvaluator {
                 let parts = Expression.function(
                     receiver: arguments[0], selector: "componentsSeparatedByString:", arguments: [arguments[1]])
                 return try part(index, of: parts, in: scope)
-            case "random", "random:", "randomn:": return try drawn(selector, arguments, in: scope)
+            case "random", "random:", "randomn:": return try randomNumber(selector, arguments, in: scope)
             case "count:", "sum:", "average:", "min:", "max:", "median:", "mode:", "stddev:":
                 return try collected(selector, arguments, in: scope)
             default: break
