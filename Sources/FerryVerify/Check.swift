@@ -29,7 +29,6 @@ package struct VerificationReport: Sendable {
         }
     }
 
-    /// Sorts the differences into the order of their checks.
     mutating func sort(by checks: [String]) {
         differences = checks.flatMap { check in differences.filter { $0.check == check } }
     }
@@ -45,9 +44,7 @@ package struct VerificationReport: Sendable {
     }
 }
 
-/// A condition that a destination must meet.
-///
-/// A check compares and counts; it throws only if it cannot go on reading.
+/// A condition that a destination must meet; a check throws only if it cannot go on reading.
 protocol Check: Sendable {
     static var name: String { get }
     static var isQuick: Bool { get }
@@ -63,7 +60,6 @@ protocol Check: Sendable {
     func runBeside(in context: VerificationContext) throws
     /// Does the rest of the check, after all parts.
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws
-    /// Runs the whole check, if it is one part.
     func run(in context: VerificationContext) throws
 }
 

@@ -54,7 +54,6 @@ package struct Verification: Sendable {
     package var isDestinationImmutable = false
     /// Whether SQLite compares indexes with their tables too (`integrity_check`), which takes much longer.
     package var isThorough = false
-    /// Whether the destination is checked on its own, without a migration.
     var isStoreAlone = false
     /// The largest value that is read together with its row, in bytes; larger ones are compared in pieces.
     package var valueLimit = 2 << 20

@@ -44,7 +44,6 @@ final class VerificationContext {
     /// Called at every announcement, to handle events of walkers between two rows.
     var onAnnouncement: (() throws -> Void)?
     private var rowsSinceAnnouncement = 0
-    /// Rows between two checks of the stop request.
     static let rowsPerAnnouncement = 4096
     private var isPausing = false
 
@@ -187,7 +186,6 @@ final class VerificationContext {
         try Self.known(destination.number(of: entity), entity, in: "destination")
     }
 
-    /// `Z_ENT` of a destination entity and its subentities, as an SQL list.
     func destinationNumbers(ofFamily entity: String) -> String { destination.numbers(ofFamily: entity).sqlList }
 
     private static func known<Found>(_ found: Found?, _ entity: String, in side: String) throws -> Found {
@@ -197,7 +195,6 @@ final class VerificationContext {
         return found
     }
 
-    /// The SQL of an object of the destination's schema; nil if none has this name.
     func statement(of type: String, _ name: String) throws -> String? {
         try connection.value(
             "SELECT sql FROM destination.sqlite_master WHERE type = ? AND name = ?", [.text(type), .text(name)])?.text
@@ -235,9 +232,7 @@ final class VerificationContext {
         Set(keepingMappings(into: root).map { sourceModel.root(of: $0.source) })
     }
 
-    /// The highest key that a kept object of a destination root table can have: new keys begin above it.
-    ///
-    /// Every source root that keeps keys counts with its `Z_MAX` and with its highest `Z_PK`.
+    /// The highest `Z_PK` and `Z_MAX` of the sources that keep keys in a root table: new keys begin above it.
     func highestKeptKey(in root: String) throws -> Int64 {
         var highest: Int64 = 0
         for sourceRoot in sourceRoots(into: root) {

@@ -15,7 +15,6 @@ internal import FerrySQLite
 final class VerificationProgress {
     /// Time between two commits, in nanoseconds: the work that a killed verification repeats.
     private static let interval: UInt64 = 2_000_000_000
-    /// Objects between two readings of the clock.
     private static let objectsPerClockReading = 512
 
     /// The position of the comparison of a root table's rows, between two source objects.
@@ -190,9 +189,7 @@ struct LookupFile {
         try files.createPrivately(path)
     }
 
-    /// Unlinks the file that the connection has open, so that a kill leaves nothing of it.
-    ///
-    /// The connection must have no journal, which SQLite finds by the file's name.
+    /// Unlinks the open file, so that a kill leaves nothing of it; a journal, found by the name, must not exist.
     func unlink() throws { _ = try files.removeIfPresent(path) }
 
     private func isOf(_ key: String) throws -> Bool {

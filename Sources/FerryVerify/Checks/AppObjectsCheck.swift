@@ -64,7 +64,6 @@ struct AppObjectsCheck: Check {
         for rows in [old, new] { rows.reset() }
     }
 
-    /// Steps through the rows of both sides in parallel, until one side ends.
     private func compareRows(
         of table: AppTable, in context: VerificationContext, old: () throws -> Bool, new: () throws -> Bool,
         areEqual: () throws -> Bool

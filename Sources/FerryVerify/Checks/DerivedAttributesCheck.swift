@@ -2,9 +2,7 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// Derived attributes: their values are computed again, their triggers compared with those of the model.
-///
-/// `now()` derivations are carried over like any value, so ``RowsCheck`` compares them.
+/// Derived attributes and their triggers, computed again; ``RowsCheck`` compares carried `now()` values.
 struct DerivedAttributesCheck: Check {
     static let name = "derivedAttributes"
     static let isQuick = true

@@ -53,10 +53,9 @@ struct ExternalFilesCheck: Check {
     }
 }
 
-/// Every external storage file of the destination equals, byte for byte, the source's file of this name.
+/// Every external storage file of the destination equals the source's, byte for byte.
 ///
-/// Core Data never changes such a file: its name, a UUID, identifies one content. A destination that is not at its
-/// final place has no files of its own.
+/// A file's name, a UUID, identifies one content. A destination not yet at its final place has no files.
 struct ExternalContentsCheck: Check {
     static let name = "externalContents"
     static let isQuick = false

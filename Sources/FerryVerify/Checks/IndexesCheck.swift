@@ -4,8 +4,7 @@ internal import FerryStore
 
 /// Every index has an entry for each row of its table, with the row's values, in the right place, and no other.
 ///
-/// A table is read once for all of its indexes, and each index once, in its order, without lookups by row. Quick
-/// verification only counts the entries.
+/// Each table is read once for all its indexes, each index once in its order; quick verification counts entries.
 struct IndexesCheck: Check {
     static let name = "indexes"
     static let isQuick = true

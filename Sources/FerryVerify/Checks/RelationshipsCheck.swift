@@ -37,7 +37,7 @@ struct RelationshipsCheck: Check {
     }
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
-        let related = RelatedObjects(context)
+        let related = RelatedObjects(context, through: SourceObjects(context))
         let relations = try context.relations.get()
         try context.progress.once("relationships of policies", in: context) {
             for relation in relations where relation.isMadeByPolicies(in: context) {

@@ -22,7 +22,6 @@ struct RowsCheck: Check {
         }
     }
 
-    /// The parts that compare kept objects of a root table, with their key ranges.
     static func ranges(
         of table: EntityTable, in context: VerificationContext
     ) throws -> [(name: String, range: KeyRange)] {

@@ -2,8 +2,6 @@ internal import FerryMapping
 internal import FerrySQLite
 
 /// The destination object of each source object (and element), for entity mappings that give new keys.
-///
-/// The rows check fills them and the relationships check reads them: one table in the lookup file per entity mapping.
 final class AssociationTables {
     private final class Table {
         let rows: IntegerRows

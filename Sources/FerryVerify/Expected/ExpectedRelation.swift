@@ -15,7 +15,6 @@ protocol ExpectedRelation {
     func inOrder(of side: RelationSide) -> String
 }
 
-/// One side of a relation, as in ``StoredLinks``.
 enum RelationSide { case a, b }
 
 extension ExpectedRelation {

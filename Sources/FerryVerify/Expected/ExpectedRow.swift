@@ -27,7 +27,6 @@ final class ExpectedRow {
     let position: Int
     /// Whether the mapping has `unique`, so that objects are looked up before they are made.
     let isUnique: Bool
-    /// Whether other mappings look up its objects.
     var isLookedUp = false
     /// Whether the source object of each object must be recorded.
     var isAssociated = false
@@ -322,7 +321,6 @@ final class ExpectedRow {
         }
     }
 
-    /// Whether a destination row has the expected cells that follow from the source's row alone.
     func holdsOwnComputed(_ found: Statement, for source: Statement) throws -> Bool {
         for cell in ownComputed {
             let value = try PlainConversion.stored(cell.expression.value(in: source), as: cell.type)

@@ -4,10 +4,9 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// Damage of the source's relationships that a migration in place leaves unchanged: a dangling key, or one whose object
-/// has an inverse that does not lead back, with the same key in both stores.
+/// Damage of the source's relationships that a migration in place leaves under the same key; never sound links.
 ///
-/// Links that were sound in the source are never excused.
+/// The damage is a dangling key, or a key whose object has an inverse that does not lead back.
 final class KeptDamage {
     private unowned let context: VerificationContext
     private var statements: [PropertyKey: Statement?] = [:]

@@ -14,7 +14,6 @@ final class RelatedObjects {
 
     /// A rule, with its entity mappings looked up once instead of object by object.
     final class Rule {
-        /// An entity mapping whose objects are candidates.
         final class Target {
             let mapping: ResolvedEntityMapping
             let position: Int
@@ -61,10 +60,6 @@ final class RelatedObjects {
         }
     }
 
-    convenience init(_ context: VerificationContext) {
-        self.init(context, through: SourceObjects(context))
-    }
-
     /// Reads the source by the objects of another walk, which may have a row open.
     init(_ context: VerificationContext, through objects: SourceObjects) {
         self.context = context
@@ -102,7 +97,6 @@ final class RelatedObjects {
         }
     }
 
-    /// Calls the body with each destination object that a rule relates to an object.
     func eachCandidate(
         _ rule: Rule, in scope: PlainScope, _ body: (Candidate) throws -> Void
     ) throws {
@@ -179,7 +173,6 @@ final class RelatedWalk {
     /// Whether the walk has not passed an object yet, and is not being read.
     func canRead(_ key: Int64) -> Bool { !isReading && last.map { key > $0 } ?? true }
 
-    /// Calls the body with `Z_PK` and `Z_ENT` of each related object, in order.
     func each(of key: Int64, _ body: (_ key: Int64, _ entity: Int64) throws -> Void) throws {
         isReading = true
         defer { isReading = false }

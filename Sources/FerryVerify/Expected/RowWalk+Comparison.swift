@@ -13,7 +13,6 @@ extension RowWalk {
         if actualKey != nil { try rowCounts?.add(actual) }
     }
 
-    /// Reports additional rows, up to a key.
     func reportAdditionalRows(before key: Int64?) throws {
         while let actualKey, key.map({ actualKey < $0 }) ?? true {
             let entity = entityNames[actual.integer(1)]
@@ -67,8 +66,7 @@ extension RowWalk {
 
     /// Whether the current destination row is as expected; if not, ``difference(_:_:_:version:)`` finds the column.
     ///
-    /// The scope is needed for computed cells only; the version is the column of `Z_OPT` in the source row, nil for a
-    /// new object.
+    /// The scope is for computed cells; the version is the source's column of `Z_OPT`, nil for a new object.
     func isEqual(
         _ expected: ExpectedRow, _ scope: PlainScope?, _ row: StoredRows, version: Int?
     ) throws -> Bool {
@@ -169,7 +167,6 @@ extension RowWalk {
         }
     }
 
-    /// Adds the current object to the lookups by `unique`.
     func addToLookups() throws {
         guard let key = actualKey, let entity = entityNames[actual.integer(1)], let lookups,
             lookups.isNeeded(for: entity)

@@ -72,7 +72,6 @@ final class SourceObjects: PlainObjectSource {
         return try statement.step() ? try StoredValue.decode(statement, 0, as: .init(declared)) : .null
     }
 
-    /// The value in its column, not decoded.
     func rawValue(of attribute: String, in object: PlainObject) throws -> PlainValue {
         let (statement, _) = try statement(for: attribute, of: object.entity)
         try statement.bind(object.key, at: 1)
@@ -110,9 +109,7 @@ final class SourceObjects: PlainObjectSource {
         return (statement, declared)
     }
 
-    /// The contents of a value with external storage: 01 and the contents, or 02 and a file's name.
-    ///
-    /// Nil if the file is missing and the migration drops such values.
+    /// The contents after 01, or of the file named after 02; nil if the migration drops a missing file's value.
     func contents(ofExternal value: [UInt8]) throws -> [UInt8]? {
         if value.first == 1 { return Array(value.dropFirst()) }
         guard value.first == 2, value.count == 38 else { throw PlainFailure("the value names no file") }
@@ -294,7 +291,6 @@ final class SourceRows {
         return names
     }
 
-    /// The place of an entity's attribute in the row; nil if it is not read.
     func column(of attribute: String, in entity: String) -> Int? { attributeColumns[entity]?[attribute]?.column }
 
     func place(ofColumn name: String) -> Int {

@@ -11,7 +11,6 @@ final class StoredRows {
     private let key: String
     private let condition: String
     private let range: KeyRange
-    /// The statement that has the current row.
     private(set) var current: Statement
     /// The statement of rows without large values.
     let walk: Statement
@@ -128,7 +127,6 @@ final class StoredRows {
     func integer(_ place: Int) -> Int64 { isWhole ? walk.integer(place) : current.integer(place) }
     func isNull(_ place: Int) -> Bool { large[place] == nil && current.isNull(place) }
 
-    /// Whether a value is too large to be read with its row.
     func isLarge(_ place: Int) -> Bool { !large.isEmpty && large[place] != nil }
 
     /// A value; a large one is read if memory allows.
@@ -141,7 +139,6 @@ final class StoredRows {
         return type == .text ? .text(bytes) : .blob(bytes)
     }
 
-    /// The location of a large value.
     func content(_ place: Int) -> LargeContent? {
         large[place].map {
             LargeContent(

@@ -97,20 +97,15 @@ final class UniqueClaims: UniqueObjects {
 
     func isNeeded(for entity: String) -> Bool { lookups[entity] != nil }
 
-    private func lookup(of mapping: ResolvedEntityMapping) -> Lookup {
-        guard let lookup = lookups[mapping.destination]?.first(where: { $0.attributes == mapping.unique }) else {
-            preconditionFailure("no lookup for \(mapping.name)")
-        }
-        return lookup
-    }
-
     // MARK: Claims
 
     func find(
         _ mapping: ResolvedEntityMapping, _ sought: [PlainValue], source: Int64, element: Int64,
         next: () throws -> [PlainValue]?
     ) throws -> FoundObject {
-        let lookup = lookup(of: mapping)
+        guard let lookup = lookups[mapping.destination]?.first(where: { $0.attributes == mapping.unique }) else {
+            preconditionFailure("no lookup for \(mapping.name)")
+        }
         lookup.sought = values.hash(of: sought)
         if let key = lookup.known.find(lookup.sought) { return .key(key) }
         if let next = try next(), values.hash(of: next) == lookup.sought { return .none }

@@ -19,10 +19,9 @@ package final class VerificationInPlace {
 
     private var step: ResolvedStep { context.step }
 
-    /// Reads the old version: the connection has the store as `main`, inside the step's transaction and before its
-    /// statements, which write the rows of `tables`.
+    /// Reads the old version, in the step's transaction before its statements; the connection has it as `main`.
     ///
-    /// The damage is that found in the store; nil if no check looked for it.
+    /// The step writes rows of `tables`. The damage is that found in the store, nil if no check looked for it.
     package init(
         of step: ResolvedStep, writing tables: Set<String>, on connection: Connection, damage: [StoreDamage]?,
         progress: ProgressHook? = nil, stop: StopRequest = StopRequest()

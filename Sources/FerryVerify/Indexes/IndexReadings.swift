@@ -9,9 +9,7 @@ internal import FerryStore
 struct IndexReadings {
     struct Found {
         var sum = EntrySum()
-        /// Entries in the wrong order.
         var misplaced: Int64 = 0
-        /// Whether the keys in the first column lead to objects.
         var leads = true
 
         init() {}
@@ -28,7 +26,6 @@ struct IndexReadings {
         }
     }
 
-    /// An index that is read together with its links.
     struct OfLinks: Sendable {
         let index: StoredIndex
         /// The columns of an entry, in hash order.
@@ -107,10 +104,8 @@ struct IndexReadings {
     /// The keys that the reading of an index checks.
     func keys(of index: StoredIndex) -> Keys? { keysOfIndex[index.name] }
 
-    /// Whether the merge of a relation's links reads the index.
     func isReadWithLinks(_ index: StoredIndex) -> Bool { partsOfLinks[index.name] != nil }
 
-    /// The index that the merge of a relation's links reads.
     func index(of links: CarriedRelation) -> OfLinks? {
         guard let index = links.index(in: tables), isReadWithLinks(index), let table = tables[index.table],
             let place = table.compared.firstIndex(where: { $0.name == index.name })

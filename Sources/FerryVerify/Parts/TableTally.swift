@@ -207,7 +207,6 @@ final class RowCounts {
     private let table: String
     private let context: VerificationContext
     private let sums: RowSums
-    /// The counts of rows with large values.
     private var ofLargeRows: (sums: [EntrySum], counts: [Int64])
     /// The SQL columns that the walk must select after its own.
     let columns: [String]

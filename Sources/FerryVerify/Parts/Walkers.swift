@@ -167,7 +167,6 @@ private final class PartQueue: @unchecked Sendable {
 struct CheckPart: Sendable {
     /// A name that no other part has.
     let name: String
-    /// The subject of progress reports.
     let subject: String?
     /// The rows of all parts of this subject together, if known.
     var total: Int64?

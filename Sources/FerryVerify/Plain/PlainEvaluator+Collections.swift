@@ -264,7 +264,6 @@ extension PlainEvaluator {
         }
     }
 
-    /// The value at a key path in a JSON document.
     func json(_ text: Expression, _ key: String, in scope: PlainScope) throws -> PlainValue {
         guard var document = try json(text, in: scope, orElse: PlainFailure("JSON needs text")) else { return .null }
         for name in key.split(separator: ".") {
