@@ -49,7 +49,7 @@ struct MetadataCheck: Check {
         try checkModelCache(in: context)
     }
 
-    /// Checks that each of these tables has one row; a store altered in place may have as many as before.
+    /// Checks that each table has at most one row; a store altered in place may have as many as before.
     private func checkRowCounts(in context: VerificationContext) throws {
         let isAltered = context.verification.isInPlace || context.verification.mayHaveOtherNames
         let old = try context.surroundings.get().rows

@@ -138,7 +138,7 @@ final class UniqueClaims: UniqueObjects {
 
     // MARK: Confirmation
 
-    /// Adds the associations of merged objects if all claims are right, and drops the claims.
+    /// Returns whether all claims are right, adds the associations of merged objects if so, and drops the claims.
     func areRight() throws -> Bool {
         let connection = context.connection
         try flush()
