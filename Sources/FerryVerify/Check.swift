@@ -1,4 +1,4 @@
-/// What verification found.
+/// The result of a verification: counts and differences.
 package struct VerificationReport: Sendable {
     package var mode: Verification.Mode
     /// Rows compared.
@@ -14,7 +14,7 @@ package struct VerificationReport: Sendable {
         differences = []
     }
 
-    /// One kind of difference; the example is a place (table and key), never a value.
+    /// A difference, counted by check and entity; the example is a place (table and key), never a value.
     package struct Difference: Sendable, Hashable, Codable {
         package var check: String
         package var entity: String?
@@ -29,12 +29,11 @@ package struct VerificationReport: Sendable {
         }
     }
 
-    /// Puts differences into the order of their checks, whichever were made first.
     mutating func sort(by checks: [String]) {
         differences = checks.flatMap { check in differences.filter { $0.check == check } }
     }
 
-    /// Adds to the difference of the same check and entity; the first example is kept.
+    /// Adds to the difference of the same check and entity, which keeps its first example.
     mutating func add(check: String, entity: String?, count: Int64, example: String?) {
         guard count > 0 else { return }
         if let index = differences.firstIndex(where: { $0.check == check && $0.entity == entity }) {
@@ -45,27 +44,22 @@ package struct VerificationReport: Sendable {
     }
 }
 
-/// One thing that must hold for a destination.
-///
-/// A check compares and counts; it stops only where it cannot go on reading.
+/// A condition that a destination must meet; a check throws only if it cannot go on reading.
 protocol Check: Sendable {
-    /// The name that differences carry.
     static var name: String { get }
-    /// Whether quick verification makes this check too.
     static var isQuick: Bool { get }
     static var scope: CheckScope { get }
     init()
-    /// What can be made of it beside other checks, each part by itself, in the order in which they report.
+    /// The parts that run concurrently with other checks, each on its own, in the order in which they report.
     func parts(in context: VerificationContext) throws -> [CheckPart]
-    /// What can be made of it beside other checks once those are made, of what they have found.
+    /// The parts that need the outcomes of the first parts of all checks.
     func laterParts(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [CheckPart]
     /// Whether there is work for ``runBeside(in:)``.
     func hasWorkBeside(in context: VerificationContext) throws -> Bool
-    /// Makes what needs the lookup file, on the calling thread, while walkers make the later parts.
+    /// Does the work that needs the lookup file, on the calling thread, while walkers run the later parts.
     func runBeside(in context: VerificationContext) throws
-    /// Makes what is left when all parts are made.
+    /// Does the rest of the check, after all parts.
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws
-    /// Makes the whole check, where it is one part.
     func run(in context: VerificationContext) throws
 }
 
@@ -87,21 +81,18 @@ extension Check {
     }
 }
 
-/// What a check can be made of.
+/// The stores that a check needs: a migrated store with its source, or one store on its own.
 enum CheckScope: Sendable {
-    /// A migrated store and the one it came from.
     case migration
-    /// One store by itself.
     case store
     case any
 
     func includes(storeAlone: Bool) -> Bool { self == .any || storeAlone == (self == .store) }
 }
 
-/// Every check, in the order in which they run, of which the others can only be made after the first; adding one means
-/// adding its line here.
+/// Every check, in the order in which checks run.
 ///
-/// Which are made before COMMIT in place too, says ``VerificationInPlace``.
+/// The others run only if the first leaves the destination readable. ``VerificationInPlace`` runs some before COMMIT.
 let allChecks: [any Check.Type] = [
     SchemaCheck.self,
     MetadataCheck.self,

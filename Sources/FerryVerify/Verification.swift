@@ -11,63 +11,61 @@ internal import FerrySQLite
 
 /// Checks a migrated store against its source.
 ///
-/// It reads both stores by its own SQL and recomputes what should be there; what it needs to look up it keeps in a
-/// file of its own, so that memory does not grow with the store.
+/// Verification reads both stores by SQL of its own and computes the expected values again. Lookup tables are in a
+/// file, so that memory does not grow with the store.
 package struct Verification: Sendable {
-    /// How much is checked: all, all but the recomputation of rows and relationships, or nothing.
+    /// All checks, only the quick ones, or none.
     package enum Mode: String, Sendable { case full, quick, none }
 
     package var mode: Mode
     package var step: ResolvedStep
-    /// The store before the step; where it is the destination's own file, its main file without the `-wal`.
+    /// The store before the step; for a step in place the main file of the store without the `-wal`.
     package var sourcePath: String
-    /// Whether the source cannot change meanwhile, so that it is read without locks.
+    /// Whether the source cannot change during verification, so that it is read without locks.
     package var isSourcePrivate: Bool
     package var destinationPath: String
-    /// A folder for the verification's own lookup files; left empty again.
+    /// A folder for the lookup file; verification leaves it empty.
     package var workFolder: String
-    /// What the engine says it did; nil when that is not known any more.
+    /// The counts that the engine reported; nil if they are not known any more.
     package var counts: [EntityMappingCounts]?
-    /// `now()` of the run, in seconds since 2001-01-01 UTC; nil when that is not known any more.
+    /// `now()` of the run, in seconds since 2001-01-01 UTC; nil if it is not known any more.
     package var now: Double?
-    /// Whether the destination is the source's own file, altered: it may keep what the source had beyond its model,
-    /// and its damage.
+    /// Whether the migration altered the source's own file, which may then keep damage and unknown objects.
     package var isInPlace: Bool
-    /// Where the files of values outside the database are; nil for the place beside the source.
+    /// The folder of external storage files; nil for the folder beside the source.
     package var externalFolder: String?
-    /// What migration policies decided, and so cannot be computed again.
+    /// The decisions of migration policies, which verification cannot compute again.
     package var policies: PolicyEvidence
-    /// Of a thousand rows with kept or new keys, how many are compared cell by cell; all are counted.
+    /// Per mille of the rows with kept or new keys that are compared cell by cell; all rows are counted.
     package var sampledPerMille: Int64 = 1_000
-    /// Names of objects that no model explains and that are left out.
+    /// Names of source objects that no model explains and that the migration drops.
     package var dropping: Set<String> = []
-    /// Whether values whose files are not there are left out, where the newer version wants their contents.
+    /// Whether the migration drops values with missing external files, if the newer version needs their contents.
     package var dropsMissingContents = false
-    /// Whether the destination stands at its place, to be verified by a command of its own, not inside a run.
+    /// Whether the destination is at its final place, and a command of its own verifies it after the run.
     package var isDestinationAsFound = false
-    /// Whether such a destination is known to be what a run has made: then it is laid out as in that run.
+    /// Whether a run is known to have written the destination found: its layout is then that of the run.
     package var isKnownRun = false
-    /// Whether it has the indexes of a store that it was made like, which need not be those of its model.
+    /// Whether the destination has the indexes of its template store, which can differ from those of the model.
     package var hasIndexesOfStore = false
-    /// Whether the destination may have other names than a new store of its model: then its own are taken as they are.
+    /// Whether table and column names may differ from those of a new store: then the names found are taken.
     var mayHaveOtherNames: Bool { isDestinationAsFound && !isKnownRun }
     /// Whether the destination cannot change, so that it is read without locks.
     package var isDestinationImmutable = false
     /// Whether SQLite compares indexes with their tables too (`integrity_check`), which takes much longer.
     package var isThorough = false
-    /// Whether the destination is checked by itself, without a migration that led to it.
     var isStoreAlone = false
-    /// The largest value that is read together with its row, in bytes; others are compared in pieces.
+    /// The largest value that is read together with its row, in bytes; larger ones are compared in pieces.
     package var valueLimit = 2 << 20
-    /// What this verification is of, beside its files, so that a later call may go on with it; nil to begin anew always.
+    /// The identity of this verification beside its files, so that a later call can resume it; nil never resumes.
     package var resumeKey: String?
     package var memory = MemoryBudget()
-    /// What may be kept in memory of the values of `unique` that were met last, in bytes; nil for a share of ``memory``.
+    /// Memory for the values of `unique` that were read last, in bytes; nil for a share of ``memory``.
     package var knownValueLimit: Int?
     var knownValueBytes: Int { knownValueLimit ?? memory.lookups }
-    /// How many parts are made at one time at most; nil for as many as there are processors.
+    /// The largest number of concurrent parts; nil for the number of processors.
     package var jobs: Int?
-    /// The least work between two stops within a table, so that a call with little time left does not stop all the time.
+    /// The least work between two stops within a table, so that a call with little time left makes progress.
     package var leastNanoseconds: UInt64 = 250_000_000
     package var trace: TraceHook?
     package var progress: ProgressHook?
@@ -112,7 +110,7 @@ package struct Verification: Sendable {
                 try lookups.remove()
                 return report
             } catch {
-                // The first error is the one to report; what is left behind is gone on with, or overwritten.
+                // Report the first error; the next call resumes the files left behind, or overwrites them.
                 do { if key == nil { try lookups.remove() } } catch _ {}
                 throw error
             }
@@ -131,17 +129,17 @@ package struct Verification: Sendable {
         }
     }
 
-    /// What an earlier call has left is only gone on with where it counted and hashed in the same way.
+    /// The version of the saved state: a call resumes only a state that counts and hashes in the same way.
     private static let form = "5"
 
-    /// The verification and the state of its files; nil when it cannot be gone on with.
+    /// The identity of the verification and of its files; nil if no later call can resume it.
     private var key: String? {
         get throws(FerryError) {
-            // What is not synced is lost or torn when the machine goes down, so it must be the same session.
+            // Nothing is synced, so a crash of the machine can lose or tear the state: the session must be the same.
             guard let resumeKey, let session = SystemSession.id else { return nil }
             var parts = [resumeKey, session, mode.rawValue, Self.form]
             for path in [sourcePath, sourcePath + "-wal", destinationPath, destinationPath + "-wal"] {
-                // An empty log comes and goes with each connection that reads the store.
+                // Each connection that reads the store can create and remove an empty log.
                 let file = try FileLayer().attributesIfPresent(path).flatMap { $0.size > 0 ? $0 : nil }
                 parts.append(file.map { "\($0.device) \($0.inode) \($0.size) \($0.modified)" } ?? "none")
             }
@@ -156,7 +154,7 @@ package struct Verification: Sendable {
                 (mode == .full || $0.isQuick) && $0.scope.includes(storeAlone: isStoreAlone)
             }
             try context.progress.once(checks[0].name, in: context) { try checks[0].init().run(in: context) }
-            // Without the tables and columns that the other checks read there is nothing more to find.
+            // The other checks need these tables and columns.
             if context.isUnreadable { return }
             try make(checks.dropFirst().map { $0.init() }, in: context)
         }
@@ -164,19 +162,19 @@ package struct Verification: Sendable {
         return context.report
     }
 
-    /// Lets walkers make the parts of all checks, beside each other, and then each check what is left of it.
+    /// Lets walkers run the parts of all checks concurrently, and then finishes each check.
     private func make(_ checks: [any Check], in context: VerificationContext) throws {
-        let told = PartsProgress(progress)
+        let partsProgress = PartsProgress(progress)
         var parts = try checks.map { try $0.parts(in: context) }
-        var failure = try make(parts, told, in: context)
+        var failure = try make(parts, partsProgress, in: context)
         if failure == nil, !context.progress.state.outcomes.values.contains(where: \.isUnreadable) {
             let later = try checks.map { try $0.laterParts(context.progress.state.outcomes, in: context) }
             let beside = try checks.contains { try $0.hasWorkBeside(in: context) } ? checks : []
-            failure = try make(later, beside: beside, told, in: context)
+            failure = try make(later, beside: beside, partsProgress, in: context)
             parts = zip(parts, later).map { $0 + $1 }
         }
         try context.takeCaches(memory.workingCaches)
-        // What cannot be read is said by SQLite's own check of the file, if that finds it.
+        // The integrity check reports the damage behind a read error, if it finds any.
         if let failure, !context.progress.state.outcomes.values.contains(where: \.isUnreadable) { throw failure }
         for (check, parts) in zip(checks, parts) {
             let outcomes = parts.compactMap { context.progress.state.outcomes[$0.name] }
@@ -188,72 +186,70 @@ package struct Verification: Sendable {
         }
     }
 
-    /// Lets walkers make the parts that no earlier call has made, while this thread makes what checks make beside them.
+    /// Lets walkers run the parts without an outcome, while this thread runs the checks' work beside them.
     private func make(
-        _ parts: [[CheckPart]], beside checks: [any Check] = [], _ told: PartsProgress,
+        _ parts: [[CheckPart]], beside checks: [any Check] = [], _ partsProgress: PartsProgress,
         in context: VerificationContext
     ) throws -> (any Error)? {
         let open = parts.flatMap { $0 }.filter { context.progress.state.outcomes[$0.name] == nil }
         if open.isEmpty, checks.isEmpty { return nil }
         let count = min(walkers, open.count)
-        // Work of its own needs as much as a walker's.
+        // The calling thread's work needs as much cache as a walker.
         let own = checks.isEmpty ? ownCacheBytes : memory.workingCaches / (count + 1)
         if !checks.isEmpty { try context.takeCaches(own) }
-        defer { context.onLook = nil }
+        defer { context.onAnnouncement = nil }
         var isBeside = true
         let caches = (memory.workingCaches - own) / max(count, 1)
-        return try Walkers.make(open, walkers: count, caches: caches, of: context) { look in
-            context.onLook = look
+        return try Walkers.make(open, walkers: count, caches: caches, of: context) { handleEvents in
+            context.onAnnouncement = handleEvents
             for check in checks { try check.runBeside(in: context) }
-            context.onLook = nil
+            context.onAnnouncement = nil
             isBeside = false
         } take: { part, event in
             switch event {
-            case .progress(let update): told.take(update, of: part)
+            case .progress(let update): partsProgress.take(update, of: part)
             case .outcome(let outcome):
-                // In the middle of other work there is nothing to commit: that says itself where it can be gone on with.
+                // Work on the calling thread commits by itself, at the points where it can be resumed.
                 if isBeside {
                     context.progress.state.outcomes[part.name] = outcome
                 } else {
                     try context.progress.record(outcome, of: part.name, in: context)
                 }
-                told.take(outcome, of: part)
+                partsProgress.take(outcome, of: part)
             }
         }
     }
 
-    /// How many walkers there are at most: no more than their caches find room for.
     var walkers: Int {
         let jobs = jobs ?? ProcessInfo.processInfo.activeProcessorCount
         return max(1, min(jobs, (memory.workingCaches - ownCacheBytes) / Self.leastCacheBytes))
     }
 
-    /// What the thread that waits for the walkers has of the caches meanwhile.
+    /// Cache bytes of the thread that waits for the walkers.
     var ownCacheBytes: Int { 256 << 10 }
 
-    /// Below this the caches of a walker hold hardly more than the way down its b-trees; beside them it takes a quarter
-    /// of that for schemas and statements.
+    /// Smaller caches of a walker hold little more than the path down its b-trees; a walker needs another quarter of
+    /// this size for schemas and statements.
     private static let leastCacheBytes = 2 << 20
 }
 
 extension Verification {
-    /// Checks a store by itself, against the model it was written with.
+    /// Checks a store on its own, against the model of its version.
     ///
-    /// What holds for every sound store: metadata and numbers of the model, keys, references, inverses, constraints,
-    /// derived values, index entries, external files, and SQLite's own check of the file. Unlike after a migration,
-    /// nothing is excused.
+    /// The checks cover metadata and entity numbers, keys, references, inverses, constraints, derived values, index
+    /// entries, external files, and SQLite's own check of the file. Unlike after a migration, no damage is excused.
     ///
     /// - Parameters:
     ///   - version: The model version of the store.
     ///   - path: The store.
-    ///   - isNew: Whether the store is laid out as Core Data lays out a new one, so that its schema is checked too; one
-    ///     that was migrated in place has names of its own.
+    ///   - isNew: Whether the store has the layout of a new store, so that its schema is checked too; a store that was
+    ///     migrated in place has other names.
     ///   - isImmutable: Whether the store cannot change, so that it is read without locks.
-    ///   - workFolder: A folder for the lookup file; left empty again.
+    ///   - workFolder: A folder for the lookup file; verification leaves it empty.
     package init(
         ofStore version: ModelVersion, at path: String, isNew: Bool, isImmutable: Bool = false, workFolder: String
     ) {
-        // A step that maps nothing: what no mapping carried over has no excuse in a source.
+        // A step without mappings: the source excuses no damage.
         self.init(
             mode: .full,
             step: ResolvedStep(source: version, destination: version, mappingModels: [], entityMappings: []),

@@ -4,61 +4,55 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// What the checks share: one connection to both stores and the lookup file, the two layouts, and the report.
+/// The shared state of the checks: a connection to both stores and the lookup file, the two layouts, and the report.
 ///
-/// The lookup file is the connection's `main`; the stores are attached as `source` and `destination`, for reading only.
-/// Each walker that makes parts of checks beside the others has one of its own, without lookups. Inside the transaction
-/// of a step in place the destination is the connection's `main`, and there is no source but for its surroundings.
+/// The lookup file is the connection's `main`; the stores are attached read-only as `source` and `destination`. Each
+/// walker has a context of its own, without lookups. Inside the transaction of a step in place the destination is the
+/// connection's `main`, and of the source only its ``SourceSurroundings`` are known.
 final class VerificationContext {
     let verification: Verification
-    /// The step; mappings whose policies kept all keys keep them here.
+    /// The step, in which mappings whose policies kept all keys count as mappings that keep keys.
     let step: ResolvedStep
     let connection: Connection
-    /// The names that the source store really has.
+    /// The layout with the names found in the source store.
     let source: StoreLayout
-    /// The names that the destination must have, or those that it has where they may be others.
+    /// The layout with the names that the destination must have, or with those found if they may differ.
     let destination: StoreLayout
     var report: VerificationReport
-    /// Set by a check after which the destination's tables cannot be read as the model says.
+    /// Set by a check if the destination's tables cannot be read as the model requires.
     var isUnreadable = false
-    /// What a migration in place may leave as it was.
     private(set) lazy var keptDamage = KeptDamage(self)
     private(set) lazy var keptUnknownRows = KeptUnknownRows(self)
     let conversion: ColumnConversion
-    /// What ``RowsCheck`` leaves for ``RelationshipsCheck``.
+    /// The associations that ``RowsCheck`` writes and ``RelationshipsCheck`` reads.
     let associations: AssociationTables
-    /// What is claimed of the root table at work; its check has it.
+    /// The claims by `unique` about the root table being compared; the check owns them.
     weak var claims: UniqueClaims?
 
     let progress: VerificationProgress
-    /// All stored relationships of the destination, each with its inverse, in the order of names.
     private(set) lazy var relations = Result { try StoredRelation.all(in: self) }
-    /// The indexes of the destination, and what their readings show.
     private(set) lazy var indexReadings = Result { try IndexReadings(in: self) }
-    /// The foreign keys that are compared together with the rows that hold them.
     private(set) lazy var keysOfRows = Result { try relations.get().compactMap { KeysOfRows($0, in: self) } }
-    /// What the source had around its rows, where these are not there any more.
+    /// The source's surroundings, read before a step in place altered the store.
     private let formerSurroundings: SourceSurroundings?
-    /// What the source has around its rows.
     private(set) lazy var surroundings = Result {
         try formerSurroundings ?? SourceSurroundings(on: connection, schema: "source")
     }
-    /// The destination's tables of objects, by their root entities.
+    /// The destination's entity tables, ordered by their root entities.
     private(set) lazy var destinationTables = destination.tables.values.sorted { codeUnitOrder($0.root, $1.root) }
     private var countedRows: [String: Int64] = [:]
-    /// Called now and then between two rows, where other threads may have something to tell.
-    var onLook: (() throws -> Void)?
-    private var sinceLastLook = 0
-    /// So many rows come between two looks whether a stop was asked for.
-    static let rowsBetweenLooks = 4096
+    /// Called at every announcement, to handle events of walkers between two rows.
+    var onAnnouncement: (() throws -> Void)?
+    private var rowsSinceAnnouncement = 0
+    static let rowsPerAnnouncement = 4096
     private var isPausing = false
 
-    /// The context that the whole verification has, with the lookup file.
+    /// The context of the calling thread, with the lookup file.
     convenience init(_ verification: Verification, lookups: LookupFile, key: String?) throws {
-        // What SQLite sorts on disk goes to the same folder.
+        // SQLite's sorter files are created in the work folder too.
         let vfs = try VFS(temporaryFolder: verification.workFolder, for: .reading)
         let connection = try Connection(path: lookups.path, mode: .create, vfs: vfs, trace: verification.trace)
-        // What is not gone on with is worth nothing after a kill, so nothing protects it.
+        // A file that no later call resumes needs no protection against a kill.
         if key == nil {
             try connection.keepNoJournal()
             try lookups.unlink()
@@ -74,14 +68,14 @@ final class VerificationContext {
             ? try StoreLayout.actual(for: model, on: connection, schema: "destination")
             : try StoreLayout.canonical(for: model, foundTriggers: .of(source))
         try self.init(verification, connection, key: key, source: source, destination: destination)
-        // As long as there are walkers.
+        // The share for as long as walkers run.
         try takeCaches(verification.ownCacheBytes)
         report.checked = progress.state.checked
         report.notRecomputed = progress.state.notRecomputed
         report.differences = progress.state.differences
     }
 
-    /// A context of one walker's own, which reads the same stores by its own connection, and looks nothing up.
+    /// The context of one walker, which reads the same stores by its own connection, without lookups.
     convenience init(
         walkerOf verification: Verification, caches: Int, source: StoreLayout, destination: StoreLayout,
         progress hook: @escaping ProgressHook
@@ -91,14 +85,13 @@ final class VerificationContext {
         let vfs = try VFS(temporaryFolder: verification.workFolder, for: .reading)
         let connection = try Connection(path: ":memory:", mode: .create, vfs: vfs, trace: verification.trace)
         try VerificationContext.attachStores(of: verification, to: connection)
-        // A sorter takes as much as the cache of `main`, which holds nothing.
+        // A sorter takes as much memory as the cache of `main`, which is empty here.
         try connection.shareCaches(
             caches, among: ["main": 2, "source": 3, "destination": 3, "temp": 1])
         try self.init(verification, connection, source: source, destination: destination)
     }
 
-    /// With surroundings a context inside the transaction of a step in place: the connection has the store as `main` and as
-    /// `destination`, and keeps its limits.
+    /// Inside the transaction of a step in place, with surroundings: the store is both `main` and `destination`.
     init(
         _ verification: Verification, _ connection: Connection, key: String? = nil, source: StoreLayout,
         destination: StoreLayout, surroundings: SourceSurroundings? = nil
@@ -114,26 +107,26 @@ final class VerificationContext {
         conversion = try ColumnConversion(on: connection)
         formerSurroundings = surroundings
         if isBeforeCommit { return }
-        // What is read from here on are rows: none may take all memory.
+        // From here on the connection reads rows, of which no single one may take all memory.
         connection.limit(.length, max(verification.valueLimit, verification.memory.limit / 2))
         connection.abandonStatements(on: verification.stop)
     }
 
-    /// Takes so much for its caches, of what all contexts have together.
+    /// Divides these bytes among the caches of the connection's databases.
     func takeCaches(_ bytes: Int) throws {
-        // Its own lookups are the ones that are met at random.
+        // The lookup file has the random accesses.
         try connection.shareCaches(bytes, among: ["main": 4, "source": 3, "destination": 3, "temp": 2])
     }
 
     private static func attachStores(of verification: Verification, to connection: Connection) throws {
-        // The log of a step that is not finished yet stays apart from the main file.
+        // SQLite must not write the `-wal` of an unfinished step back into the main file.
         if verification.isInPlace { connection.keepWriteAheadLogOnClose() }
         let destinationMode = verification.isDestinationImmutable ? Connection.Mode.unlocked : .readOnly
         let sourceMode =
             if verification.isStoreAlone {
                 destinationMode
             } else if verification.sourcePath == verification.destinationPath {
-                // The main file is the source of a step in place, until its log is written back.
+                // The main file is the source of a step in place, until SQLite writes its `-wal` back.
                 Connection.Mode.immutable
             } else if verification.isSourcePrivate {
                 Connection.Mode.unlocked
@@ -153,26 +146,26 @@ final class VerificationContext {
         report.add(check: check.name, entity: entity, count: count, example: example)
     }
 
-    /// Runs a unit that stops by itself, with ``VerificationProgress/pause(in:_:)``, where it can be gone on with.
+    /// Runs a unit that commits and stops by ``VerificationProgress/pause(in:_:)``, if it can be resumed.
     func pausing(_ unit: String, _ body: () throws -> Void) throws {
         isPausing = progress.isKept
         defer { isPausing = false }
         try progress.once(unit, in: self, body)
     }
 
-    /// Says how far a check has come, and looks whether a stop was asked for; cheap enough for every row.
+    /// Announces progress and checks for a stop request every few thousand rows; cheap enough for every row.
     func advance(_ subject: String, done: Int64, total: Int64?) throws {
-        sinceLastLook += 1
-        guard sinceLastLook >= Self.rowsBetweenLooks else { return }
+        rowsSinceAnnouncement += 1
+        guard rowsSinceAnnouncement >= Self.rowsPerAnnouncement else { return }
         try announce(subject, done: done, total: total)
     }
 
-    /// The same, now.
+    /// Announces progress and checks for a stop request now.
     func announce(_ subject: String, done: Int64 = 0, total: Int64? = nil) throws {
-        sinceLastLook = 0
+        rowsSinceAnnouncement = 0
         if !isPausing { try verification.stop.check() }
         verification.progress?(ProgressUpdate(phase: .verify, subject: subject, done: done, total: total))
-        try onLook?()
+        try onAnnouncement?()
     }
 
     // MARK: Names
@@ -193,7 +186,6 @@ final class VerificationContext {
         try Self.known(destination.number(of: entity), entity, in: "destination")
     }
 
-    /// `Z_ENT` of an entity of the destination and of everything below it, for an SQL list.
     func destinationNumbers(ofFamily entity: String) -> String { destination.numbers(ofFamily: entity).sqlList }
 
     private static func known<Found>(_ found: Found?, _ entity: String, in side: String) throws -> Found {
@@ -203,21 +195,17 @@ final class VerificationContext {
         return found
     }
 
-    /// The statement of an object of the destination's schema; nil where there is none of the name.
     func statement(of type: String, _ name: String) throws -> String? {
         try connection.value(
             "SELECT sql FROM destination.sqlite_master WHERE type = ? AND name = ?", [.text(type), .text(name)])?.text
     }
 
-    // MARK: Source
-
-    /// Whether this is inside the transaction of a step in place.
-    var isBeforeCommit: Bool { formerSurroundings != nil }
-
     // MARK: Mappings
 
-    /// How many rows a destination root table should come to have, for progress: as many as the run says it wrote, else as
-    /// many as there are.
+    /// Whether the context is inside the transaction of a step in place.
+    var isBeforeCommit: Bool { formerSurroundings != nil }
+
+    /// The number of rows expected in a destination root table, for progress: as the run wrote them, else as found.
     func expectedRows(in root: String) throws -> Int64? {
         if let written = writtenRows(in: root) { return written }
         if let known = countedRows[root] { return known }
@@ -227,7 +215,7 @@ final class VerificationContext {
         return count
     }
 
-    /// The rows that the run says it has written into a destination root table; nil where no run is verified.
+    /// The number of rows that the run reports to have written into a destination root table; nil without a run.
     func writtenRows(in root: String) -> Int64? {
         verification.counts.map { counts in
             counts.filter { $0.destination.map { destinationModel.root(of: $0) } == root }.reduce(0) { $0 + $1.written }
@@ -235,16 +223,19 @@ final class VerificationContext {
     }
 
     /// Entity mappings that keep `Z_PK` and write into a destination root table.
-    func keepers(into root: String) -> [ResolvedEntityMapping] {
+    func keepingMappings(into root: String) -> [ResolvedEntityMapping] {
         step.entityMappings.filter { $0.mayKeepPrimaryKeys && destinationModel.root(of: $0.destination) == root }
     }
 
-    /// The highest key that kept objects of a destination root table may have: new keys begin above it.
-    ///
-    /// Every source root that keeps keys there counts with its `Z_MAX` and with the keys it really has.
+    /// The source root entities whose objects keep their keys in a destination root table.
+    func sourceRoots(into root: String) -> Set<String> {
+        Set(keepingMappings(into: root).map { sourceModel.root(of: $0.source) })
+    }
+
+    /// The highest `Z_PK` and `Z_MAX` of the sources that keep keys in a root table: new keys begin above it.
     func highestKeptKey(in root: String) throws -> Int64 {
         var highest: Int64 = 0
-        for sourceRoot in Set(keepers(into: root).map { sourceModel.root(of: $0.source) }) {
+        for sourceRoot in sourceRoots(into: root) {
             let table = try sourceTable(of: sourceRoot)
             let largest =
                 try formerSurroundings?.highestKeys[table.name]
@@ -255,11 +246,11 @@ final class VerificationContext {
         return highest
     }
 
-    /// Entity mappings that give new keys in a destination root table, in the order in which they give them.
+    /// Entity mappings that give new keys in a destination root table, in the order in which they give keys.
     ///
-    /// That is their own order, but a mapping that looks for objects comes after those that carry objects over into
-    /// exactly its entity. A migration policy may give keys in any root table.
-    func makers(into root: String) -> [ResolvedEntityMapping] {
+    /// A mapping with `unique` comes after those without it that write its destination entity; else the mappings' order
+    /// counts. A migration policy can give keys in any root table.
+    func newKeyMappings(into root: String) -> [ResolvedEntityMapping] {
         var waiting = step.entityMappings.filter {
             if $0.policy != nil { return verification.policies.newKeys[$0.position]?[root] != nil }
             return !$0.keepsPrimaryKey && destinationModel.root(of: $0.destination) == root
@@ -278,14 +269,12 @@ final class VerificationContext {
 }
 
 extension StoreLayout {
-    /// The entity that each `Z_ENT` stands for.
     var entitiesByNumber: [Int64: String] {
         Dictionary(entityNumbers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
     }
 }
 
 extension ResolvedStep {
-    /// The step in which the mappings of policies that kept all keys are said to keep them.
     fileprivate func taking(_ policies: PolicyEvidence) -> ResolvedStep {
         var step = self
         for index in step.entityMappings.indices where policies.implied.contains(step.entityMappings[index].position) {

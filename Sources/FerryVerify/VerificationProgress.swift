@@ -8,25 +8,23 @@ internal import FerrySQLite
     internal import Foundation
 #endif
 
-/// How far a verification is, in its lookup file, committed together with what was looked up so far.
+/// The progress of a verification, stored in its lookup file and committed together with the lookup tables.
 ///
-/// A unit is a check, a table of a check, or what was compared of a table since the last commit. Nothing is synced: the
-/// state counts only for the verification that it was made by, on the same files, until the machine is started anew.
+/// A unit is a check, a table of a check, or the rows of a table since the last commit. Nothing is synced: the state is
+/// valid only for the same verification of the same files, until the machine restarts.
 final class VerificationProgress {
-    /// How long a commit may be put off: what a killed verification does again.
+    /// Time between two commits, in nanoseconds: the work that a killed verification repeats.
     private static let interval: UInt64 = 2_000_000_000
-    /// Objects between two looks at the clock.
-    private static let lookEvery = 512
+    private static let objectsPerClockReading = 512
 
-    /// Where the comparison of a root table's rows stands, between two source objects.
+    /// The position of the comparison of a root table's rows, between two source objects.
     struct RowPosition: Codable {
-        /// 0 while objects with kept keys are compared, then the mappings that give new keys, counted from 1.
+        /// 0 for objects with kept keys, else the number of the mapping that gives new keys, from 1.
         var stage = 0
-        /// The next object of each source table (stage 0), or of the mapping's; what has no key is at its end.
+        /// The next object of each source table (stage 0), or of the mapping; a table at its end has none.
         var sources: [String: Int64] = [:]
-        /// The next key to be given.
         var nextKey: Int64 = 0
-        /// The destination's row at hand; nil at the end.
+        /// The key of the current destination row; nil at the end.
         var actualKey: Int64?
         var done: Int64 = 0
         var checked: Int64 = 0
@@ -35,23 +33,20 @@ final class VerificationProgress {
     struct State: Codable {
         var key: String
         var done: Set<String> = []
-        /// What parts of checks have found, by their names.
         var outcomes: [String: PartOutcome] = [:]
         var checked: Int64 = 0
         var notRecomputed: Int64 = 0
         var differences: [VerificationReport.Difference] = []
         var counts: [EntityMappingCounts]?
-        /// Of the unit at work.
         var rows: RowPosition?
-        /// The next object of the entity mapping at work.
+        /// The next object of the current entity mapping.
         var object: Int64?
-        /// The key of hashes that parts have summed up.
         var hashKey: [UInt64]?
-        /// Foreign keys met, by relationship.
+        /// Foreign keys read, by relationship.
         var met: [String: Int64] = [:]
-        /// What was found before the unit at work, where that may have to be made in another way.
+        /// The results before the current unit, which may have to be repeated by another method.
         var before: Found?
-        /// The root tables where the destination was wrong about which object is found by `unique`.
+        /// The root tables in which the destination's claims by `unique` were wrong.
         var wrongClaims: Set<String> = []
 
         struct Found: Codable {
@@ -61,7 +56,7 @@ final class VerificationProgress {
             var counts: [EntityMappingCounts]?
         }
 
-        /// Whether a verification can have written it: numbers of rows go on from here, far from any overflow.
+        /// Whether a verification can have written this state: its numbers are far from an overflow.
         var isPlausible: Bool {
             let counts = ((counts ?? []) + (before?.counts ?? []) + outcomes.values.flatMap { $0.counts ?? [] })
                 .flatMap { [$0.read, $0.written, $0.dropped, $0.merged, $0.created] }
@@ -74,7 +69,7 @@ final class VerificationProgress {
                 + met.values + counts + parts
             let found = (differences + (before?.differences ?? []) + outcomes.values.flatMap(\.differences)).map(
                 \.count)
-            // There are never as many parts that their sum could come near the end.
+            // The number of parts is limited, so that their sum cannot overflow.
             return outcomes.count < 1 << 20 && (numbers + found).allSatisfy { (0...Int64.max >> 24).contains($0) }
         }
     }
@@ -82,15 +77,13 @@ final class VerificationProgress {
     var state: State
     private let connection: Connection
     private let stop: StopRequest
-    /// Whether an earlier call's work can be gone on with, so that ``pause(in:_:)`` ends the work when it must end.
+    /// Whether a later call can resume the work, so that ``pause(in:_:)`` may end it.
     let isKept: Bool
-    /// How long a unit within a table takes at least.
     private let leastNanoseconds: UInt64
-    private var sinceLook = 0
+    private var objectsSinceClockReading = 0
     private var lastCommit = Clock.nanoseconds()
 
-    /// The connection has the lookup file; the key says what the verification and its files are, and is nil when nothing is
-    /// to be gone on with.
+    /// The key identifies the verification and its files; nil if no later call resumes it.
     init(of verification: Verification, on connection: Connection, key: String?) throws {
         (stop, leastNanoseconds) = (verification.stop, verification.leastNanoseconds)
         self.connection = connection
@@ -106,7 +99,7 @@ final class VerificationProgress {
         }
     }
 
-    /// The key of hashes, the same for all calls.
+    /// The key of hashes, the same in all calls of a verification.
     func hashKey() -> KeyedHash.Key {
         if let known = state.hashKey, known.count == 2 { return KeyedHash.Key(low: known[0], high: known[1]) }
         let key = KeyedHash.Key.random()
@@ -114,7 +107,7 @@ final class VerificationProgress {
         return key
     }
 
-    /// Runs a piece of work unless it was done before.
+    /// Runs a unit of work unless an earlier call did.
     func once(_ unit: String, in context: VerificationContext, _ body: () throws -> Void) throws {
         if state.done.contains(unit) { return }
         try stop.check()
@@ -125,22 +118,21 @@ final class VerificationProgress {
         try commit(context)
     }
 
-    /// Takes what a part of a check has found, so that it is not made again.
+    /// Records the outcome of a part, so that no later call repeats it.
     ///
-    /// - Throws: The reason of the stop request, once all is committed.
+    /// - Throws: The reason of the stop request, after a commit.
     func record(_ outcome: PartOutcome, of part: String, in context: VerificationContext) throws {
         state.outcomes[part] = outcome
         if isKept { try commitIfDue(context) { _ in } } else { try stop.check() }
     }
 
-    /// To be called between two objects of a long unit: now and then what was done so far is committed, with where the unit
-    /// goes on.
+    /// Commits now and then, between two objects of a long unit, the work done and the position where it goes on.
     ///
-    /// - Throws: The reason of the stop request, once all is committed.
+    /// - Throws: The reason of the stop request, after a commit.
     func pause(in context: VerificationContext, _ position: (inout State) -> Void) throws {
-        sinceLook += 1
-        guard sinceLook >= Self.lookEvery else { return }
-        sinceLook = 0
+        objectsSinceClockReading += 1
+        guard objectsSinceClockReading >= Self.objectsPerClockReading else { return }
+        objectsSinceClockReading = 0
         if isKept { try commitIfDue(context, position) }
     }
 
@@ -152,7 +144,7 @@ final class VerificationProgress {
         try stop.check()
     }
 
-    /// Takes note of what was found so far, so that the unit which begins can be taken back.
+    /// Saves the results so far, so that ``returnToFound(_:)`` can discard those of the next unit.
     func keepFound(_ context: VerificationContext) {
         let report = context.report
         state.before = State.Found(
@@ -160,7 +152,7 @@ final class VerificationProgress {
             counts: state.counts)
     }
 
-    /// Takes back all that was found since.
+    /// Discards all results since ``keepFound(_:)``.
     func returnToFound(_ context: VerificationContext) {
         guard let before = state.before else { preconditionFailure("nothing was kept to return to") }
         context.report.checked = before.checked
@@ -183,30 +175,26 @@ final class VerificationProgress {
     }
 }
 
-/// The database file in which verification keeps what it must look up: objects by `unique`, associations, pairs.
+/// The database file of verification's lookup tables: objects by `unique`, associations, pairs.
 struct LookupFile {
     let path: String
     private let files = FileLayer()
 
-    /// Makes the place free, unless what stands there is of the verification with the key, and can be gone on with.
-    ///
-    /// The connection that opens the path creates the file.
+    /// Removes the file at the path, unless the verification with this key can resume it.
     init(in folder: String, key: String?) throws {
         path = folder + "/verify-lookups.sqlite"
         if let key, try files.exists(path), try isOf(key) { return }
         try remove()
-        // It holds values of the store.
+        // Created private, because it holds values of the store.
         try files.createPrivately(path)
     }
 
-    /// Takes the name away from the file that the connection has open, so that a kill leaves nothing of it.
-    ///
-    /// To be called once it has no journal, which would be found by the name.
+    /// Unlinks the open file, so that a kill leaves nothing of it; a journal, found by the name, must not exist.
     func unlink() throws { _ = try files.removeIfPresent(path) }
 
     private func isOf(_ key: String) throws -> Bool {
         do {
-            // Rolls back what a killed verification had begun.
+            // Opening rolls back the open transaction of a killed verification.
             let connection = try Connection(path: path, mode: .readWrite)
             let table = try connection.integer("SELECT 1 FROM main.sqlite_master WHERE name = 'progress'")
             guard table != nil, case .blob(let bytes) = try connection.value("SELECT state FROM main.progress") else {

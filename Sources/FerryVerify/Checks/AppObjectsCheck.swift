@@ -3,8 +3,8 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// What is carried over beside the entities: every row of the app's tables as it was, its other objects with their
-/// definitions, and the history with the same objects under their new numbers.
+/// Objects beside the entities that a migration carries over: every row of the app's tables, the definitions of its
+/// other objects, and persistent history with the same objects under their new entity numbers.
 struct AppObjectsCheck: Check {
     static let name = "carriedObjects"
     static let isQuick = false
@@ -37,7 +37,7 @@ struct AppObjectsCheck: Check {
         if found?.text != sql { context.report(AppObjectsCheck.self, entity: nil, example: name) }
     }
 
-    /// Row by row, in the order of the rows' numbers where there are any, else in the order of all columns.
+    /// Compares rows in the order of their rowids, or of all columns in a table without rowids.
     private func compare(_ table: AppTable, in context: VerificationContext) throws {
         try context.announce(table.name)
         if let sql = table.sql { try compareDefinition(of: table.name, sql, in: context) }
@@ -64,7 +64,6 @@ struct AppObjectsCheck: Check {
         for rows in [old, new] { rows.reset() }
     }
 
-    /// Goes through the rows of both sides at one pace, up to where one of them ends.
     private func compareRows(
         of table: AppTable, in context: VerificationContext, old: () throws -> Bool, new: () throws -> Bool,
         areEqual: () throws -> Bool
@@ -83,7 +82,7 @@ struct AppObjectsCheck: Check {
         }
     }
 
-    /// Every record is there as it was, about the same object: of an entity of the same name, with the same key.
+    /// Compares CloudKit's records: each must name the same object, by entity name and key.
     private func compareRecords(in table: AppTable, _ context: VerificationContext) throws {
         guard table.namesEntities else { return try compare(table, in: context) }
         if let sql = table.sql { try compareDefinition(of: table.name, sql, in: context) }
@@ -105,8 +104,7 @@ struct AppObjectsCheck: Check {
         context.report.checked += try context.connection.integer("SELECT count(*) FROM source.\(name)") ?? 0
     }
 
-    /// Every change of an entity whose objects keep their keys is there, about the same object and by the same
-    /// transaction, and no other.
+    /// Compares history: the changes of entities that keep their keys, by object and transaction.
     private func compare(_ history: HistoryTables, in context: VerificationContext) throws {
         let table = history.changes.quotedName
         var expected: Int64 = 0

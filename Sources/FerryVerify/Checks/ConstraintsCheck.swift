@@ -4,9 +4,9 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// Mandatory attributes have values, relationships as many objects as the model requires, unique values are unique.
+/// Mandatory attributes, object counts of relationships and uniqueness constraints are as the model requires.
 ///
-/// What an object violated in the source already, with the same key and the same property, is no difference.
+/// A violation that the source object of the same key has in the same property is no difference.
 struct ConstraintsCheck: Check {
     static let name = "constraints"
     static let isQuick = true
@@ -22,7 +22,7 @@ struct ConstraintsCheck: Check {
         }
     }
 
-    /// Attributes: empty ones were counted with the rows (``TableTally``).
+    /// Checks attributes: their NULLs were counted with the rows (``TableTally``).
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         let tallies = try TableTally.all(context.progress.state.outcomes, in: context)
         try eachEntity(in: context) { entity, table in
@@ -97,7 +97,7 @@ struct ConstraintsCheck: Check {
         guard columns.count == constraint.count else { return }
         let list = columns.joined(separator: ", ")
         let present = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
-        // Of whatever entity: that is seen in an index of these columns alone.
+        // First among the rows of all entities, which an index of these columns alone can answer.
         let twice = try context.connection.value(
             "SELECT 1 FROM destination.\(table.name) WHERE \(present) GROUP BY \(list) HAVING count(*) > 1 LIMIT 1")
         if twice == nil { return }
@@ -123,17 +123,17 @@ struct ConstraintsCheck: Check {
         }
     }
 
-    // MARK: Excuses: what finds the source object with the same key if it broke the same rule, where keys are kept
+    // MARK: Excuses: statements that find a source object of the same key that violates the same rule
 
-    private func keepers(of entity: String, in context: VerificationContext) -> [ResolvedEntityMapping] {
+    private func keepingMappings(of entity: String, in context: VerificationContext) -> [ResolvedEntityMapping] {
         context.step.entityMappings.filter { $0.keepsPrimaryKey && $0.destination == entity }
     }
 
-    /// An attribute that was mandatory, and empty, before.
+    /// The excuse of an attribute that was mandatory, and NULL, in the source.
     private func excuse(
         attribute: String, of entity: String, in context: VerificationContext
     ) throws -> Statement? {
-        let queries = try keepers(of: entity, in: context).compactMap { mapping -> String? in
+        let queries = try keepingMappings(of: entity, in: context).compactMap { mapping -> String? in
             guard
                 let name = mapping.attributes.first(where: { $0.name == attribute })?.expression?.sourceKeys,
                 let old = context.sourceModel.attribute(name, of: mapping.source), !old.isOptional,
@@ -146,14 +146,14 @@ struct ConstraintsCheck: Check {
         return try context.connection.prepareAny(of: queries)
     }
 
-    /// A relationship that had too few objects, or too many, before; keys that lead nowhere do not count.
+    /// The excuse of a relationship that had too few or too many objects in the source; dangling keys do not count.
     ///
-    /// Of an inferred mapping, also one that had no such limits before: Core Data's own lightweight migration checks
-    /// no relationships, and leaves it to the validation of objects that are saved.
+    /// An inferred mapping excuses also a relationship that had no such limits: Core Data's lightweight migration does
+    /// not check relationships, and leaves them to the validation of saved objects.
     private func excuse(
         relationship: String, of entity: String, _ origins: RelationshipOrigins, in context: VerificationContext
     ) throws -> Statement? {
-        let queries = try keepers(of: entity, in: context).compactMap { mapping -> String? in
+        let queries = try keepingMappings(of: entity, in: context).compactMap { mapping -> String? in
             guard let old = origins.origin(of: relationship, in: mapping), let limits = Limits(old),
                 let storage = context.source.storage(of: old.name, in: mapping.source)
             else { return origins.isInferred(mapping) ? "SELECT 1 WHERE ?1 IS NOT NULL" : nil }
@@ -170,24 +170,23 @@ struct ConstraintsCheck: Check {
     }
 }
 
-/// How many objects a relationship may have.
 private struct Limits {
     let isOptional: Bool
     let least: Int
     let most: Int?
 
-    /// Nil when any number will do.
+    /// Nil if any number is valid.
     init?(_ relationship: Relationship) {
         isOptional = relationship.isOptional
         // A mandatory to-many without a least number may be empty: Core Data saves such objects.
         least = max(relationship.minCount, isOptional || relationship.isToMany ? 0 : 1)
         let isBounded = relationship.isToMany && relationship.maxCount > 1 && relationship.maxCount < Int(Int32.max)
         most = isBounded ? relationship.maxCount : nil
-        // What may be empty, and holds any number that is not empty, has no limits; a to-one holds one object at most.
+        // An optional relationship with a least count of 1 has no lower limit; a to-one holds one object at most.
         if least <= (isOptional ? 1 : 0), most == nil { return nil }
     }
 
-    /// SQL: an optional relationship may be empty, whatever the least number is.
+    /// The SQL condition of a violation; an optional relationship may be empty, whatever its least count is.
     func violation(of count: String) -> String {
         let few = isOptional ? "(\(count) > 0 AND \(count) < \(least))" : "\(count) < \(least)"
         return most.map { "\(few) OR \(count) > \($0)" } ?? few

@@ -3,16 +3,15 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// The run's counts: each balances, its `read` is what the source has, and the rows of an entity are the sum of what
-/// was written.
+/// The run's counts: each balances, `read` equals the source's rows, and the sum written equals an entity's rows.
 ///
-/// The other numbers need the rows themselves and are counted again with them (``RowsCheck``).
+/// ``RowsCheck`` counts the other numbers again, since they need the rows.
 struct CountsCheck: Check {
     static let name = "counts"
     static let isQuick = true
     static let scope = CheckScope.migration
 
-    /// What each mapping reads, where the rows do not tell.
+    /// Counts the objects that each mapping reads, unless ``RowsCheck`` does.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         if context.verification.counts == nil || isCountedAgain(in: context) { return [] }
         return context.step.entityMappings.map { mapping in
@@ -26,7 +25,7 @@ struct CountsCheck: Check {
 
     private static func name(of mapping: ResolvedEntityMapping) -> String { "read by \(mapping.position)" }
 
-    /// Full verification counts again with the rows (``RecountedMappings``); what a policy made cannot be.
+    /// Whether full verification counts again with the rows (``RecountedMappings``); it cannot with policies.
     private func isCountedAgain(in context: VerificationContext) -> Bool {
         context.verification.mode == .full && !context.step.hasPolicies
     }
@@ -52,7 +51,6 @@ struct CountsCheck: Check {
         try checkRows(reported, tallies, in: context)
     }
 
-    /// Without counts of a run only what its rows themselves say.
     private func checkEntityNumbers(_ tallies: [String: TableTally], in context: VerificationContext) throws {
         for table in context.destinationTables {
             _ = try EntityNumbersCheck.rows(in: table, tallies[table.root], as: CountsCheck.self, in: context)
@@ -62,7 +60,7 @@ struct CountsCheck: Check {
     private func checkRows(
         _ counts: [EntityMappingCounts], _ tallies: [String: TableTally], in context: VerificationContext
     ) throws {
-        // What a policy inserted of other entities than its mapping's has counts of its own.
+        // A policy's inserts into entities other than its mapping's have counts of their own.
         var written: [String: Int64] = [:]
         for count in counts { written[count.destination ?? "", default: 0] += count.written }
         for table in context.destinationTables {
@@ -78,9 +76,7 @@ struct CountsCheck: Check {
     }
 }
 
-/// Every row is of an entity that its table holds, and of none that is abstract.
-///
-/// After a migration the counts tell the same (``CountsCheck``).
+/// Every row belongs to a non-abstract entity of its table; after a migration ``CountsCheck`` shows this.
 struct EntityNumbersCheck: Check {
     static let name = "entityNumbers"
     static let isQuick = true
@@ -101,8 +97,8 @@ struct EntityNumbersCheck: Check {
         }
     }
 
-    /// The rows of each entity in a destination table; those of no entity of the table are reported in the name of a check,
-    /// but for so many rows of a number as are excused.
+    /// The rows of each entity in a destination table; rows with any other `Z_ENT` are reported as differences of the
+    /// check, unless `isExcused` accepts their number.
     static func rows(
         in table: EntityTable, _ tally: TableTally?, as check: any Check.Type, in context: VerificationContext,
         isExcused: (Value, Int64) throws -> Bool = { _, _ in false }
@@ -111,7 +107,7 @@ struct EntityNumbersCheck: Check {
         try context.announce(table.name)
         if let tally, tally.hasOnlyKnownEntities { return tally.rowsByEntity }
         var rows: [String: Int64] = [:]
-        // Grouped in SQLite's sorter: as many groups as entities, unless the column is damaged.
+        // SQLite's sorter groups the rows: as many groups as entities, unless the column is damaged.
         let groups = try context.connection.prepare(
             "SELECT Z_ENT, count(*) FROM destination.\(table.name) GROUP BY Z_ENT")
         while try groups.step() {

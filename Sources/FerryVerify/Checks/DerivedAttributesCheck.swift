@@ -2,9 +2,7 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// Derived attributes: their values computed again, their triggers as the model requires them.
-///
-/// The time of saving is carried over like any value, so its place is with the rows.
+/// Derived attributes and their triggers, computed again; ``RowsCheck`` compares carried `now()` values.
 struct DerivedAttributesCheck: Check {
     static let name = "derivedAttributes"
     static let isQuick = true
@@ -39,7 +37,7 @@ struct DerivedAttributesCheck: Check {
         }
     }
 
-    /// Models made in code repeat inherited attributes in subentities.
+    /// Whether a superentity has the attribute: models made in code repeat inherited attributes in subentities.
     private func isInherited(_ attribute: Attribute, of entity: String, in context: VerificationContext) -> Bool {
         context.destinationModel.lineage(of: entity).dropFirst().contains { ancestor in
             ancestor.attributes.contains { $0.name == attribute.name }
@@ -65,7 +63,7 @@ struct DerivedAttributesCheck: Check {
             example: wrong.first?[1].integer.map { "\(table) Z_PK \($0) \(column)" })
     }
 
-    /// Sums of doubles depend on the order of the addends in their last digits.
+    /// The SQL condition that two sums differ; the last digits of a sum of doubles depend on the order of the addends.
     private static func differs(_ left: String, _ right: String) -> String {
         "CASE WHEN typeof(\(left)) = 'integer' AND typeof(\(right)) = 'integer' THEN \(left) <> \(right) "
             + "ELSE ifnull(abs(\(left) - \(right)) > 1e-9 * max(abs(\(left)), abs(\(right)), 1), 1) END"
@@ -77,7 +75,7 @@ struct DerivedAttributesCheck: Check {
         var isSum = false
     }
 
-    /// One pass over what the values come from; the engine looks it up object by object instead.
+    /// The SQL of the expected value, as one pass over its operands; the engine looks up object by object instead.
     private func expected(_ attribute: Attribute, of entity: String, in context: VerificationContext) -> Expected? {
         let layout = context.destination
         switch attribute.derivation {
@@ -107,7 +105,7 @@ struct DerivedAttributesCheck: Check {
             + "ON c.owner = t.Z_PK"
     }
 
-    /// A row for each object at the end of a to-many relationship: whose it is, and its value.
+    /// A SELECT of each object in a to-many relationship: the key of its owner, and its value.
     private func links(
         _ relationship: String, of entity: String, summing summed: String?, in context: VerificationContext
     ) -> String? {

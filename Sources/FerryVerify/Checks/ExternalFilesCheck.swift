@@ -4,13 +4,13 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// Every value with external storage says by its first byte where its content is, and a file that it names is there.
+/// The first byte of each value with external storage says where its content is, and a file that it names exists.
 struct ExternalFilesCheck: Check {
     static let name = "externalFiles"
     static let isQuick = true
     static let scope = CheckScope.store
 
-    /// Values up to this size are read to get at their first byte, which is quicker than opening them one by one.
+    /// Values up to this size are read to get their first byte, which is faster than opening each with a blob handle.
     private static let wholeBytes = 1 << 16
 
     func run(in context: VerificationContext) throws {
@@ -20,7 +20,7 @@ struct ExternalFilesCheck: Check {
         for (key, column) in ExternalData.attributes(of: context.destination) {
             let table = try context.destinationTable(of: key.entity).name
             try context.announce(table)
-            // Only the first byte of what stands in the row: its contents may be large.
+            // Read only the first byte of a value in the row, whose content may be large.
             let values = try context.connection.prepare(
                 """
                 SELECT Z_PK, CASE WHEN length(\(column.name)) = 38 AND substr(\(column.name), 1, 1) = x'02'
@@ -53,10 +53,9 @@ struct ExternalFilesCheck: Check {
     }
 }
 
-/// A file that holds a large value is, byte for byte, the one of its name beside the source.
+/// Every external storage file of the destination equals the source's, byte for byte.
 ///
-/// Core Data never changes such a file: its name, a UUID, stands for one content. A destination that is not at its place
-/// yet has no files of its own.
+/// A file's name, a UUID, identifies one content. A destination not yet at its final place has no files.
 struct ExternalContentsCheck: Check {
     static let name = "externalContents"
     static let isQuick = false
@@ -80,7 +79,7 @@ struct ExternalContentsCheck: Check {
                 }
                 let (path, oldPath) = (own + "/" + name, old + "/" + name)
                 if try !files.exists(oldPath) {
-                    // A copy of the old store without its folder, or a file that an app has added since.
+                    // The source is a copy without its folder, or the app has added the file since.
                     context.report.notRecomputed += 1
                 } else if try !files.exists(path) || files.compare(path, with: oldPath) != .same {
                     context.report(
@@ -92,9 +91,9 @@ struct ExternalContentsCheck: Check {
     }
 }
 
-/// No two values name one external file that were not two before: with one of them Core Data may remove the file.
+/// No two values name one external file unless the source's did: Core Data may remove a file with one of them.
 ///
-/// Asked where the mapping models can come to it.
+/// The check runs only if the mapping models can copy such a value twice (`mayShareFiles`).
 struct SharedFilesCheck: Check {
     static let name = "sharedFiles"
     static let isQuick = true
@@ -104,9 +103,9 @@ struct SharedFilesCheck: Check {
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         guard context.step.mayShareFiles else { return }
-        try note("destination", context.destination, in: context)
+        try countFiles("destination", context.destination, in: context)
         guard try context.connection.integer("SELECT count(*) FROM main.shared_destination") ?? 0 > 0 else { return }
-        try note("source", context.source, in: context)
+        try countFiles("source", context.source, in: context)
         let more = """
             main.shared_destination AS new LEFT JOIN main.shared_source AS old ON old.file = new.file
             WHERE new.count > coalesce(old.count, 1)
@@ -128,8 +127,8 @@ struct SharedFilesCheck: Check {
         }
     }
 
-    /// Notes in the lookup file which files several values of a store name, and how many.
-    private func note(_ schema: String, _ layout: StoreLayout, in context: VerificationContext) throws {
+    /// Counts in the lookup file the values of each external file that several values of a store name.
+    private func countFiles(_ schema: String, _ layout: StoreLayout, in context: VerificationContext) throws {
         let connection = context.connection
         try connection.execute(
             """
@@ -153,6 +152,6 @@ struct SharedFilesCheck: Check {
             """)
     }
 
-    /// SQL of a file's name, which is a UUID however its letters are written.
+    /// The SQL of a file's name; a UUID can be written in letters of either case.
     private static func file(_ column: Column) -> String { "upper(CAST(substr(\(column.name), 2, 36) AS TEXT))" }
 }

@@ -4,14 +4,13 @@ internal import FerryStore
 
 /// Every index has an entry for each row of its table, with the row's values, in the right place, and no other.
 ///
-/// A table is read once for all of its indexes, and each index once, in its order; nothing is looked up row by row. Quick
-/// verification only counts the entries.
+/// Each table is read once for all its indexes, each index once in its order; quick verification counts entries.
 struct IndexesCheck: Check {
     static let name = "indexes"
     static let isQuick = true
     static let scope = CheckScope.any
 
-    /// What a table's rows make of its indexes, range by range, and each index by itself.
+    /// Sums the rows of each table, range by range, for its indexes, and the entries of each index.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         let key = context.progress.hashKey()
         let readings = try context.indexReadings.get()
@@ -21,13 +20,13 @@ struct IndexesCheck: Check {
             for index in indexes.counted {
                 parts.append(
                     CheckPart(name: Self.name(ofCounted: index), subject: index) { context, outcome in
-                        // The sum, not the count: SQLite may answer a count from whichever index it likes.
+                        // Not count(*), which SQLite may answer from an index of its choice.
                         outcome.counted = try context.connection.integer(
                             "SELECT sum(1) FROM destination.\(Connection.quoted(table)) INDEXED BY \(Connection.quoted(index))"
                         )
                     })
             }
-            // Those of objects' tables are counted for other checks, too.
+            // TableTally counts the rows of entity tables.
             if !indexes.counted.isEmpty, !context.destinationTables.contains(where: { $0.name == table }) {
                 parts.append(
                     CheckPart(name: Self.name(ofRows: table), subject: table) { context, outcome in
@@ -75,7 +74,7 @@ struct IndexesCheck: Check {
                 let expected = try readings.expected(of: index, outcomes, in: context)
                 var found = readings.found(of: index, outcomes)
                 if readings.isReadWithLinks(index), found.sum != expected {
-                    // The merge ends at the first link that is not right.
+                    // The merge stops at the first wrong link, so the sum is incomplete.
                     found = try read(
                         index, indexes.rows.columns[place], nil, key: context.progress.hashKey(), in: context)
                 }
@@ -94,7 +93,6 @@ struct IndexesCheck: Check {
         context.report(IndexesCheck.self, entity: root, count: count, example: "index \(index)")
     }
 
-    /// Reads the entries of an index by themselves.
     private func read(
         _ index: StoredIndex, _ columns: [Int], _ keys: IndexReadings.Keys?, key: KeyedHash.Key,
         in context: VerificationContext
@@ -103,7 +101,7 @@ struct IndexesCheck: Check {
         let sums = RowSums([.init(columns: columns)], order: index.order, targets: targets, key: key)
         try sums.add(
             index.selected, index.entries, on: context.connection,
-            lookingEvery: VerificationContext.rowsBetweenLooks
+            lookingEvery: VerificationContext.rowsPerAnnouncement
         ) {
             try context.announce(index.name, done: sums.rows)
         }

@@ -5,13 +5,12 @@ internal import FerrySQLite
 internal import FerryStore
 internal import Foundation
 
-/// `Z_METADATA`: UUID and the app's own keys kept; hashes, digest, checksum and identifiers those of the new version.
+/// `Z_METADATA`: UUID and app keys are kept; hashes, digest, checksum and identifiers are those of the new version.
 struct MetadataCheck: Check {
     static let name = "metadata"
     static let isQuick = true
     static let scope = CheckScope.any
 
-    /// Keys that follow the model version.
     private static let ofVersion: Set<String> = [
         "NSStoreModelVersionHashes", "NSStoreModelVersionHashesVersion", "NSStoreModelVersionIdentifiers",
         "NSStoreModelVersionHashesDigest", "NSStoreModelVersionChecksumKey",
@@ -22,7 +21,7 @@ struct MetadataCheck: Check {
         do {
             new = try StoreMetadata.read(from: context.connection, schema: "destination")
         } catch let error as FerryError {
-            // A destination whose metadata cannot be read at all; the place is in the message, values are not.
+            // The message has the place, but no values.
             return context.report(MetadataCheck.self, entity: nil, example: "Z_METADATA: \(error.code)")
         }
         let old = try context.surroundings.get().metadata.get()
@@ -50,7 +49,7 @@ struct MetadataCheck: Check {
         try checkModelCache(in: context)
     }
 
-    /// One row each; a store that was altered may have those that it had.
+    /// Checks that each table has at most one row; a store altered in place may have as many as before.
     private func checkRowCounts(in context: VerificationContext) throws {
         let isAltered = context.verification.isInPlace || context.verification.mayHaveOtherNames
         let old = try context.surroundings.get().rows
@@ -61,7 +60,7 @@ struct MetadataCheck: Check {
         }
     }
 
-    /// A cached model is that of the new version; there never is one where the source has none.
+    /// Checks that a cached model is that of the new version, and that the source has one too.
     ///
     /// A run writes one wherever the source has one and the model has a known archived form.
     private func checkModelCache(in context: VerificationContext) throws {
@@ -90,9 +89,9 @@ struct MetadataCheck: Check {
         return try old.hasModel && ModelCache.archive(of: context.destinationModel) != nil
     }
 
-    /// What a run has written is known to the last byte; what Core Data has written need only mean the same.
+    /// Whether the cached model is what a run writes, byte for byte, or was written by Core Data.
     ///
-    /// Before COMMIT that is enough, too: to make the archive once more takes a quarter of the time of all checks of a
+    /// Before COMMIT the hashes are enough: to make the archive again takes a quarter of the time of all checks of a
     /// small store.
     private func isWritten(in context: VerificationContext) throws -> Bool {
         let verification = context.verification
@@ -101,7 +100,7 @@ struct MetadataCheck: Check {
         return try ModelCache.archive(in: context.connection, schema: "destination") == expected
     }
 
-    /// Stores of older frameworks have no such key and need none; a wrong one is never right.
+    /// Compares a digest or checksum, which may be missing if the source has none, as with older frameworks.
     private func wrongSum(_ key: String, _ actual: String?, hadOne: Bool, _ expected: String) -> [String] {
         guard let actual else { return hadOne ? [key] : [] }
         return actual == expected ? [] : [key]
@@ -123,7 +122,7 @@ struct MetadataCheck: Check {
     }
 }
 
-/// What an app has set in the header of its store is the same in the migrated one.
+/// The header numbers that an app can set are the same in the migrated store.
 struct HeaderNumbersCheck: Check {
     static let name = "header"
     static let isQuick = true
@@ -138,9 +137,9 @@ struct HeaderNumbersCheck: Check {
     }
 }
 
-/// `Z_MAX`: not below the highest key of its table, nor below what the source had handed out where keys are kept.
+/// `Z_MAX`: not below the highest key of its table, nor below the source's `Z_MAX` if a mapping keeps keys.
 ///
-/// What a run has written is exactly the highest of these; entities below a root give no keys of their own.
+/// A run writes exactly the highest of these, and 0 for subentities, which give no keys of their own.
 struct KeysCheck: Check {
     static let name = "keys"
     static let isQuick = true

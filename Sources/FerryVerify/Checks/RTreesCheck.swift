@@ -2,13 +2,13 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// R-Trees: made as the model requires, with an entry around each object that has a place, and no other.
+/// R-Trees: made as the model requires, with an entry around each object that has coordinates, and no other.
 struct RTreesCheck: Check {
     static let name = "rTrees"
     static let isQuick = true
     static let scope = CheckScope.any
 
-    /// Which R-Trees stay as they were, so that only the number of their entries is looked at.
+    /// Whether a migration in place left an R-Tree unchanged, so that the check only counts its entries.
     var isKept: @Sendable (RTree) -> Bool = { _ in false }
 
     func run(in context: VerificationContext) throws {
@@ -40,14 +40,13 @@ struct RTreesCheck: Check {
             RTreesCheck.self, entity: rTree.entity, count: abs(entries - objects), example: "entries of \(rTree.name)")
     }
 
-    /// SQL that holds for an object that has an entry.
     private func isPlaced(in rTree: RTree, _ context: VerificationContext) -> String {
         (rTree.columns.map { "t.\($0) IS NOT NULL" }
             + ["t.Z_ENT IN (\(context.destinationNumbers(ofFamily: rTree.entity)))"]).joined(separator: " AND ")
     }
 
     private func checkEntries(of rTree: RTree, in context: VerificationContext) throws {
-        // Coordinates are kept with seven digits.
+        // R-Trees store coordinates as 32-bit floats, with seven digits.
         let around = rTree.columns.flatMap { column in
             ["MIN", "MAX"].map { "abs(r.\(column)_\($0) - t.\(column)) <= abs(t.\(column)) * 1e-6 + 1e-37" }
         }.joined(separator: " AND ")
@@ -63,7 +62,7 @@ struct RTreesCheck: Check {
         context.report(
             RTreesCheck.self, entity: rTree.entity, count: row[2].integer ?? 0,
             example: row[3].integer.map { "\(rTree.table) Z_PK \($0) in \(rTree.name)" })
-        // Every object has at most one entry, so what is over belongs to none.
+        // An object has at most one entry, so additional entries belong to no object.
         context.report(
             RTreesCheck.self, entity: rTree.entity, count: entries - (row[1].integer ?? 0),
             example: "entries of \(rTree.name)")

@@ -2,21 +2,21 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// Every stored key leads to a row of a fitting entity; entity columns and inverses agree with it.
+/// Every foreign key leads to a row of a valid entity; its entity column and the inverse agree with the key.
 ///
-/// The source may have dangling keys; a copy has none, they became empty, and in place they stay.
+/// The source may have dangling keys: a copy has NULL instead, and a store altered in place keeps them.
 struct ReferencesCheck: Check {
     static let name = "references"
     static let isQuick = true
     static let scope = CheckScope.any
 
-    /// Each column of keys, but for those that an index has in their order: its reading shows them (``IndexReadings``).
+    /// Checks each key column, unless an index holds its keys in order: then ``IndexReadings`` checks them.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         let readings = try context.indexReadings.get()
         return try StoredKeys.all(in: context).filter { readings.index(of: $0) == nil }.map { keys in
             CheckPart(name: Self.name(of: keys), subject: nil) { context, outcome in
                 try context.announce(keys.table)
-                if keys.leadAlone, keys.areForeign {
+                if keys.needOnlyTargets, keys.areForeign {
                     outcome.isShown = try keys.leadToObjects(on: context.connection)
                 } else {
                     try report(keys, in: context)
@@ -26,8 +26,7 @@ struct ReferencesCheck: Check {
         }
     }
 
-    /// What stands beside foreign keys was counted with the rows (``TableTally``); only where that does not come out even,
-    /// or a key does not lead to an object, is each key looked at.
+    /// Checks each key of a column with a dangling key, or with a wrong companion column (``TableTally``).
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         let outcomes = context.progress.state.outcomes
         let tallies = try TableTally.all(outcomes, in: context)
@@ -37,8 +36,8 @@ struct ReferencesCheck: Check {
                 try readings.index(of: keys).map { try readings.showsKeys(of: $0, tallies, outcomes, in: context) }
                 ?? outcomes[Self.name(of: keys)]?.isShown ?? false
             let root = context.destinationModel.root(of: keys.relationship.entity)
-            // Other keys were looked at together with their companions, or have none.
-            let haveCompanions = keys.areForeign && keys.leadAlone
+            // Other keys have no companion columns, or were checked together with them.
+            let haveCompanions = keys.areForeign && keys.needOnlyTargets
             if isShown, !haveCompanions || tallies[root]?.hasSoundCompanions(keys.relationship) == true { continue }
             try report(keys, in: context)
         }

@@ -3,15 +3,15 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// Every stored relationship against what the rules yield: pairs that are missing, wrong or too many, and positions.
+/// Every stored relationship has the pairs and positions that the rules yield, and no others.
 struct RelationshipsCheck: Check {
     static let name = "relationships"
     static let isQuick = false
     static let scope = CheckScope.migration
 
-    /// Links that are carried over are merged with the source's, foreign keys with the rows that hold them (``RowKeys``);
-    /// only where that does not come out even, and for all other relations, ``finish(_:in:)`` yields every pair by the
-    /// rules.
+    /// Merges carried links with the source's; ``RowKeys`` compares foreign keys with their rows.
+    ///
+    /// If these find a difference, and for all other relations, ``finish(_:in:)`` yields every pair by the rules.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         let key = context.progress.hashKey()
         let readings = try context.indexReadings.get()
@@ -28,7 +28,7 @@ struct RelationshipsCheck: Check {
         }
     }
 
-    /// What was found of new objects is merged with their links as soon as it is known.
+    /// Merges the associations of new objects with their links, as soon as all are known.
     func runBeside(in context: VerificationContext) throws {
         for relation in try context.relations.get()
         where !relation.isMadeByPolicies(in: context) && CarriedRelation(relation, in: context) == nil {
@@ -37,7 +37,7 @@ struct RelationshipsCheck: Check {
     }
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
-        let related = RelatedObjects(context)
+        let related = RelatedObjects(context, through: SourceObjects(context))
         let relations = try context.relations.get()
         try context.progress.once("relationships of policies", in: context) {
             for relation in relations where relation.isMadeByPolicies(in: context) {
@@ -50,7 +50,7 @@ struct RelationshipsCheck: Check {
                 && AssociatedRelation($0.element, in: context)?.isShown() != true
         }.filter {
             guard case .ruled? = KeysOfRows($0.element, in: context) else { return true }
-            // Compared with the rows; only positions are left.
+            // RowKeys compared the keys; only positions remain.
             let keys = try DirectKeys($0.element, in: context)
             try context.progress.once("positions \($0.element.key.title)", in: context) {
                 try keys.checkPositions()
@@ -61,7 +61,7 @@ struct RelationshipsCheck: Check {
                 ? try DirectKeys(relation, in: context) as any ExpectedRelation
                 : try RelationPairs(relation, number: number, in: context)
         }
-        // Each mapping's objects are walked once, for all its relationships together.
+        // One walk over each mapping's objects serves all their relationships.
         for mapping in context.step.entityMappings {
             let rules = expected.flatMap { relation in
                 relation.relation.rules.filter { $0.mapping.position == mapping.position }.map { (relation, $0) }
@@ -85,11 +85,11 @@ struct RelationshipsCheck: Check {
 }
 
 extension StoredRelation {
-    /// Whether migration policies decided over it, so that no rule tells what should be there.
+    /// Whether migration policies decided on the relationship, so that no rule yields its pairs.
     fileprivate func isMadeByPolicies(in context: VerificationContext) -> Bool {
         guard context.step.hasPolicies else { return false }
         let policies = context.verification.policies
-        // A policy alone decided which objects such a mapping made of which.
+        // The associations of such a mapping's objects are known only to its policy.
         func isUnknown(_ mapping: ResolvedEntityMapping) -> Bool {
             mapping.policy != nil && !policies.implied.contains(mapping.position)
         }
@@ -102,7 +102,6 @@ extension StoredRelation {
             }
     }
 
-    /// How many links it has.
     fileprivate func count(in context: VerificationContext) throws -> Int64 {
         let column = links.areInRowsOfA ? links.b : links.a
         return try context.connection.integer("SELECT count(\(column)) FROM destination.\(links.table)") ?? 0

@@ -3,12 +3,11 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// Every row of the destination against the row that the plain evaluator makes of its source, cell by cell; missing
-/// rows and rows too many.
+/// Every destination row equals the row that the plain evaluator makes of its source, and no other row exists.
 ///
-/// Objects that keep their keys are compared in one walk through source and destination in key order, range by range; new
-/// objects in a second one, in the order in which their keys were given: range by range too (``NewRows``), but where one
-/// object must be found again for another.
+/// Objects that keep their keys are compared in one walk through source and destination in key order, range by range. A
+/// second walk compares new objects in the order in which their keys were given, range by range (``NewRows``) unless
+/// `unique` finds objects again.
 struct RowsCheck: Check {
     static let name = "rows"
     static let isQuick = false
@@ -23,18 +22,17 @@ struct RowsCheck: Check {
         }
     }
 
-    /// The parts that compare the objects of a root table that keep their keys, with the keys that each looks at.
     static func ranges(
         of table: EntityTable, in context: VerificationContext
     ) throws -> [(name: String, range: KeyRange)] {
         let highest = try context.highestKeptKey(in: table.root)
         return try KeyRange.parts(
             "rows:\(table.root)", of: "destination.\(table.name)", reaching: highest,
-            // Above are the objects with new keys.
-            last: context.makers(into: table.root).isEmpty ? .max : highest, on: context.connection)
+            // Higher keys are those of new objects.
+            last: context.newKeyMappings(into: table.root).isEmpty ? .max : highest, on: context.connection)
     }
 
-    /// New objects whose keys follow from how many come before them.
+    /// Compares new objects whose first key follows from the counts of earlier ranges.
     func laterParts(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [CheckPart] {
         try context.destinationTables.flatMap { table in
             try (NewRows(table.root, in: context)?.rows(outcomes) ?? []).map { name, made in
@@ -53,17 +51,16 @@ struct RowsCheck: Check {
             let walk = try RowWalk(rows, of: table.root, counting: counting, in: context)
             try walk.run(&counts)
             if let found = walk.rowCounts?.found { (outcome.sums, outcome.tally) = (found.sums, found.counts) }
-            // Those of the mappings into this table.
             (outcome.counts, outcome.rows) = (counts.counts.filter { $0.read > 0 }, walk.done)
             if !walk.keys.unshown.isEmpty { outcome.unshown = walk.keys.unshown }
         }
     }
 
-    /// Root tables with objects that are looked up for others, or that no part compares.
+    /// Root tables with objects that `unique` looks up, or that no part compares.
     private func undivided(in context: VerificationContext) throws -> [(number: Int, root: String, isDivisible: Bool)] {
         try context.destinationTables.map(\.root).enumerated().compactMap { number, root in
             let isDivisible = RowWalk.isDivisible(root, in: context)
-            if isDivisible, context.makers(into: root).isEmpty { return nil }
+            if isDivisible, context.newKeyMappings(into: root).isEmpty { return nil }
             if try NewRows(root, in: context)?.rows(context.progress.state.outcomes) != nil { return nil }
             return (number, root, isDivisible)
         }
@@ -81,13 +78,13 @@ struct RowsCheck: Check {
         }
         for (number, root, isDivisible) in try undivided(in: context) {
             let part: RowWalk.Part = isDivisible ? .new : .all
-            let makers = context.makers(into: root)
-            guard makers.contains(where: { !$0.unique.isEmpty }) else {
+            let newKeyMappings = context.newKeyMappings(into: root)
+            guard newKeyMappings.contains(where: { !$0.unique.isEmpty }) else {
                 try context.pausing("rows:\(root)") { try walk(root, part, nil) }
                 continue
             }
             let associated = try RowWalk.needsAssociation(in: context)
-            let claims = try UniqueClaims(makers, associated: associated, number: number, in: context)
+            let claims = try UniqueClaims(newKeyMappings, associated: associated, number: number, in: context)
             context.claims = claims
             try context.pausing("rows:\(root)") {
                 if progress.state.rows == nil { progress.keepFound(context) }
@@ -97,14 +94,14 @@ struct RowsCheck: Check {
                 try context.announce(try context.destinationTable(of: root).name)
                 if try claims.areRight() { return }
                 progress.returnToFound(context)
-                for maker in makers where associated.contains(maker.position) {
-                    try context.associations.removeAll(of: maker)
+                for mapping in newKeyMappings where associated.contains(mapping.position) {
+                    try context.associations.removeAll(of: mapping)
                 }
                 progress.state.wrongClaims.insert(root)
             }
             guard progress.state.wrongClaims.contains(root) else { continue }
             counts = RecountedMappings(context.step.entityMappings, known: progress.state.counts)
-            let lookups = try UniqueLookups(makers, number: number, in: context)
+            let lookups = try UniqueLookups(newKeyMappings, number: number, in: context)
             try context.pausing("found rows:\(root)") { try walk(root, part, lookups) }
         }
     }
@@ -119,7 +116,7 @@ struct RowsCheck: Check {
     }
 }
 
-/// What each entity mapping read, wrote, dropped and merged by verification's own count.
+/// The rows that each entity mapping read, wrote, dropped and merged, as counted by verification.
 struct RecountedMappings {
     private(set) var counts: [EntityMappingCounts]
 
@@ -133,7 +130,6 @@ struct RecountedMappings {
     mutating func dropped(by mapping: Int) { counts[mapping].dropped += 1 }
     mutating func merged(by mapping: Int) { counts[mapping].merged += 1 }
 
-    /// Adds what was counted of other rows.
     mutating func add(_ others: [EntityMappingCounts]) {
         for other in others {
             guard let index = counts.firstIndex(where: { $0.name == other.name }) else { continue }
@@ -146,7 +142,7 @@ struct RecountedMappings {
 
     func compare(in context: VerificationContext) {
         for recounted in counts {
-            // What a policy made of an object only its code tells.
+            // A policy's counts depend on its code.
             guard let reported = context.verification.counts?.first(where: { $0.name == recounted.name }),
                 context.step.entityMapping(named: recounted.name)?.policy == nil
             else { continue }

@@ -3,11 +3,11 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// Tables, columns, join tables, indexes and entity numbers, as Core Data lays out a new store of the model.
+/// Tables, columns, join tables, indexes and entity numbers are as Core Data lays out a new store of the model.
 ///
-/// Of a store that was altered in place the same is asked, but for what cannot be otherwise there: columns stand in
-/// another order, those that were dead before stay, and SQLite writes renamed tables and columns in quotes. One that
-/// may have names of its own must have the numbers and indexes of its model all the same.
+/// In a store altered in place, columns may be in another order, dead columns may remain, and SQLite quotes the names
+/// of renamed tables and columns. A store that may have other names must still have the numbers and indexes of its
+/// model.
 struct SchemaCheck: Check {
     static let name = "schema"
     static let isQuick = true
@@ -17,13 +17,13 @@ struct SchemaCheck: Check {
         try context.announce("sqlite_master")
         if !context.verification.isStoreAlone { try checkCatalog(in: context) }
         if context.verification.mayHaveOtherNames {
-            // By itself a store may have what versions before its own have left.
+            // A store on its own may have tables of earlier versions.
             guard !context.verification.isStoreAlone else { return }
             try checkNumbers(in: context)
             if !context.verification.hasIndexesOfStore { try checkFoundIndexes(in: context) }
             return try checkAdditions(in: context)
         }
-        // Where the destination's tables can be these, altered.
+        // The source's tables, which ALTER TABLE may have turned into the destination's.
         let sources = context.verification.isInPlace ? try context.surroundings.get().tables : nil
         for table in context.destination.tables.values.sorted(by: { codeUnitOrder($0.name, $1.name) }) {
             let columns = [("Z_PK", "INTEGER"), ("Z_ENT", "INTEGER"), ("Z_OPT", "INTEGER")]
@@ -51,8 +51,7 @@ struct SchemaCheck: Check {
         try checkAdditions(in: context)
     }
 
-    /// Every object of the schema is of a known type and belongs to one that is there, to the letter: SQLite itself takes
-    /// names for equal that differ in case.
+    /// Checks that every schema object has a known type and, by its exact name, its table or view.
     private func checkCatalog(in context: VerificationContext) throws {
         let wrong = try context.connection.rows(
             """
@@ -79,9 +78,9 @@ struct SchemaCheck: Check {
             context.isUnreadable = true
             return context.report(SchemaCheck.self, entity: entity, example: table)
         }
-        var isAsAsked = true
+        var isExpected = true
         func differs(_ what: String) {
-            isAsAsked = false
+            isExpected = false
             context.report(SchemaCheck.self, entity: entity, example: "\(table) \(what)")
         }
         for column in columns {
@@ -100,11 +99,11 @@ struct SchemaCheck: Check {
         let actualKey = actual.filter { ($0[2].integer ?? 0) > 0 }
             .sorted { ($0[2].integer ?? 0) < ($1[2].integer ?? 0) }.compactMap { $0[0].text }
         if actualKey != key { differs("PRIMARY KEY") }
-        // What is said already is not said twice.
-        if isAsAsked { try checkText(of: table, sql, entity: entity, sources, in: context) }
+        // One difference of a table is enough.
+        if isExpected { try checkText(of: table, sql, entity: entity, sources, in: context) }
     }
 
-    /// The statement of a table: as it is made, or what ALTER TABLE can have left of one that the source had; Core Data's
+    /// Checks a table's CREATE TABLE statement: the new one, or a source's as ALTER TABLE can change it; Core Data's
     /// own tables are never altered.
     private func checkText(
         of table: String, _ sql: String?, entity: String?, _ sources: SourceTables?, in context: VerificationContext
@@ -120,10 +119,10 @@ struct SchemaCheck: Check {
         context.report(SchemaCheck.self, entity: entity, example: "\(table) CREATE TABLE")
     }
 
-    /// Columns that no property had before either, in the source tables whose objects come into a root table.
+    /// Columns of the source tables of a destination root that no property of the source had either.
     private func deadColumns(into root: String, _ context: VerificationContext) -> Set<String> {
         var dead: Set<String> = []
-        for mapping in context.keepers(into: root) {
+        for mapping in context.keepingMappings(into: root) {
             guard let table = context.source.table(of: mapping.source) else { continue }
             dead.formUnion(Set(table.columns.map(\.name)).subtracting(context.source.knownColumns(of: table)))
         }
@@ -145,9 +144,9 @@ struct SchemaCheck: Check {
         }
     }
 
-    /// The indexes of the model in a store that may have names of its own: one with the same columns will do.
+    /// Checks that a store with other names has an index of the same columns for each index of the model.
     ///
-    /// Not where tables themselves have other names, or where only Core Data can write what the model requires.
+    /// It skips tables with other names, and models whose layout only Core Data can write.
     private func checkFoundIndexes(in context: VerificationContext) throws {
         let canonical: StoreLayout
         do {
@@ -167,7 +166,7 @@ struct SchemaCheck: Check {
         }
     }
 
-    /// The table, and what stands between the parentheses and behind them.
+    /// The table, and the index's SQL from its column list on.
     private static func columns(ofIndexOn table: String, _ sql: String) -> String {
         table + String(withoutQuotes(sql.firstIndex(of: "(").map { String(sql[$0...]) }) ?? [])
     }
@@ -176,7 +175,7 @@ struct SchemaCheck: Check {
         sql?.filter { $0 != "\"" && !$0.isWhitespace }.map { $0 }
     }
 
-    /// `Z_PRIMARYKEY`: one row per entity with its number, name and parent; history's numbers begin at 16001.
+    /// Checks `Z_PRIMARYKEY`: one row per entity with its number, name and parent; history's numbers begin at 16001.
     private func checkNumbers(in context: VerificationContext) throws {
         for (entity, number) in context.destination.entityNumbers.sorted(by: { $0.value < $1.value }) {
             let parent = context.destinationModel.entities[entity]?.superentity
@@ -193,7 +192,7 @@ struct SchemaCheck: Check {
         context.report(
             SchemaCheck.self, entity: nil, count: Int64(unknown.count),
             example: unknown.first.map { "Z_PRIMARYKEY Z_ENT \($0)" })
-        // Those of history and of CloudKit are not the model's, and stay; a copy may be without.
+        // The numbers of history and CloudKit are not the model's, and remain; a copy may lack them.
         let old = try context.surroundings.get().numbers
         let new = try SourceSurroundings.numbers(on: context.connection, schema: "destination")
         let changed = (context.verification.isInPlace ? new.symmetricDifference(old) : new.subtracting(old))
@@ -203,14 +202,14 @@ struct SchemaCheck: Check {
             example: changed.first.map { "Z_PRIMARYKEY Z_ENT \($0)" })
     }
 
-    /// Tables that are neither the model's, nor Core Data's own, nor carried over from the source, nor the run's.
+    /// Reports tables that are not the model's, Core Data's own, carried over from the source, or the run's.
     private func checkAdditions(in context: VerificationContext) throws {
         var known = Set(context.destination.tables.values.map(\.name))
         known.formUnion(context.destination.joinTables.map(\.name))
         known.formUnion(context.destination.rTrees.flatMap { [$0.name] + $0.shadowTables })
         known.formUnion(["Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE"])
         known.formUnion(try context.surroundings.get().names)
-        // What a run keeps in a copy until it ends, it does not keep in a store that it alters.
+        // A run keeps tables of its own in a copy until it ends, but never in a store that it alters.
         let own = context.verification.isInPlace ? "" : "AND name NOT LIKE 'ferry\\_%' ESCAPE '\\'"
         let found = try context.connection.rows(
             """

@@ -1,10 +1,7 @@
 internal import FerryMapping
 internal import FerrySQLite
 
-/// Which destination object each source object (and element) became, for entity mappings that give new keys.
-///
-/// Filled while the expected rows are recomputed, read while the expected relationships are; one table in the lookup
-/// file per entity mapping.
+/// The destination object of each source object (and element), for entity mappings that give new keys.
 final class AssociationTables {
     private final class Table {
         let rows: IntegerRows
@@ -32,10 +29,10 @@ final class AssociationTables {
         try table(of: mapping).rows.add(source, element, key)
     }
 
-    /// Takes what a table tells of a mapping: its columns are mapping, source, element and key.
+    /// Adds the associations of a mapping from a table with the columns mapping, source, element and key.
     func add(_ mapping: ResolvedEntityMapping, from table: String) throws {
         _ = try readable(mapping)
-        // In order, so that what is there already is gone through once.
+        // In key order, so that the insertion passes existing rows once.
         try connection.run(
             """
             INSERT INTO \(Self.name(of: mapping)) SELECT source, element, key FROM \(table)
@@ -43,7 +40,6 @@ final class AssociationTables {
             """, [.integer(Int64(mapping.position))])
     }
 
-    /// Forgets what was made of the source objects of a mapping.
     func removeAll(of mapping: ResolvedEntityMapping) throws {
         _ = try readable(mapping)
         try connection.execute("DELETE FROM \(Self.name(of: mapping))")
@@ -54,7 +50,7 @@ final class AssociationTables {
         for table in tables.values { try table.rows.flush() }
     }
 
-    /// Calls the body with each destination key of a source object, by element.
+    /// Calls the body with each destination key of a source object, in the order of elements.
     func eachKey(_ mapping: ResolvedEntityMapping, source: Int64, _ body: (_ key: Int64) throws -> Void) throws {
         let find = try readable(mapping).find
         try find.bind(source, at: 1)
@@ -62,16 +58,16 @@ final class AssociationTables {
         while try find.step() { try body(find.integer(0)) }
     }
 
-    /// All source objects with the keys of what was made of them, in their order: by key, or by element.
+    /// All associations of a mapping, ordered by source object, then by key or by element.
     func pairs(of mapping: ResolvedEntityMapping, byKey: Bool) throws -> Statement {
-        // Makes the table if nothing did.
+        // Creates an empty table for a mapping without objects.
         _ = try readable(mapping)
         return try connection.prepare(
             "SELECT source, key FROM \(Self.name(of: mapping)) ORDER BY source, \(byKey ? "key" : "element")"
         )
     }
 
-    /// The key of one element, or nil when nothing was made of it.
+    /// The key of one element's object; nil if it has none.
     func key(_ mapping: ResolvedEntityMapping, source: Int64, element: Int64) throws -> Int64? {
         let find = try readable(mapping).findElement
         try find.bind(source, at: 1)
@@ -80,7 +76,7 @@ final class AssociationTables {
         return try find.step() ? find.integer(0) : nil
     }
 
-    /// The table with all its rows.
+    /// The table, after all waiting rows are written.
     private func readable(_ mapping: ResolvedEntityMapping) throws -> Table {
         let table = try table(of: mapping)
         try table.rows.flush()
@@ -89,7 +85,6 @@ final class AssociationTables {
 
     private static func name(of mapping: ResolvedEntityMapping) -> String { "main.association_\(mapping.position)" }
 
-    /// A mapping that made nothing has a table too, an empty one.
     private func table(of mapping: ResolvedEntityMapping) throws -> Table {
         if let known = tables[mapping.position] { return known }
         let table = try Table(Self.name(of: mapping), on: connection)
@@ -98,15 +93,14 @@ final class AssociationTables {
     }
 }
 
-/// Rows of integers on their way into a table of the lookup file, many at a time: a statement for many rows takes half the
-/// time of as many for one.
+/// Inserts rows of integers into a lookup table, 64 per statement, which takes half the time of single rows.
 final class IntegerRows {
     private static let rowsAtOnce = 64
 
     private let width: Int
     private let insert: Statement
     private let insertMany: Statement
-    /// Rows that are not in the table yet, column by column.
+    /// Rows not yet in the table, column by column.
     private var waiting: [Int64] = []
 
     init(into table: String, width: Int, on connection: Connection) throws(DatabaseError) {

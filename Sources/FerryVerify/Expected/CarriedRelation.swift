@@ -5,15 +5,14 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// A relation whose links are the source's own, between objects that all keep their keys: what must be there stands in
-/// one table of the source, key by key.
+/// A relation between objects that all keep their keys: its links are those in one table of the source.
 struct CarriedRelation {
     let relation: StoredRelation
     let source: StoredLinks
     let a: String
     let b: String
 
-    /// Nil where objects with new keys, policies, rules of a mapping's own or only some of the mappings have a part in it.
+    /// Nil with objects with new keys, policies, rules of a mapping, or rules of only some of the mappings.
     init?(_ relation: StoredRelation, in context: VerificationContext) {
         let model = context.destinationModel
         guard !context.step.hasPolicies,
@@ -21,13 +20,13 @@ struct CarriedRelation {
         else { return nil }
         (a, b) = (relation.key.entity, declared.destinationEntity)
         if relation.otherColumn != nil || relation.isReflexive { return nil }
-        // One without inverse is declared by the other side.
+        // The other side declares a relationship without inverse.
         if case .inverseless? = context.destination.relationshipStorage[relation.key] { return nil }
         let links = relation.rules.map { Self.links(of: $0, in: context) }
         guard let first = links.first, let source = first, links.allSatisfy({ $0 == source }) else { return nil }
         self.source = source
         self.relation = relation
-        // The positions that the destination requires must be the source's too.
+        // A position that the destination requires must be stored in the source too.
         guard source.areInRowsOfA == destination.areInRowsOfA,
             destination.aOrder == nil || source.aOrder != nil, destination.bOrder == nil || source.bOrder != nil
         else { return nil }
@@ -37,19 +36,21 @@ struct CarriedRelation {
         else { return nil }
     }
 
-    /// For each entity of the destination the source's root entity whose objects alone are in its table, under their own
-    /// keys; nil where there are others.
+    /// For each entity of the destination the only source root entity whose objects are in its table, under their own
+    /// keys; nil if a table has other objects.
     private static func sourceRoots(of entities: [String], in context: VerificationContext) -> [String]? {
         var roots: [String] = []
         for root in entities.map({ context.destinationModel.root(of: $0) }) {
-            let sources = Set(context.keepers(into: root).map { context.sourceModel.root(of: $0.source) })
-            guard context.makers(into: root).isEmpty, sources.count == 1, let source = sources.first else { return nil }
+            let sources = context.sourceRoots(into: root)
+            guard context.newKeyMappings(into: root).isEmpty, sources.count == 1, let source = sources.first else {
+                return nil
+            }
             roots.append(source)
         }
         return roots
     }
 
-    /// Whether the source's relationship that a rule takes is between the objects of these root entities.
+    /// Whether the source relationship of a rule relates objects of these root entities.
     private static func leads(
         _ rule: StoredRelation.Rule, between roots: [String], in context: VerificationContext
     ) -> Bool {
@@ -60,7 +61,7 @@ struct CarriedRelation {
         return (rule.isInverse ? ends.reversed() : ends) == roots
     }
 
-    /// Where the source has the links that a rule takes as they are, seen from `a`; nil for any other rule.
+    /// The links of the source that a rule takes unchanged, seen from `a`; nil for any other rule.
     private static func links(of rule: StoredRelation.Rule, in context: VerificationContext) -> StoredLinks? {
         guard rule.relationship.isAutomatic, rule.mapping.keepsPrimaryKey, rule.mapping.policy == nil,
             let name = rule.relationship.sourceRelationship,
@@ -71,7 +72,7 @@ struct CarriedRelation {
         return links.areInRowsOfB ? nil : links
     }
 
-    /// Whether the rules of one side alone take every link between objects that are carried over.
+    /// Whether the rules of one side alone take every link between carried objects.
     private func isWhole(fromInverse isInverse: Bool, in context: VerificationContext) -> Bool {
         func mappings(into entity: String) -> [ResolvedEntityMapping] {
             context.step.entityMappings.filter { context.destinationModel.isKind($0.destination, of: entity) }
@@ -92,7 +93,7 @@ struct CarriedRelation {
 
     var destination: StoredLinks { relation.links }
 
-    /// The index that holds the links alone, in the order in which they are merged; nil where there is none.
+    /// The index that holds only the links, in the order in which they are merged; nil if there is none.
     func index(in tables: [String: TableIndexes]) -> StoredIndex? {
         let links = destination
         guard !links.areInRowsOfA, links.aOrder == nil, links.bOrder == nil, let indexes = tables[links.table],
@@ -106,15 +107,14 @@ struct CarriedRelation {
 
     var name: String { relation.key.title }
 
-    /// Names of the parts that together show the whole relation, with the keys of `a` that each looks at; none where the
-    /// rows show it.
+    /// The parts that together show the whole relation, with the key range of `a` of each; none if the rows show it.
     func parts(in context: VerificationContext) throws -> [(name: String, range: KeyRange)] {
         if destination.areInRowsOfA { return [] }
         return try KeyRange.parts(
             "links:\(name)", of: "destination." + context.destinationTable(of: a).name, on: context.connection)
     }
 
-    /// Whether all of its parts were shown, or the rows that hold its keys.
+    /// Whether all parts of the relation, or the rows with its foreign keys, showed no difference.
     func isShown(in context: VerificationContext) throws -> Bool {
         let outcomes = context.progress.state.outcomes
         if destination.areInRowsOfA { return !outcomes.values.contains { $0.unshown?.contains(name) == true } }
@@ -122,13 +122,11 @@ struct CarriedRelation {
     }
 }
 
-/// The links of a join table that is carried over: those of the source and of the destination in one walk through both,
-/// in the order of their keys.
+/// Merges the links of a carried join table: those of the source and of the destination, in the order of their keys.
 ///
-/// What it shows holds together with the rows and the references, which are checks of their own: a link that stands in
-/// both stores is right if both its objects are there, and one of the source alone if one of them is not.
-///
-/// Where an index holds the links alone it is the one that is read, and its entries are summed up on the way.
+/// The checks of rows and references complete the result: a link of both stores is right if both its objects exist, and
+/// a link of the source alone if one of them is missing. If an index holds only the links, the merge reads that index
+/// and sums up its entries.
 struct LinkMerge {
     private let links: CarriedRelation
     private let context: VerificationContext
@@ -138,7 +136,7 @@ struct LinkMerge {
     private let orders: [Int]
     private let findA: Statement
     private let findB: Statement
-    /// Of the index's entries that were met.
+    /// The sum of the index's entries read so far.
     let entries: RowSums?
 
     init(
@@ -188,7 +186,6 @@ struct LinkMerge {
             """)
     }
 
-    /// Whether every link is as it must be.
     func isRight() throws -> Bool {
         defer { for statement in [old, new, findA, findB] { statement.reset() } }
         var (isOld, isNew) = (try old.step(), try new.step())
@@ -196,7 +193,7 @@ struct LinkMerge {
             guard !isOld || Self.isPair(old), !isNew || Self.isPair(new) else { return false }
             if isOld, isNew, orders.isEmpty {
                 (isOld, isNew) = try RowSums.stepPairs(
-                    VerificationContext.rowsBetweenLooks, of: old, with: new, adding: entries)
+                    VerificationContext.rowsPerAnnouncement, of: old, with: new, adding: entries)
                 if !isOld, !isNew { break }
                 if isOld, isNew, areSame {
                     try context.announce(links.relation.key.property)
@@ -208,7 +205,7 @@ struct LinkMerge {
                 guard haveSameOrder() else { return false }
                 (isOld, isNew) = (try old.step(), try new.step())
             } else if isOld, !isNew || Self.precedes(old, new) {
-                // Not carried over, so one of its objects must be missing.
+                // The link is not in the destination, so one of its objects must be missing.
                 if try findA.finds(old.integer(0)), try findB.finds(old.integer(1)) { return false }
                 isOld = try old.step()
             } else {
@@ -233,7 +230,7 @@ struct LinkMerge {
 
     // MARK: Positions
 
-    /// Whether the positions are the source's own; in place none may be none.
+    /// Whether the positions are the source's own; a store altered in place may keep a NULL.
     private func haveSameOrder() -> Bool {
         orders.allSatisfy { column in
             guard new.holdsSame(column, as: old, column) else { return false }
@@ -243,20 +240,19 @@ struct LinkMerge {
     }
 }
 
-/// A relation between objects that keep their keys and what another mapping made of the very same source objects, under
-/// new keys: which links must be there is what the associations say, source object by source object.
+/// A relation between objects that keep their keys and new objects of the same source objects, by associations.
 struct AssociatedRelation {
     private let relation: StoredRelation
     private let context: VerificationContext
-    /// The mapping of the objects that keep their keys, and the one whose objects they are related to.
+    /// The mapping of the objects that keep their keys, and the mapping of the related objects.
     private let mapping: ResolvedEntityMapping
     private let target: ResolvedEntityMapping
-    /// SQL of the links that the destination has, in the order of their keys: whose, and to what.
+    /// SQL of the destination's links, ordered by the key of the object, then of the related one.
     private let links: String
-    /// Whether the first of several is the only one.
+    /// Whether only the first of several related objects counts.
     private let isToOne: Bool
 
-    /// Nil where more than one rule has a part in it, positions, or any other object than `$source`.
+    /// Nil with more than one rule, with positions, or with related objects of another object than `$source`.
     init?(_ relation: StoredRelation, in context: VerificationContext) {
         guard relation.rules.count == 1, let rule = relation.rules.first, !context.step.hasPolicies,
             !context.verification.isInPlace, rule.mapping.keepsPrimaryKey,
@@ -274,8 +270,7 @@ struct AssociatedRelation {
         (mapping, self.target) = (rule.mapping, target)
     }
 
-    /// Whether every link is as it must be, which holds together with the rows and the references; if not, the rules
-    /// themselves say what is wrong.
+    /// Whether every link is as expected; if not, the rules find the difference.
     func isShown() throws -> Bool {
         let unit = "associated:\(relation.key.title)"
         try context.progress.once(unit, in: context) {
@@ -303,7 +298,7 @@ struct AssociatedRelation {
                 left = try next(expected, after: pair)
                 isActual = try actual.step()
             } else if let pair = left, right.map({ pair < $0 }) ?? true {
-                // Of an object that was left out there are no links.
+                // An object that was left out has no links.
                 if try find.finds(pair.0) { return false }
                 left = try next(expected, after: pair)
             } else {
@@ -314,7 +309,7 @@ struct AssociatedRelation {
         return true
     }
 
-    /// The next link that is another one; of a to-one relationship the next object's first.
+    /// The next different link; for a to-one relationship, the first of the next object.
     private func next(_ expected: Statement, after last: (Int64, Int64)?) throws -> (Int64, Int64)? {
         while try expected.step() {
             let pair = (expected.integer(0), expected.integer(1))

@@ -4,39 +4,36 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// What the rules of one stored relation yield, gathered object by object.
+/// The pairs that the rules of one stored relation yield, gathered object by object.
 protocol ExpectedRelation {
     var relation: StoredRelation { get }
     var context: VerificationContext { get }
-    /// Takes what a rule yields for one object; an object that was merged comes once for each source object.
+    /// Adds the pairs of a rule for one object; a merged object is added once for each source object.
     func add(_ key: Int64, by rule: StoredRelation.Rule, in scope: PlainScope, _ related: RelatedObjects) throws
-    /// Reports where the destination differs from what was gathered.
     func compare() throws
-    /// SQL of `owner`, `member` and `place`: the pairs seen from one side, and a number by which its members are in
-    /// their order.
+    /// SQL of `owner`, `member` and `place`: the pairs seen from one side, with a number that orders the members.
     func inOrder(of side: RelationSide) -> String
 }
 
-/// One side of a relation, as ``StoredLinks`` has them.
 enum RelationSide { case a, b }
 
 extension ExpectedRelation {
-    /// Checks the positions where the relationship is ordered.
+    /// Checks the positions of an ordered relationship.
     ///
-    /// They are strictly increasing in the expected order; 2048, then 1024 more for each, where a mapping relates objects by
-    /// a rule of its own or the source lacked some; else the source's own.
+    /// They increase strictly in the expected order. They are the source's own, or 2048 and 1024 more for each next
+    /// object if a mapping has a rule of its own or the source lacked some.
     func checkPositions() throws {
         if relation.otherColumn != nil || relation.isReflexive { return }
         if let order = relation.links.bOrder { try check(of: .a, relation.links, order: order) }
         if let order = relation.links.aOrder { try check(of: .b, relation.links.reversed, order: order) }
     }
 
-    /// Checks the positions among the links of each object of one side, from which these are seen.
+    /// Checks the positions among the links of each object of one side; `links` are seen from that side.
     private func check(of side: RelationSide, _ links: StoredLinks, order: String) throws {
         let (context, relation) = (self.context, self.relation)
         let (table, owner, member) = (links.table, links.a, links.b)
         let carried = carriedOrder(of: side)
-        // Else known from the side's own rules, or in the order in which the objects were made.
+        // Otherwise the order is that of the side's own rules, or that in which the objects were made.
         let place = carried ?? inOrder(of: side)
         let statement = try context.connection.prepare(
             """
@@ -45,7 +42,7 @@ extension ExpectedRelation {
             ORDER BY p.owner, p.place, p.member
             """)
         let isCarriedInPlace = context.verification.isInPlace && carried != nil
-        // Beside policies all that is related counts, not only what was.
+        // With policies every related object counts, not only the source's.
         let isCopied = carried != nil && !context.step.hasPolicies
         let isExact = relation.rules.allSatisfy { !$0.relationship.isAutomatic }
         var previous: (owner: Int64, place: Int64, order: Int64, index: Int64)?
@@ -56,13 +53,13 @@ extension ExpectedRelation {
             var isRight = !statement.isNull(3)
             if let before = previous, before.owner == key {
                 index = before.index + 1
-                // Objects that the source puts in one place may stand in any order.
+                // Objects at the same position of the source may be in any order.
                 isRight = isRight && (before.place == place || before.order < actual)
             }
             let isNew = actual == 2048 + 1024 * index
             if isExact { isRight = isRight && isNew }
             if isCopied { isRight = isRight && (isNew || !statement.isNull(2) && place == actual) }
-            // In place a position stays what it was, were it none.
+            // In place a position stays unchanged, even NULL.
             if isCarriedInPlace, statement.isNull(2) == statement.isNull(3), place == actual { isRight = true }
             if !isRight {
                 context.report(
@@ -74,13 +71,13 @@ extension ExpectedRelation {
         }
     }
 
-    /// The source's own positions, where the relationship is carried over with the keys of both sides.
+    /// SQL of the source's positions, if the relationship and the keys of both sides are carried over.
     private func carriedOrder(of side: RelationSide) -> String? {
         guard let rule = relation.rules.first, relation.rules.allSatisfy({ isCarried($0) }),
             let storage = context.source.storage(
                 of: rule.relationship.sourceRelationship ?? rule.relationship.name, in: rule.mapping.source)
         else { return nil }
-        // Seen from the objects whose members are ordered, that is from `side`.
+        // The objects of `side` own the ordered members.
         let links = rule.isInverse == (side == .b) ? StoredLinks(storage) : StoredLinks(storage).reversed
         return links.bOrder.map {
             "SELECT \(links.a) AS owner, \(links.b) AS member, \($0) AS place FROM source.\(links.table)"
@@ -93,12 +90,12 @@ extension ExpectedRelation {
     }
 }
 
-/// The pairs that the rules of one relation yield, in a table of the lookup file, in the order in which they arise.
+/// The pairs that the rules of one relation yield, in a table of the lookup file, in the order of insertion.
 struct RelationPairs: ExpectedRelation {
     let relation: StoredRelation
     let context: VerificationContext
 
-    // Row ids count the pairs; `side` is 1 where the rule belongs to `b`, and 2 where it is an echo.
+    // The rowid counts the pairs; `side` is 1 if the rule belongs to `b`, and 2 if it is a mirrored rule.
     private let table: String
     private let insert: Statement
 
@@ -123,7 +120,7 @@ struct RelationPairs: ExpectedRelation {
     private func record(_ own: Int64, _ other: Int64, _ rule: StoredRelation.Rule) throws {
         try insert.bind(own, at: rule.isInverse ? 2 : 1)
         try insert.bind(other, at: rule.isInverse ? 1 : 2)
-        let side: Int64 = rule.isEcho ? 2 : rule.isInverse ? 1 : 0
+        let side: Int64 = rule.isMirrored ? 2 : rule.isInverse ? 1 : 0
         try insert.bind(side, at: 3)
         try insert.run()
     }
@@ -131,8 +128,7 @@ struct RelationPairs: ExpectedRelation {
     func compare() throws {
         let links = relation.links
         guard isKeyed else {
-            // Of a relationship that is its own inverse a pair counts as one, whichever way round it stands. A row
-            // without one of its keys is no pair; the references' check judges it.
+            // A pair of a relationship that is its own inverse is unordered; the references check judges NULLs.
             let (a, b) = (links.a, links.b)
             func pairs(_ a: String, _ b: String) -> String {
                 relation.isReflexive ? "min(\(a), \(b)) AS a, max(\(a), \(b)) AS b" : "\(a) AS a, \(b) AS b"
@@ -164,15 +160,15 @@ struct RelationPairs: ExpectedRelation {
 
     // MARK: Queries: pairs in the order of their keys
 
-    /// For an owner with several candidates, which side's rule counts: the later one.
+    /// SQL that sorts an owner's candidates by side: the side of the last rule comes first.
     private var sideOrder: String {
-        let last = relation.rules.filter { !$0.isEcho }.max {
+        let last = relation.rules.filter { !$0.isMirrored }.max {
             ($0.mapping.position, $0.relationship.name) < ($1.mapping.position, $1.relationship.name)
         }
         return last?.isInverse == true ? "1 - side" : "side"
     }
 
-    /// The number of a pair: lower is first.
+    /// The rank of a pair: the lowest is first.
     private var rank: String { "(\(sideOrder)) * 1152921504606846976 + rowid" }
 
     private var firstForEachOwner: String {
@@ -181,8 +177,8 @@ struct RelationPairs: ExpectedRelation {
 
     /// The pairs of a one-to-one, as common table expressions up to `one`.
     ///
-    /// Each `a` takes its first candidate; of several `a` with the same one the one keeps it with which both sides of
-    /// the source agree, else the lowest key. Then what only the other side says, where both objects are still free.
+    /// Each `a` takes its first candidate. If several `a` take the same `b`, the pair on which both sides of the source
+    /// agree counts, else the lowest key. Pairs of the other side alone count if both objects are still free.
     private var oneToOne: String {
         """
         WITH own AS MATERIALIZED (\(firstForEachOwner)),
@@ -202,7 +198,7 @@ struct RelationPairs: ExpectedRelation {
 
     private var firstForEachSideInverted: String { "\(oneToOne) SELECT b, a FROM one ORDER BY b" }
 
-    /// Pairs by `b`, each once, in the order in which they arose; those of the side's own rules first.
+    /// Pairs by `b`, each once, in the order of insertion; pairs of the side's own rules come first.
     func inOrder(of side: RelationSide) -> String {
         let (group, other, own) = side == .a ? ("a", "b", 0) : ("b", "a", 1)
         return """
@@ -214,7 +210,7 @@ struct RelationPairs: ExpectedRelation {
 
     // MARK: Comparing
 
-    /// Walks through expected and actual pairs, both in the order of their first and second keys.
+    /// Merges expected and actual pairs, both ordered by first and second key.
     private func compare(
         _ key: PropertyKey, expected: String, actual: String, place: (Int64) -> String
     ) throws {
@@ -261,19 +257,18 @@ struct RelationPairs: ExpectedRelation {
     }
 }
 
-/// The foreign keys of a relation that only the rules of their own objects fill, each object's once: they are compared
-/// as they come, and nothing is gathered.
+/// The foreign keys of a relation that only the rules of their own objects fill: compared without gathering.
 final class DirectKeys: ExpectedRelation {
     let relation: StoredRelation
     let context: VerificationContext
     private let table: String
     private let column: String
     private let find: Statement
-    /// Under which ``VerificationProgress/State/met`` counts the keys met on the way; the destination may have no others.
+    /// The key of the foreign keys read in ``VerificationProgress/State/met``; the destination may have no others.
     private let name: String
 
-    /// Whether a relation can be compared this way: no rule from the other side, no merged objects, and no object that
-    /// could have a key without a rule.
+    /// Whether a relation can be compared by foreign key: no rule of the other side, no merged objects, and a rule for
+    /// every object that can have a key.
     static func suffice(for relation: StoredRelation, in context: VerificationContext) -> Bool {
         guard relation.isForeignKey,
             relation.rules.allSatisfy({ !$0.isInverse && $0.mapping.unique.isEmpty })
@@ -304,11 +299,11 @@ final class DirectKeys: ExpectedRelation {
 
     func compare() throws {
         let stored = try context.connection.integer("SELECT count(\(column)) FROM destination.\(table)") ?? 0
-        // Only rows that no mapping made are left, and they are reported themselves.
+        // Other rows with a key are not made by any mapping, and the rows check reports them.
         report(count: stored - context.progress.state.met[name, default: 0], example: "\(table) \(column)")
     }
 
-    /// The objects of the other side have theirs in the order in which these were made, which is that of their keys.
+    /// The members are ordered by their keys, in which order the objects were made.
     func inOrder(of side: RelationSide) -> String {
         "SELECT \(column) AS owner, Z_PK AS member, Z_PK AS place FROM destination.\(table) WHERE \(column) IS NOT NULL"
     }

@@ -4,54 +4,53 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// What stands in each column of the rows that one entity mapping makes, relationships aside.
+/// The expected columns of the rows that one entity mapping makes, without relationships.
 final class ExpectedRow {
     indirect enum Cell {
-        /// The source row's column, as it is.
+        /// The source row's column, unchanged.
         case copy(Int)
-        /// The source row's column, as it is; where it is NULL, a constant.
+        /// The source row's column, unchanged; a constant if the column is NULL.
         case copyUnlessNull(Int, PlainValue)
         /// The raw value of an attribute at the end of a path of to-one relationships.
         case carry(Expression, attribute: String)
-        /// The same, where only one of the two attributes may keep its values in files.
+        /// The value of an attribute at the end of a path, if only one of the two attributes allows external storage.
         case restore(Expression, attribute: String, toExternal: Bool)
-        /// One of two, where one is the value of an attribute that may keep it in a file, and is not to be read.
+        /// One of two cells by a condition, if one is an attribute with external storage, which is not decoded.
         case choose(Predicate, Cell, Cell)
         case compute(Expression, AttributeType)
         case constant(PlainValue)
-        /// A relationship's column, or one that only the store or a policy can fill.
+        /// A column of a relationship, or one that only the store or a policy can fill.
         case notCompared
     }
 
     let mapping: ResolvedEntityMapping
     let position: Int
-    /// Whether objects of the mapping are found by their values before they are made.
+    /// Whether the mapping has `unique`, so that objects are looked up before they are made.
     let isUnique: Bool
-    /// Whether other mappings look for its objects.
     var isLookedUp = false
-    /// Whether it must be known which source object each was made of.
+    /// Whether the source object of each object must be recorded.
     var isAssociated = false
-    /// Whether nothing is asked of any other row, nor whether there is an object at all.
+    /// Whether no other row and no filter decides on the object or its cells.
     var isPlain = false
     let entityNumber: Int64
-    /// In the order of the destination table's columns.
+    /// The cells, in the order of the destination table's columns.
     let cells: [Cell]
     let columns: [Column]
     private let affinities: [ColumnAffinity]
     private let conversion: ColumnConversion
-    /// How many cells cannot be computed again: they follow from a policy, or from the time of the run.
+    /// The number of cells that cannot be computed again: they depend on a policy, or on the time of the run.
     let notRecomputed: Int64
     /// Destination attribute to its place in ``cells``.
     private let places: [String: Int]
-    /// Where a row that is read has the attributes by which objects of the mapping are found.
+    /// The columns of the attributes of `unique` in a row that is read.
     let uniquePlaces: [Int]
 
-    /// Where the columns of a table begin in a row that is read: behind `Z_PK`, `Z_ENT` and `Z_OPT`.
+    /// The first column of a table in a row that is read, after `Z_PK`, `Z_ENT` and `Z_OPT`.
     static let firstColumn = 3
-    /// The cells that the source's row holds too, as columns of the two rows.
+    /// The cells that are copied, as columns of the two rows.
     let copies: [ColumnPair]
     let constants: [(place: Int, value: PlainValue)]
-    /// Cells that follow from the source's row alone.
+    /// Cells computed from the source's row alone.
     let ownComputed: [OwnCell]
 
     struct OwnCell {
@@ -60,7 +59,7 @@ final class ExpectedRow {
         let type: AttributeType
         let affinity: ColumnAffinity
     }
-    /// The places of the cells that take more than a look.
+    /// The places of cells that need an evaluator or another row.
     let computed: [Int]
 
     private let evaluator: PlainEvaluator
@@ -77,7 +76,7 @@ final class ExpectedRow {
         affinities = columns.map { ColumnAffinity(declaredType: $0.type) }
         conversion = context.conversion
         let byName = Dictionary(columns.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
-        // What is no property of the entity belongs to a relative in the same table and is empty.
+        // Columns of other entities in the same table are NULL.
         var cells = [Cell](repeating: .constant(.null), count: columns.count)
         var places: [String: Int] = [:]
         var notRecomputed: Int64 = 0
@@ -87,7 +86,7 @@ final class ExpectedRow {
             else { continue }
             places[attribute.name] = place
             if context.destinationModel.isComputedByStore(attribute, of: mapping.destination) {
-                // Not copied from the source but computed anew: a check of its own looks at it.
+                // DerivedAttributesCheck computes the value.
                 cells[place] = .notCompared
             } else if mapping.policy != nil,
                 context.verification.policies.isTouched(attribute.name, of: mapping.destination)
@@ -96,9 +95,9 @@ final class ExpectedRow {
                 cells[place] = .notCompared
                 notRecomputed += 1
             } else if let rule = mapping.attributes.first(where: { $0.name == attribute.name }) {
-                // What only Core Data derives must be the source's value; whether that is right is not known.
+                // A value that only Core Data derives must be the source's; whether it is right is not known.
                 if context.destinationModel.isCarriedAsFound(attribute, of: mapping.destination) { notRecomputed += 1 }
-                if context.verification.now == nil, rule.expression?.asksForTime == true {
+                if context.verification.now == nil, rule.expression?.dependsOnTime == true {
                     cells[place] = .notCompared
                     notRecomputed += 1
                     continue
@@ -188,13 +187,13 @@ final class ExpectedRow {
         return .compute(expression, attribute.type)
     }
 
-    /// An expression that hands over one of two values, with the condition of the first one.
+    /// The two values of which an expression takes one, with the condition of the first one.
     private static func choice(_ expression: Expression) -> (condition: Predicate, Expression, Expression)? {
         switch expression {
         case .ternary(let condition, let first, let second): return (condition, first, second)
         case .predefined("ifnil:then:", let operands) where operands.count == 2:
-            let isThere = Predicate.Comparison(left: operands[0], comparator: .notEqual, right: .constant(.null))
-            return (.comparison(isThere), operands[0], operands[1])
+            let isNotNil = Predicate.Comparison(left: operands[0], comparator: .notEqual, right: .constant(.null))
+            return (.comparison(isNotNil), operands[0], operands[1])
         default: return nil
         }
     }
@@ -228,7 +227,7 @@ final class ExpectedRow {
         return [column, entityColumn, orderColumn].compactMap { $0 }
     }
 
-    /// Columns that a to-many relationship without inverse, of whatever entity, has in this entity's rows.
+    /// The columns of to-many relationships without inverse, of any entity, in this entity's rows.
     private static func inverselessColumns(
         of mapping: ResolvedEntityMapping, _ places: [String: Int], in context: VerificationContext
     ) -> [Int] {
@@ -242,13 +241,14 @@ final class ExpectedRow {
         }
     }
 
-    /// Columns of attributes that relatives of the entity have in its table, each with the source row's column that it was:
-    /// a step in place leaves what stands there, as Core Data leaves the default of a subentity's attribute in all rows.
+    /// The columns of other entities' attributes in the entity's table, each with its source column.
+    ///
+    /// A step in place leaves their values, as Core Data leaves the default of a subentity's attribute in all rows.
     private static func relativesColumns(
         of mapping: ResolvedEntityMapping, _ rows: SourceRows, in context: VerificationContext
     ) -> [(column: String, place: Int)] {
         let model = context.destinationModel
-        return context.keepers(into: model.root(of: mapping.destination)).flatMap { relative in
+        return context.keepingMappings(into: model.root(of: mapping.destination)).flatMap { relative in
             relative.attributes.compactMap { rule -> (column: String, place: Int)? in
                 guard model.attribute(rule.name, of: mapping.destination) == nil,
                     let column = context.destination.column(of: rule.name, in: relative.destination),
@@ -260,7 +260,7 @@ final class ExpectedRow {
         }
     }
 
-    /// What an expression takes over where it is there: all of it, or all but a default for what is empty.
+    /// The expression whose value is taken if it is not NULL: all of it, or the operand that has a default.
     private static func carried(by expression: Expression?) -> Expression? {
         if case .predefined("ifnil:then:", let operands)? = expression { return operands.first }
         return expression
@@ -268,13 +268,13 @@ final class ExpectedRow {
 
     // MARK: Values
 
-    /// The value that an attribute is expected to have, as its column stores it.
+    /// The expected value of an attribute, as its column stores it.
     func value(of attribute: String, in scope: PlainScope, _ row: StoredRows) throws -> PlainValue {
         guard let place = places[attribute] else { return .null }
         return try value(at: place, in: scope, row) ?? .null
     }
 
-    /// Where the value of a cell is, when it is a stored one above what is read with its row.
+    /// The location of a cell's value, if it is a stored value too large to be read with its row.
     func largeContent(at place: Int, in scope: PlainScope, _ row: StoredRows) throws -> LargeContent? {
         switch try chosen(cells[place], in: scope) {
         case .copy(let column), .copyUnlessNull(let column, _): return row.content(column)
@@ -296,7 +296,7 @@ final class ExpectedRow {
         return try chosen(evaluator.holds(condition, in: scope) ? first : second, in: scope)
     }
 
-    /// The value of a cell, or nil when it is not compared.
+    /// The value of a cell, or nil if it is not compared.
     func value(at place: Int, in scope: PlainScope, _ row: StoredRows) throws -> PlainValue? {
         switch try chosen(cells[place], in: scope) {
         case .choose: preconditionFailure("One was chosen.")
@@ -321,7 +321,6 @@ final class ExpectedRow {
         }
     }
 
-    /// Whether the cells that follow from the source's row alone are as expected in a row of the destination.
     func holdsOwnComputed(_ found: Statement, for source: Statement) throws -> Bool {
         for cell in ownComputed {
             let value = try PlainConversion.stored(cell.expression.value(in: source), as: cell.type)
@@ -337,7 +336,6 @@ final class ExpectedRow {
 }
 
 extension Expression {
-    /// Whether a part of it is a call of the migration policy.
     fileprivate var callsPolicy: Bool {
         self == .variable("entityPolicy") || parts.contains(where: \.callsPolicy)
     }

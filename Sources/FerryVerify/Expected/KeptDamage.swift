@@ -4,20 +4,19 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// Damage of the source's relationships that a migration in place leaves as it was: a key that leads nowhere, or to an
-/// object whose inverse does not lead back, under the same key in both stores.
+/// Damage of the source's relationships that a migration in place leaves under the same key; never sound links.
 ///
-/// What the source had in order is never excused.
+/// The damage is a dangling key, or a key whose object has an inverse that does not lead back.
 final class KeptDamage {
     private unowned let context: VerificationContext
     private var statements: [PropertyKey: Statement?] = [:]
 
     init(_ context: VerificationContext) { self.context = context }
 
-    /// Whether a key that a row holds stood in the same row of the source, as damage; never so of a copy.
+    /// Whether a row of the source holds the same damaged key; always false for a copy.
     ///
-    /// In a join table the holder is the key in the declaring side's column, which may be missing, and the value the other
-    /// one.
+    /// In a join table the holder is the key in the declaring side's column, which may be NULL, and the value is the
+    /// other key.
     func holds(_ key: PropertyKey, holder: Int64?, value: Int64?) throws -> Bool {
         guard context.verification.isInPlace, let statement = try statement(for: key) else { return false }
         try statement.bind(holder.map { .integer($0) } ?? .null, at: 1)
@@ -36,7 +35,7 @@ final class KeptDamage {
     /// The source relationships that a relationship continues, as their entities declare them.
     private func sources(of key: PropertyKey) throws -> [PropertyKey] {
         var found: Set<PropertyKey> = []
-        // Not kept: it holds the context, which holds this.
+        // Not stored: RelationshipOrigins holds the context, which holds this object.
         let origins = RelationshipOrigins(context)
         for mapping in context.step.entityMappings where mapping.keepsPrimaryKey {
             guard context.destinationModel.isKind(mapping.destination, of: key.entity),
@@ -48,7 +47,7 @@ final class KeptDamage {
         return found.sorted()
     }
 
-    /// SQL that yields a row where `?1` holds `?2` and that is damage.
+    /// SQL that yields a row if `?1` holds `?2` and the key is damaged.
     private func query(_ key: PropertyKey) throws -> String? {
         guard let relationship = context.sourceModel.relationship(key.property, of: key.entity),
             let storage = context.source.relationshipStorage[key]
@@ -62,7 +61,7 @@ final class KeptDamage {
             var faults = ["t.Z_PK IS NULL", "t.Z_ENT NOT IN (\(others))"]
             if let entityColumn { faults.append("o.\(entityColumn) IS NOT t.Z_ENT") }
             if let orderColumn { faults.append("o.\(orderColumn) IS NULL") }
-            // Companions of a key that is not there; or another object leads here as the only one.
+            // Companion columns of a NULL key; or another object whose foreign key leads to this one.
             var faultsOfNone = [entityColumn, orderColumn].compactMap { $0 }.map { "o.\($0) IS NOT NULL" }
             if let inverse = StoredRelation.inverse(of: relationship, in: context.sourceModel), inverse != key,
                 case .foreignKey(_, let back, _, _)? = context.source.relationshipStorage[inverse]
@@ -94,17 +93,14 @@ final class KeptDamage {
     }
 }
 
-/// Rows of no entity that a migration in place leaves where they were: under the same key, with the same number.
-///
-/// No model says what stands in their columns, so that nothing else of them is looked at.
+/// Rows of no entity that a migration in place leaves: only their key and `Z_ENT` are known and compared.
 final class KeptUnknownRows {
     private unowned let context: VerificationContext
-    /// By destination root.
     private var statements: [String: Statement?] = [:]
 
     init(_ context: VerificationContext) { self.context = context }
 
-    /// Whether a row of a destination table was one of no entity before; never so of a copy.
+    /// Whether the source row of a destination row is of no entity, too; always false for a copy.
     func holds(_ key: Int64, in root: String) throws -> Bool {
         guard context.verification.isInPlace else { return false }
         let statement = try statements[root] ?? prepare(for: root)
@@ -112,7 +108,7 @@ final class KeptUnknownRows {
         return try statement?.finds(key) ?? false
     }
 
-    /// How many rows had a number before that was no entity's; nil where it was one's, and for a copy.
+    /// The number of source rows with a `Z_ENT` that no entity has; nil if an entity has it, and for a copy.
     func count(_ number: Value, in root: String) throws -> Int64? {
         guard context.verification.isInPlace else { return nil }
         var before: Int64 = 0
@@ -127,7 +123,7 @@ final class KeptUnknownRows {
     }
 
     private func sources(of root: String) -> [String] {
-        Set(context.keepers(into: root).map { context.sourceModel.root(of: $0.source) }).sorted(by: codeUnitOrder)
+        context.sourceRoots(into: root).sorted(by: codeUnitOrder)
     }
 
     private func prepare(for root: String) throws -> Statement? {
@@ -143,15 +139,14 @@ final class KeptUnknownRows {
     }
 }
 
-/// Which source relationship an entity mapping's relationship continues.
+/// The source relationship that an entity mapping's relationship continues.
 struct RelationshipOrigins {
     private let context: VerificationContext
-    /// What the models say, for inferred mappings.
     private let matching: ModelMatching?
 
     init(_ context: VerificationContext) {
         self.context = context
-        // What two models say of each other is not what the versions between them say.
+        // With versions between, the two models alone do not determine the origin.
         let isInferred = context.step.mappingModels.contains(where: \.isInferred) && context.step.middle.isEmpty
         matching =
             isInferred ? ModelMatching(source: context.sourceModel, destination: context.destinationModel) : nil
@@ -161,12 +156,12 @@ struct RelationshipOrigins {
         context.step.mappingModels[mapping.mappingModel].isInferred
     }
 
-    /// The source relationship, or nil when the relationship is new or comes from elsewhere.
+    /// The source relationship, or nil if the relationship is new or has another origin.
     func origin(of relationship: String, in mapping: ResolvedEntityMapping) -> Relationship? {
         if let matching, isInferred(mapping) {
             return matching.sourceRelationship(of: relationship, in: mapping.destination)
         }
-        // The relationship that the rule of either side names.
+        // The rule of either side names the relationship.
         let model = context.sourceModel
         if let rule = mapping.relationships.first(where: { $0.name == relationship && $0.isAutomatic }) {
             return rule.sourceRelationship.flatMap { model.relationship($0, of: mapping.source) }
@@ -188,14 +183,14 @@ struct RelationshipOrigins {
 }
 
 extension Connection {
-    /// A statement that has a row where one of some queries has; nil where there are none.
+    /// A statement that has a row if one of several queries has one; nil without queries.
     func prepareAny(of queries: [String]) throws(DatabaseError) -> Statement? {
         queries.isEmpty ? nil : try prepare(queries.joined(separator: " UNION ALL "))
     }
 }
 
 extension Statement {
-    /// Whether it has a row for a key, its first parameter.
+    /// Whether the statement has a row for a key, its first parameter.
     func finds(_ key: Int64) throws(DatabaseError) -> Bool {
         try bind(key, at: 1)
         defer { reset() }

@@ -4,26 +4,25 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// The objects with new keys of a root table, where nothing is asked of one for another: ranges of their source objects
-/// can be compared beside each other once it is known how many objects each of them gives.
+/// The objects with new keys of a root table, if no object depends on another: walkers can compare ranges of their
+/// source objects concurrently, once the number of objects of each range is known.
 struct NewRows {
     private let root: String
     private let context: VerificationContext
-    private let makers: [ResolvedEntityMapping]
+    private let newKeyMappings: [ResolvedEntityMapping]
 
-    /// Nil where there are none, where they are found again, or where relationships ask for what each was made of.
+    /// Nil if there are none, if `unique` finds objects again, or if relationships need their associations.
     init?(_ root: String, in context: VerificationContext) throws {
-        makers = context.makers(into: root)
+        newKeyMappings = context.newKeyMappings(into: root)
         let needed = try RowWalk.needsAssociation(in: context)
-        guard RowWalk.isDivisible(root, in: context), !makers.isEmpty,
-            makers.allSatisfy({ $0.unique.isEmpty && $0.policy == nil && !needed.contains($0.position) })
+        guard RowWalk.isDivisible(root, in: context), !newKeyMappings.isEmpty,
+            newKeyMappings.allSatisfy({ $0.unique.isEmpty && $0.policy == nil && !needed.contains($0.position) })
         else { return nil }
         (self.root, self.context) = (root, context)
     }
 
-    /// For each mapping ranges of its source objects.
     private func ranges() throws -> [(name: String, mapping: ResolvedEntityMapping, range: KeyRange)] {
-        try makers.flatMap { mapping in
+        try newKeyMappings.flatMap { mapping in
             let table = try context.sourceTable(of: mapping.source).name
             return try KeyRange.parts("\(mapping.position)", of: "source.\(table)", on: context.connection).map {
                 ($0.name, mapping, $0.range)
@@ -31,9 +30,9 @@ struct NewRows {
         }
     }
 
-    /// Parts that count what is made of each range, as if links were sound, and parts that look whether they are.
+    /// Parts that count the objects of each range, assuming sound links, and parts that check that assumption.
     func counts() throws -> [CheckPart] {
-        let links = Set(makers.flatMap { SoundLinks.all(of: $0, in: context) })
+        let links = Set(newKeyMappings.flatMap { SoundLinks.all(of: $0, in: context) })
         return links.sorted { codeUnitOrder($0.name, $1.name) }.map { links in
             CheckPart(name: name(of: links), subject: nil) { context, outcome in
                 outcome.isShown = try links.areSound(in: context)
@@ -46,18 +45,17 @@ struct NewRows {
             })
     }
 
-    /// Each root table looks by itself: the names of parts are different.
+    /// The name of the part that checks links, which differs by root table.
     private func name(of links: SoundLinks) -> String { "\(links.name) for \(root)" }
 
-    /// The links of a mapping that were seen to be sound.
     private func soundLinks(
         of mapping: ResolvedEntityMapping, _ outcomes: [String: PartOutcome]
     ) -> Set<SoundLinks> {
         SoundLinks.all(of: mapping, in: context).filter { outcomes[name(of: $0)]?.isShown == true }
     }
 
-    /// What each range has made, by the name of the part that is to compare it; nil where keys come to their end, so that
-    /// the last ones must be met in their order, or where links are not sound, so that the counts say nothing.
+    /// The objects of each range, by the name of the part that compares them; nil if keys overflow, so that one walk
+    /// must find the first missing key, or if links are not sound, so that the counts are wrong.
     func rows(_ outcomes: [String: PartOutcome]) throws -> [(name: String, made: RowWalk.Made)]? {
         var (next, isTooHigh) = try context.highestKeptKey(in: root).addingReportingOverflow(1)
         if isTooHigh { return nil }
@@ -77,32 +75,31 @@ struct NewRows {
                 mapping: mapping.position, sources: range, firstKey: first, through: next - 1, sound: sound)
             rows.append(("new:\(name)", made))
         }
-        // What nothing explains comes behind the last one.
+        // The last range includes additional rows with higher keys.
         if !rows.isEmpty { rows[rows.count - 1].made.through = .max }
         return rows
     }
 }
 
-/// A range of row numbers: above one, up to another one.
+/// A range of keys, above a lower bound, up to and including an upper one.
 struct KeyRange: Sendable, Hashable {
     var above: Int64 = .min
     var through: Int64 = .max
 
     static let all = KeyRange()
 
-    /// What begins with a row.
     static func from(_ key: Int64) -> KeyRange { KeyRange(above: key > .min ? key - 1 : .min) }
 
-    /// Below this a range of its own costs more than it brings: preparing statements, and the way down to its first row.
+    /// Fewer keys cost more than they save: preparing statements, and the path down to the first row.
     private static let leastKeys: UInt64 = 1 << 15
-    /// So that what is kept of each range does not grow with the rows, and enough that no walker waits long at the end.
+    /// Limits the outcomes kept in memory; enough parts that no walker is idle for long at the end.
     private static let mostParts: UInt64 = 64
 
-    /// The lowest and the highest key of a table, whose name stands with its database's.
+    /// The lowest and the highest key of a table, whose name includes its schema.
     static func keys(
         of table: String, numberedBy key: String = "Z_PK", on connection: Connection
     ) throws -> (lowest: Int64, highest: Int64) {
-        // Asked for in one query, SQLite would look at every row.
+        // In one query, SQLite would scan every row.
         let (lowest, highest) = (
             try connection.integer("SELECT min(\(key)) FROM \(table)"),
             try connection.integer("SELECT max(\(key)) FROM \(table)")
@@ -110,7 +107,6 @@ struct KeyRange: Sendable, Hashable {
         return (lowest ?? 0, highest ?? 0)
     }
 
-    /// SQL that holds for the rows of this range.
     func condition(on key: String) -> String {
         let bounds = [
             above > .min ? "\(key) > \(above)" : nil, through < .max ? "\(key) <= \(through)" : nil,
@@ -118,8 +114,8 @@ struct KeyRange: Sendable, Hashable {
         return bounds.isEmpty ? "1" : bounds.joined(separator: " AND ")
     }
 
-    /// Ranges that together hold every key up to a last one, in order, each with the name of a part that looks at it: one at
-    /// least, and as many as the keys of a table, and what they must reach, make worth while.
+    /// Consecutive ranges that together hold every key up to a last one, each with the name of its part: at least one,
+    /// and more if the keys of the table, or the key to reach, are many.
     static func parts(
         _ name: String, of table: String, numberedBy key: String = "Z_PK", reaching reached: Int64 = .min,
         last: Int64 = .max, on connection: Connection
@@ -135,18 +131,18 @@ struct KeyRange: Sendable, Hashable {
     }
 }
 
-/// A relationship of the source from which new objects are made, of objects of one entity alone.
+/// A relationship of the source whose objects are all of one entity, and from which new objects are made.
 ///
-/// Where all its links lead to such objects, seen once in the order in which these stand, their keys say all that a walk
-/// along it asks for: no object has to be looked up for a link.
+/// If all its links lead to such objects, which one ordered pass shows, a walk needs only their keys and no lookup of
+/// the objects.
 struct SoundLinks: Sendable, Hashable {
     let entity: String
     let relationship: String
-    /// `Z_ENT` of all objects that it may lead to.
+    /// `Z_ENT` of all related objects.
     let number: Int64
     private let links: StoredLinks
 
-    /// Nil where links lead to objects of several entities, or are stored with the objects that they lead to.
+    /// Nil if links can lead to several entities, or are stored in the related objects' rows.
     init?(_ relationship: String, of entity: String, in context: VerificationContext) {
         guard let declared = context.sourceModel.relationship(relationship, of: entity),
             let only = context.sourceModel.family(of: declared.destinationEntity).first,
@@ -157,7 +153,7 @@ struct SoundLinks: Sendable, Hashable {
         (self.entity, self.relationship, self.number, self.links) = (entity, relationship, number, links)
     }
 
-    /// Those that a mapping's expressions begin with.
+    /// The links with which a mapping's expressions begin.
     static func all(of mapping: ResolvedEntityMapping, in context: VerificationContext) -> Set<SoundLinks> {
         var found = Set<SoundLinks>()
         func visit(_ expression: Expression) {
@@ -180,7 +176,7 @@ struct SoundLinks: Sendable, Hashable {
     func areSound(in context: VerificationContext) throws -> Bool {
         guard let declared = context.sourceModel.relationship(relationship, of: entity) else { return false }
         let other = try context.sourceTable(of: declared.destinationEntity).name
-        // In the order of their index, so that the objects are met one after another.
+        // In the order of their index, so that SQLite reads the objects in sequence.
         let lost = try context.connection.value(
             """
             SELECT 1 FROM source.\(links.table) o LEFT JOIN source.\(other) t ON t.Z_PK = o.\(links.b)
@@ -190,28 +186,28 @@ struct SoundLinks: Sendable, Hashable {
     }
 }
 
-/// How many objects, or elements of objects, an entity mapping meets.
+/// The number of source objects, or of elements of objects, that an entity mapping reads.
 struct InstanceCount {
     private let mapping: ResolvedEntityMapping
     private let sound: Set<SoundLinks>
     private let context: VerificationContext
 
-    /// Of links that are taken to be sound, it is not looked at what they lead to.
-    init(of mapping: ResolvedEntityMapping, assuming sound: Set<SoundLinks> = [], in context: VerificationContext) {
+    /// Does not read the objects at the end of links that are assumed to be sound.
+    init(of mapping: ResolvedEntityMapping, assuming sound: Set<SoundLinks>, in context: VerificationContext) {
         (self.mapping, self.sound, self.context) = (mapping, sound, context)
     }
 
-    /// The links along which a mapping iterates, where it can be shown that they are sound; nil where there are none.
+    /// The links along which a mapping iterates, if SQL can show that they are sound; nil without such links.
     static func links(of mapping: ResolvedEntityMapping, in context: VerificationContext) -> SoundLinks? {
         step(of: mapping).flatMap { SoundLinks($0, of: mapping.source, in: context) }
     }
 
-    /// The relationship of the source object along which a mapping iterates, where it is nothing but that.
+    /// The relationship of the source object along which a mapping iterates, if the iteration is nothing else.
     private static func step(of mapping: ResolvedEntityMapping) -> String? {
         mapping.iteration?.elements.fromSource.sourceKey
     }
 
-    /// Those that it reads of source objects in a range; nil where only reading them all tells.
+    /// The number read from source objects in a range; nil if only reading them all can tell.
     func read(in range: KeyRange = .all) throws -> Int64? {
         let table = try context.sourceTable(of: mapping.source).name
         var condition = "o.Z_ENT = \(try context.sourceNumber(of: mapping.source))"
@@ -237,7 +233,7 @@ struct InstanceCount {
         return try context.connection.integer("SELECT count(*) FROM source.\(table) o \(related) AND \(condition)")
     }
 
-    /// Those that it makes an object of, of source objects in a range.
+    /// The number of objects made from source objects in a range.
     func made(in range: KeyRange) throws -> Int64 {
         if mapping.filter == nil, let known = try read(in: range) { return known }
         let objects = SourceObjects(context)
@@ -251,7 +247,7 @@ struct InstanceCount {
             do {
                 try instances.each(of: object) { _, _, passes in count += passes ? 1 : 0 }
             } catch let error where error is PlainFailure || error is PlainJSON.Invalid {
-                // Reported when the object's rows are compared, which come to the same number.
+                // The row comparison reports the failure and counts in the same way.
             }
             objects.closeRow()
             try context.advance(mapping.name, done: 0, total: nil)
@@ -260,15 +256,12 @@ struct InstanceCount {
     }
 }
 
-/// What an entity mapping makes of one source object: one instance, or one for each element of its iteration.
+/// The instances that an entity mapping makes of a source object: one, or one for each element of its iteration.
 struct Instances {
     let mapping: ResolvedEntityMapping
     let evaluator: PlainEvaluator
 
-    /// Calls the body with each instance, in order.
-    ///
-    /// The body gets the scope of its expressions, the index of the element (0 without iteration), and whether the
-    /// mapping's filter lets it through.
+    /// Calls the body with each instance in order: scope, index of the element (or 0), whether the filter passes it.
     func each(of object: PlainObject, _ body: (PlainScope, Int64, Bool) throws -> Void) throws {
         let scope = PlainScope(source: object)
         guard let iteration = mapping.iteration else { return try body(scope, 0, try passes(scope)) }

@@ -4,7 +4,7 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// What the rules of relationships yield: for each object of an entity mapping the objects it is related to.
+/// The related objects that the rules of relationships yield for each object of an entity mapping.
 final class RelatedObjects {
     private let context: VerificationContext
     private let objects: SourceObjects
@@ -12,15 +12,14 @@ final class RelatedObjects {
     private let mappings: [String: ResolvedEntityMapping]
     private var finders: [Int: Statement] = [:]
 
-    /// What a rule names, looked up once instead of object by object.
+    /// A rule, with its entity mappings looked up once instead of object by object.
     final class Rule {
-        /// An entity mapping whose objects are taken.
         final class Target {
             let mapping: ResolvedEntityMapping
             let position: Int
             let source: String
             let keepsPrimaryKey: Bool
-            /// Whether it carries every object of its source entity over.
+            /// Whether the mapping carries every object of its source entity over.
             let isWhole: Bool
 
             init(_ mapping: ResolvedEntityMapping) {
@@ -33,9 +32,9 @@ final class RelatedObjects {
 
         let from: Expression
         let targets: [Target]
-        /// The only one, where it carries every object over.
+        /// The only target, if it carries every object over.
         fileprivate let whole: Target?
-        /// The variable whose object is meant, and nothing that it leads to.
+        /// The variable, if the rule is nothing but a variable.
         fileprivate let variable: String?
 
         fileprivate init(_ rule: ResolvedRelationship, _ mappings: [String: ResolvedEntityMapping]) {
@@ -49,7 +48,7 @@ final class RelatedObjects {
 
     func rule(_ rule: ResolvedRelationship) -> Rule { Rule(rule, mappings) }
 
-    /// A candidate, and what decides which of several comes first: the mapping, the source object, the element.
+    /// A related object, with its rank among several: mapping, source object, element.
     struct Candidate {
         var key: Int64
         var position: Int
@@ -61,11 +60,7 @@ final class RelatedObjects {
         }
     }
 
-    convenience init(_ context: VerificationContext) {
-        self.init(context, through: SourceObjects(context))
-    }
-
-    /// Reads the source as another walk does, which may have a row open.
+    /// Reads the source by the objects of another walk, which may have a row open.
     init(_ context: VerificationContext, through objects: SourceObjects) {
         self.context = context
         self.objects = objects
@@ -74,7 +69,7 @@ final class RelatedObjects {
             context.step.entityMappings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Calls the body with each object that a mapping made, in order; a merged one comes again for each source object.
+    /// Calls the body with each object of a mapping, in order; a merged object recurs for each source object.
     func eachObject(of mapping: ResolvedEntityMapping, _ body: (_ key: Int64, PlainScope) throws -> Void) throws {
         let rows = try SourceRows(
             for: [mapping], onlyEntity: mapping.source, withValues: false,
@@ -84,7 +79,7 @@ final class RelatedObjects {
         while let object = try rows.next() {
             try context.progress.pause(in: context) { $0.object = object.key }
             rows.open(object)
-            try ignoringWhatRowsReported {
+            try ignoringEvaluationFailures {
                 try instances.each(of: object) { scope, element, passes in
                     guard passes else { return }
                     if mapping.keepsPrimaryKey {
@@ -102,7 +97,6 @@ final class RelatedObjects {
         }
     }
 
-    /// Calls the body with each destination object that a rule relates an object to.
     func eachCandidate(
         _ rule: Rule, in scope: PlainScope, _ body: (Candidate) throws -> Void
     ) throws {
@@ -123,9 +117,8 @@ final class RelatedObjects {
         }
     }
 
-    /// The candidate that a to-one relationship takes.
     func firstCandidate(_ rule: Rule, in scope: PlainScope) throws -> Int64? {
-        // As a rule an object itself is meant, which has its key in both stores.
+        // Usually the rule is a variable, whose object has its key in both stores.
         if let target = rule.whole, let variable = rule.variable {
             if variable == scope.variable {
                 if case .object(let object) = scope.element { return object.entity == target.source ? object.key : nil }
@@ -147,7 +140,7 @@ final class RelatedObjects {
         return try evaluator.holds(filter, in: PlainScope(source: object))
     }
 
-    /// Whether a policy made an object of the key: only the destination tells.
+    /// Whether a policy made an object of the key, which only the destination shows.
     private func isMade(_ key: Int64, by mapping: ResolvedEntityMapping) throws -> Bool {
         let table = try context.destinationTable(of: mapping.destination).name
         let number = try context.destinationNumber(of: mapping.destination)
@@ -158,34 +151,31 @@ final class RelatedObjects {
         return try find.finds(key)
     }
 
-    /// An object whose values cannot be computed was reported with its row.
-    private func ignoringWhatRowsReported(_ body: () throws -> Void) throws {
+    /// Ignores failures of the evaluator, which the row comparison reports.
+    private func ignoringEvaluationFailures(_ body: () throws -> Void) throws {
         do {
             try body()
         } catch let error where error is PlainFailure || error is PlainJSON.Invalid {}
     }
 }
 
-/// The objects that objects of one entity are related to, for objects that ask in the order of their keys: one walk
-/// through all links, instead of a look-up for each object.
+/// The related objects of one entity's objects, in key order: one walk through all links, without lookups.
 final class RelatedWalk {
     /// Owner, related key, its `Z_ENT`.
     private let links: Statement
-    /// Whose the link at hand is; nil at the end, and before the beginning.
+    /// The owner of the current link; nil at the end, and before the beginning.
     private var owner: Int64?
-    /// The last object that asked.
     private var last: Int64?
-    private var isAtWork = false
+    private var isReading = false
 
     init(_ links: Statement) { self.links = links }
 
-    /// Whether the walk has not passed an object yet, and nothing is read from it right now.
-    func serves(_ key: Int64) -> Bool { !isAtWork && last.map { key > $0 } ?? true }
+    /// Whether the walk has not passed an object yet, and is not being read.
+    func canRead(_ key: Int64) -> Bool { !isReading && last.map { key > $0 } ?? true }
 
-    /// Calls the body with `Z_PK` and `Z_ENT` of each related object, in order.
     func each(of key: Int64, _ body: (_ key: Int64, _ entity: Int64) throws -> Void) throws {
-        isAtWork = true
-        defer { isAtWork = false }
+        isReading = true
+        defer { isReading = false }
         if last == nil {
             try links.bind(key, at: 1)
             try step()

@@ -5,10 +5,9 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// An expression over constants and attributes of the source's own row, whose names are looked up once instead of row by
-/// row; its values are those of ``PlainEvaluator``, by the same functions.
+/// An expression over constants and the source row's columns, found once; values are as in ``PlainEvaluator``.
 class RowExpression {
-    /// What the evaluator itself makes something of, beside ``PlainFunction``.
+    /// Selectors that the evaluator itself handles, beside ``PlainFunction``.
     private static let special: Set<String> = [
         "now", "noindex:", "castObject:toType:", "ifnil:then:", "count:", "sum:", "average:", "min:", "max:",
         "join:with:", "split:by:at:", "median:", "mode:", "stddev:", "random", "random:", "randomn:",
@@ -16,7 +15,7 @@ class RowExpression {
         Expression.tableSelector,
     ]
 
-    /// - Returns: Nil where anything else is asked for than the row at hand.
+    /// - Returns: Nil if the expression needs more than the current row.
     static func make(
         _ expression: Expression, of mapping: ResolvedEntityMapping, rows: SourceRows, in context: VerificationContext
     ) -> RowExpression? {
@@ -44,7 +43,7 @@ class RowExpression {
         }
     }
 
-    /// The value for a row whose columns can all be read.
+    /// The value for a row without large values.
     func value(in row: Statement) throws -> PlainValue { preconditionFailure("each kind of expression has its own") }
 
     private final class Constant: RowExpression {
@@ -85,31 +84,29 @@ class RowExpression {
 }
 
 extension Expression {
-    /// Whether `now()` is a part of it, or a number that is drawn by the run's time.
-    var asksForTime: Bool {
+    /// Whether the expression contains `now()`, or a random number, which depends on `now()`.
+    var dependsOnTime: Bool {
         if case .predefined("now", _) = self { return true }
         if case .predefined(let selector, _) = self, selector.hasPrefix("random") { return true }
-        return parts.contains(where: \.asksForTime)
+        return parts.contains(where: \.dependsOnTime)
     }
 }
 
 extension Predicate {
-    /// Whether `now()` is a part of it.
-    var asksForTime: Bool { parts.contains(where: \.asksForTime) }
+    var dependsOnTime: Bool { parts.contains(where: \.dependsOnTime) }
 }
 
 extension ResolvedStep {
-    /// Without the run's `now()`, values that it gave are not compared; but what decides which objects there are must
-    /// be known.
+    /// Checks that no object's existence depends on `now()`, since the run's time is not known.
     ///
     /// - Throws: `unsupported` naming the entity mapping.
     func checkNeedsNoTime() throws(FerryError) {
         for mapping in entityMappings {
             let deciding = mapping.attributes.filter { mapping.unique.contains($0.name) }
             guard
-                mapping.filter?.asksForTime == true || mapping.iteration?.elements.asksForTime == true
-                    || mapping.relationships.contains(where: { $0.from.asksForTime })
-                    || deciding.contains(where: { $0.expression?.asksForTime == true })
+                mapping.filter?.dependsOnTime == true || mapping.iteration?.elements.dependsOnTime == true
+                    || mapping.relationships.contains(where: { $0.from.dependsOnTime })
+                    || deciding.contains(where: { $0.expression?.dependsOnTime == true })
             else { continue }
             throw FerryError(
                 .unsupported,
@@ -120,12 +117,10 @@ extension ResolvedStep {
     }
 }
 
-/// An expression that is nothing but an attribute of the source at the end of a path.
+/// An expression that is nothing but an attribute at the end of a path in the source.
 struct SourceAttribute {
     var attribute: Attribute
-    /// The object that has the attribute.
     var object: Expression
-    /// Whether that is `$source` itself.
     var isOwn: Bool
 
     init?(_ expression: Expression, _ mapping: ResolvedEntityMapping, _ model: ManagedObjectModel) {
@@ -136,7 +131,7 @@ struct SourceAttribute {
             guard case .key(let name) = step else { return nil }
             keys.append(name)
         }
-        // Relationships first; what is left names an attribute, or an element of a composite.
+        // Relationships first; the other keys name an attribute, or an element of a composite.
         let hops = keys.prefix { name in
             guard let relationship = model.relationship(name, of: entity) else { return false }
             entity = relationship.destinationEntity

@@ -3,11 +3,11 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// How the foreign keys of a relation can be compared together with the rows that hold them.
+/// The ways to compare the foreign keys of a relation together with their rows.
 enum KeysOfRows {
-    /// Only rules of their own objects fill them, with objects that keep their keys.
+    /// Only rules of their own objects fill the keys, with objects that keep their keys.
     case ruled(StoredRelation)
-    /// They are the source's own.
+    /// The keys are the source's own.
     case carried(CarriedRelation)
 
     init?(_ relation: StoredRelation, in context: VerificationContext) {
@@ -25,27 +25,23 @@ enum KeysOfRows {
     }
 }
 
-/// The foreign keys of one destination table's rows, compared as the rows are met, so that neither they nor the objects
-/// are walked through once more.
+/// Compares the foreign keys of one destination table together with its rows, so that no second walk is needed.
 final class RowKeys {
-    /// Keys that the rules of their own objects fill; what is wrong is reported at once.
+    /// Keys that the rules of their own objects fill; differences are reported at once.
     private final class Ruled {
         let relation: StoredRelation
-        /// Of the column in the destination's row.
         let place: Int
 
         init(_ relation: StoredRelation, _ place: Int) { (self.relation, self.place) = (relation, place) }
     }
 
-    /// The source's own keys; where these do not come out even, the relation is one to be compared pair by pair.
+    /// The source's own keys; after a difference the relation is compared pair by pair.
     private struct Carried {
         let links: CarriedRelation
-        /// The destination's columns: of the key, and of the position where there is one.
+        /// The destination's columns of the key and, if there is one, of the position.
         let place: Int
         let orderPlace: Int?
-        /// The source's column of the position.
         let order: String?
-        /// Finds an object that a key leads to.
         let find: Statement
         var sourcePlace = 0
         var sourceOrder = 0
@@ -56,9 +52,9 @@ final class RowKeys {
     private let related: RelatedObjects
     private var ruled: [Ruled] = []
     private var carried: [Carried] = []
-    /// By the position of an entity mapping: what fills its objects' keys.
+    /// The rules that fill the keys, by position of their entity mapping.
     private var rules: [[(key: Ruled, rule: RelatedObjects.Rule)]]
-    /// Names of relations whose keys are not shown to be the source's.
+    /// Names of relations whose keys differ from the source's.
     private(set) var unshown: Set<String> = []
 
     init(of table: EntityTable, _ related: RelatedObjects, in context: VerificationContext) throws {
@@ -93,10 +89,10 @@ final class RowKeys {
         table.columns.firstIndex { $0.name == column }.map { $0 + ExpectedRow.firstColumn }
     }
 
-    /// The columns that the source's rows must have for this, beside those of attributes.
+    /// The columns that the source's rows must have beside those of attributes.
     var sourceColumns: [String] { carried.flatMap { [$0.links.source.b, $0.order].compactMap { $0 } } }
 
-    /// To be called before rows of a source table that keep their keys are compared.
+    /// Must be called before kept rows of a source table are compared.
     func open(_ rows: SourceRows) {
         for index in carried.indices {
             carried[index].sourcePlace = rows.place(ofColumn: carried[index].links.source.b)
@@ -104,15 +100,11 @@ final class RowKeys {
         }
     }
 
-    /// Whether rules must be followed for the objects of a mapping, which is given by its position.
     func hasRules(for mapping: Int) -> Bool { !rules[mapping].isEmpty }
 
     // MARK: Rows
 
-    /// Compares the keys of a row of the destination, which has none where it is nil.
-    ///
-    /// The scope of the source's object is needed where there are rules; the mapping that made the row is given by its
-    /// position.
+    /// Compares the keys of a destination row, nil if missing; rules need the scope of the source's object.
     func compare(
         _ key: Int64, _ actual: StoredRows?, with source: StoredRows, _ scope: PlainScope?,
         by mapping: Int
@@ -126,7 +118,7 @@ final class RowKeys {
             do {
                 expected = try related.firstCandidate(rule, in: scope)
             } catch let error where error is PlainFailure || error is PlainJSON.Invalid {
-                // What cannot be computed is reported with the object's values.
+                // The row comparison reports the failure.
                 continue
             }
             let found = actual.flatMap { $0.isNull(keys.place) ? nil : $0.integer(keys.place) }
@@ -136,8 +128,8 @@ final class RowKeys {
         }
     }
 
-    /// Takes a row that no mapping has made, which may hold no keys.
-    func passExtra(_ key: Int64, _ actual: StoredRows) {
+    /// Compares a row that no mapping has made, which may hold no keys.
+    func compareAdditionalRow(_ key: Int64, _ actual: StoredRows) {
         for keys in ruled where !actual.isNull(keys.place) { report(keys, row: key) }
         for keys in carried where !actual.isNull(keys.place) { unshown.insert(keys.links.name) }
     }
@@ -158,13 +150,13 @@ final class RowKeys {
             return false
         }
         guard let order = keys.orderPlace else { return true }
-        // The positions are the source's own; in place there may be none.
+        // In place a position may be NULL.
         return try actual.isEqual(order, source, keys.sourceOrder)
             && (!isOtherThanKey(actual, order) && !actual.isNull(order)
                 || actual.isNull(order) && context.verification.isInPlace)
     }
 
-    /// Whether the key of a source row leads to no object that the destination has.
+    /// Whether the destination has no object of the source row's key.
     private func isEmptied(_ keys: Carried, _ source: StoredRows) throws -> Bool {
         guard !isOtherThanKey(source, keys.sourcePlace) else { return false }
         return try !keys.find.finds(source.integer(keys.sourcePlace))

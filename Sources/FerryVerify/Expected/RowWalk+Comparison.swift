@@ -4,7 +4,7 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// One row of the destination against what should be there.
+/// The comparison of one destination row with its expected row.
 extension RowWalk {
     // MARK: Comparing
 
@@ -13,14 +13,13 @@ extension RowWalk {
         if actualKey != nil { try rowCounts?.add(actual) }
     }
 
-    /// Reports rows that nothing explains, up to a key.
-    func passExtra(before key: Int64?) throws {
+    func reportAdditionalRows(before key: Int64?) throws {
         while let actualKey, key.map({ actualKey < $0 }) ?? true {
             let entity = entityNames[actual.integer(1)]
             if try entity != nil || !context.keptUnknownRows.holds(actualKey, in: root) {
                 context.report(
                     RowsCheck.self, entity: entity ?? root, example: "\(table.name) Z_PK \(actualKey)")
-                keys.passExtra(actualKey, actual)
+                keys.compareAdditionalRow(actualKey, actual)
             }
             done += 1
             checked += 1
@@ -29,7 +28,7 @@ extension RowWalk {
         }
     }
 
-    /// Multiples of the golden ratio spread evenly and keep no step with a pattern in the rows.
+    /// Whether a key is in the sample: multiples of the golden ratio spread evenly, whatever pattern the rows have.
     static func isInSample(_ key: Int64, of context: VerificationContext) -> Bool {
         let share = context.verification.sampledPerMille
         guard share < 1_000 else { return true }
@@ -40,7 +39,7 @@ extension RowWalk {
     func compare(
         _ expected: ExpectedRow, key: Int64, _ scope: PlainScope?, _ row: StoredRows, version: Int?
     ) throws {
-        try passExtra(before: key)
+        try reportAdditionalRows(before: key)
         guard actualKey == key else {
             context.report(
                 RowsCheck.self, entity: expected.mapping.destination, example: "\(table.name) Z_PK \(key)")
@@ -65,10 +64,9 @@ extension RowWalk {
         try context.advance(table.name, done: done, total: total)
     }
 
-    /// Whether the current destination row is plainly as expected; if not, ``difference(_:_:_:version:)`` tells.
+    /// Whether the current destination row is as expected; if not, ``difference(_:_:_:version:)`` finds the column.
     ///
-    /// The scope is that of computed cells, nil where there are none; the version is the column of the source row's
-    /// version number, nil for a new object.
+    /// The scope is for computed cells; the version is the source's column of `Z_OPT`, nil for a new object.
     func isEqual(
         _ expected: ExpectedRow, _ scope: PlainScope?, _ row: StoredRows, version: Int?
     ) throws -> Bool {
@@ -101,7 +99,7 @@ extension RowWalk {
             let isEqual: Bool
             switch cell {
             case .copy(let column):
-                // Seldom the source's column holds what the destination's stores otherwise.
+                // The two columns may have different affinities.
                 isEqual =
                     try actual.isEqual(place + ExpectedRow.firstColumn, row, column)
                     || !actual.isLarge(place + ExpectedRow.firstColumn) && !row.isLarge(column)
@@ -128,8 +126,8 @@ extension RowWalk {
         return try value.map { try actual.isEqual(place + ExpectedRow.firstColumn, to: $0) } ?? true
     }
 
-    /// Counts an object whose expected row cannot be computed as a difference: the run should have failed on it.
-    func orReport(
+    /// Reports an object whose expected row cannot be computed: the run should have failed on it.
+    func reportingFailures(
         _ expected: ExpectedRow, _ object: @autoclosure () -> PlainObject, _ body: () throws -> Void
     ) throws {
         do {
@@ -143,34 +141,33 @@ extension RowWalk {
     }
 }
 
-/// Objects that no source object has given its key: those of policies, and those of mappings that give new keys.
+/// Objects whose key is not that of a source object: those of policies, and those of mappings that give new keys.
 extension RowWalk {
     // MARK: Objects of policies
 
-    /// Compares what a policy left as the mapping has it, where it made an object with the key of its source.
+    /// Compares an object that a policy made with its source's key, if there is one.
     func compareMade(
         _ expected: ExpectedRow, _ object: PlainObject, _ scope: PlainScope, _ row: StoredRows
     ) throws {
-        try passExtra(before: object.key)
+        try reportAdditionalRows(before: object.key)
         guard actualKey == object.key, actual.integer(1) == expected.entityNumber else { return }
-        try makeKnown()
+        try addToLookups()
         try compare(expected, key: object.key, scope, row, version: SourceRows.versionColumn)
     }
 
-    /// Passes objects that policies made from nothing, up to a key; all their values are the policies' own.
-    func passMade(before key: Int64?) throws {
+    /// Passes objects that policies inserted, up to a key; all their values are the policies' own.
+    func passInserted(before key: Int64?) throws {
         while let actualKey, key.map({ actualKey < $0 }) ?? true {
             let places = table.columns.indices.map { $0 + ExpectedRow.firstColumn }
             context.report.notRecomputed += Int64(places.filter { !actual.isNull($0) }.count)
-            try makeKnown()
+            try addToLookups()
             done += 1
             try advance()
             try context.advance(table.name, done: done, total: total)
         }
     }
 
-    /// Lets mappings that look for objects find the current one.
-    func makeKnown() throws {
+    func addToLookups() throws {
         guard let key = actualKey, let entity = entityNames[actual.integer(1)], let lookups,
             lookups.isNeeded(for: entity)
         else { return }
@@ -179,7 +176,6 @@ extension RowWalk {
         }
     }
 
-    /// Where the current row has an attribute of an entity.
     private func place(of attribute: String, in entity: String) -> Int? {
         context.destination.column(of: attribute, in: entity).flatMap { column in
             table.columns.firstIndex { $0.name == column.name }.map { $0 + ExpectedRow.firstColumn }
@@ -202,7 +198,7 @@ extension RowWalk {
         while let object = try rows.next() {
             try pause(next: next, &counts) { $0[mapping.source] = object.key }
             rows.open(object)
-            try orReport(expected, object) {
+            try reportingFailures(expected, object) {
                 try instances.each(of: object) { scope, element, passes in
                     counts.read(by: mapping.position)
                     guard passes else {
@@ -216,14 +212,13 @@ extension RowWalk {
             if mapping.unique.isEmpty {
                 try context.advance(table.name, done: done, total: total)
             } else {
-                // Few objects may be made of many that are read.
+                // Many objects that are read may give few new ones.
                 try context.advance(mapping.name, done: counts.counts[mapping.position].read, total: nil)
             }
         }
     }
 
-    /// The values by which a mapping would find the object at a key, if it can have made that, and none of them is too
-    /// large to be read with its row.
+    /// The values of `unique` at a key, if the mapping can have made the object and none of them is large.
     private func uniqueValues(at key: Int64, _ expected: ExpectedRow) throws -> [PlainValue]? {
         guard actualKey == key, actual.integer(1) == expected.entityNumber else { return nil }
         let places = expected.uniquePlaces
@@ -258,8 +253,8 @@ extension RowWalk {
                 try lookups?.add(
                     entity: mapping.destination, key: key, by: expected.isUnique ? mapping : nil, value: value)
             }
-            // An object that fails here has had its key.
-            try orReport(expected, scope.source) { try compare(expected, key: key, scope, row, version: nil) }
+            // An object that fails here has used its key.
+            try reportingFailures(expected, scope.source) { try compare(expected, key: key, scope, row, version: nil) }
         }
         if expected.isAssociated {
             try context.associations.record(mapping, source: scope.source.key, element: element, key: key)

@@ -4,25 +4,20 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// The comparison of one destination root table with the rows that the entity mappings are expected to make.
 final class RowWalk {
     enum Part {
         case all
-        /// Objects that keep their keys, in a range of these.
         case kept(KeyRange)
         case new
-        /// Those of them that one mapping makes of some source objects.
         case made(Made)
     }
 
-    /// Objects with new keys that a mapping, by its position, makes of a range of source objects; the first one's key is
-    /// known, and the last key that the destination may have of them.
+    /// New objects of one mapping from a range of source objects; `through` is the last key that belongs to them.
     struct Made: Sendable {
         var mapping: Int
         var sources: KeyRange
         var firstKey: Int64
         var through: Int64
-        /// Links of the source that lead to objects of one entity alone.
         var sound: Set<SoundLinks> = []
     }
 
@@ -31,41 +26,38 @@ final class RowWalk {
     let context: VerificationContext
     let table: EntityTable
     let entityNames: [Int64: String]
-    private let keepers: [ResolvedEntityMapping]
-    let makers: [ResolvedEntityMapping]
-    /// What mappings look for by `unique`; nil where only objects are met that none looks for.
+    private let keepingMappings: [ResolvedEntityMapping]
+    let newKeyMappings: [ResolvedEntityMapping]
+    /// The objects that mappings find by `unique`; nil if no mapping of this walk needs them.
     let lookups: (any UniqueObjects)?
     let objects: SourceObjects
     let evaluator: PlainEvaluator
     let needsAssociation: Set<Int>
-    /// The foreign keys that are compared with their rows.
     let keys: RowKeys
-    /// Whether all rows are compared, not a part of them only.
     let isWholeSample: Bool
     let total: Int64?
     var done: Int64 = 0
-    /// Rows compared; fewer than ``done`` where a sample is.
+    /// Rows compared; fewer than ``done`` with a sample.
     var checked: Int64 = 0
 
-    /// Where an earlier call stopped.
+    /// The position at which an earlier call stopped.
     var position: VerificationProgress.RowPosition?
     private var stage = 0
 
-    // The destination's rows, in key order.
     let actual: StoredRows
     var actualKey: Int64?
-    /// What was counted of them, beside being compared.
     let rowCounts: RowCounts?
 
-    /// Whether objects with kept keys can be compared range by range: nothing of one object is asked of another.
+    /// Whether objects with kept keys can be compared range by range, because no object depends on another.
     static func isDivisible(_ root: String, in context: VerificationContext) -> Bool {
         !context.step.hasPolicies
-            && !context.makers(into: root).contains { maker in
-                !maker.unique.isEmpty && context.keepers(into: root).contains { $0.destination == maker.destination }
+            && !context.newKeyMappings(into: root).contains { mapping in
+                !mapping.unique.isEmpty
+                    && context.keepingMappings(into: root).contains { $0.destination == mapping.destination }
             }
     }
 
-    /// Mappings of whose objects must be known which source object each was made of, when relationships are compared.
+    /// Mappings whose associations the comparison of relationships needs.
     static func needsAssociation(in context: VerificationContext) throws -> Set<Int> {
         var needed = Set<Int>()
         for relation in try context.relations.get() where KeysOfRows(relation, in: context) == nil {
@@ -80,7 +72,7 @@ final class RowWalk {
     }
 
     init(
-        _ part: Part = .all, of root: String, finding lookups: (any UniqueObjects)? = nil,
+        _ part: Part, of root: String, finding lookups: (any UniqueObjects)? = nil,
         from position: VerificationProgress.RowPosition? = nil, counting: RowCounting? = nil,
         in context: VerificationContext
     ) throws {
@@ -89,8 +81,8 @@ final class RowWalk {
         self.context = context
         table = try context.destinationTable(of: root)
         entityNames = context.destination.entitiesByNumber
-        keepers = context.keepers(into: root)
-        makers = context.makers(into: root)
+        keepingMappings = context.keepingMappings(into: root)
+        newKeyMappings = context.newKeyMappings(into: root)
         self.lookups = lookups
         if case .made(let made) = part {
             objects = SourceObjects(context, sound: made.sound)
@@ -130,44 +122,43 @@ final class RowWalk {
         defer { context.report.checked += checked }
         if case .kept(let range) = part {
             try compareKept(in: range, &counts)
-            return try passExtra(before: nil)
+            return try reportAdditionalRows(before: nil)
         }
         if case .made(let made) = part {
             var next = made.firstKey
-            for mapping in makers where mapping.position == made.mapping {
+            for mapping in newKeyMappings where mapping.position == made.mapping {
                 try compareNew(mapping, of: made.sources, next: &next, &counts)
             }
-            return try passExtra(before: nil)
+            return try reportAdditionalRows(before: nil)
         }
-        // Nothing is above the last of all keys.
+        // No key follows the last one.
         let (first, isAtEnd) = try context.highestKeptKey(in: root).addingReportingOverflow(1)
         if case .all = part, position?.stage ?? 0 == 0 {
             try compareKept(in: .all, &counts)
-            try passExtra(before: isAtEnd ? nil : first)
+            try reportAdditionalRows(before: isAtEnd ? nil : first)
         }
-        if isAtEnd, makers.contains(where: { $0.policy == nil }) { throw noKeysLeft }
+        if isAtEnd, newKeyMappings.contains(where: { $0.policy == nil }) { throw noKeysLeft }
         var next = position.map { $0.stage > 0 ? $0.nextKey : first } ?? first
-        for (index, mapping) in makers.enumerated() where index + 1 >= position?.stage ?? 0 {
+        for (index, mapping) in newKeyMappings.enumerated() where index + 1 >= position?.stage ?? 0 {
             stage = index + 1
             if mapping.policy == nil {
                 try compareNew(mapping, of: .all, next: &next, &counts)
             } else {
                 next = try key(context.verification.policies.newKeys[mapping.position]?[root] ?? 0, after: next)
-                try passMade(before: next)
+                try passInserted(before: next)
             }
         }
-        if context.step.hasPolicies { try passMade(before: nil) } else { try passExtra(before: nil) }
+        if context.step.hasPolicies { try passInserted(before: nil) } else { try reportAdditionalRows(before: nil) }
     }
 
     // MARK: Objects that keep their keys
 
-    /// A source table whose objects keep their keys here.
     private final class KeptRows {
         let rows: SourceRows
-        /// What is made of the objects of an entity, by its number.
+        /// The rows made of an entity's objects, by `Z_ENT`.
         var expected: [Int64: [ExpectedRow]] = [:]
         var isAtEnd = false
-        // As a rule an object is of the same entity as the one before.
+        // Usually an object has the entity of the one before.
         private var lastNumber: Int64?
         private var lastExpected: [ExpectedRow] = []
         private var lastOnly: ExpectedRow?
@@ -176,7 +167,7 @@ final class RowWalk {
 
         func step() throws { isAtEnd = try !rows.step() }
 
-        /// What is made of the object at hand: the one row that it gives as a rule, else all that it gives.
+        /// The rows made of the current object: usually one, else all.
         func current() -> (only: ExpectedRow?, all: [ExpectedRow]) {
             if rows.entityNumber != lastNumber {
                 lastNumber = rows.entityNumber
@@ -189,7 +180,7 @@ final class RowWalk {
 
     private func compareKept(in range: KeyRange, _ counts: inout RecountedMappings) throws {
         var walks: [KeptRows] = []
-        let bySourceRoot = Dictionary(grouping: keepers) { context.sourceModel.root(of: $0.source) }
+        let bySourceRoot = Dictionary(grouping: keepingMappings) { context.sourceModel.root(of: $0.source) }
         for root in bySourceRoot.keys.sorted(by: codeUnitOrder) {
             let mappings = bySourceRoot[root] ?? []
             if let position, position.sources[root] == nil { continue }
@@ -225,7 +216,7 @@ final class RowWalk {
         position = nil
     }
 
-    /// All source tables that keep keys here are one sequence in key order; as a rule there is one table.
+    /// The walk with the lowest key of all source tables; usually there is only one.
     private static func lowest(of walks: [KeptRows]) -> KeptRows? {
         if walks.count == 1 { return walks[0].isAtEnd ? nil : walks[0] }
         var lowest: KeptRows?
@@ -242,14 +233,14 @@ final class RowWalk {
         counts.read(by: expected.position)
         if expected.isPlain {
             counts.wrote(by: expected.position)
-            return try orReport(expected, rows.object) {
+            return try reportingFailures(expected, rows.object) {
                 try compare(expected, key: rows.key, nil, rows.row, version: SourceRows.versionColumn)
             }
         }
         let mapping = expected.mapping
         let object = rows.object
         rows.open(object)
-        try orReport(expected, object) {
+        try reportingFailures(expected, object) {
             let scope = PlainScope(source: object)
             if mapping.policy != nil { return try compareMade(expected, object, scope, rows.row) }
             if let filter = mapping.filter, try !evaluator.holds(filter, in: scope) {
@@ -268,7 +259,6 @@ final class RowWalk {
 
     // MARK: Stopping
 
-    /// Lets the walk be stopped between two source objects.
     func pause(
         next: Int64, _ counts: inout RecountedMappings, _ sources: (inout [String: Int64]) -> Void
     ) throws {

@@ -5,15 +5,14 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// The source store as the plain evaluator sees it: one object at a time, read by key.
+/// The source store for the plain evaluator: one object at a time, read by key.
 final class SourceObjects: PlainObjectSource {
     private enum Kind { case relationship, composite, other }
 
-    /// A row that a check has open anyway; attributes of its object are read from it.
+    /// A row that a check has open; attributes of its object are read from it.
     final class OpenRow {
         fileprivate(set) var object: PlainObject
         let row: StoredRows
-        /// Attribute name to the row's column, and the attribute.
         let columns: [String: (column: Int, attribute: Attribute)]
 
         init(_ row: StoredRows, of entity: String, columns: [String: (column: Int, attribute: Attribute)]) {
@@ -24,21 +23,18 @@ final class SourceObjects: PlainObjectSource {
 
     private let context: VerificationContext
     private let entityNames: [Int64: String]
-    /// Prepared statements; as many as the mappings' expressions name properties.
     private var attributeStatements: [PropertyKey: (statement: Statement, attribute: Attribute)] = [:]
-    /// Statements that are not in the middle of a walk: a walk inside a walk needs one of its own.
+    /// Statements not in use: a walk inside a walk needs one of its own.
     private var walks: [PropertyKey: [Statement]] = [:]
-    /// Walks through the links of the object at hand and of those after it.
+    /// Walks through the links of the current object and of later ones.
     private var orderedWalks: [PropertyKey: RelatedWalk] = [:]
-    // As a rule the next object needs the same as the one before.
+    // Usually the next object needs the same as the one before.
     private var lastWalk: (key: PropertyKey, walk: RelatedWalk)?
     private var lastKind: (key: PropertyKey, kind: Kind)?
     private var lastEntity: (number: Int64, name: String)?
-    /// What names stand for; as many as the mappings' expressions name properties.
     private var kinds: [PropertyKey: Kind] = [:]
     private(set) var openRow: OpenRow?
 
-    /// Links that lead to objects of one entity alone.
     private let sound: Set<SoundLinks>
 
     init(_ context: VerificationContext, sound: Set<SoundLinks> = []) {
@@ -46,7 +42,7 @@ final class SourceObjects: PlainObjectSource {
         entityNames = context.source.entitiesByNumber
     }
 
-    /// The entity of a source row, or nil when the model has none of that number.
+    /// The entity of a source row, or nil if the model has none of this number.
     func entity(numbered number: Int64) -> String? {
         if let lastEntity, lastEntity.number == number { return lastEntity.name }
         guard let name = entityNames[number] else { return nil }
@@ -54,7 +50,7 @@ final class SourceObjects: PlainObjectSource {
         return name
     }
 
-    /// Lets attributes of a row's object be read from it, until it is closed or another one is opened.
+    /// Reads attributes of a row's object from that row, until it is closed or another one is opened.
     func open(_ row: OpenRow, key: Int64) {
         row.object.key = key
         openRow = row
@@ -68,15 +64,14 @@ final class SourceObjects: PlainObjectSource {
         if let openRow, openRow.object.key == object.key, openRow.object.entity == object.entity,
             let (column, declared) = openRow.columns[attribute], !openRow.row.isLarge(column)
         {
-            return try StoredValue.decode(openRow.row.current, column, as: declared)
+            return try StoredValue.decode(openRow.row.current, column, as: .init(declared))
         }
         let (statement, declared) = try statement(for: attribute, of: object.entity)
         try statement.bind(object.key, at: 1)
         defer { statement.reset() }
-        return try statement.step() ? try StoredValue.decode(statement, 0, as: declared) : .null
+        return try statement.step() ? try StoredValue.decode(statement, 0, as: .init(declared)) : .null
     }
 
-    /// The value as its column holds it.
     func rawValue(of attribute: String, in object: PlainObject) throws -> PlainValue {
         let (statement, _) = try statement(for: attribute, of: object.entity)
         try statement.bind(object.key, at: 1)
@@ -84,7 +79,7 @@ final class SourceObjects: PlainObjectSource {
         return try statement.step() ? StoredValue.raw(statement, 0) : .null
     }
 
-    /// A value above what is read with its row, where it is; nil for others.
+    /// The location of a value too large to be read with its row; nil for other values.
     func largeContent(of attribute: String, in object: PlainObject) throws -> LargeContent? {
         guard let column = context.source.column(of: attribute, in: object.entity) else { return nil }
         let table = try context.sourceTable(of: object.entity).name
@@ -114,9 +109,7 @@ final class SourceObjects: PlainObjectSource {
         return (statement, declared)
     }
 
-    /// What a value of an attribute with external storage stands for: 01 and the contents, or 02 and a file's name.
-    ///
-    /// Nil when the file is not there and such values are to be left out.
+    /// The contents after 01, or of the file named after 02; nil if the migration drops a missing file's value.
     func contents(ofExternal value: [UInt8]) throws -> [UInt8]? {
         if value.first == 1 { return Array(value.dropFirst()) }
         guard value.first == 2, value.count == 38 else { throw PlainFailure("the value names no file") }
@@ -175,7 +168,7 @@ final class SourceObjects: PlainObjectSource {
         let key = PropertyKey(object.entity, relationship)
         if let openRow, openRow.object == object {
             let walk = try orderedWalk(key)
-            if walk.serves(object.key) {
+            if walk.canRead(object.key) {
                 return try walk.each(of: object.key) { related, number in
                     guard let entity = entity(numbered: number) else { return }
                     try body(PlainObject(entity: entity, key: related))
@@ -189,7 +182,7 @@ final class SourceObjects: PlainObjectSource {
         }
         try statement.bind(object.key, at: 1)
         while try statement.step() {
-            // A row that is no object of the model is what a dangling key points to: nothing.
+            // A dangling key has no object, and neither has a row of no known entity.
             guard let entity = entity(numbered: statement.integer(2)) else { continue }
             try body(PlainObject(entity: entity, key: statement.integer(1)))
         }
@@ -203,9 +196,7 @@ final class SourceObjects: PlainObjectSource {
         return walk
     }
 
-    /// The links of a relationship, owner by owner and in their order: owner, related key, its `Z_ENT`.
-    ///
-    /// What links that are sound lead to is not looked up by those who walk through them all.
+    /// SQL of a relationship's links by owner and position: owner, related key, its `Z_ENT` (known for sound links).
     private func links(_ relationship: PropertyKey, ofOwners condition: String) throws -> Statement {
         guard let declared = context.sourceModel.relationship(relationship.property, of: relationship.entity),
             let storage = context.source.storage(of: relationship.property, in: relationship.entity)
@@ -228,17 +219,15 @@ final class SourceObjects: PlainObjectSource {
     }
 }
 
-/// The rows of one source root table in key order, with the columns that some entity mappings need.
+/// The rows of one source root table in key order, with the columns that entity mappings need.
 final class SourceRows {
     let root: String
     let row: StoredRows
-    /// Column name to its place in the row.
     private let places: [String: Int]
-    /// Entity name to the columns of its attributes in the row.
     private var attributeColumns: [String: [String: (column: Int, attribute: Attribute)]] = [:]
     private let context: VerificationContext
     private let objects: SourceObjects
-    /// `Z_ENT` of the row at hand, and the entity of that number.
+    /// `Z_ENT` of the current row, and the entity of that number.
     private(set) var entityNumber: Int64 = 0
     private var entity: String?
     private var openRow: SourceObjects.OpenRow?
@@ -247,8 +236,9 @@ final class SourceRows {
     static let entityColumn = 1
     static let versionColumn = 2
 
-    /// The rows of a range that mappings below one source root read: those of exactly one entity, or all; with what their
-    /// attributes need, or only with what filters and iterations need; and with further columns.
+    /// The rows of a range that mappings of one source root read, of exactly one entity or of all.
+    ///
+    /// Without values, only the attributes of filters and iterations are read.
     init(
         for mappings: [ResolvedEntityMapping], onlyEntity entity: String?, withValues: Bool,
         beside columns: [String] = [], range: KeyRange = .all, objects: SourceObjects, in context: VerificationContext
@@ -277,7 +267,7 @@ final class SourceRows {
             where: try entity.map { "Z_ENT = \(try context.sourceNumber(of: $0))" }, range: range, in: context)
     }
 
-    /// The attributes of `$source` that a mapping's expressions begin with.
+    /// The attributes of `$source` with which a mapping's expressions begin.
     private static func attributes(
         of mapping: ResolvedEntityMapping, withValues: Bool, in context: VerificationContext
     ) -> Set<String> {
@@ -301,10 +291,8 @@ final class SourceRows {
         return names
     }
 
-    /// The place of an entity's attribute in the row, if it is among the columns.
     func column(of attribute: String, in entity: String) -> Int? { attributeColumns[entity]?[attribute]?.column }
 
-    /// The place of a column that was asked for beside those of attributes.
     func place(ofColumn name: String) -> Int {
         guard let place = places[name] else { preconditionFailure("\(name) is not read with its row") }
         return place
@@ -312,11 +300,11 @@ final class SourceRows {
 
     // MARK: Walking
 
-    /// Goes to the next row of a known entity; false at the end.
+    /// Steps to the next row of a known entity; false at the end.
     func step() throws -> Bool {
         while try row.step() {
             let number = row.integer(SourceRows.entityColumn)
-            // As a rule a row is of the same entity as the one before.
+            // Usually a row has the entity of the one before.
             if number != entityNumber || entity == nil {
                 entityNumber = number
                 entity = objects.entity(numbered: number)
@@ -328,12 +316,11 @@ final class SourceRows {
 
     var key: Int64 { row.integer(SourceRows.keyColumn) }
 
-    /// The object of the next row of a known entity; nil at the end.
     func next() throws -> PlainObject? { try step() ? object : nil }
 
     var object: PlainObject { PlainObject(entity: entity ?? "", key: key) }
 
-    /// Lets the evaluator read the attributes of the current row's object from it.
+    /// Makes the current row the one from which the evaluator reads its object's attributes.
     func open(_ object: PlainObject) {
         let known = openRow.flatMap { $0.object.entity == object.entity ? $0 : nil }
         let opened = known ?? .init(row, of: object.entity, columns: attributeColumns[object.entity] ?? [:])

@@ -1,26 +1,23 @@
 internal import FerrySQLite
 internal import FerryStore
 
-/// What a source has around its rows: its schema's statements, the numbers of its entities, its metadata.
-///
-/// As large as the schema, so that it is known of a store too that is altered by then.
+/// A source without its rows: schema, entity numbers and metadata, kept while a step in place alters the store.
 struct SourceSurroundings {
-    /// A row of `Z_PRIMARYKEY`, whole.
+    /// A whole row of `Z_PRIMARYKEY`.
     typealias Number = [Value]
 
-    /// The names of all objects.
     let names: Set<String>
-    /// The statements of Core Data's tables.
+    /// The CREATE TABLE statements of Core Data's tables.
     let tables: SourceTables
     let numbers: Set<Number>
-    /// What an app can set in the header.
+    /// The header numbers that an app can set.
     let headerNumbers: [String: Value?]
     let metadata: Result<StoreMetadata, any Error>
     let hasModelTable: Bool
     let hasModel: Bool
-    /// The rows of Core Data's own tables that have one at most.
+    /// The row counts of Core Data's own tables with at most one row.
     let rows: [String: Int64]
-    /// The highest key in each table of objects, where these cannot be asked any more.
+    /// The highest key in each entity table, read before the step in place.
     private(set) var highestKeys: [String: Int64] = [:]
 
     init(on connection: Connection, schema: String) throws {
@@ -36,7 +33,6 @@ struct SourceSurroundings {
         rows = try Self.rows(on: connection, schema: schema)
     }
 
-    /// Those of a store that is about to be altered.
     init(before layout: StoreLayout, on connection: Connection) throws {
         try self.init(on: connection, schema: "main")
         for table in layout.tablesInOrder {
@@ -63,7 +59,7 @@ struct SourceSurroundings {
             })
     }
 
-    /// The highest key that the store says it has given to an entity.
+    /// `Z_MAX` of an entity.
     func maximumKey(of number: Int64) -> Int64 {
         numbers.first { $0[0] == .integer(number) }?[3].integer ?? 0
     }

@@ -2,47 +2,45 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// The keys that a stored relationship has in one column of the destination, and what is asked of them.
+/// The keys of a stored relationship in one column of the destination, with the queries that check them.
 struct StoredKeys: Sendable {
     let relationship: PropertyKey
     let table: String
     let column: String
-    /// Whether they stand in rows of objects, with companions that ``TableTally`` counts.
+    /// Whether the keys are foreign keys in objects' rows, with companion columns that ``TableTally`` counts.
     let areForeign: Bool
-    /// Whether nothing is asked of them, companions aside, but that each leads to an object of some entities.
-    let leadAlone: Bool
-    /// What a difference is named by: columns of ``faults``.
+    /// Whether the check of a key, without its companion columns, is only that it leads to an object of some entities.
+    let needOnlyTargets: Bool
+    /// The columns of ``faults`` that a difference names.
     let holder: String
     let value: String
-    /// Queries without their columns: keys that are wrong, and companions of none.
+    /// Queries without their columns: keys that are wrong, and companion columns of NULL keys.
     let faults: [String]
-    /// A query without its columns: keys that lead to an object of which they, or the number beside them, say another
-    /// entity; nil where no other can be said.
-    let mistaken: String?
-    /// The column that stands behind the table in a difference, and the one behind the number.
+    /// A query without its columns: keys whose object has another entity than the relationship, or the entity column,
+    /// declares; nil if neither can be wrong.
+    let wrongEntityQuery: String?
+    /// The column names before and after the key in a difference.
     private let placeOfNumber: (before: String, after: String)
-    /// The table that they lead to, and `Z_ENT` of the objects in it that they may lead to, for an SQL list.
+    /// The table of the objects to which the keys lead, and the allowed `Z_ENT`, as an SQL list.
     let other: String
     private let otherNumbers: String
-    /// The root entity of that table, where they may lead to every object in it.
+    /// The root entity of that table, if the keys may lead to all its objects.
     let wholeRoot: String?
 
-    /// The keys of all stored relationships, in the order of their names.
     static func all(in context: VerificationContext) throws -> [StoredKeys] {
         try context.destination.relationshipStorage.keys.sorted().flatMap { try of($0, in: context) }
     }
 
-    /// Where the object with a number is, for a difference.
     func place(of number: Int64) -> String { "\(table) \(placeOfNumber.before) \(number)\(placeOfNumber.after)" }
 
-    /// SQL of the objects that the keys may lead to, above a first number and in the order of their numbers.
+    /// SQL of the objects to which the keys may lead, above a first key and in key order.
     var targets: String {
         "SELECT Z_PK FROM destination.\(other) WHERE Z_PK > ?1 AND Z_ENT IN (\(otherNumbers)) ORDER BY Z_PK"
     }
 
-    /// The numbers of all objects that the keys may lead to, where they may lead to every one of the table and the run that
-    /// wrote them has written as many as there are numbers from the first to the last: then each number is there, unless
-    /// the table has other rows than were written, which only its reading shows.
+    /// The range of the target objects' keys, if it has as many keys as the run reports to have written rows; else nil.
+    ///
+    /// A gap remains possible if the table has other rows, which only reading the table shows.
     func wholeRange(in context: VerificationContext) throws -> ClosedRange<Int64>? {
         guard let wholeRoot, let rows = context.writtenRows(in: wholeRoot), rows > 0 else { return nil }
         let table = "destination.\(other)"
@@ -53,7 +51,7 @@ struct StoredKeys: Sendable {
         return lowest...highest
     }
 
-    /// Whether each leads to a fitting object; these are met in the order of the keys, which is that of their index.
+    /// Whether each key leads to a valid object; SQLite reads both in the order of the keys' index.
     func leadToObjects(on connection: Connection) throws -> Bool {
         let lost = try connection.value(
             """
@@ -84,17 +82,17 @@ struct StoredKeys: Sendable {
             {
                 inverseColumn = column
             }
-            // Where there are several entities, the object itself must be looked at.
+            // With several entities, the object itself must be read.
             let leadToOneEntity = context.destinationModel.family(of: relationship.destinationEntity).count == 1
             return [
                 StoredKeys(
                     relationship: key, table: table, column: column, areForeign: true,
-                    leadAlone: inverseColumn == nil && (entityColumn == nil || leadToOneEntity), holder: "o.Z_PK",
+                    needOnlyTargets: inverseColumn == nil && (entityColumn == nil || leadToOneEntity), holder: "o.Z_PK",
                     value: "o.\(column)",
                     faults: faults(
                         of: table, column, [entityColumn, orderColumn], inverseColumn, to: other,
                         "o.Z_ENT NOT IN (\(ownNumbers)) OR t.Z_PK IS NULL OR t.Z_ENT NOT IN (\(otherNumbers))"),
-                    mistaken: entityColumn.map {
+                    wrongEntityQuery: entityColumn.map {
                         "FROM destination.\(table) o JOIN destination.\(other) t ON t.Z_PK = o.\(column) "
                             + "WHERE o.\($0) IS NOT t.Z_ENT"
                     },
@@ -109,8 +107,8 @@ struct StoredKeys: Sendable {
                 """
             return [
                 StoredKeys(
-                    relationship: key, table: table, column: column, areForeign: false, leadAlone: false,
-                    holder: "o.Z_PK", value: "o.\(column)", faults: [query], mistaken: nil,
+                    relationship: key, table: table, column: column, areForeign: false, needOnlyTargets: false,
+                    holder: "o.Z_PK", value: "o.\(column)", faults: [query], wrongEntityQuery: nil,
                     placeOfNumber: ("Z_PK", " \(column)"), other: own, otherNumbers: ownNumbers, wholeRoot: nil)
             ]
         case .join(let table, let first, let second, let order, _):
@@ -118,16 +116,16 @@ struct StoredKeys: Sendable {
             return [(second, first, order), (first, second, nil)].prefix(isOwnInverse ? 2 : 1).map {
                 (column: String, rest: String, order: String?) in
                 let fault = order.map { " OR j.\($0) IS NULL" } ?? ""
-                // In the order of the keys that are looked up, the rows that they lead to are met one after another.
+                // In key order SQLite reads the related rows in sequence.
                 let query = """
                     FROM destination.\(table) j LEFT JOIN destination.\(other) t ON t.Z_PK = j.\(column)
                     WHERE t.Z_PK IS NULL OR t.Z_ENT NOT IN (\(otherNumbers))\(fault)
                     \(order == nil ? "ORDER BY j.\(column), j.\(rest)" : "")
                     """
                 return StoredKeys(
-                    relationship: key, table: table, column: column, areForeign: false, leadAlone: order == nil,
+                    relationship: key, table: table, column: column, areForeign: false, needOnlyTargets: order == nil,
                     holder: "j.\(first)", value: "j.\(second)", faults: [query],
-                    mistaken: "FROM destination.\(table) j JOIN destination.\(other) t ON t.Z_PK = j.\(column) "
+                    wrongEntityQuery: "FROM destination.\(table) j JOIN destination.\(other) t ON t.Z_PK = j.\(column) "
                         + "WHERE t.Z_ENT NOT IN (\(otherNumbers))",
                     placeOfNumber: (first, ""),
                     other: other, otherNumbers: otherNumbers, wholeRoot: wholeRoot)
@@ -136,7 +134,7 @@ struct StoredKeys: Sendable {
         }
     }
 
-    /// Queries for foreign keys that are wrong themselves, or whose entity column, position or inverse is.
+    /// Queries for foreign keys that are wrong, or whose entity column, position or inverse is.
     private static func faults(
         of table: String, _ column: String, _ companions: [String?], _ inverseColumn: String?, to other: String,
         _ wrong: String
@@ -149,7 +147,7 @@ struct StoredKeys: Sendable {
             FROM destination.\(table) o LEFT JOIN destination.\(other) t ON t.Z_PK = o.\(column)
             WHERE o.\(column) IS NOT NULL AND (\(wrong))
             """
-        // Without a key there is nothing that its companions could say.
+        // Without a key, its companion columns must be NULL.
         let alone = companions.compactMap { $0 }.map { "o.\($0) IS NOT NULL" }
         if alone.isEmpty { return [query] }
         let rest = "FROM destination.\(table) o WHERE o.\(column) IS NULL AND (\(alone.joined(separator: " OR ")))"

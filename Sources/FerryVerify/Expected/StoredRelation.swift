@@ -6,35 +6,34 @@ internal import FerryStore
 
 /// A relationship and its inverse, which are stored once, and the rules of all entity mappings that fill them.
 ///
-/// `a` is the side that holds the key: the object with the foreign key, or the one in a join table's first column.
+/// `a` is the side that holds the key: the object with the foreign key, or the object in a join table's first column.
 struct StoredRelation {
     struct Rule {
         var mapping: ResolvedEntityMapping
         var relationship: ResolvedRelationship
         /// Whether the rule belongs to `b`, so that its objects come second in a pair.
         var isInverse: Bool
-        /// Whether the rule's own relationship is to-many.
         var isToMany: Bool
-        /// Whether it is what the source's other side says, which counts only where the two sides do not agree.
-        var isEcho = false
+        /// Whether the rule mirrors the source's other side, which counts only if the two sides differ.
+        var isMirrored = false
     }
 
     /// The relationship as `a` declares it; for a to-many without inverse, as `b` declares it.
     let key: PropertyKey
     let links: StoredLinks
-    /// Of a one-to-one the column on the other side, which holds the same.
+    /// The column on the other side of a one-to-one, which holds the inverse key.
     var otherColumn: (table: String, column: String)?
-    /// Whether a relationship is its own inverse, so that a link is the same whichever way round it stands.
+    /// Whether a relationship is its own inverse, so that a link is the same in both directions.
     var isReflexive = false
-    /// By the position of their mappings.
+    /// The rules, ordered by position of their mappings.
     private(set) var rules: [Rule] = []
 
-    /// Whether each object of `a` has one key at most, in its own row.
+    /// Whether each object of `a` has at most one key, in its own row.
     var isForeignKey: Bool { links.areInRowsOfA && otherColumn == nil }
 
     private init(_ key: PropertyKey, _ links: StoredLinks) { (self.key, self.links) = (key, links) }
 
-    /// All stored relationships of the destination, each with its inverse, in the order of names.
+    /// All stored relationships of the destination, each with its inverse, ordered by name.
     static func all(in context: VerificationContext) throws -> [StoredRelation] {
         let (model, layout) = (context.destinationModel, context.destination)
         return try layout.relationshipStorage.sorted { $0.key < $1.key }.compactMap { key, storage in
@@ -51,7 +50,7 @@ struct StoredRelation {
                 if let inverse, inverse != key,
                     case .foreignKey(let table, let column, _, _)? = layout.relationshipStorage[inverse]
                 {
-                    // Of the two columns the first by name stands for the relation.
+                    // The first of the two columns by name identifies the relation.
                     if inverse < key { return nil }
                     relation.otherColumn = (table, column)
                 }
@@ -66,8 +65,8 @@ struct StoredRelation {
                 rules += StoredRelation.rules(for: inverse, isInverse: true, in: context)
                 rules.sort { $0.mapping.position < $1.mapping.position }
                 if relation.otherColumn != nil {
-                    rules = rules.filter { [rules] in !isEcho($0, of: rules) }
-                    rules += rules.flatMap { mirrors(of: $0, key, inverse, isEcho: true, in: context) }
+                    rules = rules.filter { [rules] in !repeatsFirstSide($0, of: rules) }
+                    rules += rules.flatMap { mirrors(of: $0, key, inverse, isMirrored: true, in: context) }
                 } else if !relation.links.areInRowsOfA {
                     rules = try fromOneSide(rules, key, inverse, in: context)
                 }
@@ -77,8 +76,8 @@ struct StoredRelation {
         }
     }
 
-    /// Whether a rule only says what one of the first side says too: mappings with policies may have both.
-    private static func isEcho(_ rule: Rule, of rules: [Rule]) -> Bool {
+    /// Whether a rule repeats a rule of the first side: mappings with policies may have both.
+    private static func repeatsFirstSide(_ rule: Rule, of rules: [Rule]) -> Bool {
         guard rule.isInverse, rule.mapping.policy != nil, rule.relationship.isAutomatic else { return false }
         return rules.contains { other in
             !other.isInverse && other.relationship.isAutomatic
@@ -87,8 +86,7 @@ struct StoredRelation {
         }
     }
 
-    /// The rules of the side of a join table from which verification has less to look up, where either side's yield the
-    /// same pairs: the source's join table tells the same from both.
+    /// The rules of the side of a join table with fewer lookups, if both sides yield the same pairs.
     private static func fromOneSide(
         _ rules: [Rule], _ key: PropertyKey, _ inverse: PropertyKey, in context: VerificationContext
     ) throws -> [Rule] {
@@ -111,8 +109,7 @@ struct StoredRelation {
         return isWhole ? others : sides[enough]
     }
 
-    /// Whether every pair that a rule yields comes from a rule of the other side too: both take the links of one join
-    /// table as they are, between the same two mappings, which keep keys.
+    /// Whether rules of the other side yield every pair of a rule, from the same join table of the source.
     private static func isRepeated(_ rule: Rule, by others: [Rule], in context: VerificationContext) -> Bool {
         guard let (own, table) = carriedLinks(rule, in: context) else { return false }
         return rule.relationship.mappings.allSatisfy { name in
@@ -125,7 +122,7 @@ struct StoredRelation {
         }
     }
 
-    /// The source's relationship, and its join table, when a rule takes its links as they are.
+    /// The source's relationship and its join table, if a rule takes its links unchanged.
     private static func carriedLinks(
         _ rule: Rule, in context: VerificationContext
     ) -> (relationship: Relationship, table: String)? {
@@ -137,10 +134,9 @@ struct StoredRelation {
         return (relationship, table)
     }
 
-    /// What the source's other side says of links that a rule takes as they are: a rule for each mapping of the other
-    /// side that keeps keys.
+    /// The mirrored rules of links taken unchanged: one for each mapping of the other side that keeps keys.
     private static func mirrors(
-        of rule: Rule, _ key: PropertyKey, _ inverse: PropertyKey, isToMany: Bool = false, isEcho: Bool = false,
+        of rule: Rule, _ key: PropertyKey, _ inverse: PropertyKey, isToMany: Bool = false, isMirrored: Bool = false,
         in context: VerificationContext
     ) -> [Rule] {
         guard rule.relationship.isAutomatic, rule.mapping.keepsPrimaryKey,
@@ -154,7 +150,7 @@ struct StoredRelation {
                 from: .keyPath(.variable("source"), [.key(back)]), isAutomatic: true)
             return Rule(
                 mapping: other, relationship: relationship, isInverse: !rule.isInverse, isToMany: isToMany,
-                isEcho: isEcho)
+                isMirrored: isMirrored)
         }
     }
 
@@ -178,17 +174,17 @@ struct StoredRelation {
     }
 }
 
-/// The links of a relationship as one table has them, seen from one of its two sides, `a`.
+/// The links of a relationship in one table, seen from one of its two sides, `a`.
 struct StoredLinks: Sendable, Hashable {
     var table: String
-    /// The columns of both sides' objects: `Z_PK` of those in whose own rows the keys of the other side stand.
+    /// The columns of the two keys: `Z_PK` for the side whose rows hold the keys of the other side.
     var a: String
     var b: String
     /// The position of `a` among the objects of a `b`, and of `b` among those of an `a`.
     var aOrder: String?
     var bOrder: String?
 
-    /// Seen from the entity that declares the relationship.
+    /// The links seen from the entity that declares the relationship.
     init(_ storage: RelationshipStorage) {
         switch storage {
         case .foreignKey(let table, let column, _, let order):
@@ -206,19 +202,18 @@ struct StoredLinks: Sendable, Hashable {
     var areInRowsOfA: Bool { a == Self.rowKey }
     var areInRowsOfB: Bool { b == Self.rowKey }
 
-    /// The same, seen from the other side.
     var reversed: StoredLinks {
         var links = self
         (links.a, links.b, links.aOrder, links.bOrder) = (b, a, bOrder, aOrder)
         return links
     }
 
-    /// SQL of the destination's links, in the order of their keys.
+    /// SQL of the destination's links, ordered by both keys.
     var pairs: String {
         "SELECT \(a), \(b) FROM destination.\(table) WHERE \(a) IS NOT NULL AND \(b) IS NOT NULL ORDER BY \(a), \(b)"
     }
 
-    /// SQL that joins an object, `o`, with those of a table that it is related to, `t`.
+    /// SQL that joins an object, `o`, with its related objects, `t`, in another table.
     func joined(_ join: String, with other: String, in schema: String) -> String {
         if areInRowsOfA { return "\(join) \(schema).\(other) t ON t.Z_PK = o.\(b)" }
         if areInRowsOfB { return "\(join) \(schema).\(other) t ON t.\(a) = o.Z_PK" }

@@ -1,30 +1,28 @@
 internal import FerrySQLite
 
-/// The rows of a table in the order of their numbers, whatever they hold: a value that is too large to be read with its
-/// row is left where it is.
+/// The rows of a table in key order; a value too large to be read with its row stays unread.
 final class StoredRows {
     private let connection: Connection
     private let schema: String
     private let table: String
-    /// The columns, not quoted; the first is the row's number.
+    /// The columns, not quoted; the first is the key.
     private let columns: [String]
     private let limit: Int
     private let key: String
     private let condition: String
     private let range: KeyRange
-    /// The row at hand, in the statement that has it.
     private(set) var current: Statement
-    /// As a rule that is this one, with all values.
+    /// The statement of rows without large values.
     let walk: Statement
     private(set) var isWhole = true
     private var lastKey: Int64
-    /// The columns of the row at hand whose values were left where they are, with their classes; as a rule none.
+    /// The columns of the current row whose large values are not read, with their storage classes; usually none.
     private var large: [Int: StorageClass] = [:]
-    private lazy var alone = Result { try Alone(self) }
+    private lazy var largeRow = Result { try LargeRowStatements(self) }
 
-    /// Names are not quoted; the first column is the one under which the number of a row is reached.
+    /// Names are not quoted; the first column is the rowid.
     ///
-    /// A row with a large value does not have the other columns, which are SQL.
+    /// The other columns are SQL, and not available in a row with a large value.
     init(
         of table: String, schema: String, columns: [String], and others: [String] = [], where condition: String? = nil,
         range: KeyRange = .all, in context: VerificationContext
@@ -37,7 +35,7 @@ final class StoredRows {
         self.table = table
         self.columns = columns
         key = Connection.quoted(columns[0])
-        // The lower bound is the parameter alone: SQLite seeks by one, and meets what is below another one row by row.
+        // SQLite seeks by one lower bound only: a second one would be tested row by row.
         self.condition =
             (range.through < .max ? " AND \(key) <= \(range.through)" : "") + (condition.map { " AND \($0)" } ?? "")
         let selected = (columns.map(Connection.quoted) + others).joined(separator: "\n, ")
@@ -50,7 +48,7 @@ final class StoredRows {
         current = walk
     }
 
-    /// Goes to the next row; false at the end.
+    /// Steps to the next row; false at the end.
     func step() throws -> Bool {
         if !isWhole { try leaveLargeRow() }
         let limitBefore = connection.limit(.length, limit)
@@ -73,9 +71,9 @@ final class StoredRows {
 
     // MARK: Rows with large values
 
-    /// What reads a row without its large values.
-    private struct Alone {
-        /// Number and classes of the next row's values.
+    /// The statements that read a row without its large values.
+    private struct LargeRowStatements {
+        /// Key and storage classes of the next row.
         let classes: Statement
         let row: Statement
 
@@ -87,7 +85,7 @@ final class StoredRows {
                 SELECT \(names[0]), \(names.map { "typeof(\($0))" }.joined(separator: ", ")) \(place)
                 WHERE \(names[0]) > ?1\(rows.condition) ORDER BY \(names[0]) LIMIT 1
                 """)
-            // Of a value whose parameter is set nothing is read.
+            // SQLite does not read a value whose parameter is 1.
             let values = names.enumerated().map { "CASE WHEN ?\($0 + 2) THEN NULL ELSE \($1) END" }
             row = try rows.connection.prepare(
                 "SELECT \(values.joined(separator: ", ")) \(place) WHERE \(names[0]) = ?1")
@@ -95,22 +93,22 @@ final class StoredRows {
     }
 
     private func enterLargeRow() throws {
-        let alone = try alone.get()
-        try alone.classes.bind(lastKey, at: 1)
-        defer { alone.classes.reset() }
-        guard try alone.classes.step() else { throw PlainFailure("a row is gone while it is read") }
-        lastKey = alone.classes.integer(0)
-        try alone.row.bind(lastKey, at: 1)
+        let largeRow = try largeRow.get()
+        try largeRow.classes.bind(lastKey, at: 1)
+        defer { largeRow.classes.reset() }
+        guard try largeRow.classes.step() else { throw PlainFailure("a row is gone while it is read") }
+        lastKey = largeRow.classes.integer(0)
+        try largeRow.row.bind(lastKey, at: 1)
         for place in columns.indices {
-            let type = alone.classes.text(place + 1)
+            let type = largeRow.classes.text(place + 1)
             var isLarge = false
             if place > 0, type == "text" || type == "blob" {
                 isLarge = try handle(place).count > limit / 2
                 if isLarge { large[place] = type == "text" ? .text : .blob }
             }
-            try alone.row.bind(Int64(isLarge ? 1 : 0), at: place + 2)
+            try largeRow.row.bind(Int64(isLarge ? 1 : 0), at: place + 2)
         }
-        (current, isWhole) = (alone.row, false)
+        (current, isWhole) = (largeRow.row, false)
         guard try current.step() else { throw PlainFailure("a row is gone while it is read") }
     }
 
@@ -129,10 +127,9 @@ final class StoredRows {
     func integer(_ place: Int) -> Int64 { isWhole ? walk.integer(place) : current.integer(place) }
     func isNull(_ place: Int) -> Bool { large[place] == nil && current.isNull(place) }
 
-    /// Whether a value was left where it is.
     func isLarge(_ place: Int) -> Bool { !large.isEmpty && large[place] != nil }
 
-    /// A value as it is; a large one is read, as far as memory allows.
+    /// A value; a large one is read if memory allows.
     func raw(_ place: Int) throws -> PlainValue {
         guard let type = large.isEmpty ? nil : large[place] else { return StoredValue.raw(current, place) }
         let handle = try handle(place)
@@ -142,7 +139,6 @@ final class StoredRows {
         return type == .text ? .text(bytes) : .blob(bytes)
     }
 
-    /// A large value, where it is.
     func content(_ place: Int) -> LargeContent? {
         large[place].map {
             LargeContent(
@@ -152,7 +148,7 @@ final class StoredRows {
 
     // MARK: Comparing
 
-    /// Whether a value is exactly this one: same storage class, same bytes.
+    /// Whether a value has the same storage class and bytes as another one.
     func isEqual(_ place: Int, to value: PlainValue) throws -> Bool {
         guard let content = large.isEmpty ? nil : content(place) else {
             return StoredValue.isEqual(current, place, to: value)
@@ -164,7 +160,6 @@ final class StoredRows {
         }
     }
 
-    /// Whether two values are the same, same storage class and same bytes.
     func isEqual(_ place: Int, _ other: StoredRows, _ otherPlace: Int) throws -> Bool {
         switch (isLarge(place), other.isLarge(otherPlace)) {
         case (false, false): return current.holdsSame(place, as: other.current, otherPlace)
@@ -176,7 +171,6 @@ final class StoredRows {
         }
     }
 
-    /// Whether a large value is the same as another one.
     func isEqual(_ place: Int, to expected: LargeContent) throws -> Bool {
         guard let content = content(place), content.isText == expected.isText else { return false }
         return try content.equals(expected, on: connection)

@@ -1,11 +1,11 @@
 internal import FerryModel
 package import FerrySQLite
 
-/// How values are read from and stored in a Core Data store's columns.
+/// Reads and compares values of a Core Data store's columns.
 enum StoredValue {
-    /// What an attribute's declaration says of how its values stand in a column.
+    /// The storage form of an attribute's values.
     struct Form {
-        /// Dates, decimals and other reals are doubles, however a whole one is stored.
+        /// Dates, decimals and other reals are doubles, even if SQLite stores a whole one as an integer.
         let isReal: Bool
         let allowsExternalStorage: Bool
 
@@ -13,11 +13,6 @@ enum StoredValue {
             isReal = [.date, .decimal, .double, .float].contains(attribute.type)
             allowsExternalStorage = attribute.allowsExternalStorage
         }
-    }
-
-    /// Decodes a column by the type that its attribute is declared with.
-    static func decode(_ row: Statement, _ column: Int, as attribute: Attribute) throws -> PlainValue {
-        try decode(row, column, as: Form(attribute))
     }
 
     static func decode(_ row: Statement, _ column: Int, as attribute: Form) throws -> PlainValue {
@@ -30,13 +25,13 @@ enum StoredValue {
         case .blob:
             let bytes = row.blob(column)
             guard attribute.allowsExternalStorage, let first = bytes.first else { return .blob(bytes) }
-            // 01 stands before data kept in the column; anything else names a file.
+            // 01 precedes data in the column; anything else names a file.
             guard first == 1 else { throw PlainFailure.valueInFile }
             return .blob(Array(bytes.dropFirst()))
         }
     }
 
-    /// A column as it is, whatever its attribute's type.
+    /// A column's value, whatever its attribute's type.
     static func raw(_ row: Statement, _ column: Int) -> PlainValue {
         switch row.storageClass(column) {
         case .null: .null
@@ -47,7 +42,7 @@ enum StoredValue {
         }
     }
 
-    /// Whether a column holds exactly this value: same storage class, same bytes.
+    /// Whether a column holds a value with the same storage class and bytes.
     static func isEqual(_ row: Statement, _ column: Int, to value: PlainValue) -> Bool {
         switch (value, row.storageClass(column)) {
         case (.null, .null): return true
@@ -61,7 +56,7 @@ enum StoredValue {
     }
 }
 
-/// A stored value that is compared in pieces, with what stands before it or is left out of it.
+/// A stored value to be compared in pieces, after a prefix, or without its first bytes.
 struct LargeContent {
     var schema: String
     var table: String
@@ -77,7 +72,6 @@ struct LargeContent {
         try BlobHandle(column, of: table, row: row, schema: schema, on: connection)
     }
 
-    /// Whether the value is exactly these bytes.
     func holds(_ bytes: [UInt8], on connection: Connection) throws -> Bool {
         let handle = try handle(on: connection)
         guard prefix.isEmpty, skipped == 0, handle.count == bytes.count else { return false }
@@ -88,7 +82,7 @@ struct LargeContent {
         }
     }
 
-    /// Whether this value, as it is, is what another one comes to.
+    /// Whether this stored value equals another one after its prefix or omission.
     func equals(_ expected: LargeContent, on connection: Connection) throws -> Bool {
         let own = try handle(on: connection)
         let other = try expected.handle(on: connection)
@@ -97,7 +91,7 @@ struct LargeContent {
         var (first, second) = (
             [UInt8](repeating: 0, count: Self.pieceBytes), [UInt8](repeating: 0, count: Self.pieceBytes)
         )
-        // Only the mark of external storage is ever left out.
+        // Only the first byte, which marks external storage, is ever skipped.
         if expected.skipped > 0 {
             try Self.read(other, into: &second, 1, at: 0)
             guard second[0] == 1 else { return false }
@@ -134,9 +128,7 @@ struct LargeContent {
     }
 }
 
-/// What the columns of a store make of values, by SQLite's affinity (``ColumnAffinity``).
-///
-/// Numbers in text are read and written by SQLite itself: how it rounds is its own.
+/// Converts values as columns do (``ColumnAffinity``); SQLite itself converts numbers in text, as it rounds.
 package final class ColumnConversion {
     private let asNumber: Statement
     private let asText: Statement
@@ -146,7 +138,6 @@ package final class ColumnConversion {
         asText = try connection.prepare("SELECT CAST(? AS TEXT)")
     }
 
-    /// The value as a column of an affinity holds it.
     package func stored(_ value: PlainValue, by affinity: ColumnAffinity) throws -> PlainValue {
         switch value {
         case .integer(let integer):
@@ -159,7 +150,7 @@ package final class ColumnConversion {
             else { return value }
             try asNumber.bind(String(decoding: bytes, as: UTF8.self), at: 1)
             let number = try converted(by: asNumber)
-            // A number is met once more: the column may be one of reals.
+            // A column of reals converts an integer once more.
             if case .text = number { return value }
             return try stored(number, by: affinity)
         default: return value

@@ -2,34 +2,32 @@ internal import FerryBase
 internal import FerryMapping
 internal import FerrySQLite
 
-/// The objects of a root table by `unique`, as the destination itself tells them, to be seen to be right in one sorted pass.
+/// The objects of a root table by `unique`, as the destination shows them, to be confirmed in one sorted pass.
 ///
-/// Where the object at the next key has the values at hand, it is claimed to be the first with them; else the values are
-/// claimed to be those of an earlier one. Claims go into a table that is only appended to. Sorted by the values, in the
-/// order in which they were made, each group must begin with an object and hold no second one: then every claim says what
-/// a look-up among all objects would have said, and none was needed. What was met lately is known in memory, and need not
-/// be claimed again.
+/// If the object at the next key has the sought values, the claim is that it is the first with them; else that an
+/// earlier object has them. Claims are appended to a table. Sorted by values and insertion, each group must begin with
+/// an object and hold no second one: then every claim equals the result of a lookup among all objects, and no lookup
+/// was needed. Values in the memory table are known, and not claimed again.
 final class UniqueClaims: UniqueObjects {
     private enum Kind: Int64 {
-        /// An object that is there whoever looks for it.
+        /// An object that exists independently of the search.
         case object = 0
-        /// An object that was made because there was none with its values.
+        /// An object that was made because no other had its values.
         case made = 1
-        /// What was made of a source object: an earlier one.
+        /// A source object that merged into an earlier object.
         case earlier = 2
     }
 
-    /// One table in the lookup file per entity and list of attributes.
     private final class Lookup {
         let attributes: [String]
         let table: String
         let rows: IntegerRows
-        /// Whether it must be known later what was made of each source object.
+        /// Whether the destination key of each source object is needed later.
         let isAssociated: Bool
         private let bytes: Int
         private(set) lazy var known = KnownValues(bytes: bytes)
-        /// What was looked for last.
-        var asked = UniqueValues.Hash(low: 0, high: 0)
+        /// The hash of the last search.
+        var sought = UniqueValues.Hash(low: 0, high: 0)
 
         init(_ attributes: [String], _ table: String, _ rows: IntegerRows, isAssociated: Bool, bytes: Int) {
             (self.attributes, self.table, self.rows) = (attributes, table, rows)
@@ -41,7 +39,7 @@ final class UniqueClaims: UniqueObjects {
                 Int64(bitPattern: hash.low), Int64(bitPattern: hash.high), kind.rawValue, Int64(mapping), key, element)
         }
 
-        /// Whether all claims are right; then `found` gets what was made of the source objects of earlier ones.
+        /// Whether all claims are right; `found` gets the destination keys of merged source objects.
         func isRight(on connection: Connection, found: IntegerRows) throws -> Bool {
             let claims = try connection.prepare(
                 "SELECT low, high, kind, mapping, key, element FROM \(table) ORDER BY low, high, rowid")
@@ -56,7 +54,7 @@ final class UniqueClaims: UniqueObjects {
                     guard let first else { return false }
                     if isAssociated { try found.add(claims.integer(3), claims.integer(4), claims.integer(5), first) }
                 } else {
-                    // A second object: made though there was one, or one that may have been taken for the first.
+                    // A second object: made although there was one, or possibly found in its place.
                     guard first == nil else { return false }
                     first = claims.integer(4)
                 }
@@ -70,13 +68,12 @@ final class UniqueClaims: UniqueObjects {
     private let mappings: [ResolvedEntityMapping]
     private let values: UniqueValues
     private let context: VerificationContext
-    /// What the keys of earlier objects turn out to be.
+    /// The table of the destination keys of merged source objects.
     private let found: String
 
-    /// Of the mappings that give new keys in a root table.
+    /// The claims of the mappings that give new keys in a root table; the number distinguishes root tables.
     ///
-    /// Of those at associated positions must be known what they made of each source object. The number keeps the tables of
-    /// one root table apart from those of the others.
+    /// Mappings at associated positions need the destination key of each source object.
     init(
         _ mappings: [ResolvedEntityMapping], associated: Set<Int>, number: Int, in context: VerificationContext
     ) throws {
@@ -100,26 +97,21 @@ final class UniqueClaims: UniqueObjects {
 
     func isNeeded(for entity: String) -> Bool { lookups[entity] != nil }
 
-    private func lookup(of mapping: ResolvedEntityMapping) -> Lookup {
-        guard let lookup = lookups[mapping.destination]?.first(where: { $0.attributes == mapping.unique }) else {
-            preconditionFailure("no lookup for \(mapping.name)")
-        }
-        return lookup
-    }
-
     // MARK: Claims
 
     func find(
         _ mapping: ResolvedEntityMapping, _ sought: [PlainValue], source: Int64, element: Int64,
         next: () throws -> [PlainValue]?
     ) throws -> FoundObject {
-        let lookup = lookup(of: mapping)
-        lookup.asked = values.hash(of: sought)
-        if let key = lookup.known.find(lookup.asked) { return .key(key) }
-        if let next = try next(), values.hash(of: next) == lookup.asked { return .none }
-        try lookup.add(lookup.asked, .earlier, mapping: mapping.position, key: source, element: element)
-        // Where nothing asks for its key, it is enough to know that there is one.
-        if !lookup.isAssociated { lookup.known.add(lookup.asked, key: 0) }
+        guard let lookup = lookups[mapping.destination]?.first(where: { $0.attributes == mapping.unique }) else {
+            preconditionFailure("no lookup for \(mapping.name)")
+        }
+        lookup.sought = values.hash(of: sought)
+        if let key = lookup.known.find(lookup.sought) { return .key(key) }
+        if let next = try next(), values.hash(of: next) == lookup.sought { return .none }
+        try lookup.add(lookup.sought, .earlier, mapping: mapping.position, key: source, element: element)
+        // If no mapping needs the key, any key will do.
+        if !lookup.isAssociated { lookup.known.add(lookup.sought, key: 0) }
         return .earlier
     }
 
@@ -128,28 +120,25 @@ final class UniqueClaims: UniqueObjects {
     ) throws {
         for lookup in lookups[entity] ?? [] {
             if let maker, lookup.attributes == maker.unique {
-                try lookup.add(lookup.asked, .made, key: key)
-                lookup.known.add(lookup.asked, key: key)
+                try lookup.add(lookup.sought, .made, key: key)
+                lookup.known.add(lookup.sought, key: key)
                 continue
             }
             let hash = try values.hash(of: lookup.attributes.map(value))
-            // One that was met before stays the first.
+            // The first object with the values remains.
             guard lookup.known.find(hash) == nil else { continue }
             try lookup.add(hash, .object, key: key)
             lookup.known.add(hash, key: key)
         }
     }
 
-    /// To be called before the lookup file is committed.
     func flush() throws(DatabaseError) {
         for lookup in lookups.values.joined() { try lookup.rows.flush() }
     }
 
-    // MARK: Whether they are right
+    // MARK: Confirmation
 
-    /// Looks whether all claims are right, and then tells associations what was made of the source objects of earlier ones.
-    ///
-    /// The claims are gone afterwards.
+    /// Returns whether all claims are right, adds the associations of merged objects if so, and drops the claims.
     func areRight() throws -> Bool {
         let connection = context.connection
         try flush()

@@ -2,8 +2,7 @@ internal import FerryBase
 internal import FerryMapping
 internal import FerrySQLite
 
-/// The values that `unique` names, as one keyed hash of 128 bits, made so that two are equal exactly where SQLite's `IS`
-/// calls the values equal.
+/// Keyed hashes of 128 bits over the values of `unique`: equal exactly if SQLite's `IS` finds the values equal.
 struct UniqueValues {
     struct Hash: Equatable {
         var low: UInt64
@@ -18,7 +17,7 @@ struct UniqueValues {
             switch value {
             case .integer(let integer): Self.add(1, UInt64(bitPattern: integer), to: &hash)
             case .real(let real):
-                // Equal numbers must be equal hashes: a whole real is the integer, and there is one zero.
+                // Equal numbers need equal hashes: a whole real counts as an integer, and -0 as 0.
                 if let integer = Int64(exactly: real) {
                     Self.add(1, UInt64(bitPattern: integer), to: &hash)
                 } else {
@@ -42,7 +41,7 @@ struct UniqueValues {
         hash.add(word)
     }
 
-    /// What mappings look for in one root table, each entity and list of attributes once, with the first mapping that does.
+    /// The searches in one root table: the first mapping of each entity and list of attributes.
     static func searches(of mappings: [ResolvedEntityMapping]) -> [ResolvedEntityMapping] {
         var searches: [ResolvedEntityMapping] = []
         for mapping in mappings where !mapping.unique.isEmpty {
@@ -55,52 +54,48 @@ struct UniqueValues {
     }
 }
 
-/// The objects of a root table that mappings look for by `unique`, as a walk meets them.
+/// The objects of a root table that mappings find by `unique`, in the order of a walk.
 protocol UniqueObjects: AnyObject {
-    /// Whether objects of an entity are looked for.
     func isNeeded(for entity: String) -> Bool
-    /// Looks, for an element of a source object, for the first object of the mapping's destination entity with the sought
-    /// values of the attributes that its `unique` names.
+    /// Finds the first object of the mapping's destination entity with the sought values of `unique`.
     ///
-    /// `next` has the same values of the destination's object at the key that a new one would get; nil where there is none.
+    /// `next` returns the values of the destination's object at the next new key; nil if it has none.
     func find(
         _ mapping: ResolvedEntityMapping, _ sought: [PlainValue], source: Int64, element: Int64,
         next: () throws -> [PlainValue]?
     ) throws -> FoundObject
-    /// Makes an object known, with the mapping that has looked for it and not found it, if one has; of several with the same
-    /// values the first stays.
+    /// Adds an object, with the mapping that made it after a search; the first of equal values remains.
     func add(
         entity: String, key: Int64, by maker: ResolvedEntityMapping?, value: (String) throws -> PlainValue
     ) throws
 }
 
-/// What a search by `unique` says.
 enum FoundObject {
     case none
     case key(Int64)
-    /// There is one; what was made of the source object is told when its key is known.
+    /// An earlier object, whose key becomes known later.
     case earlier
 }
 
-/// The keys of objects that were met last, by a hash of their values: a table of fixed size.
+/// The keys of recently found objects, by a hash of their values: a table of fixed size.
 final class KnownValues {
     private struct Entry {
-        /// Nothing has the hash 0, but for one chance in 2¹²⁸.
+        /// The hash 0 marks a free entry; a real hash is 0 once in 2¹²⁸.
         var hash = UniqueValues.Hash(low: 0, high: 0)
         var key: Int64 = 0
     }
 
-    /// Places in which a hash may stand: with one, two values that are met all the time could drive each other out.
+    /// Entries per bucket: with one, two frequent values could evict each other all the time.
     private static let ways = 4
 
     private let entries: UnsafeMutablePointer<Entry>
     private let capacity: Int
     private let buckets: UInt64
 
-    /// - Parameter bytes: What it may take; made at once, so that memory does not depend on how many values come.
+    /// Allocates the table at once, so that memory does not depend on the number of values.
     init(bytes: Int) {
         let most = UInt64(max(1, bytes / (MemoryLayout<Entry>.stride * Self.ways)))
-        // The largest power of two that is not above.
+        // The largest power of two up to `most`.
         buckets = 1 << UInt64(UInt64.bitWidth - 1 - most.leadingZeroBitCount)
         capacity = Int(buckets) * Self.ways
         entries = .allocate(capacity: capacity)
@@ -115,7 +110,7 @@ final class KnownValues {
         return nil
     }
 
-    /// Takes an object that is not in the table, in the place of another one where there is no free one.
+    /// Adds an object that is not in the table; a full bucket loses an entry.
     func add(_ hash: UniqueValues.Hash, key: Int64) {
         let first = place(of: hash)
         let free = (first..<first + Self.ways).first { entries[$0].hash == UniqueValues.Hash(low: 0, high: 0) }
@@ -126,10 +121,9 @@ final class KnownValues {
     private func place(of hash: UniqueValues.Hash) -> Int { Int(hash.low & (buckets - 1)) * Self.ways }
 }
 
-/// The objects of a root table by `unique`, looked up one by one: for a destination whose claims are not all right
-/// (``UniqueClaims``), so that what is wrong is found where it is.
+/// The objects of a root table by `unique`, looked up one by one, to find the wrong claims of ``UniqueClaims``.
 ///
-/// One table in the lookup file per entity and list of attributes. Values that were looked for last stand in memory, too.
+/// One table in the lookup file per entity and list of attributes; recent values are in memory, too.
 final class UniqueLookups: UniqueObjects {
     private final class Lookup {
         let attributes: [String]
@@ -143,11 +137,10 @@ final class UniqueLookups: UniqueObjects {
         }
     }
 
-    /// By destination entity.
     private var lookups: [String: [Lookup]] = [:]
     private let values: UniqueValues
 
-    /// The number keeps the tables of one root table apart from those of the others.
+    /// The number distinguishes the tables of root tables.
     init(_ mappings: [ResolvedEntityMapping], number: Int, in context: VerificationContext) throws {
         values = UniqueValues(key: context.progress.hashKey())
         let searches = UniqueValues.searches(of: mappings)

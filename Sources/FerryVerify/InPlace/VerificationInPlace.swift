@@ -7,23 +7,21 @@ package import FerryStore
 
 /// The quick checks of a step in place before COMMIT, on the connection that has altered the store.
 ///
-/// What the old version was is known by then only as far as it was asked before the first statement: its schema, numbers
-/// and metadata. Rows are looked at in the tables alone that the step says it writes, since renaming takes as long in a
-/// large store as in a small one.
+/// Of the old version it knows only schema, numbers and metadata, read before the first statement. Checks read rows
+/// only in tables that the step writes, since renaming must not take longer in a large store.
 package final class VerificationInPlace {
     private let tables: Set<String>
     private let context: VerificationContext
-    /// Rows of no known entity, by the root entity of the old version.
+    /// Rows of no known entity, by root entity of the old version.
     private var unknownRows: [String: Int64] = [:]
-    /// Links of join tables that led to objects of other entities than are declared.
-    private var mistakenLinks: Int64 = 0
+    /// Join table links that led to objects of a wrong entity.
+    private var wrongLinks: Int64 = 0
 
     private var step: ResolvedStep { context.step }
 
-    /// Looks at the old version: the connection has the store as `main`, inside the step's transaction and before its
-    /// statements, which write the rows of some tables of the new version.
+    /// Reads the old version, in the step's transaction before its statements; the connection has it as `main`.
     ///
-    /// The damage is what was wrong with the store; nil where that was not looked for.
+    /// The step writes rows of `tables`. The damage is that found in the store, nil if no check looked for it.
     package init(
         of step: ResolvedStep, writing tables: Set<String>, on connection: Connection, damage: [StoreDamage]?,
         progress: ProgressHook? = nil, stop: StopRequest = StopRequest()
@@ -43,18 +41,18 @@ package final class VerificationInPlace {
         let countsLinks = context.destination.joinTables.contains { tables.contains($0.name) } && mayHave(.danglingKey)
         let countsUnknownRows = !tables.isEmpty && mayHave(.unknownEntity)
         guard countsLinks || countsUnknownRows else { return }
-        // The old version is asked what is asked of a store by itself.
+        // The same queries as for a store on its own.
         let old = try VerificationContext(
             Verification(ofStore: step.source, at: connection.path, isNew: false, workFolder: ""), connection,
             source: source, destination: source, surroundings: surroundings)
         try connection.withMain(named: "destination") {
-            if countsLinks { mistakenLinks = try Self.mistakenLinks(in: old) { _ in true }.count }
+            if countsLinks { wrongLinks = try Self.wrongLinks(in: old) { _ in true }.count }
             if countsUnknownRows { try countUnknownRows(in: old) }
         }
     }
 
     private func countUnknownRows(in old: VerificationContext) throws {
-        let roots = Set(writtenTables.flatMap { formerRoots(of: $0.root) })
+        let roots = Set(writtenTables.flatMap { context.sourceRoots(into: $0.root) })
         for table in old.destinationTables where roots.contains(table.root) {
             _ = try EntityNumbersCheck.rows(in: table, nil, as: CountsCheck.self, in: old) { _, rows in
                 unknownRows[table.root, default: 0] += rows
@@ -63,18 +61,13 @@ package final class VerificationInPlace {
         }
     }
 
-    /// The root entities whose objects come into a root table.
-    private func formerRoots(of root: String) -> [String] {
-        context.keepers(into: root).map { context.sourceModel.root(of: $0.source) }
-    }
-
     private var writtenTables: [EntityTable] { context.destinationTables.filter { tables.contains($0.name) } }
 
     // MARK: Checks
 
-    /// Looks at the new version, knowing what the entity mappings have read and written.
+    /// Checks the new version, with the counts of the entity mappings.
     ///
-    /// Rows are counted of entities that are alone in their tables, as SQLite did where one statement has written them all.
+    /// `counted` has the row count of an entity that is alone in its table, if one statement wrote all of its rows.
     ///
     /// - Throws: ``FerryError`` `.mandatoryValue`; `.verificationFailed` for the first difference; ``DatabaseError``.
     package func check(_ counts: [EntityMappingCounts], counted: [String: Int64]) throws {
@@ -96,7 +89,7 @@ package final class VerificationInPlace {
 
     private func findDifferences(_ counts: [EntityMappingCounts], _ counted: [String: Int64]) throws {
         try SchemaCheck().run(in: context)
-        // What else there is to find takes tables and columns that can be read.
+        // The other checks need these tables and columns.
         if context.isUnreadable { return }
         try HeaderNumbersCheck().run(in: context)
         try MetadataCheck().run(in: context)
@@ -105,16 +98,16 @@ package final class VerificationInPlace {
         try RTreesCheck { [tables, source = context.source] new in
             !tables.contains(new.table) && source.rTrees.contains { $0.name == new.name && $0.sql == new.sql }
         }.run(in: context)
-        // Rows of no known entity no statement counts as written.
+        // No statement counts rows of no known entity as written.
         let counted = counted.filter { entity, _ in
-            !formerRoots(of: context.destinationModel.root(of: entity)).contains { unknownRows[$0] != nil }
+            !context.sourceRoots(into: context.destinationModel.root(of: entity)).contains { unknownRows[$0] != nil }
         }
         try checkCounts(counts, counted)
         try checkMandatoryValues(counted)
         try checkReferences()
     }
 
-    /// The rows of written tables are those that the mappings have written, and those of no known entity as many as before.
+    /// Checks that written tables have the rows that the mappings wrote, and as many rows of no known entity as before.
     private func checkCounts(_ counts: [EntityMappingCounts], _ counted: [String: Int64]) throws {
         var written: [String: Int64] = [:]
         for count in counts { written[count.destination ?? "", default: 0] += count.written }
@@ -139,7 +132,7 @@ package final class VerificationInPlace {
             example: "rows of no known entity")
     }
 
-    /// Attributes that were optional, or are new, have values; in the others nothing became empty that was not before.
+    /// Checks for NULLs in mandatory attributes that are new or were optional; NULLs of others were there before.
     private func checkMandatoryValues(_ counted: [String: Int64]) throws {
         for table in context.destinationTables {
             let empty = step.entityMappings.filter { context.destinationModel.root(of: $0.destination) == table.root }
@@ -163,7 +156,7 @@ package final class VerificationInPlace {
         }
     }
 
-    /// Not what takes over what was mandatory before, as it was; nor a default that was given to all rows in one statement.
+    /// Whether an attribute may have become NULL: not if it was mandatory and is copied, nor if all rows got a default.
     private func mayBeEmpty(_ attribute: String, _ mapping: ResolvedEntityMapping, isCounted: Bool) -> Bool {
         guard let rule = mapping.attributes.first(where: { $0.name == attribute }),
             let declared = context.destinationModel.attribute(attribute, of: mapping.destination)
@@ -175,10 +168,10 @@ package final class VerificationInPlace {
         return !isCounted || rule.defaultValue(of: declared) == nil
     }
 
-    /// Keys say the entity of the object to which they lead, where either was written; of links no more are wrong than were.
+    /// Checks that written keys have the right entity, and that no more links than before lead to a wrong one.
     private func checkReferences() throws {
         for keys in try StoredKeys.all(in: context) where keys.areForeign {
-            guard let query = keys.mistaken, tables.contains(keys.table) || tables.contains(keys.other) else {
+            guard let query = keys.wrongEntityQuery, tables.contains(keys.table) || tables.contains(keys.other) else {
                 continue
             }
             context.report(
@@ -186,19 +179,19 @@ package final class VerificationInPlace {
                 count: try context.connection.integer("SELECT count(*) \(query)") ?? 0,
                 example: "\(keys.table) \(keys.column)")
         }
-        let links = try Self.mistakenLinks(in: context) { tables.contains($0) }
-        guard links.count > mistakenLinks else { return }
+        let links = try Self.wrongLinks(in: context) { tables.contains($0) }
+        guard links.count > wrongLinks else { return }
         context.report(
-            ReferencesCheck.self, entity: links.example?.relationship.entity, count: links.count - mistakenLinks,
+            ReferencesCheck.self, entity: links.example?.relationship.entity, count: links.count - wrongLinks,
             example: links.example.map { "\($0.table) \($0.column)" })
     }
 
-    private static func mistakenLinks(
+    private static func wrongLinks(
         in context: VerificationContext, of isRead: (String) -> Bool
     ) throws -> (count: Int64, example: StoredKeys?) {
         var found: (count: Int64, example: StoredKeys?) = (0, nil)
         for keys in try StoredKeys.all(in: context) where !keys.areForeign && isRead(keys.table) {
-            guard let query = keys.mistaken else { continue }
+            guard let query = keys.wrongEntityQuery else { continue }
             let count = try context.connection.integer("SELECT count(*) \(query)") ?? 0
             found.count += count
             if count > 0 { found.example = found.example ?? keys }

@@ -2,18 +2,14 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// Which parts of checks read the entries of which index, what each reading shows, and what they have found.
+/// The parts of checks that read an index, and the results of each reading.
 ///
-/// An index is read once, in its order, whatever is asked of it: whether its entries are those of its table's rows, whether
-/// the keys that it begins with lead to objects (``StoredKeys``), and whether the links that it holds are the source's
-/// (``LinkMerge``).
+/// An index is read once, in its order, for all checks: that its entries are those of its table's rows, that its first
+/// column's keys lead to objects (``StoredKeys``), and that its links are the source's (``LinkMerge``).
 struct IndexReadings {
-    /// What is found of an index's entries.
     struct Found {
         var sum = EntrySum()
-        /// Entries that are out of their place.
         var misplaced: Int64 = 0
-        /// Whether the keys that they begin with lead to objects.
         var leads = true
 
         init() {}
@@ -24,28 +20,25 @@ struct IndexReadings {
             leads = sums.lost == 0
         }
 
-        /// What a part has left of it.
         init(_ outcome: PartOutcome?) {
             (sum, misplaced) = (outcome?.sums?.first ?? EntrySum(), outcome?.misplaced ?? 0)
             leads = outcome?.leads ?? false
         }
     }
 
-    /// An index that is read together with the links that stand in it.
     struct OfLinks: Sendable {
         let index: StoredIndex
-        /// The columns of an entry, in the order in which they are hashed.
+        /// The columns of an entry, in hash order.
         let hashed: [Int]
         let keys: Keys?
     }
 
-    /// The keys that an index begins with.
     struct Keys: Sendable {
         let stored: StoredKeys
-        /// The numbers of the objects that they may lead to, where none is missing between the first and the last.
+        /// The range of the target objects' keys, if it has no gap.
         let wholeRange: ClosedRange<Int64>?
 
-        /// What the entries of keys above a number may begin with.
+        /// The target objects of keys above a lower bound.
         func targets(above key: Int64, on connection: Connection) throws -> RowSums.Targets {
             if let wholeRange { return .range(wholeRange) }
             let rows = try connection.prepare(stored.targets)
@@ -55,11 +48,11 @@ struct IndexReadings {
     }
 
     private let tables: [String: TableIndexes]
-    /// The index that keys stand first in, by table and column.
+    /// The index whose first column has the keys, by table and column.
     private let indexOfKeys: [String: StoredIndex]
-    /// Those keys, by the name of the index.
+    /// The keys in an index's first column, by index name.
     private let keysOfIndex: [String: Keys]
-    /// The parts that together read an index with the links in it, by its name.
+    /// The parts that together read an index with its links, by index name.
     private let partsOfLinks: [String: [String]]
 
     init(in context: VerificationContext) throws {
@@ -68,7 +61,7 @@ struct IndexReadings {
         self.tables = tables
         let alone = Dictionary(grouping: try StoredKeys.all(in: context), by: Self.place).filter { $0.value.count == 1 }
         var (indexOfKeys, keysOfIndex): ([String: StoredIndex], [String: Keys]) = ([:], [:])
-        for (place, keys) in alone where keys[0].leadAlone {
+        for (place, keys) in alone where keys[0].needOnlyTargets {
             guard let index = tables[keys[0].table]?.compared.first(where: { $0.isOrdered(by: keys[0].column) }) else {
                 continue
             }
@@ -86,13 +79,12 @@ struct IndexReadings {
         partsOfLinks = parts
     }
 
-    /// The tables with indexes, in the order of their names.
     var tableNames: [String] { tables.keys.sorted(by: codeUnitOrder) }
 
     func indexes(of table: String) -> TableIndexes? { tables[table] }
 
     private static func tablesWithIndexes(in context: VerificationContext) throws -> [String] {
-        // A run's own tables, which only it has, go before it ends.
+        // A run drops its own tables before it ends.
         let tables = try context.connection.rows(
             """
             SELECT DISTINCT tbl_name FROM destination.sqlite_master
@@ -102,20 +94,18 @@ struct IndexReadings {
         return tables.compactMap { $0[0].text }
     }
 
-    // MARK: What a reading shows
+    // MARK: Readings
 
     private static func place(of keys: StoredKeys) -> String { "\(keys.table) \(keys.column)" }
 
-    /// The index whose reading shows whether keys lead to objects; nil where none does.
+    /// The index whose reading shows whether keys lead to objects; nil if none does.
     func index(of keys: StoredKeys) -> StoredIndex? { indexOfKeys[Self.place(of: keys)] }
 
-    /// The keys of which the reading of an index shows that.
+    /// The keys that the reading of an index checks.
     func keys(of index: StoredIndex) -> Keys? { keysOfIndex[index.name] }
 
-    /// Whether the links of a relation are merged as they are read.
     func isReadWithLinks(_ index: StoredIndex) -> Bool { partsOfLinks[index.name] != nil }
 
-    /// The index that is read with the links of a relation.
     func index(of links: CarriedRelation) -> OfLinks? {
         guard let index = links.index(in: tables), isReadWithLinks(index), let table = tables[index.table],
             let place = table.compared.firstIndex(where: { $0.name == index.name })
@@ -123,11 +113,9 @@ struct IndexReadings {
         return OfLinks(index: index, hashed: table.rows.columns[place], keys: keys(of: index))
     }
 
-    // MARK: What was found
+    // MARK: Results
 
-    /// What the parts say of an index's entries.
-    ///
-    /// Of one that is read with links that is all of them only where these are right.
+    /// The sum of the entries that parts have read; a merge of links reads all of them only if the links are right.
     func found(of index: StoredIndex, _ outcomes: [String: PartOutcome]) -> Found {
         guard let parts = partsOfLinks[index.name] else { return Found(outcomes[index.partName]) }
         var found = Found()
@@ -139,7 +127,7 @@ struct IndexReadings {
         return found
     }
 
-    /// What the rows of its table make of an index.
+    /// The sum of the entries that the table's rows require.
     func expected(
         of index: StoredIndex, _ outcomes: [String: PartOutcome], in context: VerificationContext
     ) throws -> EntrySum {
@@ -154,8 +142,8 @@ struct IndexReadings {
         return sum
     }
 
-    /// Whether the reading of an index has shown that its keys lead to objects: it has an entry for each row, and no other,
-    /// and where the numbers of the objects were taken to be all of a range, there are as many.
+    /// Whether the reading of an index has shown that its keys lead to objects: its entries are those of the rows, and
+    /// an assumed range of target keys has as many objects.
     func showsKeys(
         of index: StoredIndex, _ tallies: [String: TableTally], _ outcomes: [String: PartOutcome],
         in context: VerificationContext
@@ -169,7 +157,7 @@ struct IndexReadings {
         return try found.leads && found.misplaced == 0 && found.sum == expected(of: index, outcomes, in: context)
     }
 
-    /// Ranges of a table's rows: the part that looks at each, and the condition that selects it.
+    /// Ranges of a table's rows: the name of each part, and its SQL condition.
     static func ranges(
         of indexes: TableIndexes, in context: VerificationContext
     ) throws -> [(name: String, condition: String?)] {

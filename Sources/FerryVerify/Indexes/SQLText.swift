@@ -1,4 +1,4 @@
-/// The text of a statement that SQLite keeps, cut at its outermost parentheses and the commas between these.
+/// The SQL of a schema object, split at its outermost parentheses and their commas.
 struct SQLText {
     private(set) var head = ""
     private(set) var parts: [String] = []
@@ -6,11 +6,10 @@ struct SQLText {
 
     enum Kind { case word, quoted, sign(UInt8) }
 
-    /// Nil where there are no such parentheses.
+    /// Nil without such parentheses.
     init?(_ sql: String) {
         let text = Array(sql.utf8)
         var depth = 0
-        // Where the parentheses and commas are.
         var cuts: [Int] = []
         for case (.sign(let sign), let range) in Self.tokens(of: text) {
             if sign == UInt8(ascii: "(") { depth += 1 }
@@ -23,7 +22,7 @@ struct SQLText {
         (head, parts, tail) = (pieces[0], Array(pieces[1..<pieces.count - 1]), pieces[pieces.count - 1])
     }
 
-    /// Words, quoted texts and signs, without blanks and comments.
+    /// Words, quoted texts and signs, without whitespace and comments.
     static func tokens(of text: [UInt8]) -> [(Kind, Range<Int>)] {
         var tokens: [(Kind, Range<Int>)] = []
         var index = 0
@@ -40,7 +39,7 @@ struct SQLText {
             } else if "\"'`[".utf8.contains(byte) {
                 let close = byte == UInt8(ascii: "[") ? UInt8(ascii: "]") : byte
                 index += 1
-                // A doubled quote ends one text and begins the next, which comes to the same here.
+                // A doubled quote ends one text and begins the next, with the same result here.
                 while index < text.count, text[index] != close { index += 1 }
                 index = min(index + 1, text.count)
                 tokens.append((.quoted, begin..<index))
@@ -61,13 +60,12 @@ struct SQLText {
     }
 }
 
-/// What a CREATE INDEX statement says that no pragma tells: the expressions of its keys, and its condition.
+/// The parts of a CREATE INDEX statement that no pragma returns: the expressions of its keys, and its condition.
 struct IndexText {
-    /// Of each key in order, without its direction.
+    /// The expression of each key, without its direction.
     let keys: [String]
     private(set) var filter: String?
 
-    /// Nil when the text is not one that SQLite keeps for an index.
     init?(_ sql: String) {
         guard let text = SQLText(sql) else { return nil }
         keys = text.parts.map { part in
@@ -82,7 +80,7 @@ struct IndexText {
         filter = first.behind
     }
 
-    /// A word in capital letters, and what stands around it; nil for another token.
+    /// A word in capital letters, with the text before and after it; nil for another token.
     private static func word(
         in text: String, _ token: (kind: SQLText.Kind, range: Range<Int>)?
     ) -> (before: String, word: String, behind: String)? {
@@ -96,18 +94,17 @@ struct IndexText {
     }
 }
 
-/// A `CREATE TABLE` statement, in the parts that ALTER TABLE keeps whatever it does to the order of columns.
+/// A CREATE TABLE statement, in the parts that ALTER TABLE keeps whatever the order of columns.
 ///
-/// SQLite puts names in quotes where it renames, and adds a column behind the others; it changes no letter besides.
+/// SQLite quotes the names that it renames, and adds columns at the end; it changes no other letter.
 package struct TableText {
     struct Definition: Hashable {
-        /// The column; the first word of a constraint.
+        /// The column, or the first word of a constraint.
         let name: String
-        /// Type and constraints, without space and quotes.
+        /// Type and constraints, without whitespace and quotes.
         let rest: String
     }
 
-    /// What stands before the definitions and behind them.
     fileprivate let frame: [String]
     private let definitions: [Definition]
 
@@ -117,12 +114,12 @@ package struct TableText {
         definitions = (text?.parts ?? []).map(Self.definition)
     }
 
-    /// Whether a table of this statement may have come from the sources' by ALTER TABLE, to be the one that is asked for.
+    /// Whether ALTER TABLE can have made this statement from the sources', given the expected statement.
     ///
-    /// Its columns are checked by themselves: one may keep what a source said of it.
-    package func isAltered(_ sources: SourceTables, into asked: TableText, columns: Set<String>) -> Bool {
-        let known = Set(asked.definitions)
-        return frame[0] == asked.frame[0] && (frame[1] == asked.frame[1] || sources.ends.contains(frame[1]))
+    /// Columns are checked separately: a definition may remain as it was in a source.
+    package func isAltered(_ sources: SourceTables, into expected: TableText, columns: Set<String>) -> Bool {
+        let known = Set(expected.definitions)
+        return frame[0] == expected.frame[0] && (frame[1] == expected.frame[1] || sources.ends.contains(frame[1]))
             && definitions.allSatisfy { known.contains($0) || sources.kept.contains(Self.shape($0, columns)) }
     }
 
@@ -131,7 +128,7 @@ package struct TableText {
         return definitions.map { Self.shape($0, columns) }
     }
 
-    /// A definition as it stays when columns are renamed: none has its name.
+    /// A definition with placeholders for column names, which renaming changes.
     private static func shape(_ definition: Definition, _ columns: Set<String>) -> Definition {
         var rest = ""
         var word = ""
@@ -161,7 +158,7 @@ package struct TableText {
     private static func bare(_ text: String) -> String { text.filter { !$0.isWhitespace && $0 != "\"" } }
 }
 
-/// The statements of a source's tables, and what ALTER TABLE keeps of them: read once for all tables that are compared.
+/// The CREATE TABLE statements of a source, parsed once for all tables that are compared.
 package final class SourceTables {
     let statements: Set<String>
     private lazy var texts = statements.map(TableText.init)

@@ -1,29 +1,28 @@
 internal import FerryBase
 internal import FerrySQLite
 
-/// An index of the destination, and what stands in its entries.
+/// An index of the destination, with the columns of its entries.
 struct StoredIndex: Sendable {
     struct Column: Sendable {
-        /// The column, expression or row number, as SQL.
+        /// The column, expression or rowid, as SQL.
         var sql: String
         var isDescending: Bool
-        /// Nil for one that only the app defines.
+        /// Nil for a collation that only the app defines.
         var collation: RowOrder.Collation?
-        /// Whether it is a key of the index, and not only what leads to the row.
+        /// Whether the column is a key of the index, not the rowid or primary key appended to it.
         var isKey: Bool
     }
 
     let name: String
     let table: String
     let isUnique: Bool
-    /// What makes a row have an entry; nil where every row has one.
+    /// The condition of a partial index; nil if every row has an entry.
     let filter: String?
     let columns: [Column]
 
-    /// Nil when its entries cannot be read as such.
+    /// Nil if the entries of the index cannot be read.
     ///
-    /// The row is one of `pragma_index_list`: name, whether it is unique, whether it is partial. The row's number has no name
-    /// where the table hides it.
+    /// The row is one of `pragma_index_list`: name, unique, partial. `rowID` is nil if the table hides its rowid.
     init?(_ row: [Value], of table: String, rowID: String?, in context: VerificationContext) throws {
         guard let name = row[0].text else { return nil }
         self.name = name
@@ -63,8 +62,7 @@ struct StoredIndex: Sendable {
         "BINARY": .binary, "NOCASE": .noCase, "RTRIM": .rightTrim,
     ]
 
-    /// The order of its entries, of which one out of its place is one that a search does not find; nil when only the app
-    /// could say what comes first.
+    /// The order of the entries, in which a search would miss a misplaced one; nil with a collation of the app's.
     var order: RowOrder? {
         let known = columns.compactMap { column in column.collation.map { ($0, column.isDescending) } }
         guard known.count == columns.count else { return nil }
@@ -73,19 +71,18 @@ struct StoredIndex: Sendable {
             isUnique: isUnique)
     }
 
-    /// Whether every row has an entry, and a column's numbers rise from one to the next.
+    /// Whether every row has an entry, and the entries are in ascending order of a column.
     func isOrdered(by column: String) -> Bool {
         guard let first = columns.first, filter == nil else { return false }
         return first.sql == Connection.quoted(column) && !first.isDescending && first.collation != nil
     }
 
-    /// The part of the check that reads it by itself.
     var partName: String { "entries of \(name)" }
 
-    /// The columns of an entry, as SQL; a comment in the index's own text ends with the line.
+    /// The columns of an entry, as SQL; a newline must follow each, since a comment may end it.
     var selected: [String] { columns.map(\.sql) }
 
-    /// What stands behind the columns in a query for every entry, in the index's own order, from the index alone.
+    /// The rest of a query for every entry, in index order, from the index alone.
     var entries: String {
         "FROM destination.\(Connection.quoted(table)) INDEXED BY \(Connection.quoted(name))"
             + (filter.map { " WHERE \($0)" } ?? "")
@@ -94,15 +91,15 @@ struct StoredIndex: Sendable {
     var query: String { "SELECT \(selected.joined(separator: "\n, "))\n\(entries)" }
 }
 
-/// What a table's rows make of its indexes, in one reading.
+/// Sums of the entries that a table's rows require in its indexes, computed in one reading.
 ///
-/// Indexes with the same columns, in whatever order, share a sum: a join table's two have the same.
+/// Indexes with the same columns, in any order, share a sum, as do the two of a join table.
 struct IndexedRows: Sendable {
-    /// For each index its columns, in the order in which they are hashed.
+    /// The columns of each index, in hash order.
     private(set) var columns: [[Int]] = []
-    /// For each index the place of its sum.
+    /// The position of each index's sum.
     private(set) var sets: [Int] = []
-    /// What makes the entries of some indexes: places in ``selected``, in their order.
+    /// The columns of each sum, as positions in ``selected``.
     private var entries: [RowSums.Columns] = []
     private var selected: [String] = []
 
@@ -125,9 +122,7 @@ struct IndexedRows: Sendable {
         return selected.count - 1
     }
 
-    /// Sums over rows of the table, and how many of them meet each of some conditions.
-    ///
-    /// There are as many sums as different sets of entries; the counts are of all rows, then of those of each condition.
+    /// Sums over rows, one for each set of columns; counts of all rows, then of those that meet each condition.
     func sums(
         in table: String, where condition: String?, counting counted: [String] = [], key: KeyedHash.Key,
         _ context: VerificationContext
@@ -135,13 +130,13 @@ struct IndexedRows: Sendable {
         let (columns, sums) = reading(beside: [], counting: counted, key: key)
         let tail =
             "FROM destination.\(Connection.quoted(table)) NOT INDEXED" + (condition.map { " WHERE \($0)" } ?? "")
-        try sums.add(columns, tail, on: context.connection, lookingEvery: VerificationContext.rowsBetweenLooks) {
+        try sums.add(columns, tail, on: context.connection, lookingEvery: VerificationContext.rowsPerAnnouncement) {
             try context.announce(table, done: sums.rows)
         }
         return sums.found
     }
 
-    /// What rows must have for this beside columns of their own, as SQL that stands behind those, and what sums them up.
+    /// The columns that a query needs for the sums after columns of its own, and the sums.
     func reading(
         beside own: [String], counting counted: [String], key: KeyedHash.Key
     ) -> (columns: [String], sums: RowSums) {
@@ -152,7 +147,7 @@ struct IndexedRows: Sendable {
             return own.count + columns.count - 1
         }
         let first = own.count + columns.count
-        // As the condition of a CASE, unlike as a value, a test for NULL does not read what it tests.
+        // As the condition of a CASE, a test for NULL does not read the value; as a result column it does.
         columns += counted.map { "CASE WHEN \($0)\nTHEN 1 ELSE 0 END" }
         let entries = entries.map {
             RowSums.Columns(filter: $0.filter.map { places[$0] }, columns: $0.columns.map { places[$0] })
@@ -162,20 +157,17 @@ struct IndexedRows: Sendable {
 }
 
 extension RowSums {
-    /// The sums; the number of all rows, and of those that meet each condition.
     var found: (sums: [EntrySum], counts: [Int64]) { (results.map(EntrySum.init), [rows] + counts) }
 }
 
-/// The indexes of one table of the destination.
 struct TableIndexes: Sendable {
     let table: String
-    /// Those whose entries are compared with the table's rows.
+    /// The indexes whose entries are compared with the table's rows.
     let compared: [StoredIndex]
-    /// Names of those whose entries are only counted.
+    /// The names of indexes whose entries are only counted.
     private(set) var counted: [String] = []
-    /// A name of the rows' numbers; nil where the table has none, or hides it.
+    /// A name of the rowid; nil if the table has none, or hides it.
     private(set) var rowID: String?
-    /// What the rows make of those that are compared.
     let rows: IndexedRows
 
     init(of table: String, in context: VerificationContext) throws {
@@ -200,7 +192,7 @@ struct TableIndexes: Sendable {
         (self.compared, rows) = (compared, IndexedRows(compared))
     }
 
-    /// A name of the row's number that no column has taken.
+    /// A name of the rowid that no column has.
     private static func rowID(of table: String, in context: VerificationContext) throws -> String? {
         let columns = try context.connection.rows(
             "SELECT upper(name) FROM pragma_table_xinfo(?, 'destination')", [.text(table)])
@@ -208,7 +200,7 @@ struct TableIndexes: Sendable {
         return ["rowid", "_rowid_", "oid"].first { !taken.contains($0.uppercased()) }
     }
 
-    /// An index through a function that only the app has cannot be read.
+    /// Whether the index can be read: not through a function that only the app defines.
     private static func isReadable(_ index: StoredIndex, in context: VerificationContext) throws -> Bool {
         do {
             _ = try context.connection.prepare(index.query)
@@ -219,8 +211,7 @@ struct TableIndexes: Sendable {
     }
 }
 
-/// A sum of keyed hashes: equal for two sets of entries if and, but for one chance in 2⁶⁴, only if they are the same,
-/// whatever their order.
+/// A sum of keyed hashes: the same for equal sets of entries in any order, and for others once in 2⁶⁴.
 struct EntrySum: Equatable, Sendable, Codable {
     private(set) var count: Int64
     private var sum: UInt64

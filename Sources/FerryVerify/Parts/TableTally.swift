@@ -3,10 +3,9 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// What several checks count of the rows of one destination table, in one reading: the rows of each entity, mandatory
-/// attributes without a value, foreign keys whose companions are not as they must be.
+/// Counts of one destination table's rows for several checks, in one reading: rows of each entity, NULLs in mandatory
+/// attributes, foreign keys with wrong companion columns.
 struct TableTally: Sendable {
-    /// What is counted, beside all rows.
     private enum Item: Hashable, Sendable {
         case entity(String)
         case empty(PropertyKey)
@@ -16,13 +15,13 @@ struct TableTally: Sendable {
     private var counts: [Item: Int64] = [:]
     private(set) var rows: Int64 = 0
 
-    /// SQL has no more columns than these in one query.
+    /// Limits of a query's columns, together below SQLite's 2,000.
     private static let mostColumns = 200
     private static let mostRowColumns = 1_000
 
     // MARK: Parts
 
-    /// Parts that together count what all tables hold, but for those whose rows are compared: their reading counts too.
+    /// Parts that count the rows of all tables, except tables whose rows are compared and counted in one reading.
     static func parts(in context: VerificationContext) throws -> [CheckPart] {
         try context.destinationTables.filter { try !isCountedWithRows($0, in: context) }.flatMap { table in
             let conditions = try items(of: table, in: context).map(\.condition)
@@ -44,7 +43,7 @@ struct TableTally: Sendable {
         }
     }
 
-    /// What is counted of the rows of a table as they are compared; nil where they are counted by themselves.
+    /// The counts to be made when a table's rows are compared; nil if they need a reading of their own.
     static func counting(ofRowsOf table: EntityTable, in context: VerificationContext) throws -> RowCounting? {
         guard try isCountedWithRows(table, in: context) else { return nil }
         return RowCounting(
@@ -56,20 +55,19 @@ struct TableTally: Sendable {
         try context.indexReadings.get().indexes(of: table)?.rows ?? IndexedRows([])
     }
 
-    /// Whether all rows are met where they are compared, range by range.
+    /// Whether the row comparison reads all rows, range by range.
     private static func isCountedWithRows(_ table: EntityTable, in context: VerificationContext) throws -> Bool {
         let verification = context.verification
-        guard verification.mode == .full, !verification.isStoreAlone, context.makers(into: table.root).isEmpty,
+        guard verification.mode == .full, !verification.isStoreAlone, context.newKeyMappings(into: table.root).isEmpty,
             RowWalk.isDivisible(table.root, in: context)
         else { return false }
-        // What is below the lowest of all numbers no walk begins at.
+        // No range includes the lowest of all keys.
         let lowest = try KeyRange.keys(of: "destination.\(table.name)", on: context.connection).lowest
         return try lowest > .min && table.columns.count <= mostRowColumns
             && items(of: table, in: context).count <= mostColumns
     }
 
-    /// The names of the parts whose reading of a table also says what its indexes should hold; nil where these need one of
-    /// their own.
+    /// The parts that read a table for its counts and its indexes; nil if the indexes need parts of their own.
     static func parts(forIndexesOf table: String, in context: VerificationContext) throws -> [String]? {
         guard let known = context.destinationTables.first(where: { $0.name == table }),
             try context.indexReadings.get().indexes(of: table)?.compared.isEmpty == false,
@@ -78,7 +76,6 @@ struct TableTally: Sendable {
         return try ranges(of: known, in: context).map(\.name)
     }
 
-    /// The sums of all parts, by root entity.
     static func all(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [String: TableTally] {
         var tallies: [String: TableTally] = [:]
         for table in context.destinationTables {
@@ -108,7 +105,7 @@ struct TableTally: Sendable {
         var counts: [Int64] = []
         var rest = conditions[...]
         repeat {
-            // As the condition of a CASE, unlike as a value, a test for NULL does not read what it tests.
+            // As the condition of a CASE, a test for NULL does not read the value; as a result column it does.
             let columns = rest.prefix(mostColumns).map { "count(CASE WHEN \($0) THEN 1 END)" }
             rest = rest.dropFirst(mostColumns)
             let row = try context.connection.rows(
@@ -122,7 +119,7 @@ struct TableTally: Sendable {
         return counts
     }
 
-    // MARK: What is counted
+    // MARK: Counted items
 
     private static func items(
         of table: EntityTable, in context: VerificationContext
@@ -144,7 +141,7 @@ struct TableTally: Sendable {
             else { continue }
             var wrong = ["Z_ENT NOT IN (\(context.destinationNumbers(ofFamily: key.entity)))"]
             let others = context.destinationNumbers(ofFamily: relationship.destinationEntity)
-            // Where there are several entities, the object itself must be looked at.
+            // With several entities, the object itself must be read.
             let isOne = model.family(of: relationship.destinationEntity).count == 1
             if let entityColumn, isOne { wrong.append("\(entityColumn) IS NOT \(others)") }
             if let orderColumn { wrong.append("\(orderColumn) IS NULL") }
@@ -161,7 +158,6 @@ struct TableTally: Sendable {
         return items
     }
 
-    /// The attributes of an entity that must have a value, with their columns.
     static func mandatory(
         of entity: String, in context: VerificationContext
     ) -> [(attribute: String, column: String)] {
@@ -171,26 +167,24 @@ struct TableTally: Sendable {
         }
     }
 
-    // MARK: What was found
+    // MARK: Results
 
-    /// Rows of each entity that has any.
     var rowsByEntity: [String: Int64] {
         var rows: [String: Int64] = [:]
         for case (.entity(let entity), let count) in counts where count > 0 { rows[entity] = count }
         return rows
     }
 
-    /// Whether every row is of an entity of the table's.
     var hasOnlyKnownEntities: Bool { rows == rowsByEntity.values.reduce(0, +) }
 
-    /// Rows of an entity without a value that they must have.
+    /// The rows of an entity with NULL in a mandatory attribute.
     func empty(_ attribute: String, of entity: String) -> Int64 { counts[.empty(PropertyKey(entity, attribute))] ?? 0 }
 
-    /// Whether a foreign key stands in rows of its own entities only, and its companions beside it alone.
+    /// Whether only rows of its entities have a foreign key, with companion columns exactly where it is not NULL.
     func hasSoundCompanions(_ key: PropertyKey) -> Bool { counts[.companions(key)] == 0 }
 }
 
-/// Counts what other checks ask of the rows, once for all of them (``TableTally``); finds nothing itself.
+/// Makes the counts of ``TableTally`` for other checks; it reports nothing itself.
 struct TallyCheck: Check {
     static let name = "tally"
     static let isQuick = true
@@ -199,24 +193,22 @@ struct TallyCheck: Check {
     func parts(in context: VerificationContext) throws -> [CheckPart] { try TableTally.parts(in: context) }
 }
 
-/// What is counted of a table's rows as they are compared, so that they are not read once more for it: what
-/// ``TableTally`` has, and what they make of the table's indexes.
+/// The counts and index sums to be made when a table's rows are compared, which save another reading.
 struct RowCounting: Sendable {
     let indexed: IndexedRows
-    /// SQL that holds for the rows that are counted.
+    /// The SQL conditions of the rows to count.
     let conditions: [String]
     let key: KeyedHash.Key
 }
 
-/// The counts of the rows that a walk meets.
+/// The counts of the rows in a walk.
 final class RowCounts {
     private let counting: RowCounting
     private let table: String
     private let context: VerificationContext
     private let sums: RowSums
-    /// Of rows with values that are not read with them.
     private var ofLargeRows: (sums: [EntrySum], counts: [Int64])
-    /// SQL that the walk must have behind its own columns.
+    /// The SQL columns that the walk must select after its own.
     let columns: [String]
 
     init(of counting: RowCounting, in table: String, beside own: [String], _ context: VerificationContext) {

@@ -4,23 +4,22 @@ internal import FerrySQLite
 internal import FerryStore
 internal import Foundation
 
-/// Threads that make parts of checks beside each other, each on connections of its own.
+/// Threads that run parts of checks concurrently, each on a connection of its own.
 enum Walkers {
-    /// What the thread that waits is told of a part.
     enum Event {
         case progress(ProgressUpdate)
         case outcome(PartOutcome)
     }
 
-    /// Makes parts, in their order as far as they are begun one after another; caches are the bytes of each walker's.
+    /// Runs parts, started in their order; `caches` is the number of bytes of each walker.
     ///
-    /// Meanwhile the calling thread does what stands beside, with a closure that takes what there is to take: how far each
-    /// part has come, and what it has found. What either throws ends the work.
+    /// Meanwhile the calling thread runs `beside`, with a closure that handles waiting events. An error of either ends
+    /// the work.
     ///
-    /// - Returns: Why not all parts could be made: what the first of them threw.
+    /// - Returns: The error of the first part that failed.
     static func make(
         _ parts: [CheckPart], walkers: Int, caches: Int, of context: VerificationContext,
-        beside: (_ look: @escaping () throws -> Void) throws -> Void,
+        beside: (_ handleEvents: @escaping () throws -> Void) throws -> Void,
         take: @escaping (CheckPart, Event) throws -> Void
     ) throws -> (any Error)? {
         let (verification, source, destination) = (context.verification, context.source, context.destination)
@@ -38,8 +37,8 @@ enum Walkers {
                 }
             } catch {
                 guard walker > 0 else { throw error }
-                // Those that have begun do the work of the others.
-                queue.lose(walkers - walker)
+                // The walkers that have started do all the work.
+                queue.removeWalkers(walkers - walker)
                 break
             }
         }
@@ -62,29 +61,29 @@ enum Walkers {
                 queue.end()
             }
         }
-        // What the walkers held counts beside what comes next.
+        // Frees the walkers' memory before the next step needs its own.
         releaseUnusedMemory()
         if let thrown { throw thrown }
         return failures.min { $0.key < $1.key }?.value
     }
 }
 
-/// The parts that are still to be made, and the outcomes on their way to the thread that waits for them.
+/// The parts to run, and their events for the waiting thread.
 ///
-/// Unchecked, because `condition` is held whenever `state` is touched.
+/// Unchecked, because `condition` is locked whenever `state` is accessed.
 private final class PartQueue: @unchecked Sendable {
     private struct State {
         var next = 0
         var walkers: Int
         var isEnding = false
         var results: [(Int, Result<PartOutcome, any Error>)] = []
-        /// What was told last of parts at work, and not taken yet.
+        /// The last progress of running parts that the waiting thread has not taken.
         var progress: [Int: ProgressUpdate] = [:]
     }
 
     private let parts: [CheckPart]
     private var state: State
-    /// Signalled once for each result, and once for each walker that ends.
+    /// Signalled once for each event, and once for each walker that ends.
     private let condition = NSCondition()
 
     init(_ parts: [CheckPart], walkers: Int) {
@@ -92,8 +91,7 @@ private final class PartQueue: @unchecked Sendable {
         state = State(walkers: walkers)
     }
 
-    /// Counts walkers no more that are at their end, or could not be begun.
-    func lose(_ walkers: Int) {
+    func removeWalkers(_ walkers: Int) {
         condition.withLock {
             state.walkers -= walkers
             condition.signal()
@@ -102,7 +100,7 @@ private final class PartQueue: @unchecked Sendable {
 
     func end() { condition.withLock { state.isEnding = true } }
 
-    /// The next outcome, or how far a part has come; nil when all walkers have ended, or when there is none to wait for.
+    /// The next event; nil if all walkers have ended, or if there is none and the caller does not wait.
     func next(waits: Bool = true) -> (Int, Result<Walkers.Event, any Error>)? {
         condition.withLock {
             while waits, state.results.isEmpty, state.progress.isEmpty, state.walkers > 0 { condition.wait() }
@@ -113,17 +111,16 @@ private final class PartQueue: @unchecked Sendable {
         }
     }
 
-    /// What a walker does from its beginning to its end.
     func work(_ makeContext: (@escaping ProgressHook) throws -> VerificationContext) {
-        // The context goes, and closes its connections, before the end is told.
+        // The context is released, and its connections closed, before the walker counts as ended.
         walk(makeContext)
-        lose(1)
+        removeWalkers(1)
     }
 
     private func walk(_ makeContext: (@escaping ProgressHook) throws -> VerificationContext) {
         let current = CurrentPart()
         do {
-            let context = try makeContext { [self] update in tell(current.index, update) }
+            let context = try makeContext { [self] update in report(current.index, update) }
             while let index = take() {
                 current.index = index
                 let result = Result { try context.make(parts[index]) }
@@ -136,7 +133,7 @@ private final class PartQueue: @unchecked Sendable {
         }
     }
 
-    /// Unchecked, because only its walker's thread touches it.
+    /// Unchecked, because only its walker's thread accesses it.
     private final class CurrentPart: @unchecked Sendable {
         var index = 0
     }
@@ -149,7 +146,7 @@ private final class PartQueue: @unchecked Sendable {
         }
     }
 
-    private func tell(_ index: Int, _ update: ProgressUpdate) {
+    private func report(_ index: Int, _ update: ProgressUpdate) {
         condition.withLock {
             state.progress[index] = update
             condition.signal()
@@ -158,7 +155,7 @@ private final class PartQueue: @unchecked Sendable {
 
     private func deliver(_ index: Int, _ result: Result<PartOutcome, any Error>) {
         condition.withLock {
-            // What comes behind the end would count twice.
+            // Progress after the outcome would count the rows twice.
             state.progress[index] = nil
             state.results.append((index, result))
             condition.signal()
@@ -166,47 +163,41 @@ private final class PartQueue: @unchecked Sendable {
     }
 }
 
-/// A part of a check that a walker makes by itself.
+/// A part of a check, which one walker runs.
 struct CheckPart: Sendable {
-    /// Different from those of all other parts.
+    /// A name that no other part has.
     let name: String
-    /// What progress says that it is about.
     let subject: String?
-    /// How many rows all parts of the same subject come by together, where that is known.
+    /// The rows of all parts of this subject together, if known.
     var total: Int64?
-    /// Reports into the walker's own context, and leaves in the outcome what its check wants to know.
+    /// Reports into the walker's own context, and adds results for its check to the outcome.
     let make: @Sendable (VerificationContext, inout PartOutcome) throws -> Void
 }
 
-/// What a part has found.
 struct PartOutcome: Sendable, Codable {
     var checked: Int64 = 0
     var notRecomputed: Int64 = 0
     var differences: [VerificationReport.Difference] = []
-    /// Whether the store cannot be read on.
     var isUnreadable = false
-    /// Rows that it came by.
     var rows: Int64 = 0
-    /// What the mappings read, wrote and dropped of these rows.
     var counts: [EntityMappingCounts]?
-    /// Rows of a table, or entries of an index.
     var counted: Int64?
-    /// As ``TableTally`` counts.
+    /// The counts of ``TableTally``.
     var tally: [Int64]?
-    /// Sums of entries that indexes have, or should have.
+    /// Sums of entries, found in indexes or required by rows.
     var sums: [EntrySum]?
-    /// Entries of an index that are out of their place.
+    /// Index entries in the wrong order.
     var misplaced: Int64?
-    /// Whether the keys that an index begins with lead to objects, where its reading shows that.
+    /// Whether the keys in an index's first column lead to objects; nil if the part does not check them.
     var leads: Bool?
-    /// Objects that a mapping makes of its rows.
+    /// Objects that a mapping makes of a range.
     var made: Int64?
-    /// Whether what it was to show is shown; if not, the check itself says what is wrong.
+    /// Whether the part found no difference; if not, the check itself reports the differences.
     var isShown = false
-    /// Relations whose keys are not shown to be right by the rows that hold them.
+    /// Relations whose foreign keys the row comparison could not confirm.
     var unshown: Set<String>?
 
-    /// All numbers of rows in it, but for the counts of mappings.
+    /// All numbers of rows, without the counts of mappings.
     var numbers: [Int64] {
         let single = [checked, notRecomputed, rows, made ?? 0, counted ?? 0, misplaced ?? 0]
         return single + (tally ?? []) + (sums ?? []).map(\.count)
@@ -214,7 +205,6 @@ struct PartOutcome: Sendable, Codable {
 }
 
 extension VerificationContext {
-    /// Makes a part and takes what it reported.
     func make(_ part: CheckPart) throws -> PartOutcome {
         (report, isUnreadable) = (VerificationReport(mode: verification.mode), false)
         var outcome = PartOutcome()
@@ -238,35 +228,33 @@ extension VerificationReport {
     }
 }
 
-/// What is told of parts that are made beside each other: those of one subject come together.
+/// The progress of concurrent parts, added up by subject.
 final class PartsProgress {
     private let hook: ProgressHook?
-    /// Rows of finished parts, by subject.
     private var finished: [String: Int64] = [:]
-    /// Subject and rows of parts at work, by name; as many as there are walkers.
-    private var atWork: [String: (subject: String, rows: Int64)] = [:]
+    /// Subject and rows of running parts, by name; as many as there are walkers.
+    private var running: [String: (subject: String, rows: Int64)] = [:]
 
     init(_ hook: ProgressHook?) { self.hook = hook }
 
-    /// Takes how far a part has come.
     func take(_ update: ProgressUpdate, of part: CheckPart) {
         guard let subject = part.subject, part.total != nil, update.subject == subject else {
             hook?(update)
             return
         }
-        atWork[part.name] = (subject, update.done)
-        tell(part, subject)
+        running[part.name] = (subject, update.done)
+        report(part, subject)
     }
 
     func take(_ outcome: PartOutcome, of part: CheckPart) {
-        atWork[part.name] = nil
+        running[part.name] = nil
         guard let subject = part.subject, outcome.rows > 0 else { return }
         finished[subject, default: 0] += outcome.rows
-        tell(part, subject)
+        report(part, subject)
     }
 
-    private func tell(_ part: CheckPart, _ subject: String) {
-        let done = atWork.values.reduce(finished[subject] ?? 0) { $0 + ($1.subject == subject ? $1.rows : 0) }
+    private func report(_ part: CheckPart, _ subject: String) {
+        let done = running.values.reduce(finished[subject] ?? 0) { $0 + ($1.subject == subject ? $1.rows : 0) }
         hook?(ProgressUpdate(phase: .verify, subject: subject, done: done, total: part.total))
     }
 }

@@ -1,15 +1,15 @@
 internal import FerryExpression
 
-/// What fetches came to that ask nothing of the object at hand; as many as the mapping has such expressions.
+/// The values of fetches that do not depend on the current object, by expression.
 final class PlainFetches {
     fileprivate var values: [Expression: PlainValue] = [:]
 }
 
-/// Collections, one member at a time: none is ever held.
+/// Collections, one member at a time: none is held in memory.
 extension PlainEvaluator {
     private static let operators: Set = ["count", "sum", "avg", "min", "max"]
 
-    /// The value of a path with a collection operator, or behind a collection or a list of texts; nil for others.
+    /// The value of a path with a collection operator, or after a collection or a list of texts; nil for other paths.
     func collected(
         _ base: Expression, _ steps: [KeyPathStep], _ expression: Expression, in scope: PlainScope
     ) throws -> PlainValue? {
@@ -36,7 +36,7 @@ extension PlainEvaluator {
         return value
     }
 
-    /// `count:` and its kin, of a collection or of values side by side.
+    /// The value of `count:` and similar functions, of a collection or of a list of values.
     func collected(_ selector: String, _ arguments: [Expression], in scope: PlainScope) throws -> PlainValue {
         guard arguments.count == 1 else { throw PlainFailure("\(selector) takes one collection") }
         if selector == "count:", case .list(let elements) = arguments[0] { return .integer(Int64(elements.count)) }
@@ -57,7 +57,7 @@ extension PlainEvaluator {
         if name == "median" || name == "mode" {
             var count: Int64 = 0
             guard try walk({ if !$0.isNull { count += 1 } }) else { return .null }
-            // Numbers that are the same double are the same number here.
+            // Numbers that are the same double count as one number here.
             let numbers = { (body: (PlainValue) throws -> Void) in
                 try walk { value in try body(PlainNumber(value).map { .real($0.real) } ?? value) }
             }
@@ -72,7 +72,6 @@ extension PlainEvaluator {
 
     // MARK: Members
 
-    /// Whether an expression yields several objects or values.
     func isCollection(_ expression: Expression, in scope: PlainScope) -> Bool {
         switch expression {
         case .list, .subquery, .fetch: return true
@@ -110,7 +109,7 @@ extension PlainEvaluator {
 
     /// Calls the body with each member of a collection, in order.
     ///
-    /// - Returns: False where there is no collection, because a relationship on the way to it leads to nothing.
+    /// - Returns: False if there is no collection, because a relationship on the path is NULL.
     func eachMember(
         of expression: Expression, in scope: PlainScope, _ body: (PlainValue) throws -> Void
     ) throws -> Bool {
@@ -185,7 +184,7 @@ extension PlainEvaluator {
         }
     }
 
-    /// Whether a value is a member of a collection, or a text a part of another one.
+    /// Whether a value is a member of a collection, or a text a part of another.
     func isMember(_ comparison: Predicate.Comparison, in scope: PlainScope) throws -> Bool {
         let rule = PlainComparison(options: comparison.options, patterns: patterns)
         let left = try value(of: comparison.left, in: scope).plain
@@ -234,7 +233,7 @@ extension PlainEvaluator {
         }
     }
 
-    /// A part of a text; counted from the end where the index is negative.
+    /// A part of a text; a negative index counts from the end.
     func part(_ index: Int64, of parts: Expression, in scope: PlainScope) throws -> PlainValue {
         try textParts(parts, in: scope).map { part(.at(index), of: $0) } ?? .null
     }
@@ -253,7 +252,7 @@ extension PlainEvaluator {
         return texts.isEmpty ? .null : .text(Array(texts.joined(separator: between)))
     }
 
-    /// The JSON document that is the value of an expression; nil where there is none, and for nothing but white space.
+    /// The JSON document in a value; nil for nil and for whitespace.
     func json(
         _ text: Expression, in scope: PlainScope, orElse failure: @autoclosure () -> any Error
     ) throws -> PlainJSON? {
@@ -265,7 +264,6 @@ extension PlainEvaluator {
         }
     }
 
-    /// What stands under the keys of a JSON document.
     func json(_ text: Expression, _ key: String, in scope: PlainScope) throws -> PlainValue {
         guard var document = try json(text, in: scope, orElse: PlainFailure("JSON needs text")) else { return .null }
         for name in key.split(separator: ".") {
@@ -290,7 +288,7 @@ extension PlainEvaluator {
 }
 
 extension Expression {
-    /// Whether it depends on the object at hand.
+    /// Whether the expression depends on the current object.
     fileprivate var namesVariables: Bool {
         if case .variable = self { return true }
         return parts.contains(where: \.namesVariables)

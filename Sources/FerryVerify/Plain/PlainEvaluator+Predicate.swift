@@ -1,7 +1,6 @@
 package import FerryExpression
 
 extension PlainEvaluator {
-    /// Whether a predicate holds.
     package func holds(_ predicate: Predicate, in scope: PlainScope) throws -> Bool {
         switch predicate {
         case .constant(let value): return value
@@ -34,7 +33,7 @@ extension PlainEvaluator {
     }
 }
 
-/// Comparisons with Core Data's rules for nil: nil equals nil, and no order or pattern holds with it.
+/// Comparisons with Core Data's rules for nil: nil equals nil, and no order or pattern holds with nil.
 struct PlainComparison {
     /// The letters in brackets after the operator.
     var options: String
@@ -75,7 +74,7 @@ struct PlainComparison {
         }
     }
 
-    /// A search for text, as the regular expression that says the same.
+    /// A text search, as an equivalent regular expression.
     private func fits(
         _ left: PlainValue, _ comparator: Predicate.Comparison.Operator, _ right: PlainValue
     ) throws -> Bool {
@@ -101,7 +100,7 @@ struct PlainComparison {
         return left == right
     }
 
-    /// Negative, zero or positive; nil when one of the two is not a number.
+    /// Negative, zero or positive; nil if one of the two is NaN.
     func order(_ left: PlainValue, _ right: PlainValue) throws -> Int? {
         if let left = PlainNumber(left), let right = PlainNumber(right) { return left.order(to: right) }
         guard case .text(let first) = left, case .text(let second) = right else {
@@ -121,7 +120,6 @@ struct PlainComparison {
         return try patterns.matches(bytes, pattern, options: options)
     }
 
-    /// Text without what the options in brackets ignore.
     private func folded(_ value: PlainValue) -> PlainValue {
         guard case .text(let bytes) = value, options.contains("c") || options.contains("d") else { return value }
         return .text(PlainPatterns.folded(bytes, options: options))

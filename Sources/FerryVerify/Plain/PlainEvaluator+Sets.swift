@@ -1,12 +1,12 @@
 internal import FerryBase
 internal import FerryExpression
 
-/// Sets: what two collections have together, each member once; and numbers that are drawn.
+/// Set operations, whose members are distinct, and random numbers.
 extension PlainEvaluator {
     private static let distinct: Set = ["distinctUnionOfObjects", "distinctUnionOfArrays", "distinctUnionOfSets"]
     private static let flattening: Set = ["unionOfObjects", "unionOfArrays", "unionOfSets"]
 
-    /// A path without operators that only gather what it yields.
+    /// A path without the operators that only flatten or unite.
     static func flattened(_ steps: [KeyPathStep]) -> [KeyPathStep] {
         steps.filter { step in
             guard case .collectionOperator(let name) = step else { return true }
@@ -14,12 +14,12 @@ extension PlainEvaluator {
         }
     }
 
-    /// Whether equal members of an expression are one.
+    /// Whether equal members of an expression count once.
     func isSet(_ expression: Expression) -> Bool {
         switch expression {
         case .predefined(let selector, _): return SetOperator(rawValue: selector) != nil
         case .keyPath(let base, let steps):
-            // What keys behind a set lead to is a value for each of its members.
+            // Keys after a set yield a value for each of its members.
             let isOnlyFlattened = Self.flattened(steps).isEmpty && isSet(base)
             return isOnlyFlattened
                 || steps.contains { step in
@@ -29,7 +29,7 @@ extension PlainEvaluator {
         }
     }
 
-    /// Calls the body with the members of a set operation; one that both have may come twice.
+    /// Calls the body with the members of a set operation; a member of both operands may recur.
     func eachMember(
         of sets: SetOperator, _ operands: [Expression], in scope: PlainScope, _ body: (PlainValue) throws -> Void
     ) throws -> Bool {
@@ -45,7 +45,7 @@ extension PlainEvaluator {
                     try body(member)
                 }
             }
-            // Of a union there always is a set, however empty.
+            // A union always yields a set, even an empty one.
             return exists || SetOperator.unites(operands[0])
         }
     }
@@ -53,27 +53,27 @@ extension PlainEvaluator {
     func isMember(
         _ value: PlainValue, of collection: Expression, by rule: PlainComparison, in scope: PlainScope
     ) throws -> Bool {
-        var isThere = false
+        var isFound = false
         _ = try eachMember(of: collection, in: scope) { member in
-            if try rule.holds(value, .equal, member.plain) { isThere = true }
+            if try rule.holds(value, .equal, member.plain) { isFound = true }
         }
-        return isThere
+        return isFound
     }
 
-    /// Calls the body with each member of a set once; nil is none.
+    /// Calls the body with each member of a set once, without nil.
     ///
-    /// Values that are written down come as they stand; what objects have by value, and objects by key.
+    /// Members of a literal list are in list order, others in ascending order, objects by key.
     func eachOnce(
         of expression: Expression, in scope: PlainScope, _ body: (PlainValue) throws -> Void
     ) throws -> Bool {
         if expression.isWritten {
             let rule = PlainComparison(options: "", patterns: patterns)
-            var told: [PlainValue] = []
+            var passed: [PlainValue] = []
             return try eachMember(of: expression, in: scope) { member in
                 let value = member.plain
-                let isKnown = try told.contains { known in try rule.holds(known, .equal, value) }
+                let isKnown = try passed.contains { known in try rule.holds(known, .equal, value) }
                 if value.isNull || isKnown { return }
-                told.append(value)
+                passed.append(value)
                 try body(value)
             }
         }
@@ -82,7 +82,7 @@ extension PlainEvaluator {
         }) { value, _ in try body(value) }
     }
 
-    /// Calls the body with each member, of a set once.
+    /// Calls the body with each member; members of a set once.
     func eachOnceOfSet(
         _ expression: Expression, in scope: PlainScope, _ body: (PlainValue) throws -> Void
     ) throws -> Bool {
@@ -90,7 +90,7 @@ extension PlainEvaluator {
             ? try eachOnce(of: expression, in: scope, body) : try eachMember(of: expression, in: scope, body)
     }
 
-    /// A member by its place.
+    /// A member by its index, or the number of members.
     func place(_ index: ElementIndex, in collection: Expression, _ scope: PlainScope) throws -> PlainValue {
         var count: Int64 = 0
         var found = PlainValue.null
@@ -107,9 +107,9 @@ extension PlainEvaluator {
         return found
     }
 
-    // MARK: Draws
+    // MARK: Random numbers
 
-    func drawn(_ selector: String, _ arguments: [Expression], in scope: PlainScope) throws -> PlainValue {
+    func randomNumber(_ selector: String, _ arguments: [Expression], in scope: PlainScope) throws -> PlainValue {
         var place: [UInt8] = []
         if case .constant(.string(let text))? = arguments.dropFirst(selector == "random" ? 0 : 1).first {
             place = Array(text.utf8)
@@ -147,7 +147,7 @@ extension SetOperator {
 }
 
 extension Expression {
-    /// Whether it is a list, or a set whose members are taken from lists.
+    /// Whether the expression is a literal list, or a set whose members are from literal lists.
     var isWritten: Bool {
         switch self {
         case .list: return true
@@ -159,21 +159,20 @@ extension Expression {
     }
 }
 
-/// One value of many, as the definition has it.
+/// The aggregate of a collection, by the definition of its function.
 struct PlainTotal {
     let name: String
     let comparison: PlainComparison
     private var count: Int64 = 0
     private var sum = 0.0
     private var extreme = PlainValue.null
-    /// Of the standard deviation.
+    /// For the standard deviation.
     private var mean = 0.0
     private var squares = 0.0
     private var numbers = 0.0
-    /// Of the median.
+    /// For the median, and `middle` for the mode too.
     private var passed: Int64 = 0
     private var middle: Double?
-    /// Of the mode.
     private var times: Int64 = 0
 
     init(name: String, comparison: PlainComparison) {
@@ -206,7 +205,7 @@ struct PlainTotal {
         }
     }
 
-    /// The next larger value, with how often it is there among how many.
+    /// Adds the next larger value, with its number of occurrences and the number of all values.
     mutating func add(_ value: PlainValue, times: Int64, of count: Int64) throws {
         if value.isNull { return }
         let number = try number(value) + 0
@@ -215,7 +214,7 @@ struct PlainTotal {
             if times > self.times { (middle, self.times) = (number, times) }
             return
         }
-        // Of an odd number both places are the same one.
+        // For an odd number both places are the same.
         for place in count % 2 == 0 ? [count / 2 - 1, count / 2] : [count / 2]
         where place >= passed && place < passed + times {
             middle = (middle ?? 0) + number
@@ -236,7 +235,7 @@ struct PlainTotal {
     }
 }
 
-/// Values in their order, of which only so many are held at once, however many there are.
+/// Distinct values in ascending order, of which only a limited window is in memory.
 enum PlainOrder {
     private static let window = 16_384
 
@@ -250,7 +249,7 @@ enum PlainOrder {
             case .null, .json(.null): return nil
             case .boolean(let flag): self = .integer(flag ? 1 : 0)
             case .integer(let integer): self = .integer(integer)
-            // A negative zero is a zero.
+            // -0 counts as 0.
             case .real(let real): self = .real(real + 0)
             case .text(let bytes), .blob(let bytes): self = .bytes(bytes)
             case .object(let object): self = .integer(object.key)
@@ -273,17 +272,16 @@ enum PlainOrder {
         }
     }
 
-    /// Calls the body with each different value, the smallest first, and how often it is there; nil is left out.
+    /// Calls the body with each distinct value, in ascending order, and the number of its occurrences; nil is omitted.
     ///
-    /// The walk calls what it is given with each value, and is asked again for every window of values; where it finds no
-    /// collection, the result is false.
+    /// The walk runs again for every window of values. The result is false if the walk finds no collection.
     static func eachDifferent(
         _ walk: ((PlainValue) throws -> Void) throws -> Bool, _ body: (PlainValue, Int64) throws -> Void
     ) throws -> Bool {
         var last: Key?
         while true {
             var found: [Key: (value: PlainValue, count: Int64)] = [:]
-            // What is above belongs to a later window.
+            // Higher values belong to a later window.
             var limit: Key?
             let exists = try walk { value in
                 guard let key = try Key(value) else { return }

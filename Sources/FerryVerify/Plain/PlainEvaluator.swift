@@ -1,24 +1,24 @@
 package import FerryExpression
 internal import FerryModel
 
-/// Why the plain evaluator has no value for an expression; never says which values were involved.
+/// The reason why the plain evaluator has no value for an expression; it never contains values.
 package struct PlainFailure: Error, Sendable, Equatable, CustomStringConvertible {
     package var description: String
 
     package init(_ description: String) { self.description = description }
 
-    /// What a file holds is read for no expression; that there is something is known.
+    /// Expressions do not read external files; only whether there is a value is known.
     static let valueInFile = PlainFailure("the value is kept in a file")
 }
 
-/// What the names in an expression stand for.
+/// The values of the names in an expression.
 package struct PlainScope: Sendable {
     /// `$source` and `SELF`.
     package var source: PlainObject
     /// The iteration variable and its element.
     package var variable: String?
     package var element: PlainValue
-    /// Members of collections that are looked at, the innermost last; one without a name is what `SELF` means.
+    /// The current members of nested collections, the innermost last; `SELF` is the last one without a name.
     var members: [(name: String?, value: PlainValue)] = []
 
     package init(source: PlainObject, variable: String? = nil, element: PlainValue = .null) {
@@ -30,7 +30,7 @@ package struct PlainScope: Sendable {
 
 /// Evaluates expressions and predicates on decoded values, in the most literal way.
 ///
-/// It exists to be obviously right: nothing is translated, cached or done in advance. Verification uses it on stores,
+/// It must be obviously right: it translates nothing, and does nothing in advance. Verification uses it on stores,
 /// property tests on values in memory.
 package struct PlainEvaluator {
     package var objects: any PlainObjectSource
@@ -82,7 +82,7 @@ package struct PlainEvaluator {
                 let parts = Expression.function(
                     receiver: arguments[0], selector: "componentsSeparatedByString:", arguments: [arguments[1]])
                 return try part(index, of: parts, in: scope)
-            case "random", "random:", "randomn:": return try drawn(selector, arguments, in: scope)
+            case "random", "random:", "randomn:": return try randomNumber(selector, arguments, in: scope)
             case "count:", "sum:", "average:", "min:", "max:", "median:", "mode:", "stddev:":
                 return try collected(selector, arguments, in: scope)
             default: break
@@ -165,7 +165,7 @@ package struct PlainEvaluator {
         }
     }
 
-    /// Calls the body with every source object that an expression yields, in order; an object may come twice.
+    /// Calls the body with every source object that an expression yields, in order; an object may recur.
     package func eachObject(
         of expression: Expression, in scope: PlainScope, _ body: (PlainObject) throws -> Void
     ) throws {
@@ -173,14 +173,14 @@ package struct PlainEvaluator {
             if expression.isPath || !isCollection(expression, in: scope) {
                 return try eachObject(try value(of: expression, in: scope), body)
             }
-            // Each once, in the order of the keys.
+            // Each object once, in key order.
             _ = try PlainOrder.eachDifferent({ walk in try eachMember(of: expression, in: scope, walk) }) { object, _ in
                 try eachObject(object, body)
             }
             return
         }
         guard case .object(let object) = try value(of: base, in: scope) else { return }
-        // What these operators yield as a set is what the path yields without them.
+        // Without these operators the path yields the same set.
         try eachObject(along: Self.flattened(steps)[...], from: object, body)
     }
 
@@ -213,7 +213,7 @@ package struct PlainEvaluator {
 
     /// Calls the body with each element of an iteration and its index.
     ///
-    /// - Throws: ``PlainJSON/Invalid`` when JSON is expected and there is something else.
+    /// - Throws: ``PlainJSON/Invalid`` if JSON is expected and the value is not.
     package func eachElement(
         of expression: Expression, in scope: PlainScope, _ body: (PlainValue, Int64) throws -> Void
     ) throws {

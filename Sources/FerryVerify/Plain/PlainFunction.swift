@@ -1,7 +1,7 @@
 internal import FerryBase
 internal import Foundation
 
-/// A number that is either an integer or a double; booleans count as 0 and 1.
+/// A number that is either an integer or a double; booleans are 0 and 1.
 enum PlainNumber {
     case integer(Int64)
     case real(Double)
@@ -24,7 +24,7 @@ enum PlainNumber {
 
     /// The exact order: no integer is rounded to a double.
     ///
-    /// - Returns: Negative, zero or positive; nil when one of the two is NaN.
+    /// - Returns: Negative, zero or positive; nil if one of the two is NaN.
     func order(to other: PlainNumber) -> Int? {
         switch (self, other) {
         case (.integer(let left), .integer(let right)): return left < right ? -1 : left > right ? 1 : 0
@@ -120,7 +120,7 @@ enum PlainOperator: String {
     case shiftLeft = "leftshift:by:"
     case shiftRight = "rightshift:by:"
 
-    /// - Returns: Nil for nil, and for what is no number.
+    /// - Returns: Nil if an argument is nil, or the result is NaN.
     func value(_ left: PlainValue, _ right: PlainValue) throws -> PlainValue {
         if left.isNull || right.isNull { return .null }
         guard let left = PlainNumber(left), let right = PlainNumber(right) else {
@@ -152,7 +152,7 @@ enum PlainOperator: String {
         case .multiply: result = left.multipliedReportingOverflow(by: right)
         case .divide: result = left.dividedReportingOverflow(by: right)
         case .modulus:
-            // By -1 nothing is left over, although the quotient of the smallest integer overflows.
+            // The remainder by -1 is 0, although the quotient of the smallest integer overflows.
             result = right == -1 ? (0, false) : left.remainderReportingOverflow(dividingBy: right)
         case .and: return left & right
         case .or: return left | right
@@ -168,7 +168,7 @@ enum PlainOperator: String {
 
 /// Ferry's own functions: dates as text, data as text, names as UUIDs.
 enum PlainTypedFunction {
-    /// The value for arguments of which none is nil; nil for a function that is none of these.
+    /// The value for arguments without nil; nil for any other function.
     static func value(of selector: String, _ arguments: [PlainValue]) throws -> PlainValue? {
         switch selector {
         case "plist:", "plist:key:":
@@ -265,7 +265,7 @@ enum PlainTypedFunction {
         "\\A([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,18}))?)?"
         + "(?:Z|([+-])([0-9]{2})(?::?([0-9]{2}))?)?)?\\z"
 
-    /// ISO 8601 by a regular expression, and Julian day numbers.
+    /// Parses ISO 8601 by a regular expression, and computes with Julian day numbers.
     static func isoSeconds(_ text: String) throws -> Double {
         let whole = NSRange(text.startIndex..., in: text)
         guard let match = try NSRegularExpression(pattern: form).firstMatch(in: text, range: whole) else {

@@ -1,17 +1,16 @@
 internal import FerryBase
 
-/// A JSON value, parsed in the plainest way: one pass over the bytes, strict by RFC 8259, into a tree.
+/// A JSON value, parsed in one pass over the bytes, strictly by RFC 8259, into a tree.
 package indirect enum PlainJSON: Sendable, Hashable {
     case null
     case boolean(Bool)
-    /// A number without fraction and exponent that fits 64 bits.
     case integer(Int64)
     case real(Double)
     /// The decoded UTF-8.
     case string([UInt8])
-    /// Elements, and the bytes as they stand in the document.
+    /// Elements, and their bytes in the document.
     case array([PlainJSON], text: ArraySlice<UInt8>)
-    /// Members in their order, and the bytes as they stand in the document.
+    /// Members in their order, and their bytes in the document.
     case object([Member], text: ArraySlice<UInt8>)
 
     package struct Member: Sendable, Hashable {
@@ -19,27 +18,27 @@ package indirect enum PlainJSON: Sendable, Hashable {
         package var value: PlainJSON
     }
 
-    /// Why a text is no JSON; the place is an offset in bytes.
+    /// An error in a JSON text, at an offset in bytes.
     package struct Invalid: Error, Sendable { package var offset: Int }
 
     /// Parses a whole document.
     ///
     /// - Throws: ``Invalid``.
     package init(_ bytes: [UInt8]) throws(Invalid) {
-        // Checked first, so that the parser may look at single bytes.
+        // Checks UTF-8 first, so that the parser can read single bytes.
         guard String(utf8: bytes) != nil else { throw Invalid(offset: 0) }
         var parser = PlainJSONParser(bytes: bytes)
         self = try parser.document()
     }
 
-    /// The value of a member; the last one where a name stands twice.
+    /// The value of a member; the last one of several with the name.
     package func member(_ name: String) -> PlainJSON? {
         guard case .object(let members, _) = self else { return nil }
         let name = Array(name.utf8)
         return members.last { $0.name == name }?.value
     }
 
-    /// The text of a container as it stands in the document; empty for scalars.
+    /// The text of a container in the document; empty for scalars.
     package var text: [UInt8] {
         switch self {
         case .array(_, let text), .object(_, let text): Array(text)
@@ -48,9 +47,8 @@ package indirect enum PlainJSON: Sendable, Hashable {
     }
 }
 
-/// Reads one JSON document; containers are kept on a stack of its own, so that depth costs no call stack.
+/// Parses one JSON document; open containers are on a stack of its own, so that depth costs no call stack.
 struct PlainJSONParser {
-    /// A container that is not closed yet.
     private struct Open {
         var start: Int
         var elements: [PlainJSON] = []
@@ -60,7 +58,6 @@ struct PlainJSONParser {
         var isObject: Bool { name != nil }
     }
 
-    /// Documents nested deeper are refused.
     private static let depthLimit = 1_000
 
     let bytes: [UInt8]
@@ -72,9 +69,9 @@ struct PlainJSONParser {
         var open: [Open] = []
         while true {
             skipBlanks()
-            // Down to the next value that is no container with content.
+            // Descends to the next scalar or empty container.
             guard var value = try valueOrOpen(&open) else { continue }
-            // Up through every container that ends with it.
+            // Ascends through every container that ends with the value.
             while var innermost = open.popLast() {
                 if let name = innermost.name {
                     innermost.members.append(.init(name: name, value: value))
@@ -105,7 +102,7 @@ struct PlainJSONParser {
             ? .object(container.members, text: text) : .array(container.elements, text: text)
     }
 
-    /// A scalar or an empty container; nil when a container with content was opened.
+    /// A scalar or an empty container; nil if a container with content was opened.
     private mutating func valueOrOpen(_ open: inout [Open]) throws(PlainJSON.Invalid) -> PlainJSON? {
         switch next {
         case UInt8(ascii: "{"), UInt8(ascii: "["):
@@ -146,7 +143,6 @@ struct PlainJSONParser {
         return value
     }
 
-    /// A member's name and its colon.
     private mutating func name() throws(PlainJSON.Invalid) -> [UInt8] {
         skipBlanks()
         let name = try string()

@@ -1,7 +1,7 @@
 internal import FerryModel
 internal import Foundation
 
-/// The methods of values, by Foundation's own where it has them; nil gives nil.
+/// The methods of values, by Foundation's own if it has them; nil gives nil.
 enum PlainMethod {
     static func value(of selector: String, _ receiver: PlainValue, _ arguments: [PlainValue]) throws -> PlainValue {
         if receiver.isNull || arguments.contains(where: \.isNull) { return .null }
@@ -65,7 +65,7 @@ enum PlainMethod {
         }
     }
 
-    /// A path without doubled and closing slashes, cut at its last one.
+    /// The parts of a path before and after its last slash, without doubled and trailing slashes.
     private static func path(_ text: String) -> (before: String, last: String) {
         var path = text
         while path.contains("//") { path = path.replacingOccurrences(of: "//", with: "/") }
@@ -87,7 +87,7 @@ enum PlainMethod {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The two halves of a text at a place in UTF-16; a character across it belongs to the second one.
+    /// The text before and after an offset in UTF-16; a scalar across it belongs to the second part.
     private static func cut(_ text: String, _ arguments: [PlainValue]) throws -> (before: String, behind: String) {
         guard let argument = arguments.first, case .integer(let offset)? = PlainNumber(argument), offset >= 0 else {
             throw PlainFailure("an index begins at 0")
@@ -101,7 +101,7 @@ enum PlainMethod {
         return (String(before), String(behind))
     }
 
-    /// The number that a text begins with, behind blanks.
+    /// The number at the beginning of a text, after whitespace.
     private static func leading(_ text: String, _ number: String) -> String {
         let range = text.range(of: "^[\\x09-\\x0d ]*[+-]?\(number)", options: .regularExpression)
         return range.map { String(text[$0].drop { " \t\n\r\u{0B}\u{0C}\r\n".contains($0) }) } ?? ""
@@ -140,16 +140,15 @@ enum PlainMethod {
     }
 }
 
-/// Text as Foundation sees it: folding, and the regular expression used last, so that a constant pattern is compiled
-/// once and not for each object.
+/// Foundation's text rules; the last regular expression stays compiled, for a pattern used on every object.
 package final class PlainPatterns {
     private var pattern: [UInt8] = []
     private var options = ""
     private var compiled: NSRegularExpression?
 
-    /// Whether a regular expression fits the whole text.
+    /// Whether a regular expression matches the whole text.
     func matches(_ text: [UInt8], _ pattern: [UInt8], options: String) throws -> Bool {
-        // Case is ignored by the expression itself; folding a pattern would change its escapes.
+        // The regular expression itself ignores case; folding a pattern would change its escapes.
         var subject = String(decoding: text, as: UTF8.self)
         if options.contains("d") { subject = subject.folding(options: .diacriticInsensitive, locale: nil) }
         let whole = NSRange(location: 0, length: subject.utf16.count)
@@ -175,7 +174,7 @@ package final class PlainPatterns {
         NSRegularExpression.escapedPattern(for: String(decoding: text, as: UTF8.self))
     }
 
-    /// `*` for any text and `?` for one character; after a backslash each stands for itself.
+    /// A pattern for `*`, any text, and `?`, one character; after a backslash each is literal.
     static func wildcards(_ text: [UInt8]) -> String {
         var pattern = ""
         var isEscaped = false
@@ -194,7 +193,7 @@ package final class PlainPatterns {
         return isEscaped ? pattern + "\\\\" : pattern
     }
 
-    /// The order of two texts by the rules that all languages begin with.
+    /// The order of two texts by the root locale.
     static func localizedOrder(of left: [UInt8], _ right: [UInt8], options: String) -> Int {
         let (first, second) = (
             NSString(string: String(decoding: left, as: UTF8.self)), String(decoding: right, as: UTF8.self)
@@ -206,7 +205,7 @@ package final class PlainPatterns {
         return first.compare(second, options: compare, range: whole, locale: Locale(identifier: "")).rawValue
     }
 
-    /// Text without what the options `c` and `d` ignore.
+    /// Text without the distinctions that the options `c` and `d` ignore.
     static func folded(_ text: [UInt8], options: String) -> [UInt8] {
         var compare: String.CompareOptions = []
         if options.contains("c") { compare.insert(.caseInsensitive) }

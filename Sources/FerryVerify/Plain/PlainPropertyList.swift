@@ -2,7 +2,7 @@ internal import FerryBase
 internal import FerryModel
 internal import Foundation
 
-/// Property lists, read in the plainest way: one function for each form, each calling itself for what is within.
+/// Property lists, read by one recursive function for each form.
 indirect enum PlainPropertyList {
     case scalar(PlainValue)
     case data([UInt8])

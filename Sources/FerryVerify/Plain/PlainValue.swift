@@ -1,10 +1,10 @@
 package import FerryModel
 internal import Foundation
 
-/// A decoded value in the plain evaluator: what one attribute, constant or JSON element is worth.
+/// A decoded value of an attribute, constant or JSON element.
 ///
-/// Text is kept as its UTF-8 bytes, because two texts that Swift calls equal may differ in bytes, and a migration must
-/// not change one into the other.
+/// Text is kept as UTF-8 bytes, because Swift finds texts with different bytes equal, and a migration must not change
+/// one into the other.
 package enum PlainValue: Sendable, Hashable {
     case null
     case boolean(Bool)
@@ -17,7 +17,7 @@ package enum PlainValue: Sendable, Hashable {
 
     package static func string(_ text: String) -> PlainValue { .text(Array(text.utf8)) }
 
-    /// What is no number is nil, as a store keeps it.
+    /// NaN is nil, as in a store.
     static func number(_ value: Double) -> PlainValue { value.isNaN ? .null : .real(value) }
 
     package var isNull: Bool {
@@ -27,7 +27,7 @@ package enum PlainValue: Sendable, Hashable {
         }
     }
 
-    /// The same value with JSON scalars as what they stand for, and JSON containers as their text.
+    /// The value with JSON scalars decoded, and JSON containers as their text.
     package var plain: PlainValue {
         guard case .json(let element) = self else { return self }
         switch element {
@@ -52,30 +52,25 @@ package struct PlainObject: Sendable, Hashable {
     }
 }
 
-/// Where the plain evaluator finds objects: a store, or a table of values in a test.
+/// The source of the plain evaluator's objects: a store, or a table of values in a test.
 package protocol PlainObjectSource {
     /// The value of a stored attribute, own or inherited, or of a composite's element (`composite.element`).
     func value(of attribute: String, in object: PlainObject) throws -> PlainValue
     /// Whether the name is that of a composite, whose elements have values.
     func isComposite(_ name: String, of entity: String) -> Bool
-    /// Whether the entity has a relationship of this name.
     func isRelationship(_ name: String, of entity: String) -> Bool
-    /// Whether a relationship may lead to several objects.
     func isToMany(_ name: String, of entity: String) -> Bool
-    /// The entity that a relationship leads to.
     func destination(of relationship: String, in entity: String) -> String?
-    /// Calls the body with each object of exactly an entity, in the order of the keys.
+    /// Calls the body with each object of exactly this entity, in key order.
     func eachObject(of entity: String, _ body: (PlainObject) throws -> Void) throws
-    /// Calls the body with each related object, in the order of the order column, else of the key.
+    /// Calls the body with each related object, in the order of the order column, or else of the key.
     ///
-    /// The body may walk further, along the same relationship too.
+    /// The body may follow relationships, including this one.
     func eachRelated(_ relationship: String, of object: PlainObject, _ body: (PlainObject) throws -> Void) throws
 }
 
-/// What an attribute type stores for a value; what does not fit is a failure, never another value.
+/// Converts values to an attribute type's storage; a value that does not fit is a failure, never another value.
 package enum PlainConversion {
-    /// Converts a value to the storage of an attribute type.
-    ///
     /// - Throws: ``PlainFailure``.
     package static func stored(_ value: PlainValue, as type: AttributeType) throws -> PlainValue {
         let value = value.plain
@@ -117,7 +112,7 @@ package enum PlainConversion {
         return integer
     }
 
-    /// A number, or text that is one from its first to its last character.
+    /// The number of a value, or of a text that is a number as a whole.
     private static func number(_ value: PlainValue) throws -> PlainNumber {
         if let number = PlainNumber(value) { return number }
         if case .text(let bytes) = value, bytes.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }) {
