@@ -5,7 +5,7 @@ internal import Foundation
 /// `plist:` and `plist:key:`: values of property lists, binary, XML or archived, in data or text.
 extension ScalarFunction {
     static let propertyLists: [ScalarFunction] = [
-        // A property list and the keys of a path into it; a missing key and no bytes at all give nil.
+        // A property list and the keys of a path into it; a missing key and an empty value give nil.
         ScalarFunction("ferry_plist_value", title: "plist:", arguments: -1) { arguments, result throws(FerryError) in
             guard let bytes = try arguments.first?.content("plist:", "data or text"), !bytes.isEmpty else { return }
             var value: PlistValue
@@ -23,9 +23,9 @@ extension ScalarFunction {
     ]
 }
 
-/// A property list as a tree, read with bounds on depth and size.
+/// A property list as a tree, read with limits of depth and size.
 ///
-/// What an archive holds beside values of property lists (objects of classes of an app's own) is an error.
+/// An object of another class in an archive is an error.
 indirect enum PlistValue {
     case null
     case boolean(Bool)
@@ -36,9 +36,9 @@ indirect enum PlistValue {
     case array([PlistValue])
     case dictionary([(key: String, value: PlistValue)])
 
-    /// Containers within each other: each costs stack wherever the tree is walked.
+    /// The limit of nested containers: each level costs stack in every walk of the tree.
     static let depthLimit = 100
-    /// Values of one list: many times what an app keeps in a row.
+    /// The limit of values in one list: many times the number that an app stores in a row.
     static let countLimit = 1_000_000
 
     init(_ bytes: [UInt8]) throws(FerryError) {
@@ -132,7 +132,7 @@ indirect enum PlistValue {
 
     // MARK: Reading
 
-    /// The value under a key of a dictionary, or at a place of an array.
+    /// Returns the value under a key of a dictionary, or at an index of an array.
     func member(_ key: String) -> PlistValue? {
         switch self {
         case .dictionary(let members): return members.last { $0.key == key }?.value
@@ -143,7 +143,7 @@ indirect enum PlistValue {
         }
     }
 
-    /// A scalar as its value (data as Base64, dates in seconds since 2001), a container as the text of JSON.
+    /// Reads a scalar as its value (data as Base64, dates in seconds since 2001), a container as JSON text.
     func read(into result: inout FunctionResult) {
         switch self {
         case .null: result.setNull()
@@ -161,7 +161,7 @@ indirect enum PlistValue {
         case .null: text += "null".utf8
         case .boolean(let flag): text += (flag ? "true" : "false").utf8
         case .integer(let integer): text += String(integer).utf8
-        // JSON has no word for what is no finite number.
+        // JSON has no notation for numbers that are not finite.
         case .real(let real): text += (real.isFinite ? real.description : "null").utf8
         case .text(let string): Self.quote(string, into: &text)
         case .data(let bytes): Self.quote(Data(bytes).base64EncodedString(), into: &text)
@@ -199,9 +199,9 @@ indirect enum PlistValue {
     }
 }
 
-/// Reads a property list of XML, element by element, without recursion.
+/// Reads an XML property list, element by element, without recursion.
 enum PlistXML {
-    /// What is open: its elements or members so far.
+    /// An open container with its elements or members so far.
     private struct Open {
         var isDictionary: Bool
         var elements: [PlistValue] = []
@@ -211,7 +211,7 @@ enum PlistXML {
 
     static func read(_ bytes: [UInt8]) throws(FerryError) -> PlistValue {
         var isGiven = false
-        // One more for the element `plist` around all.
+        // One more level for the root element `plist`.
         var tokens = XMLTokenizer(depthLimit: PlistValue.depthLimit + 1, failure: { reason, _ in damaged(reason) }) {
             () throws(FerryError) in
             defer { isGiven = true }

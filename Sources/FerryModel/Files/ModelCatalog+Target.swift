@@ -1,10 +1,10 @@
 package import FerryBase
 
-/// Where a migration leads when nothing is said about it.
+/// The default target version of a migration.
 extension ModelCatalog {
-    /// A version as one bundle has it.
+    /// A model version in one bundle.
     struct Member: Sendable {
-        /// The bundle; all versions that are in none share one.
+        /// The bundle's path, without extension; empty for all versions outside of bundles.
         var home: String
         var bundle: String?
         var isCurrent: Bool
@@ -18,17 +18,17 @@ extension ModelCatalog {
         }
     }
 
-    /// The version that a migration of a store leads to, or why that is open.
+    /// The target version of a migration, or the reason why Ferry cannot choose one.
     package enum Target: Sendable {
         case version(ModelVersion)
-        /// Several bundles know the store's version and lead to different ones.
+        /// Several bundles hold the store's version, and their current versions differ.
         case severalBundles([ModelVersion])
-        /// The bundle does not say which of its versions is the current one.
+        /// The bundle does not name its current version.
         case noCurrent([ModelVersion])
     }
 
-    /// The version that a migration leads to when none is named: the current one of the bundle that holds the store's
-    /// version, or of those that mapping models (`links`) lead to from there.
+    /// Returns the default target of a migration: the current version of the bundle that holds the store's version, or
+    /// of the bundles to which mapping models (`links`) lead from that bundle.
     package func target(
         for hashes: [String: [UInt8]], along links: [(from: ModelVersion, to: ModelVersion)]
     ) -> Target {
@@ -45,8 +45,8 @@ extension ModelCatalog {
         return targets.count == 1 ? .version(targets[0]) : .severalBundles(targets)
     }
 
-    /// Whether a migration goes back: to a version that stands before the store's, but for the current one of a bundle
-    /// that has both.
+    /// Whether the target precedes the source in the catalog; false if the target is the current version of a bundle
+    /// that holds both.
     package func isDowngrade(from source: ModelVersion, to target: ModelVersion) -> Bool {
         guard isBefore(target, source) else { return false }
         return !members.contains { current in
@@ -70,7 +70,7 @@ extension ModelCatalog {
         return versions.filter { version in own.contains { $0.hashes == version.hashes } }
     }
 
-    /// The only version of a bundle, or the one that it names as current; nil when it does not say.
+    /// Returns the only version of a bundle, or its current version; nil if the bundle names no current version.
     private func current(of home: String) -> ModelVersion? {
         let own = members.filter { $0.home == home }
         let marked = own.last(where: \.isCurrent)
@@ -84,7 +84,8 @@ extension ModelCatalog {
             ?? known.last
     }
 
-    /// The one version to which mapping models lead from the store's without leading on; nil without such models.
+    /// Returns the only version that mapping models lead to, but not on from, starting at the store's version; else
+    /// nil.
     private func last(
         of home: String, after hashes: [String: [UInt8]], along links: [(from: ModelVersion, to: ModelVersion)]
     ) -> ModelVersion? {
@@ -102,7 +103,8 @@ extension ModelCatalog {
         return versions.last { $0.hashes == ends[0] }
     }
 
-    /// The bundles from which no mapping model leads on to another one, of those and of all that are led to from them.
+    /// Returns the bundles, reachable from `start` through mapping models, from which no mapping model leads to
+    /// another.
     private func ends(
         of start: Set<String>, along links: [(from: ModelVersion, to: ModelVersion)]
     ) -> Set<String> {
@@ -116,28 +118,29 @@ extension ModelCatalog {
             }
         }
         let ends = reached.filter { home in !crossing.contains { $0.from == home && reached.contains($0.to) } }
-        // Bundles that lead to each other in a circle end nowhere.
+        // Every bundle of a cycle leads to another one.
         return ends.isEmpty ? start : ends
     }
 }
 
-/// Stores that hold less than a version, or more: the entities of one configuration, or those of several models that
-/// the app merges.
+/// Stores that hold less than one model version (the entities of one configuration) or more (the entities of several
+/// models that the app merges).
 extension ModelCatalog {
-    /// The versions as a store with these hashes sees them; see ``fitted(to:target:)``.
+    /// Returns the catalog adapted to a store with these hashes; see ``fitted(to:target:)``.
     package func fitted(to hashes: [String: [UInt8]]) -> ModelCatalog {
         guard versions(matching: hashes).isEmpty else { return self }
         if let configuration = configuration(of: hashes) { return restricted(to: configuration) }
         return merged(for: hashes, wanted: nil) ?? self
     }
 
-    /// The versions as a store with these hashes sees them, for a migration.
+    /// Returns the catalog adapted to a store with these hashes, for a migration.
     ///
-    /// Where no version fits a store as a whole, the entities of one configuration may, or versions of several bundles
-    /// together. Then the catalog holds such parts, or such unions: from the store's own on, bundle by bundle, version
-    /// by version, to the current one of each. The version that is asked for stands for its own bundle alone.
+    /// If no version matches the whole store, the entities of one configuration may match, or versions of several
+    /// bundles together. The catalog then holds these parts, or these unions: from the store's own union on, bundle by
+    /// bundle and version by version, to the current version of each bundle. A requested target replaces its own
+    /// bundle's current version only.
     ///
-    /// - Throws: `.unsupported` when the version that is asked for lacks the store's configuration; `.noSuchVersion` and
+    /// - Throws: `.unsupported` if the target lacks the store's configuration; `.noSuchVersion` and
     ///   `.ambiguousVersion`.
     package func fitted(to hashes: [String: [UInt8]], target: String?) throws(FerryError) -> ModelCatalog {
         guard versions(matching: hashes).isEmpty else { return self }
@@ -196,7 +199,7 @@ extension ModelCatalog {
             let fitting = bundle.indices.filter { index in
                 !bundle[index].hashes.isEmpty && bundle[index].hashes.allSatisfy { hashes[$0.key] == $0.value }
             }
-            // Of several the one that explains most, of these the last.
+            // Of several versions, the one with the most entities of the store; of equal ones the last.
             let most = fitting.map { bundle[$0].hashes.count }.max()
             let best = fitting.last { bundle[$0].hashes.count == most }
             if let best { parts.append((bundle, best)) }
@@ -220,7 +223,7 @@ extension ModelCatalog {
         return catalog
     }
 
-    /// The place of the version that is asked for, or of the current one; nil when the bundle does not say.
+    /// Returns the index of the requested version, or of the current one; nil if the bundle names no current version.
     private static func goal(of bundle: [ModelVersion], wanted: ModelVersion?) -> Int? {
         if let wanted, let index = bundle.firstIndex(where: { $0.path == wanted.path }) { return index }
         return bundle.count == 1 ? 0 : bundle.lastIndex(where: \.isCurrent)
@@ -228,7 +231,7 @@ extension ModelCatalog {
 }
 
 extension ModelVersion {
-    /// The version with the entities of one configuration alone; nil when there is none, or they refer to others.
+    /// Returns the version with one configuration's entities; nil if there are none, or they refer to other entities.
     package func restricted(to configuration: String) -> ModelVersion? {
         guard let names = model.configurations[configuration], !names.isEmpty else { return nil }
         let kept = Set(names)
@@ -246,8 +249,8 @@ extension ModelVersion {
         return version
     }
 
-    /// Several models as one, as an app that merges them has it; nil when two of them have different entities or
-    /// composites under one name.
+    /// Merges several models into one, as the app does; nil if two of them have different entities or composites under
+    /// one name.
     package init?(merging versions: [ModelVersion]) {
         var entities: [String: Entity] = [:]
         var hashes: [String: [UInt8]] = [:]
