@@ -10,7 +10,6 @@ extension Expression: CustomStringConvertible {
         return level < minimum ? "(\(bareText))" : bareText
     }
 
-    /// The operator symbol of the expression.
     private var sign: ValueOperator? {
         guard case .predefined(let selector, let operands) = self, operands.count == 2 else { return nil }
         return ValueOperator.all.first { $0.selector == selector }
@@ -78,7 +77,6 @@ extension Expression.Constant: CustomStringConvertible {
         default: false
         }
     }
-
 }
 
 extension ElementIndex: CustomStringConvertible {

@@ -65,7 +65,6 @@ package enum ElementIndex: Sendable, Hashable {
         }
     }
 
-    /// `FIRST`, `LAST` or `SIZE`.
     init?(word: String) {
         switch word.uppercased() {
         case "FIRST": self = .first

@@ -65,9 +65,9 @@ package struct KnownJoin: Sendable, Hashable {
     package var entity: String
     /// The relationship whose name the join table has.
     package var relationship: String
-    /// The suffix after the computed name of the column with the naming entity's key, and that of the other column; nil
-    /// if the computed names are right.
+    /// The suffix after the computed name of the naming entity's key column; nil if the computed name is right.
     package var firstSuffix: String?
+    /// The suffix after the computed name of the other key column; nil if the computed name is right.
     package var secondSuffix: String?
 
     package init(entity: String, relationship: String, firstSuffix: String? = nil, secondSuffix: String? = nil) {

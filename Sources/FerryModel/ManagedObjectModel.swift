@@ -123,8 +123,7 @@ package struct ManagedObjectModel: Sendable, Hashable {
     /// Returns one property for each name, by name; the nearest declaration wins.
     private func merged<Property>(_ levels: [[Property]], name: KeyPath<Property, String>) -> [Property] {
         if levels.count == 1, isInOrder(levels[0], name: name) { return levels[0] }
-        // Sorting positions is cheaper than sorting properties, which are many words long; of equal names the nearest
-        // is first.
+        // Sorting positions is cheaper than sorting large properties; of equal names the nearest is first.
         var places: [(name: String, level: Int, index: Int)] = []
         places.reserveCapacity(levels.reduce(0) { $0 + $1.count })
         for (level, properties) in levels.enumerated() {
@@ -175,8 +174,7 @@ extension ManagedObjectModel {
     /// An element's name is `composite.element`. An element is optional if it or a composite around it is.
     package func leaves(of entity: String) -> [Attribute] { attributes(of: entity).flatMap(leaves) }
 
-    /// Returns the attribute itself, or the stored elements of a composite, nested ones included, in their declared
-    /// order.
+    /// Returns the attribute itself, or the stored elements of a composite, also nested ones, in declared order.
     package func leaves(of attribute: Attribute) -> [Attribute] {
         attribute.type == .composite ? elements(of: attribute).flatMap(leaves) : [attribute]
     }
@@ -227,8 +225,7 @@ extension ManagedObjectModel {
 }
 
 extension ManagedObjectModel {
-    /// Returns the difference of a derived attribute, properties of its path included, from its counterpart in a newer
-    /// version; nil without a difference.
+    /// Returns how a derived attribute, or a property of its path, differs in a newer version; nil if it does not.
     ///
     /// The text follows the word "and".
     package func changeOfDerivation(entity: String, attribute name: String, in other: ManagedObjectModel) -> String? {
@@ -265,7 +262,6 @@ extension ManagedObjectModel {
     ///
     /// - Throws: `.badModel` with the first problem, in name order.
     func check(path: String) throws(FerryError) {
-        try Self.check(Array(entities.values), path: path)
         let ordered = sortedEntityNames.compactMap { entities[$0] }
         for entity in ordered {
             if let parent = entity.superentity, entities[parent] == nil {
@@ -295,18 +291,18 @@ extension ManagedObjectModel {
             entities.map { ($0.name, $0.superentity) }, uniquingKeysWith: { first, _ in first })
         var depths: [String: Int] = [:]
         for name in parents.keys.sorted(by: codeUnitOrder) {
-            var way: [String] = []
+            var chain: [String] = []
             var next: String? = name
             while let current = next, depths[current] == nil, let parent = parents[current] {
-                if current == name, !way.isEmpty { return "the entity '\(name)' is its own ancestor" }
-                way.append(current)
-                guard way.count <= lineageLimit + 1 else {
+                if current == name, !chain.isEmpty { return "the entity '\(name)' is its own ancestor" }
+                chain.append(current)
+                guard chain.count <= lineageLimit + 1 else {
                     return "'\(name)' has more than \(lineageLimit) ancestors"
                 }
                 next = parent
             }
             var depth = next.flatMap { depths[$0] } ?? 0
-            for passed in way.reversed() {
+            for passed in chain.reversed() {
                 depth += 1
                 guard depth <= lineageLimit + 1 else {
                     return "'\(passed)' has more than \(lineageLimit) ancestors"

@@ -107,8 +107,7 @@ package enum VersionHash {
         return derivation
     }
 
-    /// Whether a relationship is its own inverse, also if a subentity redeclares it: its hash leaves out the inverse's
-    /// name.
+    /// Whether a relationship, or one that it redeclares, is its own inverse, whose name the hash leaves out.
     private static func isOwnInverse(
         _ relationship: Relationship, of entity: Entity, in model: ManagedObjectModel
     ) -> Bool {

@@ -11,8 +11,8 @@ package enum ExpressionPart: Error, Hashable {
     package func place(in text: String, key: String? = nil) -> (line: Int, column: Int)? {
         do {
             var parser = try Parser(text, notesPlaces: true)
-            _ = try parser.whole()
-            guard let nodes = parser.read, let found = position(among: nodes) else { return nil }
+            _ = try parser.readAll()
+            guard let nodes = parser.parsedNodes, let found = position(among: nodes) else { return nil }
             return parser.lexer.place(of: try Self.position(of: key, behind: found, in: text) ?? found)
         } catch {
             return nil
@@ -26,7 +26,6 @@ package enum ExpressionPart: Error, Hashable {
         return nil
     }
 
-    /// The part, then its own parts.
     private var candidates: [ExpressionPart] {
         let parts =
             switch self {

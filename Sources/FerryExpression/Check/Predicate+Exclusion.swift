@@ -40,7 +40,7 @@ private struct Bound {
     func excludes(_ other: Bound) -> Bool {
         switch (comparator, other.comparator) {
         case (.equal, .notEqual), (.notEqual, .equal): return constant == other.constant
-        case (.equal, .equal): return constant.isUnlike(other.constant)
+        case (.equal, .equal): return constant.neverEquals(other.constant)
         case (.matches, .matches):
             guard let first = constant.firstLetters, let second = other.constant.firstLetters else { return false }
             return first.isDisjoint(with: second)
@@ -75,7 +75,6 @@ private struct Bound {
 }
 
 extension Predicate.Comparison.Operator {
-    /// The comparator for exchanged sides.
     fileprivate var mirrored: Self? {
         switch self {
         case .equal, .notEqual: self
@@ -99,7 +98,6 @@ extension Expression {
 }
 
 extension Expression.Constant {
-    /// The number, if a double holds it exactly.
     fileprivate var exactNumber: Double? {
         switch self {
         case .boolean(let flag): flag ? 1 : 0
@@ -109,8 +107,7 @@ extension Expression.Constant {
         }
     }
 
-    /// The possible first letters of a text that matches the regular expression, if the expression begins with a plain
-    /// class: `[a-hA-H].*`.
+    /// The first letters that the regular expression allows, if it begins with a plain class: `[a-hA-H].*`.
     fileprivate var firstLetters: Set<UInt32>? {
         guard case .string(let pattern) = self, pattern.first == "[", !pattern.contains("|"),
             let end = pattern.firstIndex(of: "]")
@@ -136,7 +133,7 @@ extension Expression.Constant {
     }
 
     /// Whether no value equals both constants.
-    fileprivate func isUnlike(_ other: Self) -> Bool {
+    fileprivate func neverEquals(_ other: Self) -> Bool {
         switch (self, other) {
         case (.null, .null): return false
         case (.null, _), (_, .null): return true

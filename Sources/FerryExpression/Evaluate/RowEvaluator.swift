@@ -10,7 +10,6 @@ package final class RowEvaluator {
         case place(Int)
         case constant(FunctionValue, ByteHolder?)
         case call(Call)
-        /// Arithmetic of reals.
         case real(Computation.Operator, Node, Node)
         case ifNull(Node, Node)
         case same(Node, Node)
@@ -216,7 +215,6 @@ package protocol PlaceResolver {
     /// Returns the place of the JSON text of the iteration's element.
     mutating func elementTextPlace() throws(FerryError) -> Int
 
-    /// Returns the place of a collection's value.
     mutating func place(of collection: CollectionComputation) throws(FerryError) -> Int
 }
 

@@ -26,7 +26,6 @@ package struct AggregateFunction: Sendable {
         "stddev": AggregateFunction(name: "ferry_deviation") { Deviation() },
     ]
 
-    /// The operators that a path may have behind `@`.
     static let operators: Set = ["count", "sum", "avg", "min", "max"]
 }
 

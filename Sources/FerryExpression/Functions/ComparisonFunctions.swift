@@ -135,8 +135,7 @@ struct PatternCache {
         if options.ignoresDiacritics { text = text.folding(options: .diacriticInsensitive, locale: nil) }
         let flags: NSRegularExpression.Options = options.ignoresCase ? .caseInsensitive : []
         do {
-            // First alone, so that our parentheses cannot complete an unbalanced one. (Foundation rejects an empty
-            // pattern.)
+            // First alone: our parentheses must not complete an unbalanced one. (Foundation rejects an empty pattern.)
             if !text.isEmpty { _ = try NSRegularExpression(pattern: text, options: flags) }
             return try NSRegularExpression(pattern: "\\A(?:\(text))\\z", options: flags)
         } catch {

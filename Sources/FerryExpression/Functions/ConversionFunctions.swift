@@ -132,7 +132,6 @@ extension ScalarFunction {
     /// Built once, outside of the calls.
     private static func title(_ type: String) -> String { "conversion to \(type)" }
 
-    /// Reads a number, or text that is a number as a whole.
     private static func number(_ value: FunctionValue, _ title: String) throws(FerryError) -> FunctionValue.Number? {
         guard case .text(let bytes) = value else { return try value.number(title) }
         let isPlain = bytes.allSatisfy {

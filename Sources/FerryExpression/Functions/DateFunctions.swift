@@ -37,10 +37,8 @@ extension ScalarFunction {
     ]
 }
 
-/// The date pattern of an expression.
 enum DatePattern {
     static let iso8601 = "iso8601"
-    /// The pattern that writes ISO 8601.
     static let written = "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"
 
     /// Rejects constants that match no text on any machine.

@@ -57,8 +57,7 @@ struct TypedFunction: Sendable {
     let function: String?
     let result: AttributeType
 
-    /// Methods of values in mapping models, called by key (`$source.name.length`) or by `FUNCTION(value, 'selector:',
-    /// …)`.
+    /// Methods of values, called by key (`$source.name.length`) or by `FUNCTION(value, 'selector:', …)`.
     static let methods: [TypedFunction] = [
         TypedFunction("length", of: [.text], "ferry_length", .integer64),
         TypedFunction("length", of: [.data], "ferry_byte_count", .integer64),

@@ -86,7 +86,6 @@ extension ScalarFunction {
         }
     }
 
-    /// Makes a rounding function; integers stay unchanged.
     private static func rounding(
         _ name: String, _ title: String, _ rule: FloatingPointRoundingRule
     ) -> ScalarFunction {
@@ -146,8 +145,7 @@ extension ScalarFunction {
         return named(name) == nil ? nil : name
     }
 
-    /// For the types that no computed number has by itself only, because each function costs a registration per
-    /// connection.
+    /// Only for types that no computed number has by itself: each function costs a registration per connection.
     static let fitted: [ScalarFunction] = (arithmetic + text).filter { computations.contains($0.name) }.flatMap {
         inner in
         conversions.filter { fittings.contains($0.name) }.map { fitted($0, of: inner) }

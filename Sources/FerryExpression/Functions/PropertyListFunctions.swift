@@ -42,25 +42,25 @@ indirect enum PlistValue {
     static let countLimit = 1_000_000
 
     init(_ bytes: [UInt8]) throws(FerryError) {
-        var room = Self.countLimit
+        var left = Self.countLimit
         guard PropertyList.isBinary(bytes) else {
             self = try PlistXML.read(bytes)
             return
         }
         let list = try PropertyList(bytes)
         if try Self.isArchive(list) {
-            self = try Self.archived(try KeyedArchive(bytes).root, depth: 0, &room)
+            self = try Self.archived(try KeyedArchive(bytes).root, depth: 0, &left)
         } else {
-            self = try Self.plain(list, list.top, depth: 0, &room)
+            self = try Self.plain(list, list.top, depth: 0, &left)
         }
     }
 
     static var tooMuch: FerryError { FerryError(.badArchive, "A property list is too deep or too large.") }
     private static var unknown: FerryError { FerryError(.badArchive, "A property list holds something else.") }
 
-    private static func enter(_ depth: Int, _ room: inout Int) throws(FerryError) {
-        room -= 1
-        guard depth <= depthLimit, room >= 0 else { throw tooMuch }
+    private static func enter(_ depth: Int, _ left: inout Int) throws(FerryError) {
+        left -= 1
+        guard depth <= depthLimit, left >= 0 else { throw tooMuch }
     }
 
     private static func isArchive(_ list: PropertyList) throws(FerryError) -> Bool {
@@ -76,9 +76,9 @@ indirect enum PlistValue {
     }
 
     private static func plain(
-        _ list: PropertyList, _ reference: Int, depth: Int, _ room: inout Int
+        _ list: PropertyList, _ reference: Int, depth: Int, _ left: inout Int
     ) throws(FerryError) -> PlistValue {
-        try enter(depth, &room)
+        try enter(depth, &left)
         switch try list.value(at: reference) {
         case .null: return .null
         case .bool(let flag): return .boolean(flag)
@@ -89,21 +89,21 @@ indirect enum PlistValue {
         case .uid: throw unknown
         case .array(let references), .set(let references):
             var elements: [PlistValue] = []
-            for reference in references { elements.append(try plain(list, reference, depth: depth + 1, &room)) }
+            for reference in references { elements.append(try plain(list, reference, depth: depth + 1, &left)) }
             return .array(elements)
         case .dictionary:
             var members: [(key: String, value: PlistValue)] = []
             for (key, value) in try list.entries(at: reference) {
-                members.append((key, try plain(list, value, depth: depth + 1, &room)))
+                members.append((key, try plain(list, value, depth: depth + 1, &left)))
             }
             return .dictionary(members)
         }
     }
 
     private static func archived(
-        _ object: ArchivedObject, depth: Int, _ room: inout Int
+        _ object: ArchivedObject, depth: Int, _ left: inout Int
     ) throws(FerryError) -> PlistValue {
-        try enter(depth, &room)
+        try enter(depth, &left)
         if try object.isNull { return .null }
         switch object.value {
         case .bool(let flag): return .boolean(flag)
@@ -119,14 +119,14 @@ indirect enum PlistValue {
             var members: [(key: String, value: PlistValue)] = []
             for (key, value) in entries {
                 guard let name = try key.text else { throw unknown }
-                members.append((name, try archived(value, depth: depth + 1, &room)))
+                members.append((name, try archived(value, depth: depth + 1, &left)))
             }
             return .dictionary(members)
         }
         let collections: Set = ["NSArray", "NSSet", "NSOrderedSet"]
         guard !collections.isDisjoint(with: classes) else { throw unknown }
         var elements: [PlistValue] = []
-        for element in try object.elements ?? [] { elements.append(try archived(element, depth: depth + 1, &room)) }
+        for element in try object.elements ?? [] { elements.append(try archived(element, depth: depth + 1, &left)) }
         return .array(elements)
     }
 
@@ -220,7 +220,7 @@ enum PlistXML {
         var stack: [Open] = []
         var text = ""
         var root: PlistValue?
-        var room = PlistValue.countLimit
+        var left = PlistValue.countLimit
         while let token = try tokens.next() {
             switch token {
             case .start(let name, _):
@@ -243,8 +243,8 @@ enum PlistXML {
                     value = try scalar(name, text)
                 }
                 text = ""
-                room -= 1
-                guard room >= 0 else { throw PlistValue.tooMuch }
+                left -= 1
+                guard left >= 0 else { throw PlistValue.tooMuch }
                 guard let last = stack.indices.last else {
                     guard root == nil else { throw damaged("it has two values") }
                     root = value

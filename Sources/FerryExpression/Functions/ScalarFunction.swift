@@ -191,8 +191,7 @@ package struct FunctionResult {
     mutating func set(argument index: Int) { value = .argument(index) }
 }
 
-/// A cache of the latest values of a statement, by key: a statement has few, and keys that come from rows replace the
-/// oldest.
+/// A cache of a statement's latest values by key; a statement has few, and keys from rows replace the oldest.
 struct RecentValues<Key, Value> {
     private static var limit: Int { 16 }
 

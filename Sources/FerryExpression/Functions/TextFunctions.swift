@@ -86,8 +86,7 @@ struct TextOptions: Hashable {
 
     private static let root = Locale(identifier: "")
 
-    /// Compares texts by the rules of the root locale, because the device's own locale differs between devices:
-    /// negative, zero or positive.
+    /// Compares by the root locale, as locales of devices differ: negative, zero or positive.
     func localizedOrder(_ left: String, _ right: String) -> Int {
         left.compare(right, options: compareOptions, range: nil, locale: Self.root).rawValue
     }

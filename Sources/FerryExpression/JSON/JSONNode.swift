@@ -89,7 +89,7 @@ extension JSONNode {
 
     private struct Reader {
         /// The limit of nesting: far more than files written by hand need, and few enough for the stack.
-        private static let deepest = 64
+        private static let depthLimit = 64
 
         var scanner: JSONScanner
         /// The line of the scanner's position at the last query.
@@ -107,7 +107,7 @@ extension JSONNode {
 
         private mutating func value(depth: Int) throws(JSONSyntaxError) -> JSONNode {
             let start = nextLine()
-            guard depth <= Self.deepest else { throw error("nested more than \(Self.deepest) deep") }
+            guard depth <= Self.depthLimit else { throw error("nested more than \(Self.depthLimit) deep") }
             if scanner.pass(UInt8(ascii: "{")) { return JSONNode(value: .object(try members(depth)), line: start) }
             if scanner.pass(UInt8(ascii: "[")) { return JSONNode(value: .array(try elements(depth)), line: start) }
             return JSONNode(value: try scalar(), line: start)
@@ -159,7 +159,7 @@ extension JSONNode {
                 JSONString(try scanner.string()).unescape(into: &bytes)
                 return String(decoding: bytes, as: UTF8.self)
             } catch {
-                throw self.error(scanner.stringFault)
+                throw self.error(scanner.stringError)
             }
         }
 
@@ -189,7 +189,7 @@ extension JSONNode {
 
 extension JSONScanner {
     /// The error in a string, at the position where its reading ended.
-    fileprivate var stringFault: String {
+    fileprivate var stringError: String {
         guard let byte = next else { return "a string is not closed" }
         if byte < 0x20 { return "a control character stands in a string; write it as an escape" }
         if byte == UInt8(ascii: "\\") {

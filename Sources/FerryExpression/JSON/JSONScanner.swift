@@ -1,6 +1,5 @@
 /// Reads JSON text byte by byte, in place: without a tree, recursion or allocation.
 struct JSONScanner {
-    /// The limit of nesting.
     static let depthLimit = 1_000
 
     /// The error in a text; its place is the scanner's position.
@@ -188,7 +187,6 @@ struct JSONScanner {
         }
     }
 
-    /// Skips a key and its colon.
     private mutating func key() throws(Problem) {
         skipSpace()
         _ = try string()

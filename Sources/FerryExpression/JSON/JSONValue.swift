@@ -55,8 +55,7 @@ struct JSONValue {
             if let integer = Int64(number) {
                 result.set(integer)
             } else {
-                // The number's syntax is checked, so this is never nil; a number beyond the range of doubles is
-                // infinite.
+                // Never nil, because the syntax is checked; a number beyond the range of doubles is infinite.
                 result.set(Double(number) ?? .nan)
             }
         case .string:
@@ -167,11 +166,10 @@ package struct JSONArrayScanner {
     /// Whether elements may follow.
     private var isInside: Bool
 
-    /// Checks a document and finds the array under a key of its object; an empty key means that the document is the
-    /// array.
+    /// Checks a document and finds the array under a key of its object; without a key, the document is the array.
     ///
-    /// Empty text, a JSON `null`, a missing key and a `null` under the key give no elements. Of a repeated key the last
-    /// value counts.
+    /// Empty text, JSON `null`, a missing key and a `null` value give no elements. The last value of a repeated key
+    /// counts.
     ///
     /// - Throws: ``FerryError`` `.rowFailed` if the text is no JSON or the value is no array.
     package init(_ text: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) throws(FerryError) {

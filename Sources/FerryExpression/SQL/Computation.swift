@@ -30,7 +30,7 @@ package indirect enum Computation: Sendable, Hashable {
         }
 
         /// The symbols on SQLite's parser stack beside the first operand and beside each other operand.
-        fileprivate var room: (first: Int, others: Int) {
+        fileprivate var symbols: (first: Int, others: Int) {
             switch self {
             case .same: (0, 2)
             case .isNull, .isNotNull: (0, 0)
@@ -71,7 +71,7 @@ extension Computation {
     }
 
     /// Whether only the statement can compute the value, so that a program cannot contain it.
-    var isStatementOwn: Bool {
+    var needsStatement: Bool {
         switch self {
         case .column, .elementText, .parameter, .argument, .collection: true
         default: false
@@ -169,18 +169,18 @@ extension Computation {
         case .column, .elementText, .parameter, .argument: 5
         case .call(_, let parts), .policy(_, let parts): Self.depth(parts, first: 3, others: 5)
         case .operation(let symbol, let parts):
-            Self.depth(parts, first: symbol.room.first, others: symbol.room.others) + (parts.count > 32 ? 6 : 0)
+            Self.depth(parts, first: symbol.symbols.first, others: symbol.symbols.others) + (parts.count > 32 ? 6 : 0)
         // A deeper computation inside becomes a call of `ferry_evaluate`.
         case .collection(let collection):
             Self.collectionDepth * (1 + collection.unionDepth)
-                + min(collection.parts.map(\.depth).max() ?? 0, Self.collectionRoom)
+                + min(collection.parts.map(\.depth).max() ?? 0, Self.collectionPartDepth)
         }
     }
 
     /// The symbols of a subquery around its computations.
     static let collectionDepth = 20
     /// The symbols that its computations may take.
-    static let collectionRoom = 25
+    static let collectionPartDepth = 25
 
     private static func depth(_ parts: [Computation], first: Int, others: Int) -> Int {
         var depth = 1

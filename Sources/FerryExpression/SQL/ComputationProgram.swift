@@ -1,10 +1,8 @@
 internal import FerryBase
 
-/// A computation as bytes, which a statement binds as a value: `ferry_evaluate` runs a computation that is too deep for
-/// SQLite's parser.
+/// A computation as bytes, which `ferry_evaluate` runs because its text is too deep for SQLite's parser.
 ///
-/// The bytes hold the parts in prefix order. Values that only the statement has (columns, the element's text, `now()`)
-/// are arguments of the function.
+/// The parts are in prefix order. Parts that only the statement has (columns, JSON text, `now()`) are arguments.
 package struct ComputationProgram {
     /// SQLite allows 127 arguments of a function, of which the program is one.
     package static let argumentLimit = 126
@@ -19,8 +17,8 @@ package struct ComputationProgram {
         case firstOperator
     }
 
-    /// - Returns: Nil if the computation calls the migration policy, which has no bytes, or reads more columns than a
-    ///   function has arguments.
+    /// - Returns: Nil if the computation calls the migration policy, or reads more columns than a function has
+    /// arguments.
     package init?(_ computation: Computation) {
         guard !computation.callsPolicy else { return nil }
         write(computation)

@@ -26,9 +26,9 @@ extension ValueType {
     var isText: Bool { self == .attribute(.string) || self == .attribute(.uri) }
 
     /// Whether the type differs by row, or the value is always nil.
-    var isOpen: Bool { self == .dynamic || self == .null }
+    var isUntyped: Bool { self == .dynamic || self == .null }
 
-    var mayBeText: Bool { isText || isOpen }
+    var mayBeText: Bool { isText || isUntyped }
 
     /// Whether two such values compare as numbers.
     var isNumber: Bool { if case .attribute(let type) = self { type.isNumeric || type == .date } else { false } }

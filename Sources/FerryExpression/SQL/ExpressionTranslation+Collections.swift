@@ -10,8 +10,7 @@ extension ExpressionTranslation {
         var entity: String
         /// The value of a member; nil if members are objects.
         var value: Typed?
-        /// The owner of the collection at the end of to-one relationships, which a row may lack; nil without such
-        /// relationships.
+        /// The collection's owner, at the end of to-one relationships and nil in some rows; nil without them.
         var owner: Computation?
 
         func member(_ variable: String?) -> ExpressionScope.Member {

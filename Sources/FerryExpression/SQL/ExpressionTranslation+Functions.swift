@@ -25,7 +25,7 @@ extension ExpressionTranslation {
         var operands: [Computation] = []
         for (argument, wanted) in zip(arguments, kinds) {
             let operand = try value(argument)
-            let isFit = operand.type.isOpen || TypedFunction.Kind(operand.type) == wanted
+            let isFit = operand.type.isUntyped || TypedFunction.Kind(operand.type) == wanted
             guard isFit || wanted == .text && operand.type.isText else {
                 throw mismatch("\(wanted)", operand, expression).at(.expression(argument))
             }
@@ -74,7 +74,7 @@ extension ExpressionTranslation {
     }
 
     /// Returns a table's entry for a value; nil without an entry.
-    func looked(up key: Expression, in table: Expression, _ expression: Expression) throws(FerryError) -> Typed {
+    func tableEntry(for key: Expression, in table: Expression, _ expression: Expression) throws(FerryError) -> Typed {
         guard case .constant(.string(let text)) = table, text.hasPrefix("{") else {
             throw FerryError(
                 .badExpression, "`\(expression)` names a table, which only a mapping file has.",
@@ -128,7 +128,7 @@ extension ExpressionTranslation {
         let parts = [.parameter(.now), key, element, .constant(place)]
         guard let limit else { return Typed(.call("ferry_random", parts), .double) }
         let count = try number(limit, expression)
-        guard count.type.isInteger || count.type.isOpen else { throw mismatch("a whole number", count, expression) }
+        guard count.type.isInteger || count.type.isUntyped else { throw mismatch("a whole number", count, expression) }
         return Typed(.call("ferry_random_below", parts + [count.computation]), .integer64)
     }
 
@@ -163,7 +163,7 @@ extension ExpressionTranslation {
     ) throws(FerryError) -> Typed {
         let known = TypedFunction.methods.filter { $0.selector == selector && $0.arguments.count == arguments.count }
         // A value of JSON is assumed to be of the method's kind; another value fails its row.
-        let kind = receiver.type.isOpen ? known.first?.receivers.first : TypedFunction.Kind(receiver.type)
+        let kind = receiver.type.isUntyped ? known.first?.receivers.first : TypedFunction.Kind(receiver.type)
         guard let kind, let method = known.first(where: { $0.receivers.contains(kind) }) else {
             let offered = TypedFunction.methods.filter { method in kind.map { method.receivers.contains($0) } ?? false }
             throw FerryError(
@@ -273,12 +273,12 @@ extension ExpressionTranslation {
     func choice(
         _ condition: Predicate, _ value: Expression, _ other: Expression, _ expression: Expression
     ) throws(FerryError) -> Typed {
-        let (either, type) = try alike(value, other, expression)
+        let (either, type) = try withCommonType(value, other, expression)
         return Typed(.operation(.choose, [try self.condition(condition)] + either), type)
     }
 
     /// Returns two values in one type, of which each row gets one.
-    func alike(
+    func withCommonType(
         _ value: Expression, _ other: Expression, _ expression: Expression
     ) throws(FerryError) -> ([Computation], ValueType) {
         var typed = [try self.value(value), try self.value(other)]

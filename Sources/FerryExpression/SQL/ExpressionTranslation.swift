@@ -144,10 +144,10 @@ package struct ExpressionTranslation {
         case ("now", 0): return Typed(.parameter(.now), .date)
         case ("noindex:", 1): return try value(arguments[0])
         case ("castObject:toType:", 2): return try cast(arguments[0], arguments[1], expression)
-        case (Expression.tableSelector, 2): return try looked(up: arguments[1], in: arguments[0], expression)
+        case (Expression.tableSelector, 2): return try tableEntry(for: arguments[1], in: arguments[0], expression)
         case ("join:with:", 2): return try joined(arguments[0], arguments[1], expression)
         case ("ifnil:then:", 2):
-            let (either, type) = try alike(arguments[0], arguments[1], expression)
+            let (either, type) = try withCommonType(arguments[0], arguments[1], expression)
             return Typed(.operation(.ifNull, either), type)
         case ("random", 0...1), ("random:", 1...2), ("randomn:", 1...2):
             return try drawn(arguments, selector, expression)

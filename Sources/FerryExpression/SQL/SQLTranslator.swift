@@ -4,12 +4,11 @@ package import FerryModel
 /// Translates expressions and predicates to SQL text with exactly their meaning.
 ///
 /// The text holds columns, placeholders, `+ - *` on operands that are always stored as reals, comparisons of numbers,
-/// equality and nil tests, AND, OR and NOT. All else is a scalar function, which the connection must have. The text
-/// never contains a literal.
+/// equality and nil tests, AND, OR and NOT. All else is a scalar function of the connection. No literal is in the text.
 package struct SQLTranslator<Resolver: PathResolver> {
     private let translation: ExpressionTranslation
     /// The limit of depth for the next computation.
-    private var room = Computation.depthLimit
+    private var depthLeft = Computation.depthLimit
     /// The statement under construction.
     package var resolver: Resolver
 
@@ -46,7 +45,7 @@ package struct SQLTranslator<Resolver: PathResolver> {
     }
 
     private mutating func text(of computation: Computation) throws(FerryError) -> String {
-        if computation.depth > room, !computation.isStatementOwn { return try evaluation(of: computation) }
+        if computation.depth > depthLeft, !computation.needsStatement { return try evaluation(of: computation) }
         switch computation {
         case .column(let path): return try resolver.column(path)
         case .elementText: return try resolver.elementText()
@@ -100,16 +99,16 @@ package struct SQLTranslator<Resolver: PathResolver> {
             let only = try text(of: objects.keys)
             return "\(try key(objects.entity)) = \(only)"
         }
-        room = Computation.collectionRoom
-        defer { room = Computation.depthLimit }
+        depthLeft = Computation.collectionPartDepth
+        defer { depthLeft = Computation.depthLimit }
         let members = try members(of: collection)
         return "\(try key(objects.entity)) IN (SELECT \(members.value ?? "NULL") FROM \(members.from))"
     }
 
     private mutating func subquery(_ collection: CollectionComputation) throws(FerryError) -> String {
-        let outside = room
-        room = min(outside, Computation.collectionRoom)
-        defer { room = outside }
+        let outside = depthLeft
+        depthLeft = min(outside, Computation.collectionPartDepth)
+        defer { depthLeft = outside }
         let members = try members(of: collection)
         let value = members.value ?? "NULL"
         let order = members.order.isEmpty ? "" : " ORDER BY " + members.order.joined(separator: ", ")
@@ -221,8 +220,7 @@ package protocol PathResolver {
     /// Returns the JSON text of the iteration's element (``JSONArrayScanner/Element/json``), for `ferry_json_get`.
     mutating func elementText() throws(FerryError) -> String
 
-    /// Returns the column with the value at a path of keys of the element, which replaces `ferry_json_get`; nil without
-    /// such a column.
+    /// Returns the column that replaces `ferry_json_get` for a path of keys of the element; nil if there is none.
     mutating func elementMember(_ keys: [String]) throws(FerryError) -> String?
 
     /// Returns the placeholder of a value, for example `?3`; equal values may share one.

@@ -182,8 +182,7 @@ extension Predicate.Comparison.Operator {
     /// Returns the pattern of a `LIKE`: `*` means any text, `?` one character; after a backslash each means itself.
     ///
     /// The text between two `*` may match at its first occurrence: if the rest matches after a later one, it also
-    /// matches after the first. The pattern therefore never backtracks, and the time is at most the text's length times
-    /// the pattern's.
+    /// matches after the first. So the pattern never backtracks; the time is at most text length times pattern length.
     private static func wildcards(_ text: String) -> String {
         var pieces = [""]
         var scalars = text.unicodeScalars.makeIterator()

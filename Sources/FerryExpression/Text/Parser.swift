@@ -7,7 +7,7 @@ extension Expression {
     package static func parse(_ text: String) throws(FerryError) -> Expression {
         try WorkThread.withStack { () throws(FerryError) in
             var parser = try Parser(text)
-            let node = try parser.whole()
+            let node = try parser.readAll()
             return try parser.expression(node)
         }
     }
@@ -20,7 +20,7 @@ extension Predicate {
     package static func parse(_ text: String) throws(FerryError) -> Predicate {
         try WorkThread.withStack { () throws(FerryError) in
             var parser = try Parser(text)
-            let node = try parser.whole()
+            let node = try parser.readAll()
             return try parser.predicate(node)
         }
     }
@@ -30,7 +30,6 @@ extension Predicate {
 ///
 /// One grammar reads both, since a parenthesis may open either; the caller checks the kind of the result.
 struct Parser {
-    /// A parsed part.
     struct Node {
         var content: ExpressionPart
         /// The number of levels in the tree.
@@ -47,15 +46,15 @@ struct Parser {
     private(set) var token: Token
     private var nesting = 0
     /// All parsed parts with their positions; nil if the caller does not need them.
-    private(set) var read: [Node]?
+    private(set) var parsedNodes: [Node]?
 
     init(_ text: String, notesPlaces: Bool = false) throws(FerryError) {
-        read = notesPlaces ? [] : nil
+        parsedNodes = notesPlaces ? [] : nil
         lexer = try Lexer(text)
         token = try lexer.next()
     }
 
-    mutating func whole() throws(FerryError) -> Node {
+    mutating func readAll() throws(FerryError) -> Node {
         if token.kind == .end { throw error("there is nothing") }
         let node = try read(.disjunction)
         if token.kind != .end { throw unexpected("the end") }
@@ -120,9 +119,9 @@ struct Parser {
         return nil
     }
 
-    mutating func read(_ minimum: Level) throws(FerryError) -> Node { try goOn(after: try prefix(), minimum) }
+    mutating func read(_ minimum: Level) throws(FerryError) -> Node { try readOperators(after: try prefix(), minimum) }
 
-    private mutating func goOn(after first: Node, _ minimum: Level) throws(FerryError) -> Node {
+    private mutating func readOperators(after first: Node, _ minimum: Level) throws(FerryError) -> Node {
         var node = first
         while let (infix, level) = try infix(), level >= minimum {
             switch infix {
@@ -155,7 +154,6 @@ struct Parser {
         return try join(.predicate(level == .disjunction ? .or(operands) : .and(operands)), nodes)
     }
 
-    /// Reads the options in brackets after an operator.
     mutating func options() throws(FerryError) -> String {
         guard token.kind == .symbol("[") else { return "" }
         try advance()
@@ -198,7 +196,7 @@ struct Parser {
         try advance()
         let collection = try read(Level.comparison.tighter)
         let member = leaf(.expression(.member), collection.position)
-        let condition = try goOn(after: member, .comparison)
+        let condition = try readOperators(after: member, .comparison)
         let predicate = Predicate.quantified(quantifier, try expression(collection), try predicate(condition))
         return try join(.predicate(predicate), [collection, condition], at: start)
     }
@@ -305,7 +303,7 @@ struct Parser {
     }
 
     private mutating func note(_ node: Node) -> Node {
-        read?.append(node)
+        parsedNodes?.append(node)
         return node
     }
 

@@ -131,8 +131,7 @@ enum ArchivedExpressionWriter {
 
     /// Returns the archived form of a derivation's text, or nil if a model cannot have such a derivation.
     ///
-    /// The text is a key path, `relationship.@count`, `relationship.attribute.@sum`, a function of one key path such as
-    /// `canonical:(name)`, or `now()`.
+    /// The text is a key path, `relationship.@count`, `relationship.attribute.@sum`, `canonical:(name)` or `now()`.
     static func derivation(_ text: String, in archive: inout KeyedArchiveWriter) -> PropertyTree? {
         for (suffix, selector) in [(".@count", "count:"), (".@sum", "sum:")] where text.hasSuffix(suffix) {
             guard let path = keyPath(String(text.dropLast(suffix.count)), in: &archive) else { return nil }

@@ -238,8 +238,7 @@ package struct ArchivedObject: Sendable {
         return try object(key)?.references(of: "NS.objects")
     }
 
-    /// Returns elements with one key each (`NS.object.0`, `NS.object.1`, …), the archived form of other collection
-    /// classes.
+    /// Returns elements with one key each (`NS.object.0`, `NS.object.1`, …), the form of other collection classes.
     private func numbered(prefix: String) throws(FerryError) -> [ArchivedObject]? {
         guard case .dictionary(let keys, let values) = value else { return nil }
         var found: [Int: Int] = [:]
@@ -278,7 +277,7 @@ extension ArchivedObject {
     /// - Throws: `.badArchive` if the archive is damaged there, or the object refers to itself through others.
     var kept: ArchivedValue {
         get throws(FerryError) {
-            try archive.keeping.spend(1)
+            try archive.copyAllowance.spend(1)
             guard case .dictionary = value else { return try plain }
             let classes = try classNames
             if classes.contains("NSEntityDescription"), let name = try text("NSEntityName") { return .entity(name) }

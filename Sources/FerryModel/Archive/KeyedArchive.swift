@@ -14,9 +14,8 @@ package struct KeyedArchive: Sendable {
     private let top: [(key: String, value: Int)]
     /// The number of objects that ``ArchivedObject/kept`` may still copy.
     ///
-    /// Objects of an archive may be shared, and classes and operators of predicates always are, so the limit lets the
-    /// reader copy each object a few times.
-    let keeping: PropertyList.Allowance
+    /// Archives share objects (always classes and operators of predicates), so each may be copied a few times.
+    let copyAllowance: PropertyList.Allowance
 
     /// Opens an archive.
     ///
@@ -42,7 +41,7 @@ package struct KeyedArchive: Sendable {
         self.list = list
         self.objects = objects
         self.top = top
-        keeping = PropertyList.Allowance(min(objects.count, Int.max / 16) * 8 + 1_000)
+        copyAllowance = PropertyList.Allowance(min(objects.count, Int.max / 16) * 8 + 1_000)
     }
 
     /// The archived object: the object under `root`, or the only object.
@@ -167,8 +166,7 @@ struct KeyedArchiveWriter {
 
     // MARK: Kept parts
 
-    /// Writes a part of another archive; `known` returns the object of an entity, or of a property of an entity, by
-    /// name.
+    /// Writes a part of another archive; `known` returns the object of an entity, or of its property, by name.
     mutating func kept(
         _ value: ArchivedValue, known: (_ entity: String, _ property: String?) -> PropertyTree
     ) -> PropertyTree {

@@ -179,8 +179,7 @@ package struct PropertyList: Sendable {
         return .real(Double(Int64(bitPattern: high)) * 0x1p64 + Double(number))
     }
 
-    /// Returns the content after an object's marker and count, `unit` bytes for each counted part, and spends the
-    /// allowance.
+    /// Reads the content after an object's marker and count, `unit` bytes for each counted part.
     private func payload(at offset: Int, unit: Int) throws(FerryError) -> ArraySlice<UInt8> {
         let bytes = try extent(at: offset, unit: unit)
         try spend(bytes.count)

@@ -1,8 +1,8 @@
 /// The changes from one model version to another, entity by entity.
 ///
-/// A change of an inherited property is listed at the ancestor only, if the ancestor's counterpart has the same change.
-/// Added and removed entities are listed without their properties. Facts that no store holds (class names, validation,
-/// user info) are left out.
+/// A change of an inherited property is listed only at the ancestor, if the ancestor's counterpart has the same change.
+/// Added and removed entities have no changes of properties. Class names, validation and user info, in no store, are
+/// ignored.
 package struct ModelDifference: Sendable {
     package struct Change: Sendable, Hashable {
         package var kind: Kind
@@ -113,10 +113,10 @@ package struct ModelDifference: Sendable {
 
     /// Whether entities that do not continue each other declare the property.
     func isMoved(_ oldProperty: String, _ old: Entity, _ newProperty: String, _ new: Entity) -> Bool {
-        guard let oldHome = matching.source.declaringEntity(of: oldProperty, in: old.name),
-            let newHome = matching.destination.declaringEntity(of: newProperty, in: new.name)
+        guard let oldDeclaring = matching.source.declaringEntity(of: oldProperty, in: old.name),
+            let newDeclaring = matching.destination.declaringEntity(of: newProperty, in: new.name)
         else { return false }
-        return matching.sourceEntities[newHome] != oldHome
+        return matching.sourceEntities[newDeclaring] != oldDeclaring
     }
 }
 
@@ -259,8 +259,7 @@ extension ModelDifference {
     /// Returns the indexes that an entity requires, with each property under the name that `renamed` returns; equal for
     /// equal indexes in each notation of the file.
     ///
-    /// Compiled models repeat each fetch index in the older forms (`indexed`, `compoundIndexes`); repetitions are
-    /// dropped.
+    /// Compiled models repeat each fetch index in the older forms (`indexed`, `compoundIndexes`): these are dropped.
     private static func indexes(of entity: Entity, renamed: (String) -> String) -> Set<Index> {
         var indexes: Set<Index> = []
         var repeated: Set<[String]> = []

@@ -1,9 +1,8 @@
 /// The entities and properties of two models that continue each other, by name and renaming identifier.
 ///
 /// An entity or property without a renaming identifier has its name as identifier. An identifier in the destination
-/// goes before an equal name: an entity renamed from `A` leaves a new `A` without a counterpart. An identifier that
-/// nothing in the source has does not separate equal names: such stray identifiers occur, and rows must not be lost
-/// because of one.
+/// goes before an equal name: an entity renamed from `A` leaves a new `A` without a counterpart. An identifier unknown
+/// in the source does not separate equal names: it may be a stray one, and must not lose rows.
 package struct ModelMatching: Sendable {
     package let source: ManagedObjectModel
     package let destination: ManagedObjectModel
@@ -53,8 +52,7 @@ package struct ModelMatching: Sendable {
         }
     }
 
-    /// Returns the source relationship that a destination entity's relationship continues, or nil for a new
-    /// relationship.
+    /// Returns the source relationship that a destination entity's relationship continues; nil if it is new.
     package func sourceRelationship(of name: String, in entity: String) -> Relationship? {
         guard let old = sourceEntities[entity], let relationship = relationships[entity]?[name] else { return nil }
         return source.relationship(relationship, of: old)

@@ -7,8 +7,7 @@ package enum ArchivedModel {
 
     /// Reads the model.
     ///
-    /// The reader drops properties that a subentity repeats from an ancestor. A relationship refers to its destination
-    /// and its inverse by name.
+    /// The reader drops properties that a subentity repeats. Relationships refer to destination and inverse by name.
     ///
     /// Throws `.badArchive` if the archive is damaged or holds no model, `.badModel` if the model contradicts itself;
     /// the message names `path`, the origin of the archive.
@@ -98,8 +97,7 @@ package enum ArchivedModel {
                 try grow()
                 let className = try property.className ?? ""
                 switch className {
-                // A proxy repeats an inherited property; an expression description is only for fetches and never
-                // stored.
+                // A proxy repeats an inherited property; an expression description is only for fetches.
                 case "_NSPropertyDescriptionProxy", "NSExpressionDescription": break
                 case "NSRelationshipDescription": entity.relationships.append(try relationship(property))
                 case "NSFetchedPropertyDescription":
@@ -271,8 +269,7 @@ package enum ArchivedModel {
             return name
         }
 
-        /// Counts one entity or property: objects of an archive may be shared, so a small archive could describe an
-        /// endless model.
+        /// Counts an entity or property: with shared objects, a small archive could describe an endless model.
         private mutating func grow() throws(FerryError) {
             size += 1
             guard size <= ArchivedModel.sizeLimit else {

@@ -81,8 +81,7 @@ extension DefaultValue {
         }
     }
 
-    /// Returns an `NSDecimalNumber`: the shortest decimal digits of the number as a whole number of up to eight 16-bit
-    /// parts, and a power of ten.
+    /// Returns an `NSDecimalNumber`: the shortest decimal digits, in up to eight 16-bit parts, and a power of ten.
     private static func decimal(_ number: Double, in archive: inout KeyedArchiveWriter) -> PropertyTree {
         var (mantissa, exponent) = digits(of: number.magnitude)
         while mantissa != 0, mantissa % 10 == 0, exponent < 127 { (mantissa, exponent) = (mantissa / 10, exponent + 1) }

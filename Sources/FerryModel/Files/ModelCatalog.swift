@@ -13,8 +13,7 @@ package struct ModelCatalog: Sendable {
     /// of their paths; in a bundle first the version with the bundle's name, then by natural order of names. The
     /// catalog keeps one copy of a version that occurs twice (source and compiled).
     ///
-    /// - Throws: `.notFound` if a path holds no model; `.badModel` if a model is damaged, or no given model can be
-    ///   read.
+    /// - Throws: `.notFound` if a path holds no model; `.badModel` if a model is damaged or no model is readable.
     package init(paths: [String], files: FileLayer = FileLayer()) throws(FerryError) {
         var reader = ModelFiles(files: files)
         try WorkThread.withStack { () throws(FerryError) in for path in paths { try reader.read(path) } }
@@ -50,8 +49,7 @@ package struct ModelCatalog: Sendable {
     /// Finds a version by its name, by `Bundle/Name`, or by the end of its path in the notation of mapping models
     /// (`Project/Model.xcdatamodeld/Model 2.xcdatamodel`).
     ///
-    /// - Throws: `.ambiguousVersion` with the candidates, `.noSuchVersion` with all versions, `.badModel` if the
-    ///   version exists but cannot be read.
+    /// - Throws: `.ambiguousVersion` or `.noSuchVersion` with the candidates, `.badModel` if the version is unreadable.
     package func version(named name: String) throws(FerryError) -> ModelVersion {
         let stem = ModelFiles.stem(of: name)
         let folder = FileLayer.parent(of: name)
@@ -124,7 +122,7 @@ package struct ModelCatalog: Sendable {
 
     private var lastBundle: [ModelVersion] {
         guard let last = versions.last else { return [] }
-        return versions.filter { Self.home(of: $0) == Self.home(of: last) }
+        return versions.filter { Self.bundlePath(of: $0) == Self.bundlePath(of: last) }
     }
 
     // MARK: Order
@@ -164,7 +162,7 @@ package struct ModelCatalog: Sendable {
             return (zip(numbers, versions).sorted { $0.0 ?? 0 < $1.0 ?? 0 }.map(\.1), .identifiers)
         }
         let byName = versions.sorted { left, right in
-            let (first, second) = (home(of: left), home(of: right))
+            let (first, second) = (bundlePath(of: left), bundlePath(of: right))
             if first != second { return naturalOrder(first, second) }
             let (leads, follows) = (left.name == left.bundle, right.name == right.bundle)
             if leads != follows { return leads }
@@ -178,28 +176,27 @@ package struct ModelCatalog: Sendable {
     /// Versions ordered by identifier keep their order, and a cycle of links changes no order.
     package mutating func orderBundles(along links: [(from: ModelVersion, to: ModelVersion)]) {
         guard order != .identifiers else { return }
-        var homes: [String] = []
-        for version in versions where homes.last != Self.home(of: version) { homes.append(Self.home(of: version)) }
+        var paths: [String] = []
+        for path in versions.map(Self.bundlePath) where paths.last != path { paths.append(path) }
         var before: [String: Set<String>] = [:]
-        for link in links where Self.home(of: link.from) != Self.home(of: link.to) {
-            before[Self.home(of: link.to), default: []].insert(Self.home(of: link.from))
+        for link in links where Self.bundlePath(of: link.from) != Self.bundlePath(of: link.to) {
+            before[Self.bundlePath(of: link.to), default: []].insert(Self.bundlePath(of: link.from))
         }
         var ordered: [String] = []
-        var waiting = homes
+        var waiting = paths
         while !waiting.isEmpty {
             guard let next = waiting.firstIndex(where: { before[$0]?.isDisjoint(with: waiting) ?? true }) else {
                 return
             }
             ordered.append(waiting.remove(at: next))
         }
-        guard ordered != homes else { return }
-        versions = ordered.flatMap { home in versions.filter { Self.home(of: $0) == home } }
+        guard ordered != paths else { return }
+        versions = ordered.flatMap { path in versions.filter { Self.bundlePath(of: $0) == path } }
         order = .bundlesAsMapped
     }
 
-    /// Returns the path of the bundle, or of a version outside of bundles, without extension: a source bundle and the
-    /// compiled bundle beside it share it.
-    static func home(of version: ModelVersion) -> String {
+    /// Returns the bundle's path, or a lone version's, without extension: source and compiled bundle share it.
+    static func bundlePath(of version: ModelVersion) -> String {
         let path = version.bundle == nil ? version.path : FileLayer.parent(of: version.path)
         return path.dropLast(FileLayer.name(of: path).count) + ModelFiles.stem(of: path)
     }
@@ -239,8 +236,7 @@ package struct ModelVersion: Sendable {
 
 /// Orders texts with numbers by value.
 ///
-/// Runs of digits compare by their number (`Model 2` before `Model 10`), other characters without case. Different texts
-/// are never equal, so the order is total.
+/// Digits compare as numbers (`Model 2` before `Model 10`), letters without case; the order is total.
 package func naturalOrder(_ left: String, _ right: String) -> Bool {
     let (first, second) = (Array(left.unicodeScalars), Array(right.unicodeScalars))
     var (i, j) = (0, 0)
@@ -262,8 +258,7 @@ package func naturalOrder(_ left: String, _ right: String) -> Bool {
 
 private func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
 
-/// Reads the digits from a position on, without leading zeros: comparing their length, then each digit, cannot
-/// overflow.
+/// Reads digits without leading zeros: comparing their length, then each digit, cannot overflow.
 private func number(in scalars: [Unicode.Scalar], at position: inout Int) -> ArraySlice<Unicode.Scalar> {
     let start = position
     while position < scalars.count, isDigit(scalars[position]) { position += 1 }

@@ -21,8 +21,7 @@ struct ModelFiles {
 
     /// Reads all model versions at a path: a model of any kind, or a folder with models.
     ///
-    /// - Throws: `.notFound` if the path does not exist or holds no model, `.badModel` or `.badArchive` if one is
-    ///   damaged.
+    /// - Throws: `.notFound` if the path holds no model, `.badModel` or `.badArchive` if a model is damaged.
     mutating func read(_ given: String) throws(FerryError) {
         let path = Self.trimmed(given)
         guard let attributes = try files.attributesIfPresent(path) else {
