@@ -75,7 +75,6 @@ package enum ElementIndex: Sendable, Hashable {
     }
 }
 
-/// One step of a key path.
 package enum KeyPathStep: Sendable, Hashable {
     /// A property, or a known key of a value such as `length`.
     case key(String)

@@ -41,9 +41,7 @@ package struct ManagedObjectModel: Sendable, Hashable {
     /// The most ancestors of an entity: far more than apps have, and few enough for every walk up the ancestors.
     static let lineageLimit = 100
 
-    /// Returns the lineages; an unknown superentity ends a lineage.
-    ///
-    /// ``lineageLimit`` cuts longer lineages and cycles: readers of files refuse such models (``lineageProblem(of:)``).
+    /// Returns lineages, cut at ``lineageLimit`` and unknown superentities; readers of files refuse cycles.
     private static func lineages(_ superentities: [String: String?]) -> [String: [String]] {
         var lineages: [String: [String]] = [:]
         for name in superentities.keys {
@@ -273,9 +271,7 @@ extension ManagedObjectModel {
         }
     }
 
-    /// Checks entities before a model holds them: names are unique, and no lineage is endless or too long.
-    ///
-    /// - Throws: `.badModel` with the first problem, in name order.
+    /// Checks that names are unique and that no lineage is endless or too long; throws `.badModel`.
     static func check(_ entities: [Entity], path: String) throws(FerryError) {
         if let twice = entities.map(\.name).firstRepeated {
             throw unusable(path, "it declares the entity '\(twice)' twice")
@@ -283,9 +279,7 @@ extension ManagedObjectModel {
         if let problem = lineageProblem(of: entities) { throw unusable(path, problem) }
     }
 
-    /// Returns the problem of the entities' ancestors: a cycle, or more than ``lineageLimit``; nil without a problem.
-    ///
-    /// The check visits each entity once and needs no model, so that it can run before a model exists.
+    /// Returns a cycle of ancestors, or more of them than ``lineageLimit``, as text; visits each entity once.
     static func lineageProblem(of entities: [Entity]) -> String? {
         let parents = Dictionary(
             entities.map { ($0.name, $0.superentity) }, uniquingKeysWith: { first, _ in first })

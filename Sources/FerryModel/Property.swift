@@ -136,9 +136,7 @@ package struct AttributeValidation: Sendable, Hashable {
         self.pattern = pattern
     }
 
-    /// Adds the rule of a compiled model's predicate: `SELF >= 3`, `length <= 5`, `SELF MATCHES "…"`.
-    ///
-    /// Other predicates are ignored.
+    /// Adds the rule of a predicate such as `SELF >= 3`, `length <= 5`, `SELF MATCHES "…"`; ignores others.
     mutating func add(predicate: String) {
         let words = predicate.split(separator: " ", maxSplits: 2).map(String.init)
         guard words.count == 3, words[0] == "SELF" || words[0] == "length" else { return }

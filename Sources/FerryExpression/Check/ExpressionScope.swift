@@ -68,7 +68,6 @@ package struct ResolvedPath: Sendable, Hashable {
         package var isOfValues: Bool
     }
 
-    /// One relationship of the path.
     package struct Hop: Sendable, Hashable {
         /// The source entity of the relationship.
         package var entity: String

@@ -127,9 +127,7 @@ struct PatternCache {
         return known.keep(expression, for: (Array(pattern), options))
     }
 
-    /// Compiles a pattern so that it matches only whole strings.
-    ///
-    /// - Throws: ``FerryError`` `.badExpression` if the pattern is no regular expression.
+    /// Compiles a pattern that matches only whole strings; throws `.badExpression` for a malformed one.
     static func compile(_ pattern: String, _ options: TextOptions) throws(FerryError) -> NSRegularExpression {
         var text = pattern
         if options.ignoresDiacritics { text = text.folding(options: .diacriticInsensitive, locale: nil) }

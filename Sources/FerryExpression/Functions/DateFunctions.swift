@@ -41,9 +41,7 @@ enum DatePattern {
     static let iso8601 = "iso8601"
     static let written = "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"
 
-    /// Rejects constants that match no text on any machine.
-    ///
-    /// - Throws: ``FerryError`` `.badExpression`.
+    /// Throws `.badExpression` for a constant that matches no text on any machine.
     static func check(_ pattern: Expression, _ zone: Expression?, _ expression: Expression) throws(FerryError) {
         if case .constant(.string(let text)) = pattern {
             guard text == iso8601 || text.contains(where: { "yMdHhmsSDEQ".contains($0) }) else {

@@ -76,9 +76,7 @@ extension ScalarFunction {
         }
     }
 
-    /// Reads the value of a JSON text under the keys of a path.
-    ///
-    /// - Throws: ``FerryError`` `.rowFailed` if the text does not begin with a JSON value, or text follows a document.
+    /// Reads the value under a path of keys; throws `.rowFailed` for malformed JSON, or text behind a document.
     private static func read(
         _ text: UnsafeRawBufferPointer, isDocument: Bool, under keys: Slice<Arguments>,
         into result: inout FunctionResult

@@ -23,9 +23,7 @@ extension ScalarFunction {
     ]
 }
 
-/// A property list as a tree, read with limits of depth and size.
-///
-/// An object of another class in an archive is an error.
+/// A property list as a tree, with limits of depth and size; archived objects of other classes are errors.
 indirect enum PlistValue {
     case null
     case boolean(Bool)

@@ -36,7 +36,6 @@ package struct ScalarFunction: Sendable {
         }
     }
 
-    /// All functions, in no particular order.
     package static let all: [ScalarFunction] =
         arithmetic + powers + roundings + bitwise + text + comparison + matching + conversions + fitted + programs
         + lists
@@ -158,7 +157,6 @@ package struct FunctionResult {
 
     mutating func set(text: some Sequence<UInt8>) { setText { $0.append(contentsOf: text) } }
 
-    /// Sets ASCII text with its letters in one case.
     mutating func set(ascii text: UnsafeRawBufferPointer, in letterCase: ASCII.LetterCase) {
         set(text: text)
         bytes.withUnsafeMutableBytes { ASCII.bring($0, into: letterCase) }

@@ -15,9 +15,7 @@ extension ScalarFunction {
             { folded($0, TextOptions(ignoresCase: true, ignoresDiacritics: true)) }, ascii: .lower),
     ]
 
-    /// Counts the UTF-16 code units of UTF-8 text: one for each character, two for characters outside the BMP.
-    ///
-    /// Malformed bytes count as their replacement characters.
+    /// Counts the UTF-16 code units of UTF-8 text; malformed bytes count as their replacement characters.
     private static func codeUnits(in bytes: UnsafeRawBufferPointer) -> Int64 {
         if ASCII.holds(bytes) { return Int64(bytes.count) }
         var (count, index): (Int64, Int) = (0, 0)
@@ -128,11 +126,9 @@ enum ASCII {
     enum LetterCase: Sendable {
         case upper, lower
 
-        /// The first letter of the other case; the cases differ in one bit.
         fileprivate var firstOther: UInt8 { self == .upper ? UInt8(ascii: "a") : UInt8(ascii: "A") }
     }
 
-    /// Converts the letters among the bytes to one case.
     static func bring(_ bytes: UnsafeMutableRawBufferPointer, into letterCase: LetterCase) {
         let first = letterCase.firstOther
         for index in bytes.indices {

@@ -23,7 +23,6 @@ package struct JSONNode: Sendable {
     package let value: Value
     package let line: Int
 
-    /// The name of the value's kind in messages.
     var kind: String {
         switch value {
         case .null: "null"
@@ -165,7 +164,6 @@ extension JSONNode {
 
         // MARK: Lines
 
-        /// Skips white space and returns the line of the next byte.
         private mutating func nextLine() -> Int {
             scanner.skipSpace()
             return currentLine()
@@ -208,11 +206,9 @@ extension JSONScanner {
 
 /// A value of a file written by hand, with its path: each error names file, line and path.
 package struct JSONCursor {
-    /// The file's name, for messages.
     private let file: String
     private let path: String
     package let node: JSONNode
-    /// The code of all errors.
     private let code: FerryError.Code
 }
 

@@ -209,7 +209,10 @@ struct JSONScanner {
             case UInt8(ascii: "\\"): try escape()
             case 0..<0x20: throw .invalid
             case 0x20..<0x80: position += 1
-            default: try multibyte()
+            default:
+                let length = ScalarFunction.length(ofCharacterAt: position, in: text)
+                if length == 0 { throw .invalid }
+                position += length
             }
         }
     }
@@ -232,12 +235,6 @@ struct JSONScanner {
             }
         default: throw .invalid
         }
-    }
-
-    private mutating func multibyte() throws(Problem) {
-        let length = ScalarFunction.length(ofCharacterAt: position, in: text)
-        if length == 0 { throw .invalid }
-        position += length
     }
 
     private mutating func number() throws(Problem) {

@@ -77,7 +77,7 @@ struct JSONString {
 
     var hasEscapes: Bool { raw.contains(UInt8(ascii: "\\")) }
 
-    /// Appends the string without escapes.
+    /// Appends the unescaped text.
     func unescape(into bytes: inout [UInt8]) {
         var index = 0
         while index < raw.count {
@@ -102,7 +102,7 @@ struct JSONString {
         }
     }
 
-    /// Whether the string without escapes equals these bytes.
+    /// Whether the unescaped text equals these bytes.
     func equals(_ bytes: UnsafeRawBufferPointer) -> Bool {
         // No escape is shorter than its character.
         if raw.count < bytes.count { return false }
@@ -200,7 +200,6 @@ package struct JSONArrayScanner {
         isInside = true
     }
 
-    /// Returns the next element, or nil after the last.
     package mutating func next() -> Element? {
         guard isInside else { return nil }
         if cursor.pass(UInt8(ascii: "]")) || (index > 0 && !cursor.pass(UInt8(ascii: ","))) {

@@ -130,7 +130,6 @@ package struct CollectionComputation: Sendable, Hashable {
     package var level: Int
     /// The conditions on members.
     package var filters: [Computation] = []
-    /// The value of a member.
     package var value: Computation?
     package var aggregate = Aggregate.count
     /// Whether equal values count once, and nil does not count.

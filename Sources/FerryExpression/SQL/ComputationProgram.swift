@@ -79,9 +79,7 @@ package struct ComputationProgram {
 
     // MARK: Reading
 
-    /// Reads a computation from bytes, with ``Computation/argument(_:)`` for the statement's values.
-    ///
-    /// - Throws: ``FerryError`` `.rowFailed` for bytes that hold no computation.
+    /// Reads a computation with ``Computation/argument(_:)`` for bound values; throws `.rowFailed` for other bytes.
     static func read(_ bytes: UnsafeRawBufferPointer, argumentCount: Int) throws(FerryError) -> Computation {
         var reader = Reader(bytes: bytes, argumentCount: argumentCount)
         let computation = try reader.computation(depth: 0)
@@ -127,7 +125,7 @@ package struct ComputationProgram {
             }
         }
 
-        /// Reads `known` computations; if nil, the bytes hold the count before them.
+        /// Reads `known` computations, or as many as the number before them says.
         private mutating func computations(count known: Int?, _ depth: Int) throws(FerryError) -> [Computation] {
             let count = if let known { UInt64(known) } else { try number() }
             // Each computation takes at least one byte.

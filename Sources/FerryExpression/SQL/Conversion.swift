@@ -13,7 +13,6 @@ package enum ValueType: Sendable, Hashable {
 }
 
 extension ValueType {
-    /// The name of the type in messages.
     var title: String {
         switch self {
         case .null: "nil"
@@ -116,9 +115,7 @@ extension AttributeType {
 }
 
 extension Conversion {
-    /// Converts a constant once, before the statement, by the function that would convert a row's value.
-    ///
-    /// - Throws: ``FerryError`` `.badExpression` if the attribute cannot hold the constant.
+    /// Converts a constant by the function for rows; throws `.badExpression` if the attribute cannot hold it.
     static func convert(
         _ constant: Expression.Constant, to attribute: Attribute
     ) throws(FerryError) -> Expression.Constant {

@@ -3,10 +3,8 @@ internal import FerryModel
 
 /// Collections: objects at the end of to-many relationships, `SUBQUERY`, `FETCH`, and their aggregates.
 extension ExpressionTranslation {
-    /// A collection without an aggregate.
     struct Members {
         var collection: CollectionComputation
-        /// The entity of the objects.
         var entity: String
         /// The value of a member; nil if members are objects.
         var value: Typed?

@@ -18,7 +18,6 @@ extension ExpressionTranslation {
         Typed(function.function.map { .call($0, operands) } ?? operands[0], function.result)
     }
 
-    /// Returns the arguments of a function, after a check of their kinds.
     private func operands(
         _ arguments: [Expression], _ kinds: [TypedFunction.Kind], _ expression: Expression
     ) throws(FerryError) -> [Computation] {

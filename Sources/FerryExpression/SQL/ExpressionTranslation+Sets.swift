@@ -5,7 +5,6 @@ internal import FerryModel
 extension ExpressionTranslation {
     // MARK: Collections
 
-    /// Returns the collection with each member once.
     func distinct(_ members: Members) -> Members {
         var members = members
         if members.value != nil {
@@ -244,7 +243,6 @@ extension Expression {
 }
 
 extension ManagedObjectModel {
-    /// Returns the nearest common ancestor of two entities.
     fileprivate func commonAncestor(of first: String, _ second: String) -> String? {
         var entity: String? = first
         while let name = entity {

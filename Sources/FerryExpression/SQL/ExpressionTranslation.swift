@@ -9,7 +9,6 @@ package struct ExpressionTranslation {
 
     package init(scope: ExpressionScope) { self.scope = scope }
 
-    /// A computation and its type.
     package struct Typed {
         package var computation: Computation
         package var type: ValueType
@@ -126,9 +125,7 @@ package struct ExpressionTranslation {
         }
     }
 
-    /// Returns the function that changes the stored form if only one of two attributes has external storage.
-    ///
-    /// Every value of an attribute with external storage begins with a byte that tells the place of its contents.
+    /// Returns the function for a change of external storage, in which the first byte tells the place of contents.
     private static func storageChange(of path: ResolvedPath, to attribute: Attribute) -> String? {
         guard case .attribute(let source, _) = path.end, source.allowsExternalStorage != attribute.allowsExternalStorage
         else { return nil }
@@ -247,9 +244,7 @@ package struct ExpressionTranslation {
         ["NSDate": .date, "NSNumber": .double, "NSDecimalNumber": .decimal, "NSString": .string, "NSUUID": .uuid]
     }
 
-    /// Translates a function of the migration policy: `FUNCTION($entityPolicy, "selector:", …)` or `$entityPolicy.key`.
-    ///
-    /// The value is converted when it is stored, since its type is unknown before the call.
+    /// Translates `FUNCTION($entityPolicy, 'selector:', …)` and `$entityPolicy.key`, whose type is unknown.
     private func policyCall(_ expression: Expression) throws(FerryError) -> Computation? {
         let (name, arguments): (String, [Expression])
         switch expression {

@@ -9,7 +9,6 @@ package struct SQLTranslator<Resolver: PathResolver> {
     private let translation: ExpressionTranslation
     /// The limit of depth for the next computation.
     private var depthLeft = Computation.depthLimit
-    /// The statement under construction.
     package var resolver: Resolver
 
     package init(scope: ExpressionScope, resolver: Resolver) {

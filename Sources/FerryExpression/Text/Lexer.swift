@@ -23,7 +23,6 @@ struct Token {
     var position: Int
 }
 
-/// Cuts a text into tokens.
 struct Lexer {
     /// The limit of an expression's length: far more than people write.
     static let lengthLimit = 65_536
@@ -40,7 +39,6 @@ struct Lexer {
         }
     }
 
-    /// Returns an error with the text, the place in the text and the problem.
     func error(_ problem: String, at position: Int, remedy: String = "") -> FerryError {
         let (line, column) = place(of: position)
         let shown = String(String.UnicodeScalarView(text.prefix(200))) + (text.count > 200 ? "…" : "")
@@ -105,7 +103,6 @@ struct Lexer {
         return String(name)
     }
 
-    /// Reads a word with the colons of a selector.
     private mutating func word() -> String {
         var word = identifier()
         while peek() == ":", peek(1) != "=" {

@@ -254,7 +254,7 @@ package struct ArchivedObject: Sendable {
     }
 }
 
-/// A part of an archived model that Ferry keeps unread and only writes back to an archive: predicates of validation,
+/// A part of an archived model in its archived form, only to be written to an archive again: predicates of validation,
 /// requests of fetched properties, default values that are objects.
 package indirect enum ArchivedValue: Sendable, Hashable {
     case null

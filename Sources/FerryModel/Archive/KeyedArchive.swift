@@ -12,9 +12,7 @@ package struct KeyedArchive: Sendable {
     let list: PropertyList
     private let objects: PropertyListValue.References
     private let top: [(key: String, value: Int)]
-    /// The number of objects that ``ArchivedObject/kept`` may still copy.
-    ///
-    /// Archives share objects (always classes and operators of predicates), so each may be copied a few times.
+    /// The number of copies that ``ArchivedObject/kept`` may still make: archives share objects, so a few of each.
     let copyAllowance: PropertyList.Allowance
 
     /// Opens an archive.
@@ -81,8 +79,6 @@ package struct KeyedArchive: Sendable {
 }
 
 /// Writes an archive as `NSKeyedArchiver` does; equal calls give equal bytes.
-///
-/// Objects of a reference cycle are reserved first and filled when the objects that they refer to are known.
 struct KeyedArchiveWriter {
     private var objects: [PropertyTree] = [.string("$null")]
     private var texts: [String: Int] = [:]
@@ -100,6 +96,7 @@ struct KeyedArchiveWriter {
 
     // MARK: Objects
 
+    /// Reserves an object, so that the objects of a cycle can refer to it before it is filled.
     mutating func reserve() -> PropertyTree {
         objects.append(.null)
         return .uid(objects.count - 1)

@@ -133,10 +133,7 @@ package struct PropertyList: Sendable {
         return entries
     }
 
-    /// Whether an object is exactly this ASCII text.
-    ///
-    /// The comparison makes no string and does not count as work of the ``Allowance``: the reader has already counted
-    /// the bytes of the object whose keys the caller compares.
+    /// Whether an object is this ASCII text; makes no string, and needs no allowance beside that of the keys.
     func isText(_ text: StaticString, at reference: Int) throws(FerryError) -> Bool {
         let offset = try self.offset(of: reference)
         guard let marker = reader.byte(at: offset), marker >> 4 == 0x5 else { return false }

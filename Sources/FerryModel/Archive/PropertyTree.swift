@@ -43,10 +43,8 @@ package indirect enum PropertyTree: Sendable, Hashable {
 
     private struct Reading {
         let list: PropertyList
-        /// The number of references that the reader may still follow.
-        ///
-        /// Each reference takes at least one byte, and no writer shares collections, so a sound list has fewer
-        /// references than bytes. A list that shares collections could otherwise cause unlimited work.
+        /// The number of references that the reader may still follow, at first one for each byte: no writer shares
+        /// collections, and shared collections could cause unlimited work.
         private var visits: Int
         /// Texts and data by reference: objects of the list share them, and each is held once.
         private var leaves: [Int: PropertyTree] = [:]
@@ -100,9 +98,7 @@ package indirect enum PropertyTree: Sendable, Hashable {
 }
 
 extension PropertyTree {
-    /// Reads a property list in XML form.
-    ///
-    /// - Throws: `badModel` with the file's path if the bytes are no property list.
+    /// Reads an XML property list; throws `.badModel` with the file's path for other bytes.
     init(xml bytes: [UInt8], path: String) throws(FerryError) {
         let root = try SourceElement.parse(bytes, path: path)
         guard root.name == "plist", root.children.count == 1 else {

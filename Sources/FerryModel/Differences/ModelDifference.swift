@@ -1,8 +1,8 @@
 /// The changes from one model version to another, entity by entity.
 ///
 /// A change of an inherited property is listed only at the ancestor, if the ancestor's counterpart has the same change.
-/// Added and removed entities have no changes of properties. Class names, validation and user info, in no store, are
-/// ignored.
+/// Added and removed entities are listed without properties; class names, validation and user info, which no store
+/// holds, are ignored.
 package struct ModelDifference: Sendable {
     package struct Change: Sendable, Hashable {
         package var kind: Kind
@@ -256,10 +256,8 @@ extension ModelDifference {
         var predicate: String?
     }
 
-    /// Returns the indexes that an entity requires, with each property under the name that `renamed` returns; equal for
-    /// equal indexes in each notation of the file.
-    ///
-    /// Compiled models repeat each fetch index in the older forms (`indexed`, `compoundIndexes`): these are dropped.
+    /// Returns an entity's indexes in a form independent of the file's notation, with properties renamed; drops the
+    /// repetitions of fetch indexes (`indexed`, `compoundIndexes`) in compiled models.
     private static func indexes(of entity: Entity, renamed: (String) -> String) -> Set<Index> {
         var indexes: Set<Index> = []
         var repeated: Set<[String]> = []

@@ -1,8 +1,6 @@
 package import FerryBase
 
-/// Writes a model in the archived form of a store's model cache.
-///
-/// Values under keys that only archives have (`_P`) follow real archives.
+/// Writes a model in the form of a store's model cache; keys such as `_P` follow real archives.
 struct ArchivedModelEncoder {
     private let model: ManagedObjectModel
     private var archive = KeyedArchiveWriter()
@@ -70,9 +68,7 @@ struct ArchivedModelEncoder {
         entity.flatMap { entities[$0] } ?? KeyedArchiveWriter.null
     }
 
-    /// Returns the names of all properties of an entity, because each entity describes its inherited properties too.
-    ///
-    /// Fetched properties without a known request are left out.
+    /// Returns all property names, inherited ones too; of fetched properties only those with a known request.
     private func propertyNames(of entity: String) -> [String] {
         model.attributes(of: entity).map(\.name) + model.relationships(of: entity).map(\.name)
             + fetchedProperties(of: entity).map(\.name)

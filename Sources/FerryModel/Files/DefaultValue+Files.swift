@@ -109,9 +109,7 @@ extension DefaultValue {
 }
 
 extension DefaultValue {
-    /// Reads the default value of an archived model, in the form in which the attribute's type is stored.
-    ///
-    /// A transformable attribute's default is an object that only its transformer can store, so the result is nil.
+    /// Reads an archived default value in its type's storage; nil for transformables, which need a transformer.
     init?(type: AttributeType, archived object: ArchivedObject) throws(FerryError) {
         switch type {
         case .integer16, .integer32, .integer64:

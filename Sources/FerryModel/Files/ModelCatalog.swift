@@ -113,16 +113,11 @@ package struct ModelCatalog: Sendable {
     /// bundle decides. The result is nil if that bundle names no readable current version.
     package func currentVersion() -> ModelVersion? {
         if versions.count == 1, unreadable.isEmpty { return versions[0] }
-        let lastBundle = lastBundle
-        guard let last = lastBundle.last else { return nil }
+        guard let last = versions.last else { return nil }
+        let lastBundle = versions.filter { Self.bundlePath(of: $0) == Self.bundlePath(of: last) }
         if let current = lastBundle.last(where: \.isCurrent) { return current }
         let unreadableHere = unreadable.contains { $0.bundle == last.bundle }
         return lastBundle.count == 1 && !unreadableHere ? last : nil
-    }
-
-    private var lastBundle: [ModelVersion] {
-        guard let last = versions.last else { return [] }
-        return versions.filter { Self.bundlePath(of: $0) == Self.bundlePath(of: last) }
     }
 
     // MARK: Order

@@ -17,11 +17,7 @@ struct ModelFiles {
     private(set) var versions: [ModelVersion] = []
     private(set) var unreadable: [UnreadableVersion] = []
 
-    init(files: FileLayer) { self.files = files }
-
-    /// Reads all model versions at a path: a model of any kind, or a folder with models.
-    ///
-    /// - Throws: `.notFound` if the path holds no model, `.badModel` or `.badArchive` if a model is damaged.
+    /// Reads all models at a path; throws `.notFound` if there is none, `.badModel` if one is damaged.
     mutating func read(_ given: String) throws(FerryError) {
         let path = Self.trimmed(given)
         guard let attributes = try files.attributesIfPresent(path) else {

@@ -209,9 +209,7 @@ struct SourceElement {
 
     func children(_ name: String) -> [SourceElement] { children.filter { $0.name == name } }
 
-    /// Reads a document of limited depth and number of elements.
-    ///
-    /// Throws `.badModel` with the file's path if the bytes are no well-formed XML.
+    /// Reads XML of limited depth and size; throws `.badModel` with the file's path for other bytes.
     static func parse(_ bytes: [UInt8], path: String) throws(FerryError) -> SourceElement {
         var rest = bytes
         var tokens = XMLTokenizer(depthLimit: depthLimit) { reason, line in
