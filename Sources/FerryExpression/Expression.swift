@@ -13,7 +13,7 @@ package indirect enum Expression: Sendable, Hashable {
     case function(receiver: Expression, selector: String, arguments: [Expression])
     /// A predefined function by its selector: `multiply:by:`, `now`, `count:`; operators are such functions too.
     case predefined(String, [Expression])
-    /// `JSON(expression, 'key')`: the elements of the array under a key of a JSON text (only Ferry, only in `forEach`).
+    /// `JSON(expression, 'key')`: the elements of the array under a key of a JSON text (only in Ferry, in `forEach`).
     case json(Expression, key: String)
     /// `TERNARY(predicate, value, other)`.
     case ternary(Predicate, Expression, Expression)

@@ -1,6 +1,6 @@
 /// The schema of a store that Core Data made from exactly this model version; new stores follow it.
 ///
-/// Neither the model's file nor its hashes decide these names and orders.
+/// Neither the model's file nor its hashes decide the whole schema.
 package struct KnownSchema: Sendable, Hashable {
     package struct Table: Sendable, Hashable {
         package struct Column: Sendable, Hashable {

@@ -188,6 +188,7 @@ extension ExpressionScope {
             guard case .key(let key) = step, name != "count" else { throw noOperator(step, path) }
             switch resolved.end {
             case .object(let entity): try property(key, of: entity, &resolved, path)
+            // `@max.self` means the values themselves.
             case .attribute where key.lowercased() == "self": break
             case .attribute(let attribute, let names): try continuation(key, of: attribute, names, &resolved, path)
             case .json: throw noOperator(step, path)

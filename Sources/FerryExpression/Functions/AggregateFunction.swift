@@ -135,7 +135,7 @@ extension ScalarFunction {
         }
     }
 
-    /// Before each value stands an argument that says whether the set contains it.
+    /// An argument before each value says whether the set contains the value.
     static let sets: [ScalarFunction] =
         [
             ScalarFunction(setName(nil), title: "@count", arguments: -1) { arguments, result throws(FerryError) in

@@ -17,11 +17,11 @@ struct PredefinedFunction {
     /// Functions with their own translation.
     private static let others = [
         ("now", 0), ("castObject:toType:", 2), ("noindex:", 1),
-        // Only Ferry: the first value, or the second if the first is nil.
+        // Only in Ferry: the first value, or the second if the first is nil.
         ("ifnil:then:", 2),
-        // Only Ferry: the values of a list except nil, with a text between them.
+        // Only in Ferry: the values of a list except nil, with a text between them.
         ("join:with:", 2),
-        // Only Ferry: the entry of a mapping file's table for a value; the table's content replaces its name.
+        // Only in Ferry: the entry of a mapping file's table for a value; the table's content replaces its name.
         (Expression.tableSelector, 2),
         ("random", 0), ("random:", 1), ("randomn:", 1), ("distanceToLocation:fromLocation:", 2), ("plist:", 1),
         ("plist:key:", 2), ("sum:", 1), ("count:", 1), ("min:", 1), ("max:", 1), ("average:", 1), ("median:", 1),

@@ -108,7 +108,7 @@ extension FunctionValue {
 }
 
 extension FerryError {
-    /// The error of an argument that a function does not accept; never contains the value.
+    /// Returns the error of an argument that a function does not accept; never contains the value.
     static func row(_ title: String, _ problem: String) -> FerryError {
         FerryError(
             .rowFailed, "\(title) \(problem).",

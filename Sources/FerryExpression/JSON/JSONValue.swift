@@ -168,8 +168,7 @@ package struct JSONArrayScanner {
 
     /// Checks a document and finds the array under a key of its object; without a key, the document is the array.
     ///
-    /// Empty text, JSON `null`, a missing key and a `null` value give no elements. The last value of a repeated key
-    /// counts.
+    /// Empty text, `null`, a missing key and a `null` value give no elements. Of a repeated key the last value counts.
     ///
     /// - Throws: ``FerryError`` `.rowFailed` if the text is no JSON or the value is no array.
     package init(_ text: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) throws(FerryError) {

@@ -17,8 +17,7 @@ package struct ComputationProgram {
         case firstOperator
     }
 
-    /// - Returns: Nil if the computation calls the migration policy, or reads more columns than a function has
-    /// arguments.
+    /// - Returns: Nil if the computation calls the migration policy, or needs more arguments than a function has.
     package init?(_ computation: Computation) {
         guard !computation.callsPolicy else { return nil }
         write(computation)

@@ -23,7 +23,7 @@ extension Parser {
     /// The limit of values in a list: a statement allows several times as many.
     private static var elementLimit: Int { 2_000 }
 
-    /// `a IN {x, y}`.
+    /// Reads `a IN {x, y}`.
     private mutating func membership(of left: Node, _ options: String) throws(FerryError) -> Node {
         let start = token.position
         let elements = try list("IN")
@@ -38,7 +38,7 @@ extension Parser {
         return try join(.predicate(predicate), [left] + elements)
     }
 
-    /// `a BETWEEN {x, y}`.
+    /// Reads `a BETWEEN {x, y}`.
     mutating func range(of left: Node) throws(FerryError) -> Node {
         try advance()
         let start = token.position
@@ -85,7 +85,7 @@ extension Parser {
         }
     }
 
-    /// `[0]`, `[FIRST]`, `[LAST]` or `[SIZE]`.
+    /// Reads `[0]`, `[FIRST]`, `[LAST]` or `[SIZE]`.
     mutating func element(of base: Node) throws(FerryError) -> Node {
         try advance()
         let index: ElementIndex

@@ -102,7 +102,7 @@ enum ArchivedExpressionText {
         }
     }
 
-    /// The operator's spelling, by the raw values of `NSComparisonPredicate.Operator`.
+    /// Returns the operator's spelling, by the raw values of `NSComparisonPredicate.Operator`.
     private static func comparison(_ operation: ArchivedObject) throws(FerryError) -> String {
         let spellings: [Int64: String] = [
             0: "<", 1: "<=", 2: ">", 3: ">=", 4: "==", 5: "!=", 6: "MATCHES", 7: "LIKE", 8: "BEGINSWITH",

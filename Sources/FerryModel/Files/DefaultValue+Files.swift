@@ -39,7 +39,6 @@ extension AttributeType {
         self = type
     }
 
-    /// The name that source files use.
     package var sourceName: String {
         switch self {
         case .undefined: "Undefined"
