@@ -10,7 +10,6 @@ extension Expression: CustomStringConvertible {
         return level < minimum ? "(\(bareText))" : bareText
     }
 
-    /// The operator that it is written with.
     private var sign: ValueOperator? {
         guard case .predefined(let selector, let operands) = self, operands.count == 2 else { return nil }
         return ValueOperator.all.first { $0.selector == selector }
@@ -45,7 +44,7 @@ extension Expression: CustomStringConvertible {
 
     private func predefinedText(_ selector: String, _ operands: [Expression]) -> String {
         if let sign {
-            // Operators group from the left; a chain of powers is always in parentheses.
+            // Operators are left-associative; a chain of powers always has parentheses.
             let left = operands[0].text(sign.level == .power ? .primary : sign.level)
             return "\(left) \(sign.symbol) \(operands[1].text(sign.level.tighter))"
         }
@@ -78,7 +77,6 @@ extension Expression.Constant: CustomStringConvertible {
         default: false
         }
     }
-
 }
 
 extension ElementIndex: CustomStringConvertible {
@@ -122,13 +120,13 @@ extension Predicate: CustomStringConvertible {
         }
     }
 
-    /// What is said of a member, without the member: an operator and its right side.
+    /// The condition on a member, without the member: an operator and its right side.
     private var ofMember: String {
         switch self {
         case .comparison(let comparison): "\(comparison.relation) \(comparison.right)"
         case .or(let operands): "IN\(operands.memberOptions) {\(operands.memberValues)}"
         case .and(let operands): "BETWEEN {\(operands.memberValues)}"
-        // A list without values holds nothing.
+        // An empty list contains no value.
         default: "IN {}"
         }
     }

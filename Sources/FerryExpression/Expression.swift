@@ -1,6 +1,6 @@
 internal import FerryBase
 
-/// A value expression in Core Data's language, however it was written: as text or as a keyed archive.
+/// A value expression in Core Data's language, from text or from a keyed archive.
 package indirect enum Expression: Sendable, Hashable {
     case constant(Constant)
     /// `SELF`: the object under evaluation.
@@ -11,32 +11,31 @@ package indirect enum Expression: Sendable, Hashable {
     case keyPath(Expression, [KeyPathStep])
     /// `FUNCTION(receiver, "selector:", arguments…)`.
     case function(receiver: Expression, selector: String, arguments: [Expression])
-    /// A predefined function by its selector: `multiply:by:`, `now`, `count:`; also what operators stand for.
+    /// A predefined function by its selector: `multiply:by:`, `now`, `count:`; operators are such functions too.
     case predefined(String, [Expression])
-    /// `JSON(expression, 'key')`: the elements of the array under a key of a JSON text (Ferry's own, only in `forEach`).
+    /// `JSON(expression, 'key')`: the elements of the array under a key of a JSON text (only in Ferry, in `forEach`).
     case json(Expression, key: String)
     /// `TERNARY(predicate, value, other)`.
     case ternary(Predicate, Expression, Expression)
     /// `{a, b}`.
     case list([Expression])
-    /// `SUBQUERY(collection, $name, predicate)`: the members that the predicate lets through.
+    /// `SUBQUERY(collection, $name, predicate)`: the members that pass the predicate.
     case subquery(Expression, variable: String, Predicate)
-    /// The objects of exactly one source entity that a predicate on them lets through: what `FETCH(…)` yields.
+    /// The objects of exactly one source entity that pass a predicate: the result of `FETCH(…)`.
     case fetch(entity: String, Predicate)
-    /// One of several values: `list[0]`.
     case element(Expression, ElementIndex)
 
-    /// `table:key:('name', value)`: what a table of the mapping file has for a value.
+    /// `table:key:('name', value)`: the entry of a mapping file's table for a value.
     package static let tableSelector = "table:key:"
 
-    /// Every predefined function and every method of a value that is evaluated, by its selector.
+    /// The selectors of all predefined functions and all methods of values that Ferry evaluates.
     package static var evaluatedSelectors: [String] {
         let written = Set(ValueOperator.all.map(\.selector)).union(PredefinedFunction.refused.keys)
         let functions = PredefinedFunction.all.keys.filter { !written.contains($0) && $0 != "castObject:toType:" }
         return (functions + TypedFunction.methods.map(\.selector)).sorted()
     }
 
-    /// The member that a quantified predicate looks at; no name that can be written is empty.
+    /// The member in a quantified predicate; its name is empty, so that no text can contain it.
     package static let member = Expression.variable("")
 
     package enum Constant: Sendable, Hashable {
@@ -48,15 +47,15 @@ package indirect enum Expression: Sendable, Hashable {
     }
 }
 
-/// Which of several values is meant.
+/// The index of an element: `list[0]`, `list[FIRST]`.
 package enum ElementIndex: Sendable, Hashable {
     case at(Int64)
     case first
     case last
-    /// Not a value but how many there are.
+    /// The number of elements, not an element.
     case size
 
-    /// The place, counted from the end where negative; nil for the size.
+    /// The index, negative from the end; nil for the size.
     var place: Int64? {
         switch self {
         case .at(let place): place
@@ -66,7 +65,6 @@ package enum ElementIndex: Sendable, Hashable {
         }
     }
 
-    /// `FIRST`, `LAST` or `SIZE`.
     init?(word: String) {
         switch word.uppercased() {
         case "FIRST": self = .first
@@ -77,9 +75,8 @@ package enum ElementIndex: Sendable, Hashable {
     }
 }
 
-/// One step of a key path.
 package enum KeyPathStep: Sendable, Hashable {
-    /// A property, or a white-listed key such as `length`.
+    /// A property, or a known key of a value such as `length`.
     case key(String)
     /// A collection operator without its `@`: `count`, `distinctUnionOfSets`, …
     case collectionOperator(String)
@@ -92,7 +89,7 @@ package indirect enum Predicate: Sendable, Hashable {
     case and([Predicate])
     case or([Predicate])
     case not(Predicate)
-    /// `ANY collection …`: what is said of ``Expression/member``.
+    /// `ANY collection …`, with a condition on ``Expression/member``.
     case quantified(Quantifier, Expression, Predicate)
 
     package enum Quantifier: String, Sendable, Hashable {
@@ -133,7 +130,7 @@ package indirect enum Predicate: Sendable, Hashable {
 }
 
 extension Expression {
-    /// The expressions that it is directly made of, those of its conditions among them.
+    /// The direct operands, also of the expression's conditions.
     package var parts: [Expression] {
         switch self {
         case .constant, .evaluatedObject, .variable: []
@@ -150,7 +147,7 @@ extension Expression {
 }
 
 extension Predicate {
-    /// The expressions that it compares.
+    /// The compared expressions.
     package var parts: [Expression] {
         switch self {
         case .constant: []
@@ -163,10 +160,7 @@ extension Predicate {
 }
 
 extension Expression {
-    /// The expression with other ones in the places of some of its parts.
-    ///
-    /// - Parameter replace: Gives what stands for a part, or nil to look into it.
-    /// - Returns: The same form where nothing is replaced.
+    /// Returns the expression with some parts replaced; `replace` returns nil to visit a part's own parts.
     package func replacing(_ replace: (Expression) -> Expression?) -> Expression {
         if let other = replace(self) { return other }
         switch self {
@@ -188,8 +182,8 @@ extension Expression {
         }
     }
 
-    /// The expression with constants in the places of what Core Data binds beside `$source`, where that is known: by
-    /// variable, then by keys (`$entityMapping.name`, `$propertyMapping.name`, …).
+    /// Returns the expression with constants for the variables that Core Data binds beside `$source`: by variable, then
+    /// by keys (`$entityMapping.name`, `$propertyMapping.name`, …).
     package func binding(_ values: [String: [String: Constant]]) -> Expression {
         replacing { part in
             guard case .keyPath(.variable(let name), let steps) = part, let keys = steps.keys else { return nil }
@@ -197,10 +191,9 @@ extension Expression {
         }
     }
 
-    /// The expression with what its random numbers are drawn by.
+    /// Returns the expression with a seed in each call of a random function: the place, and the call's number.
     ///
-    /// - Parameter place: What tells this expression from all others of the step.
-    /// - Returns: Each call that draws has the place, and its number in the expression.
+    /// The place must differ between the expressions of a step.
     package func drawing(at place: String) -> Expression {
         var count = 0
         return replacing { $0.drawn(at: place, &count) }
@@ -217,13 +210,13 @@ extension Expression {
 }
 
 extension Predicate {
-    /// The predicate with the place in the mapping as what its random numbers are drawn by.
+    /// Returns the predicate with a seed in each call of a random function.
     package func drawing(at place: String) -> Predicate {
         var count = 0
         return replacing { $0.drawn(at: place, &count) }
     }
 
-    /// The same for what a predicate compares.
+    /// Returns the predicate with some parts of its expressions replaced.
     package func replacing(_ replace: (Expression) -> Expression?) -> Predicate {
         switch self {
         case .constant: return self
@@ -241,7 +234,7 @@ extension Predicate {
 }
 
 extension [KeyPathStep] {
-    /// The keys; nil where there is a collection operator among them.
+    /// The keys; nil if the path has a collection operator.
     package var keys: [String]? {
         var keys: [String] = []
         for case .key(let key) in self { keys.append(key) }
@@ -250,26 +243,26 @@ extension [KeyPathStep] {
 }
 
 extension Expression {
-    /// The keys after `$source`, joined by dots, when the expression is nothing else: the name of an attribute, of an
-    /// element of a composite (`composite.element`), or a path through relationships.
+    /// The keys after `$source`, joined by dots: the name of an attribute, of an element of a composite
+    /// (`composite.element`), or a path through relationships; nil for any other expression.
     package var sourceKeys: String? {
         guard case .keyPath(.variable("source"), let steps) = self else { return nil }
         return steps.keys?.joined(separator: ".")
     }
 
-    /// The same path from `$source`, where the expression is a path from SELF: a value's SELF is its source object.
+    /// The path from `$source` if the expression is a path from `SELF`: the `SELF` of a value is its source object.
     package var fromSource: Expression {
         guard case .keyPath(.evaluatedObject, let steps) = self else { return self }
         return .keyPath(.variable("source"), steps)
     }
 
-    /// The only key after `$source`, when the expression is nothing else: a property of the source object's own.
+    /// The only key after `$source`: a property of the source object; nil for any other expression.
     package var sourceKey: String? {
         guard case .keyPath(.variable("source"), let steps) = self, steps.count == 1 else { return nil }
         return steps.keys?[0]
     }
 
-    /// The fetch that a request stands for; nil for any other than the migration manager's for objects of the source.
+    /// The fetch of a request; nil unless the migration manager makes the request for objects of the source.
     init?(fetchRequest request: Expression) throws(FerryError) {
         guard
             case .function(.variable("manager"), "fetchRequestForSourceEntityNamed:predicateString:", let arguments) =
@@ -280,7 +273,7 @@ extension Expression {
         self = .fetch(entity: entity, try Predicate.parse(predicate))
     }
 
-    /// `$source` and the keys of a dotted name.
+    /// The key path of a dotted name from `$source`.
     package init(sourceKeys: String) {
         self = .keyPath(.variable("source"), sourceKeys.split(separator: ".").map { .key(String($0)) })
     }

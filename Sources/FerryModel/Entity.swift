@@ -1,17 +1,17 @@
-/// An entity as its model declares it; what it inherits is asked of the model.
+/// An entity as its model declares it; the model answers questions about inheritance.
 package struct Entity: Sendable, Hashable {
     package var name: String
     package var superentity: String?
     package var isAbstract: Bool
-    /// Own attributes, in the order of the file.
+    /// Own attributes, in the order of the source file; by name from an archive.
     package var attributes: [Attribute]
-    /// Own relationships, in the order of the file.
+    /// Own relationships, in the order of the source file; by name from an archive.
     package var relationships: [Relationship]
     package var fetchedProperties: [FetchedProperty] = []
     /// Own constraints, each a list of property names.
     package var uniquenessConstraints: [[String]]
     package var fetchIndexes: [FetchIndex]
-    /// Old form (`compoundIndexes`), each a list of property names.
+    /// The older form of indexes (`compoundIndexes`), each a list of property names.
     package var compoundIndexes: [[String]] = []
     /// `elementID` in a source file; nil means the name.
     package var renamingIdentifier: String?
@@ -35,10 +35,10 @@ package struct Entity: Sendable, Hashable {
     }
 }
 
-/// A fetched property: part of the model, stored and hashed nowhere.
+/// A fetched property: part of the model, but of no table and no version hash.
 package struct FetchedProperty: Sendable, Hashable {
     package var name: String
-    /// Its whole archived form; nil when it comes from a source file.
+    /// The property's archived form; nil for a property from a source file.
     package var archived: [String: ArchivedValue]?
 
     package init(name: String, archived: [String: ArchivedValue]? = nil) {
@@ -47,12 +47,11 @@ package struct FetchedProperty: Sendable, Hashable {
     }
 }
 
-/// An index that the model requires (`fetchIndex`).
 package struct FetchIndex: Sendable, Hashable {
     package struct Element: Sendable, Hashable {
         package enum Kind: Sendable, Hashable { case binary, rtree }
 
-        /// A property's name, or nil when the element is an expression.
+        /// The property's name; nil for an element with an expression.
         package var property: String?
         /// The expression's text, for example `self` or `entity`.
         package var expression: String?
@@ -69,9 +68,8 @@ package struct FetchIndex: Sendable, Hashable {
 
     package var name: String
     package var elements: [Element]
-    /// The text of the predicate of a partial index.
     package var partialIndexPredicate: String?
-    /// The predicate's archived form; nil when it comes from a source file.
+    /// The predicate's archived form; nil for a predicate from a source file.
     package var archivedPredicate: ArchivedValue?
 
     package init(name: String, elements: [Element], partialIndexPredicate: String? = nil) {

@@ -1,11 +1,11 @@
-/// The schema of a store that Core Data made of the very version of a model: what a new store is to be like.
+/// The schema of a store that Core Data made from exactly this model version; new stores follow it.
 ///
-/// Nothing of it is in the model's file or hashes; it settles what these leave open.
+/// Neither the model's file nor its hashes decide the whole schema.
 package struct KnownSchema: Sendable, Hashable {
     package struct Table: Sendable, Hashable {
         package struct Column: Sendable, Hashable {
             package var name: String
-            /// As declared.
+            /// The type in the column's declaration.
             package var type: String
 
             package init(name: String, type: String) {
@@ -15,9 +15,8 @@ package struct KnownSchema: Sendable, Hashable {
         }
 
         package var name: String
-        /// All columns, in order.
         package var columns: [Column]
-        /// The columns of the primary key, in its order.
+        /// The columns of the primary key, in the key's order.
         package var keyColumns: [String]
         /// The columns of each UNIQUE clause.
         package var uniqueLists: [[String]]
@@ -30,11 +29,10 @@ package struct KnownSchema: Sendable, Hashable {
         }
     }
 
-    /// An index, a trigger or a virtual table, with the statement that made it.
+    /// An index, a trigger or a virtual table, with its CREATE statement.
     package struct Object: Sendable, Hashable {
         package var type: String
         package var name: String
-        /// The table that it is on.
         package var table: String
         package var sql: String
 
@@ -49,7 +47,7 @@ package struct KnownSchema: Sendable, Hashable {
     /// Entity name to `Z_ENT`.
     package var entityNumbers: [String: Int64]
     package var tables: [Table]
-    /// In the order of their making.
+    /// In the order of creation.
     package var objects: [Object]
 
     package init(entityNumbers: [String: Int64], tables: [Table], objects: [Object]) {
@@ -59,17 +57,17 @@ package struct KnownSchema: Sendable, Hashable {
     }
 }
 
-/// How a many-to-many relationship stands in stores of a model, where that does not follow from the model.
+/// The form of a many-to-many relationship's join table in stores of a model, if the model does not decide it.
 ///
-/// Only a store that Core Data made tells, or an option that repeats what one told.
+/// The form comes from a store that Core Data made, or from an option that repeats such a store.
 package struct KnownJoin: Sendable, Hashable {
-    /// The entity that declares the relationship which names the table.
+    /// The entity that declares ``relationship``.
     package var entity: String
-    /// The relationship that names the table.
+    /// The relationship whose name the join table has.
     package var relationship: String
-    /// What follows the computed name of the column with the naming entity's key, and that of the other one; nil where
-    /// the computed ones hold.
+    /// The suffix after the computed name of the naming entity's key column; nil if the computed name is right.
     package var firstSuffix: String?
+    /// The suffix after the computed name of the other key column; nil if the computed name is right.
     package var secondSuffix: String?
 
     package init(entity: String, relationship: String, firstSuffix: String? = nil, secondSuffix: String? = nil) {

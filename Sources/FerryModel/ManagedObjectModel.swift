@@ -1,8 +1,8 @@
 internal import FerryBase
 
-/// One version of a Core Data model: entities and what is declared with them.
+/// One version of a Core Data model: entities and their declarations.
 package struct ManagedObjectModel: Sendable, Hashable {
-    /// The `userDefinedModelVersionIdentifier`s; `[""]` when a source file's is empty, `[]` for models made in code.
+    /// The `userDefinedModelVersionIdentifier`s; `[""]` if a source file's is empty, `[]` for models made in code.
     package var versionIdentifiers: [String]
     /// Entity name to entity.
     package private(set) var entities: [String: Entity]
@@ -10,13 +10,13 @@ package struct ManagedObjectModel: Sendable, Hashable {
     package var configurations: [String: [String]]
     /// Composite name to its elements, for attributes of type ``AttributeType/composite``.
     package var composites: [String: [Attribute]]
-    /// How join tables stand in stores where the model does not tell; no part of the model that any file or hash shows.
+    /// The forms of join tables that the model does not decide; in no file and no hash.
     package var knownJoins: [KnownJoin] = []
-    /// The schema that a new store of the model gets, where a store of it tells; no part of any file or hash either.
+    /// The schema of new stores of the model, if a store of the model shows it; in no file and no hash.
     package var knownSchema: KnownSchema?
-    /// Entity name to the names of itself and its ancestors, in this order: asked for more often than anything else.
+    /// Entity name to the names of the entity and its ancestors, in this order; cached, because most lookups need it.
     private let lineages: [String: [String]]
-    /// Entity name to the names of the entity and of all that inherit from it, by UTF-16 code unit.
+    /// Entity name to the names of the entity and of all its descendants, by UTF-16 code unit.
     private let families: [String: [String]]
 
     package init(
@@ -33,18 +33,15 @@ package struct ManagedObjectModel: Sendable, Hashable {
         self.composites = composites
     }
 
-    /// Entity names by UTF-16 code unit, the order in which digests take them.
+    /// Entity names by UTF-16 code unit, the order of the store's digests.
     package var sortedEntityNames: [String] { entities.keys.sorted(by: codeUnitOrder) }
 
     // MARK: Inheritance
 
-    /// No app nests entities this deep; every walk up the ancestors stays short.
+    /// The most ancestors of an entity: far more than apps have, and few enough for every walk up the ancestors.
     static let lineageLimit = 100
 
-    /// Names of an unknown superentity, and of a circle of them, end the lineage.
-    ///
-    /// Lineages above the limit are cut off there: models of files that have such are refused before
-    /// (``lineageProblem(of:)``).
+    /// Returns lineages, cut at ``lineageLimit`` and unknown superentities; readers of files refuse cycles.
     private static func lineages(_ superentities: [String: String?]) -> [String: [String]] {
         var lineages: [String: [String]] = [:]
         for name in superentities.keys {
@@ -59,40 +56,40 @@ package struct ManagedObjectModel: Sendable, Hashable {
         return lineages
     }
 
-    /// The entity and its ancestors, the entity first.
+    /// Returns the entity and its ancestors, the entity first.
     package func lineage(of name: String) -> [Entity] { (lineages[name] ?? []).compactMap { entities[$0] } }
 
-    /// The names of the entity and its ancestors, the entity first: what most callers want, and it copies nothing.
+    /// Returns the names of the entity and its ancestors, the entity first, without copying entities.
     package func lineageNames(of name: String) -> [String] { lineages[name] ?? [] }
 
-    /// The topmost ancestor, whose table holds the rows.
+    /// Returns the topmost ancestor, whose table holds the rows.
     package func root(of name: String) -> String { lineages[name]?.last ?? name }
 
-    /// Names of the entity and of all that inherit from it, by UTF-16 code unit.
+    /// Returns the names of the entity and of all its descendants, by UTF-16 code unit.
     package func family(of name: String) -> [String] { families[name] ?? [] }
 
     package func subentities(of name: String) -> [String] {
         entities.values.filter { $0.superentity == name }.map(\.name).sorted(by: codeUnitOrder)
     }
 
-    /// Whether an object of `name` is also one of `ancestor`.
+    /// Whether `name` is `ancestor` or one of its descendants.
     package func isKind(_ name: String, of ancestor: String) -> Bool {
         lineages[name]?.contains(ancestor) ?? false
     }
 
     // MARK: Properties, own and inherited
 
-    /// All attributes of an entity, inherited ones included, by name.
+    /// Returns all attributes of an entity, inherited ones included, by name.
     package func attributes(of name: String) -> [Attribute] {
         merged(lineage(of: name).map(\.attributes), name: \.name)
     }
 
-    /// All relationships of an entity, inherited ones included, by name.
+    /// Returns all relationships of an entity, inherited ones included, by name.
     package func relationships(of name: String) -> [Relationship] {
         merged(lineage(of: name).map(\.relationships), name: \.name)
     }
 
-    /// An attribute by its name, or an element of a composite by its full name (`composite.element`).
+    /// Returns an attribute by its name, or an element of a composite by its full name (`composite.element`).
     package func attribute(_ property: String, of entity: String) -> Attribute? {
         for name in lineageNames(of: entity) {
             if let attribute = entities[name]?.attributes.first(where: { $0.name == property }) { return attribute }
@@ -109,7 +106,7 @@ package struct ManagedObjectModel: Sendable, Hashable {
         return nil
     }
 
-    /// The entity, itself or an ancestor, that declares a property.
+    /// Returns the entity, `entity` or an ancestor, that declares a property.
     package func declaringEntity(of property: String, in entity: String) -> String? {
         lineageNames(of: entity).first { name in
             entities[name]?.attributes.contains { $0.name == property } == true
@@ -117,15 +114,14 @@ package struct ManagedObjectModel: Sendable, Hashable {
         }
     }
 
-    /// The inverse of a relationship, or nil when it has none.
     package func inverse(of relationship: Relationship) -> Relationship? {
         relationship.inverseName.flatMap { self.relationship($0, of: relationship.destinationEntity) }
     }
 
-    /// The nearest declaration wins; the result is in name order.
+    /// Returns one property for each name, by name; the nearest declaration wins.
     private func merged<Property>(_ levels: [[Property]], name: KeyPath<Property, String>) -> [Property] {
         if levels.count == 1, isInOrder(levels[0], name: name) { return levels[0] }
-        // Places are sorted, since a property is many words long; of one name the nearest comes first.
+        // Sorting positions is cheaper than sorting large properties; of equal names the nearest is first.
         var places: [(name: String, level: Int, index: Int)] = []
         places.reserveCapacity(levels.reduce(0) { $0 + $1.count })
         for (level, properties) in levels.enumerated() {
@@ -143,13 +139,13 @@ package struct ManagedObjectModel: Sendable, Hashable {
         return merged
     }
 
-    /// Whether properties are in name order already, each name once: so model files mostly have them.
+    /// Whether the properties are in name order and each name occurs once, as in most model files.
     private func isInOrder<Property>(_ properties: [Property], name: KeyPath<Property, String>) -> Bool {
         zip(properties, properties.dropFirst()).allSatisfy { codeUnitOrder($0[keyPath: name], $1[keyPath: name]) }
     }
 }
 
-/// Ascending by UTF-16 code unit: the framework's plain string comparison.
+/// Orders by UTF-16 code unit, as the framework's plain string comparison does.
 package func codeUnitOrder(_ left: String, _ right: String) -> Bool {
     var (left, right) = (left, right)
     return left.withUTF8 { left in
@@ -157,10 +153,10 @@ package func codeUnitOrder(_ left: String, _ right: String) -> Bool {
     }
 }
 
-/// The order of two UTF-8 texts by their UTF-16 code units: negative, zero or positive.
+/// Compares two UTF-8 texts by their UTF-16 code units: negative, zero or positive.
 ///
-/// UTF-8 sorts by code point; the two differ only where a character outside the BMP (first byte F0 and up, in
-/// UTF-16 a surrogate) meets one of U+E000 to U+FFFF (first byte EE or EF).
+/// UTF-8 sorts by code point. The orders differ only between a character outside the BMP (first byte F0 and up, in
+/// UTF-16 a surrogate) and one of U+E000 to U+FFFF (first byte EE or EF).
 package func codeUnitOrder(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
     for index in 0..<min(left.count, right.count) where left[index] != right[index] {
         let (first, second) = (left[index], right[index])
@@ -171,17 +167,17 @@ package func codeUnitOrder(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBuf
 }
 
 extension ManagedObjectModel {
-    /// All attributes of an entity, inherited ones included, with composites unfolded to what is stored of them.
+    /// Returns all attributes of an entity, inherited ones included, with the stored elements in place of composites.
     ///
-    /// An element is called `composite.element`. It is optional where it or a composite around it is.
+    /// An element's name is `composite.element`. An element is optional if it or a composite around it is.
     package func leaves(of entity: String) -> [Attribute] { attributes(of: entity).flatMap(leaves) }
 
-    /// The attribute itself, or the stored elements of a composite in their declared order, nested ones in their place.
+    /// Returns the attribute itself, or the stored elements of a composite, also nested ones, in declared order.
     package func leaves(of attribute: Attribute) -> [Attribute] {
         attribute.type == .composite ? elements(of: attribute).flatMap(leaves) : [attribute]
     }
 
-    /// The stored elements of a composite, under their full names.
+    /// Returns the stored elements of a composite, under their full names.
     func elements(of composite: Attribute) -> [Attribute] {
         guard !composite.isTransient else { return [] }
         return (composite.compositeName.flatMap { composites[$0] } ?? []).filter { !$0.isTransient }.map { element in
@@ -192,7 +188,7 @@ extension ManagedObjectModel {
         }
     }
 
-    /// An element of a composite by its full name, a composite itself among them; nil when there is none.
+    /// Returns an element of a composite, or a nested composite, by its full name; nil if there is none.
     func element(_ path: String, of entity: String) -> Attribute? {
         let names = path.split(separator: ".", omittingEmptySubsequences: false)
         guard names.count > 1, var attribute = attribute(String(names[0]), of: entity) else { return nil }
@@ -207,11 +203,10 @@ extension ManagedObjectModel {
 }
 
 extension ManagedObjectModel {
-    /// Whether an attribute's value follows from the rows of a store in a way that is known, so that it is computed and
-    /// not carried over.
+    /// Whether Ferry can compute a derived attribute's value from the rows of a store, instead of copying it.
     ///
-    /// The time of saving (`now()`) says something that no row says. What a function makes of a text, and what stands at
-    /// the end of several relationships, only Core Data computes: such values are carried over as they were found.
+    /// No row holds the time of saving (`now()`). Only Core Data computes a function of a text, or a value at the end
+    /// of several relationships; Ferry copies such values.
     package func isComputedByStore(_ attribute: Attribute, of entity: String) -> Bool {
         attribute.isDerived && attribute.derivation != .now && !isCarriedAsFound(attribute, of: entity)
     }
@@ -228,8 +223,9 @@ extension ManagedObjectModel {
 }
 
 extension ManagedObjectModel {
-    /// What keeps a derived attribute from being the same in a newer version, its path under the same names included, in
-    /// words that follow "and"; nil when nothing does.
+    /// Returns how a derived attribute, or a property of its path, differs in a newer version; nil if it does not.
+    ///
+    /// The text follows the word "and".
     package func changeOfDerivation(entity: String, attribute name: String, in other: ManagedObjectModel) -> String? {
         let before = entities[entity]?.attributes.first { $0.name == name }
         guard let before, before.isDerived, let after = other.attribute(name, of: entity) else {
@@ -243,7 +239,7 @@ extension ManagedObjectModel {
         return nil
     }
 
-    /// What the properties of a path are, one after the other; nil where one is not there.
+    /// Returns a description of each property of a path, in order; nil if a property is missing.
     private func ends(of path: [String], from entity: String) -> [String]? {
         var (entity, path, ends) = (entity, path[...], [String]())
         while let name = path.first, let relationship = relationship(name, of: entity) {
@@ -259,12 +255,11 @@ extension ManagedObjectModel {
 }
 
 extension ManagedObjectModel {
-    /// Checks what everything else relies on: parents, destinations and composites exist, nothing holds itself, and
-    /// no name is declared twice in one entity.
+    /// Checks the rules that all other code relies on: parents, destinations and composites exist, no composite holds
+    /// itself, and no entity declares a name twice.
     ///
     /// - Throws: `.badModel` with the first problem, in name order.
     func check(path: String) throws(FerryError) {
-        try Self.check(Array(entities.values), path: path)
         let ordered = sortedEntityNames.compactMap { entities[$0] }
         for entity in ordered {
             if let parent = entity.superentity, entities[parent] == nil {
@@ -276,9 +271,7 @@ extension ManagedObjectModel {
         }
     }
 
-    /// Checks, before a model holds them, that no two entities have one name and that their ancestors come to an end.
-    ///
-    /// - Throws: `.badModel` with the first problem, in name order.
+    /// Checks that names are unique and that no lineage is endless or too long; throws `.badModel`.
     static func check(_ entities: [Entity], path: String) throws(FerryError) {
         if let twice = entities.map(\.name).firstRepeated {
             throw unusable(path, "it declares the entity '\(twice)' twice")
@@ -286,26 +279,24 @@ extension ManagedObjectModel {
         if let problem = lineageProblem(of: entities) { throw unusable(path, problem) }
     }
 
-    /// What is wrong with the ancestors of entities: a circle, or more of them than ``lineageLimit``; nil when nothing is.
-    ///
-    /// Looks at each entity once, so that it can be asked of entities that no model holds yet.
+    /// Returns a cycle of ancestors, or more of them than ``lineageLimit``, as text; visits each entity once.
     static func lineageProblem(of entities: [Entity]) -> String? {
         let parents = Dictionary(
             entities.map { ($0.name, $0.superentity) }, uniquingKeysWith: { first, _ in first })
         var depths: [String: Int] = [:]
         for name in parents.keys.sorted(by: codeUnitOrder) {
-            var way: [String] = []
+            var chain: [String] = []
             var next: String? = name
             while let current = next, depths[current] == nil, let parent = parents[current] {
-                if current == name, !way.isEmpty { return "the entity '\(name)' is its own ancestor" }
-                way.append(current)
-                guard way.count <= lineageLimit + 1 else {
+                if current == name, !chain.isEmpty { return "the entity '\(name)' is its own ancestor" }
+                chain.append(current)
+                guard chain.count <= lineageLimit + 1 else {
                     return "'\(name)' has more than \(lineageLimit) ancestors"
                 }
                 next = parent
             }
             var depth = next.flatMap { depths[$0] } ?? 0
-            for passed in way.reversed() {
+            for passed in chain.reversed() {
                 depth += 1
                 guard depth <= lineageLimit + 1 else {
                     return "'\(passed)' has more than \(lineageLimit) ancestors"
@@ -346,7 +337,7 @@ extension ManagedObjectModel {
         return nil
     }
 
-    /// How many columns a composite unfolds to; nil when it does not end or has more than a table can hold.
+    /// Returns the number of a composite's columns; nil if the nesting is endless or exceeds the columns of a table.
     private func leafCount(of composite: String, depth: Int, counts: inout [String: Int]) -> Int? {
         if let known = counts[composite] { return known }
         // SQLite's default limit of columns in a table.

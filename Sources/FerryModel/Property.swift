@@ -51,7 +51,7 @@ package struct Attribute: Sendable, Hashable {
     package var valueClassName: String?
     package var userInfo: [String: String]
     package var validation = AttributeValidation()
-    /// What an archive holds under keys that nothing here stands for; only for archiving the model again.
+    /// Values of an archive under keys without a property here; only for archiving the model again.
     package var archived: [String: ArchivedValue] = [:]
 
     package init(
@@ -122,7 +122,7 @@ package struct Relationship: Sendable, Hashable {
     package var isToMany: Bool { maxCount != 1 }
 }
 
-/// What values an attribute may have, as far as a model's editor offers rules for them; no store shows it.
+/// The validation rules of an attribute that Xcode's model editor offers; no store holds them.
 package struct AttributeValidation: Sendable, Hashable {
     /// The least number, length of a text, or date in seconds since 2001.
     package var minimum: Double?
@@ -136,9 +136,7 @@ package struct AttributeValidation: Sendable, Hashable {
         self.pattern = pattern
     }
 
-    /// Adds what the text of a predicate of a compiled model says: `SELF >= 3`, `length <= 5`, `SELF MATCHES "…"`.
-    ///
-    /// Other predicates say nothing that this holds.
+    /// Adds the rule of a predicate such as `SELF >= 3`, `length <= 5`, `SELF MATCHES "…"`; ignores others.
     mutating func add(predicate: String) {
         let words = predicate.split(separator: " ", maxSplits: 2).map(String.init)
         guard words.count == 3, words[0] == "SELF" || words[0] == "length" else { return }
@@ -162,20 +160,20 @@ package struct AttributeValidation: Sendable, Hashable {
     }
 }
 
-/// What a derived attribute is computed from: its derivation expression, taken apart.
+/// The parsed derivation expression of a derived attribute.
 package enum Derivation: Sendable, Hashable {
     /// The value at the end of a path of to-one relationships; of length 1, another attribute of the object itself.
     case value(path: [String])
-    /// The same through `canonical:`, `uppercase:` or `lowercase:`.
+    /// The value at the end of a path, through `canonical:`, `uppercase:` or `lowercase:`.
     case function(String, path: [String])
-    /// How many objects a to-many relationship has.
+    /// The number of objects of a to-many relationship.
     case count(relationship: String)
     /// The sum of an attribute over the objects of a to-many relationship.
     case sum(relationship: String, attribute: String)
-    /// `now()`: when the object was last saved.
+    /// `now()`: the time of the object's last save.
     case now
 
-    /// Takes an expression as a source file has it; nil for what is none of the forms that Core Data documents.
+    /// Parses the expression of a source file; nil for a form that Core Data does not document.
     package init?(_ text: String) {
         let text = text.filter { !$0.isWhitespace }
         if text == "now()" {
@@ -199,13 +197,13 @@ package enum Derivation: Sendable, Hashable {
         switch (path.first { $0.hasPrefix("@") }, names.count, path.count) {
         case (nil, _, _): self = .value(path: names)
         case ("@count", 1, 2) where path[1] == "@count": self = .count(relationship: names[0])
-        // Both places of the operator are seen in public examples.
+        // Public examples have the operator in both places.
         case ("@sum", 2, 3), ("@total", 2, 3): self = .sum(relationship: names[0], attribute: names[1])
         default: return nil
         }
     }
 
-    /// The properties that lead to one value; nil for the forms that count, sum or tell the time.
+    /// The path to the single value; nil for `count`, `sum` and `now`.
     package var path: [String]? {
         switch self {
         case .value(let path), .function(_, let path): path
@@ -237,6 +235,6 @@ package enum Derivation: Sendable, Hashable {
 }
 
 extension Attribute {
-    /// The derivation, or nil when the attribute is not derived or in no form that is known.
+    /// The derivation; nil if the attribute is not derived or its form is unknown.
     package var derivation: Derivation? { derivationExpression.flatMap { Derivation($0) } }
 }

@@ -1,14 +1,14 @@
 internal import FerryBase
 internal import Foundation
 
-/// Core Data's version hashes: what decides whether a model fits a store.
+/// Core Data's version hashes, which decide whether a model fits a store.
 package enum VersionHash {
-    /// The hash of each entity, abstract ones included.
+    /// Returns the hash of each entity, abstract ones included.
     ///
     /// - Precondition: No entity is its own ancestor; readers of models refuse such a model.
     package static func hashes(of model: ManagedObjectModel) -> [String: [UInt8]] {
         var entityHashes: [String: [UInt8]] = [:]
-        // The hashed properties of each entity, inherited ones included: a subentity starts from its parent's.
+        // The hashed properties of each entity, inherited ones included: a subentity starts with its parent's.
         var propertyHashes: [String: [String: [UInt8]]] = [:]
         for name in model.sortedEntityNames {
             for entity in model.lineage(of: name).reversed() where entityHashes[entity.name] == nil {
@@ -30,7 +30,7 @@ package enum VersionHash {
         return entityHashes
     }
 
-    /// `NSStoreModelVersionHashesDigest` of a store with these hashes.
+    /// Returns `NSStoreModelVersionHashesDigest` of a store with these hashes.
     package static func digest(_ hashes: [String: [UInt8]]) -> String {
         var digest = SHA512()
         for name in hashes.keys.sorted(by: codeUnitOrder) {
@@ -40,21 +40,21 @@ package enum VersionHash {
         return base64(digest.finalize())
     }
 
-    /// `NSStoreModelVersionChecksumKey` of a store with these hashes.
+    /// Returns `NSStoreModelVersionChecksumKey` of a store with these hashes.
     package static func checksum(_ hashes: [String: [UInt8]]) -> String {
         var checksum = SHA256()
         for name in hashes.keys.sorted(by: codeUnitOrder) { checksum.update(hashes[name] ?? []) }
         return base64(checksum.finalize())
     }
 
-    /// Standard base64 with padding, as the metadata and the listings show hashes.
+    /// Returns standard base64 with padding, the form of hashes in the metadata and in listings.
     package static func base64(_ bytes: [UInt8]) -> String {
         Data(bytes).base64EncodedString()
     }
 
     // MARK: One property
 
-    /// The hash of an attribute that is not transient.
+    /// Returns the hash of an attribute that is not transient.
     package static func hash(_ attribute: Attribute, in model: ManagedObjectModel) -> [UInt8] {
         var hash = SHA256()
         if let expression = attribute.derivationExpression {
@@ -74,7 +74,7 @@ package enum VersionHash {
         return hash.finalize()
     }
 
-    /// The hash of a relationship that is not transient, as `entity` declares it.
+    /// Returns the hash of a relationship that is not transient, as `entity` declares it.
     package static func hash(_ relationship: Relationship, of entity: Entity, in model: ManagedObjectModel) -> [UInt8] {
         var hash = SHA256()
         hash.update(
@@ -89,7 +89,7 @@ package enum VersionHash {
         return hash.finalize()
     }
 
-    /// The part of a property's hash that attributes and relationships share.
+    /// Returns the part of a property's hash that attributes and relationships share.
     package static func base(_ name: String, isOptional: Bool, modifier: String?) -> [UInt8] {
         var hash = SHA256()
         hash.update(name)
@@ -98,7 +98,7 @@ package enum VersionHash {
         return hash.finalize()
     }
 
-    /// The framework's printed form of a derivation expression, of which the hash is made.
+    /// Returns the framework's printed form of a derivation expression, the input of the hash.
     static func printed(derivation: String) -> String {
         for (suffix, function) in [(".@count", "count"), (".@sum", "sum"), (".@total", "sum")]
         where derivation.hasSuffix(suffix) {
@@ -107,8 +107,7 @@ package enum VersionHash {
         return derivation
     }
 
-    /// A relationship that is its own inverse is hashed without the inverse's name, also where a subentity declares
-    /// it again.
+    /// Whether a relationship, or one that it redeclares, is its own inverse, whose name the hash leaves out.
     private static func isOwnInverse(
         _ relationship: Relationship, of entity: Entity, in model: ManagedObjectModel
     ) -> Bool {
@@ -126,7 +125,7 @@ package enum VersionHash {
         }
     }
 
-    /// The elements of a composite that are no composites themselves.
+    /// Returns the elements of a composite, nested composites replaced by their elements.
     private static func leaves(of composite: String, in model: ManagedObjectModel, depth: Int) -> [Attribute] {
         precondition(depth < 64, "No composite holds itself; readers of models refuse that.")
         return (model.composites[composite] ?? []).flatMap { element in
@@ -148,7 +147,7 @@ package enum VersionHash {
         return hash.finalize()
     }
 
-    /// A wider count is cut to its low 32 bits, as the framework does.
+    /// Encodes the low 32 bits of a count, as the framework does.
     private static func littleEndian32(_ number: Int) -> [UInt8] {
         let bits = UInt32(truncatingIfNeeded: number)
         return (0..<4).map { UInt8(truncatingIfNeeded: bits >> (8 * $0)) }
@@ -156,7 +155,7 @@ package enum VersionHash {
 }
 
 extension Entity {
-    /// Attributes that the user info marks to be preserved after deletion, the older way to say so.
+    /// Attributes that the user info marks as preserved after deletion, the older notation.
     fileprivate var tombstoneAttributes: Set<String> {
         guard let listed = userInfo["NSPersistentHistoryTombstoneAttributes"] else { return [] }
         return Set(listed.split { $0 == "," || $0 == " " }.map(String.init))

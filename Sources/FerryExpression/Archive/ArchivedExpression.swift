@@ -3,19 +3,19 @@ package import FerryModel
 
 /// Reads expressions from keyed archives: from `valueexpressiondata` of a mapping model's source, and from a `.cdm`.
 ///
-/// The classes seen in real mapping models are known; any other is an error that names it, so that nothing is read as
-/// less than it is.
+/// The decoder knows the classes of real mapping models. Any other class is an error that names it, so that Ferry never
+/// reads a part of an expression as the whole.
 package enum ArchivedExpression {
     /// Reads the expression that is the root of an archive.
     ///
-    /// - Throws: ``FerryError`` `.badArchive` for damage, `.unsupported` for a class that is not known.
+    /// - Throws: ``FerryError`` `.badArchive` for damage, `.unsupported` for an unknown class.
     package static func decode(_ archive: [UInt8]) throws(FerryError) -> Expression {
         try WorkThread.withStack { () throws(FerryError) in try decode(try KeyedArchive(archive).root) }
     }
 
-    /// Reads one archived expression; key paths of key paths are joined to one.
+    /// Reads one archived expression; key paths on key paths become one key path.
     ///
-    /// - Throws: ``FerryError`` `.badArchive` for damage, `.unsupported` for a class that is not known.
+    /// - Throws: ``FerryError`` `.badArchive` for damage, `.unsupported` for an unknown class.
     package static func decode(_ object: ArchivedObject) throws(FerryError) -> Expression {
         guard let name = try object.className else {
             throw FerryError(.badArchive, "A plain value stands where an archived expression is needed.")
@@ -49,16 +49,15 @@ package enum ArchivedExpression {
         }
     }
 
-    /// An element of a list: an expression, or a plain value.
     private static func member(_ element: ArchivedObject) throws(FerryError) -> Expression {
         for name in try element.classNames where name == "NSExpression" { return try decode(element) }
         return try constant(of: element)
     }
 
-    /// By the framework's public numbers.
+    /// Set operators by the raw values of `NSExpression.ExpressionType`.
     private static let sets: [Int64: SetOperator] = [5: .union, 6: .intersect, 7: .minus]
 
-    /// What an archive can hold and no store can be asked for, with the reason.
+    /// Classes that Ferry cannot evaluate on a store, with the reason.
     private static let refused = [
         "NSBlockExpression": "is code, which only the app has",
         "NSBlockPredicate": "is code, which only the app has",
@@ -67,7 +66,6 @@ package enum ArchivedExpression {
             "binds a variable, and those of a mapping model are bound by Core Data alone",
     ]
 
-    /// The error of a class that cannot be evaluated.
     static func refusal(of name: String) -> FerryError {
         let reason = refused[name].map { "An archived \(name) \($0)." }
         return unsupported(reason ?? "An archived expression of the class \(name) is not known to Ferry.")
@@ -99,7 +97,7 @@ package enum ArchivedExpression {
         return .subquery(try decode(collection), variable: name, try ArchivedPredicate.decode(condition))
     }
 
-    /// `list[index]`, which is a function of its own in archives.
+    /// Reads `list[index]`, in archives a function.
     private static func element(_ archived: [ArchivedObject], _ name: String) throws(FerryError) -> Expression {
         guard archived.count == 2 else { throw incomplete(name) }
         let list = try decode(archived[0])
@@ -117,7 +115,7 @@ package enum ArchivedExpression {
         return .element(list, .at(place))
     }
 
-    /// Reads the predicate of a compiled entity mapping's source expression, which is the fetch that Xcode generates.
+    /// Reads the predicate of a compiled entity mapping's source expression, a fetch that Xcode generates.
     ///
     /// - Throws: ``FerryError`` `.unsupported` for a source expression that Xcode did not generate.
     package static func decodeGeneratedFetch(_ object: ArchivedObject) throws(FerryError) -> Predicate {
@@ -194,7 +192,6 @@ package enum ArchivedExpression {
         return .keyPath(base, steps)
     }
 
-    /// The steps of a dotted path.
     private static func steps(_ path: String) throws(FerryError) -> [KeyPathStep] {
         var steps: [KeyPathStep] = []
         for part in path.split(separator: ".", omittingEmptySubsequences: false) {
@@ -213,11 +210,9 @@ package enum ArchivedExpression {
     }
 }
 
-/// Reads predicates from keyed archives, as they stand in archived conditions and subqueries.
-///
-/// What it gives is what the same predicate gives as text.
+/// Reads the predicates of archived conditions and subqueries; the result equals that of the parsed text.
 enum ArchivedPredicate {
-    /// - Throws: ``FerryError`` `.badArchive` for damage, `.unsupported` for a class that is not known.
+    /// - Throws: ``FerryError`` `.badArchive` for damage, `.unsupported` for an unknown class.
     static func decode(_ object: ArchivedObject) throws(FerryError) -> Predicate {
         guard let name = try object.className else {
             throw FerryError(.badArchive, "A plain value stands where an archived predicate is needed.")
@@ -235,7 +230,7 @@ enum ArchivedPredicate {
         let incomplete = ArchivedExpression.incomplete("NSCompoundPredicate")
         guard let archived = try object.elements("NSSubpredicates") else { throw incomplete }
         let parts = try archived.map { part throws(FerryError) in try decode(part) }
-        // Archives leave out what is 0.
+        // Archives leave out zeros.
         switch try object.integer("NSCompoundPredicateType") ?? 0 {
         case 0:
             guard parts.count == 1 else { throw incomplete }
@@ -259,7 +254,7 @@ enum ArchivedPredicate {
         }
     }
 
-    /// By the framework's public numbers.
+    /// Comparators by the raw values of `NSComparisonPredicate.Operator`.
     private static let comparators: [Int64: Predicate.Comparison.Operator] = [
         0: .less, 1: .lessOrEqual, 2: .greater, 3: .greaterOrEqual, 4: .equal, 5: .notEqual, 6: .matches, 7: .like,
         8: .beginsWith, 9: .endsWith, 10: .isIn, 99: .contains,

@@ -1,19 +1,18 @@
 internal import FerryBase
 
-/// A value or a condition within an expression; as the cause of an error the innermost one that could not be evaluated.
+/// A value or a condition inside an expression; as the cause of an error, the innermost part that cannot be evaluated.
 package enum ExpressionPart: Error, Hashable {
     case expression(Expression)
     case predicate(Predicate)
 
-    /// Line and column, from 1, of the part, or of a key in it, in the text that it was read from; nil for a text that
-    /// does not hold it.
+    /// Returns line and column, from 1, of the part, or of a key in it, in the text; nil if the text does not hold it.
     ///
-    /// What stands for something else (a table's name, `IN {…}`) is looked for by its parts.
+    /// A part that the parser replaced (a table's name, `IN {…}`) is found by its own parts.
     package func place(in text: String, key: String? = nil) -> (line: Int, column: Int)? {
         do {
             var parser = try Parser(text, notesPlaces: true)
-            _ = try parser.whole()
-            guard let nodes = parser.read, let found = position(among: nodes) else { return nil }
+            _ = try parser.readAll()
+            guard let nodes = parser.parsedNodes, let found = position(among: nodes) else { return nil }
             return parser.lexer.place(of: try Self.position(of: key, behind: found, in: text) ?? found)
         } catch {
             return nil
@@ -27,7 +26,6 @@ package enum ExpressionPart: Error, Hashable {
         return nil
     }
 
-    /// The part, then what it is made of.
     private var candidates: [ExpressionPart] {
         let parts =
             switch self {
@@ -37,7 +35,6 @@ package enum ExpressionPart: Error, Hashable {
         return [self] + parts.filter { if case .constant = $0 { false } else { true } }.map { .expression($0) }
     }
 
-    /// The place of a key's own word.
     private static func position(of key: String?, behind start: Int, in text: String) throws(FerryError) -> Int? {
         guard let key else { return nil }
         var lexer = try Lexer(text)
@@ -54,7 +51,7 @@ package enum ExpressionPart: Error, Hashable {
 }
 
 extension FerryError {
-    /// The error with the part of an expression that it is about, if none within it was named yet.
+    /// Returns the error with the part as its cause, unless it already has a cause.
     func at(_ part: ExpressionPart) -> FerryError {
         guard cause == nil else { return self }
         var error = self
@@ -64,7 +61,7 @@ extension FerryError {
 }
 
 extension ExpressionTranslation {
-    /// Runs what looks at a part of an expression; errors that name none within it name it.
+    /// Runs the check of a part of an expression; an error without a cause gets the part as its cause.
     func about<Result>(
         _ part: ExpressionPart, _ body: () throws(FerryError) -> Result
     ) throws(FerryError) -> Result {
@@ -77,7 +74,7 @@ extension ExpressionTranslation {
 }
 
 extension NearNames {
-    /// A sentence that offers names near to one that was not found, or lists them all when none is.
+    /// Returns a sentence with names near to an unknown name, or with all names if none is near.
     static func remedy(for name: String, among candidates: [String], _ prefix: String = "") -> String {
         func list(_ names: some Sequence<String>) -> String { names.map { prefix + $0 }.joined(separator: ", ") }
         let near = near(to: name, among: candidates)

@@ -1,7 +1,7 @@
 package import FerryBase
 package import FerryModel
 
-/// What the names in an expression mean: the model, the source entity, and what an iteration binds.
+/// The meaning of names in an expression: the model, the source entity, and the variables of iterations.
 package struct ExpressionScope: Sendable {
     package enum Element: Sendable, Hashable {
         case object(entity: String)
@@ -19,12 +19,12 @@ package struct ExpressionScope: Sendable {
         }
     }
 
-    /// What a name stands for inside of a condition on the members of a collection.
+    /// The meaning of a name inside a condition on the members of a collection.
     struct Member: Sendable, Hashable {
-        /// Without dollar sign; nil where the member is what `SELF` and bare keys mean.
+        /// The name without dollar sign; nil if `SELF` and bare keys mean the member.
         var variable: String?
         var entity: String
-        /// How many collections stand around the condition.
+        /// The number of collections around the condition.
         var level: Int
     }
 
@@ -48,37 +48,36 @@ package struct ExpressionScope: Sendable {
     }
 }
 
-/// A key path followed through a model: relationships, then what the path ends at.
+/// A key path resolved in a model: relationships, then the end of the path.
 package struct ResolvedPath: Sendable, Hashable {
     package enum Start: Sendable, Hashable {
         /// The source object: `$source`, `SELF`.
         case source
-        /// The element of the iteration that is bound to its variable.
+        /// The element of the iteration.
         case element
-        /// A member of a collection, by how many collections stand around it.
+        /// A member of a collection, by the number of collections around it.
         case member(Int)
     }
 
-    /// A collection operator that makes one value of the objects, or values, that the path leads to.
+    /// A collection operator that computes one value from the objects, or values, at the end of the path.
     package struct Aggregate: Sendable, Hashable {
         package var name: String
-        /// The relationships followed before the operator.
+        /// The number of relationships before the operator.
         package var hopCount: Int
-        /// Whether an attribute stands before the operator, not behind it.
+        /// Whether an attribute is before the operator, not behind it.
         package var isOfValues: Bool
     }
 
-    /// One relationship followed.
     package struct Hop: Sendable, Hashable {
-        /// The entity from which the relationship leads away.
+        /// The source entity of the relationship.
         package var entity: String
         package var relationship: Relationship
     }
 
     package enum End: Sendable, Hashable {
-        /// An object of this entity or one below it, or a collection of them.
+        /// An object of this entity or a descendant, or a collection of them.
         case object(entity: String)
-        /// An attribute; `path` has its name, after those of the composites that hold it.
+        /// An attribute; `path` is its name, after the names of the composites that hold it.
         case attribute(Attribute, path: [String])
         /// A value in a JSON element, under these keys; without keys the element itself.
         case json(keys: [String])
@@ -104,10 +103,10 @@ package struct ResolvedPath: Sendable, Hashable {
 }
 
 extension ExpressionScope {
-    /// Follows a key path through the model, from `$source`, `SELF` or the iteration's variable.
+    /// Resolves a key path in the model, from `$source`, `SELF` or the iteration's variable.
     ///
-    /// - Throws: ``FerryError`` `.badExpression` naming the path, the entity and the property, with names that are near;
-    ///   `.missingPolicy` or `.unsupported` for variables that only code can serve.
+    /// - Throws: ``FerryError`` `.badExpression` with the path, the entity, the property and similar names;
+    ///   `.missingPolicy` or `.unsupported` for variables that need code.
     package func resolve(_ base: Expression, _ steps: [KeyPathStep] = []) throws(FerryError) -> ResolvedPath {
         let path = Expression.keyPath(base, steps)
         switch base {
@@ -189,7 +188,7 @@ extension ExpressionScope {
             guard case .key(let key) = step, name != "count" else { throw noOperator(step, path) }
             switch resolved.end {
             case .object(let entity): try property(key, of: entity, &resolved, path)
-            // The values themselves: `@max.self`.
+            // `@max.self` means the values themselves.
             case .attribute where key.lowercased() == "self": break
             case .attribute(let attribute, let names): try continuation(key, of: attribute, names, &resolved, path)
             case .json: throw noOperator(step, path)
@@ -208,7 +207,7 @@ extension ExpressionScope {
         }
     }
 
-    /// Collection operators that only flatten what the rest of the path yields, and whether they drop duplicates.
+    /// Collection operators that only flatten the collection, and whether they drop duplicates.
     static let flattening = [
         "unionOfObjects": false, "unionOfArrays": false, "unionOfSets": false,
         "distinctUnionOfObjects": true, "distinctUnionOfArrays": true, "distinctUnionOfSets": true,
@@ -239,7 +238,7 @@ extension ExpressionScope {
         }
     }
 
-    /// A key after an attribute: an element of a composite, or a key of a string.
+    /// Adds a key after an attribute: an element of a composite, or a key of a value.
     private func continuation(
         _ key: String, of attribute: Attribute, _ names: [String], _ resolved: inout ResolvedPath, _ path: Expression
     ) throws(FerryError) {
@@ -252,7 +251,7 @@ extension ExpressionScope {
             }
             resolved.end = .attribute(element, path: names + [key])
         } else {
-            // Whether the value has such a key is said where its type is known.
+            // The translation, which knows the value's type, checks the key.
             resolved.valueKeys.append(key)
         }
     }

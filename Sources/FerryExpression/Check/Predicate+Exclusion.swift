@@ -1,6 +1,6 @@
 extension Predicate {
-    /// Whether no object passes both, as far as their forms show it; `isSingle` says whether a path of keys from the
-    /// object leads to one value at most.
+    /// Whether no object can pass both predicates, as far as their forms prove it; `isSingle` says whether a path of
+    /// keys from the object has at most one value.
     package func excludes(_ other: Predicate, where isSingle: ([String]) -> Bool) -> Bool {
         if self == .not(other) || other == .not(self) { return true }
         switch (self, other) {
@@ -17,14 +17,14 @@ extension Predicate {
     }
 }
 
-/// A comparison of what a path from the object leads to with a constant.
+/// A comparison of a path from the object with a constant.
 private struct Bound {
     let path: [String]
     let comparator: Predicate.Comparison.Operator
     let constant: Expression.Constant
 
     init?(_ comparison: Predicate.Comparison) {
-        // Letters of either case, or with marks or without, are no one value.
+        // With options, a constant equals several texts.
         guard comparison.options.isEmpty else { return nil }
         if let path = comparison.left.ownPath, case .constant(let constant) = comparison.right {
             (self.path, comparator, self.constant) = (path, comparison.comparator, constant)
@@ -40,7 +40,7 @@ private struct Bound {
     func excludes(_ other: Bound) -> Bool {
         switch (comparator, other.comparator) {
         case (.equal, .notEqual), (.notEqual, .equal): return constant == other.constant
-        case (.equal, .equal): return constant.isUnlike(other.constant)
+        case (.equal, .equal): return constant.neverEquals(other.constant)
         case (.matches, .matches):
             guard let first = constant.firstLetters, let second = other.constant.firstLetters else { return false }
             return first.isDisjoint(with: second)
@@ -55,7 +55,7 @@ private struct Bound {
     private struct Interval {
         var low = -Double.infinity
         var high = Double.infinity
-        /// Whether a finite end belongs to it.
+        /// Whether the interval contains its finite ends.
         var isClosed = true
 
         func contains(_ end: Double) -> Bool { isClosed || (end != low && end != high) }
@@ -75,7 +75,6 @@ private struct Bound {
 }
 
 extension Predicate.Comparison.Operator {
-    /// The same with its sides exchanged.
     fileprivate var mirrored: Self? {
         switch self {
         case .equal, .notEqual: self
@@ -89,7 +88,7 @@ extension Predicate.Comparison.Operator {
 }
 
 extension Expression {
-    /// The keys that lead from the object to the expression's value, when it is nothing else.
+    /// The keys of a key path from the object; nil for any other expression.
     fileprivate var ownPath: [String]? {
         guard case .keyPath(let base, let path) = self, base == .evaluatedObject || base == .variable("source") else {
             return nil
@@ -99,7 +98,6 @@ extension Expression {
 }
 
 extension Expression.Constant {
-    /// The number, where a double holds it exactly.
     fileprivate var exactNumber: Double? {
         switch self {
         case .boolean(let flag): flag ? 1 : 0
@@ -109,13 +107,12 @@ extension Expression.Constant {
         }
     }
 
-    /// The letters that a regular expression lets a text begin with, where it says so by a plain class at its start:
-    /// `[a-hA-H].*`.
+    /// The first letters that the regular expression allows, if it begins with a plain class: `[a-hA-H].*`.
     fileprivate var firstLetters: Set<UInt32>? {
         guard case .string(let pattern) = self, pattern.first == "[", !pattern.contains("|"),
             let end = pattern.firstIndex(of: "]")
         else { return nil }
-        // What may be missing says nothing of the first letter.
+        // An optional class does not decide the first letter.
         if let next = pattern[pattern.index(after: end)...].first, "*?{".contains(next) { return nil }
         var letters: Set<UInt32> = []
         var rest = pattern[pattern.index(after: pattern.startIndex)..<end].unicodeScalars[...]
@@ -135,8 +132,8 @@ extension Expression.Constant {
         return letters
     }
 
-    /// Whether no value equals both.
-    fileprivate func isUnlike(_ other: Self) -> Bool {
+    /// Whether no value equals both constants.
+    fileprivate func neverEquals(_ other: Self) -> Bool {
         switch (self, other) {
         case (.null, .null): return false
         case (.null, _), (_, .null): return true

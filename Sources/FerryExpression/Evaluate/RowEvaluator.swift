@@ -1,8 +1,8 @@
 package import FerryBase
 
-/// Evaluates a computation for one row after another, by the code that SQL calls too.
+/// Evaluates a computation for one row after another, with the functions that SQL calls.
 ///
-/// Nothing is allocated per row: each call keeps its buffers. It belongs to one thread.
+/// Evaluating allocates no memory per row: each call keeps its buffers. An evaluator belongs to one thread.
 package final class RowEvaluator {
     private let root: Node
 
@@ -10,7 +10,6 @@ package final class RowEvaluator {
         case place(Int)
         case constant(FunctionValue, ByteHolder?)
         case call(Call)
-        /// Arithmetic of reals.
         case real(Computation.Operator, Node, Node)
         case ifNull(Node, Node)
         case same(Node, Node)
@@ -23,7 +22,7 @@ package final class RowEvaluator {
         case policy(String, [Node], ByteHolder)
     }
 
-    /// One call with the memory that it uses from row to row.
+    /// One call with its buffers, which every row reuses.
     fileprivate final class Call {
         let function: ScalarFunction
         let arguments: [Node]
@@ -37,29 +36,27 @@ package final class RowEvaluator {
         }
     }
 
-    /// Asks `places` once for each column that the computation names; `now` is that of the run.
+    /// Resolves each column of the computation once; `now` is the time of the run.
     ///
-    /// - Throws: What `places` throws; ``FerryError`` `.internalError` for a function that does not exist here.
+    /// - Throws: Errors of `places`; ``FerryError`` `.internalError` for an unknown function.
     package init(_ computation: Computation, now: Double, places: inout some PlaceResolver) throws(FerryError) {
         root = try Self.node(computation, now, &places)
         callsPolicy = computation.callsPolicy
     }
 
-    /// The place of the value where the computation is nothing else than a column: it need not be decoded at all.
+    /// The value's place if the computation is a single column; the caller need not decode the value then.
     package var place: Int? { if case .place(let place) = root { place } else { nil } }
 
-    /// Whether the computation is nothing else than a call of the policy, whose value comes as it is.
+    /// Whether the computation is a single call of the policy, whose value the caller converts.
     package var isPolicyCall: Bool { if case .policy = root { true } else { false } }
 
-    /// Whether a part of the computation is a call of the policy.
     package let callsPolicy: Bool
 
-    /// The value for one row; text and BLOBs are borrowed until the next call or until the row is left.
+    /// Returns the value for one row; text and BLOBs are borrowed until the next call or the next row.
     package func value(in row: any RowValues, policy: (any PolicyFunctions)? = nil) throws -> FunctionValue {
         try evaluate(root, row, policy)
     }
 
-    /// Whether a condition holds for one row.
     package func holds(in row: any RowValues, policy: (any PolicyFunctions)? = nil) throws -> Bool {
         Self.isTrue(try evaluate(root, row, policy))
     }
@@ -118,7 +115,7 @@ package final class RowEvaluator {
         case .constant(.null): return .constant(.null, nil)
         case .constant(.boolean(let flag)): return .constant(.integer(flag ? 1 : 0), nil)
         case .constant(.integer(let integer)): return .constant(.integer(integer), nil)
-        // As everywhere in SQLite, what is no number is nil.
+        // As in SQLite, NaN is nil.
         case .constant(.double(let real)): return .constant(real.isNaN ? .null : .real(real), nil)
         case .constant(.string(let string)):
             let holder = ByteHolder()
@@ -194,7 +191,7 @@ package final class RowEvaluator {
         }
     }
 
-    /// Nil where one operand is nil, and where the result is no number.
+    /// Computes arithmetic of reals; nil if an operand is nil or the result is NaN.
     private static func compute(
         _ symbol: Computation.Operator, _ left: FunctionValue, _ right: FunctionValue
     ) throws(FerryError) -> FunctionValue {
@@ -211,15 +208,13 @@ package final class RowEvaluator {
     }
 }
 
-/// Where a row has what a computation needs; asked while the computation is made ready.
+/// Resolves the columns of a computation to places in a row, before the first row.
 package protocol PlaceResolver {
-    /// The place of the column at the end of a path.
     mutating func place(of path: ResolvedPath) throws(FerryError) -> Int
 
-    /// The place of the JSON text of the iteration's element.
+    /// Returns the place of the JSON text of the iteration's element.
     mutating func elementTextPlace() throws(FerryError) -> Int
 
-    /// The place of what a collection comes to.
     mutating func place(of collection: CollectionComputation) throws(FerryError) -> Int
 }
 
@@ -229,18 +224,18 @@ extension PlaceResolver {
     }
 }
 
-/// The values of one row, by the places that a ``RowEvaluator`` was told; borrowed until the row is left.
+/// The values of one row, by the places of the ``PlaceResolver``; borrowed until the next row.
 package protocol RowValues: AnyObject {
     func value(at place: Int) -> FunctionValue
 }
 
-/// The functions of a migration policy, as expressions call them.
+/// The functions of a migration policy that expressions call.
 package protocol PolicyFunctions: AnyObject {
     /// Calls a function by the selector or key that an expression names, and gives the value as a column would hold it.
     func call(_ name: String, _ arguments: [FunctionValue]) throws -> OwnedValue
 }
 
-/// A value with memory of its own.
+/// A value with its own memory.
 package enum OwnedValue: Sendable, Hashable {
     case null
     case integer(Int64)
@@ -249,13 +244,13 @@ package enum OwnedValue: Sendable, Hashable {
     case blob([UInt8])
 }
 
-/// Bytes that stay where they are from call to call.
+/// Bytes in a buffer that all calls reuse.
 final class ByteHolder {
     private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64, alignment: 8)
 
     deinit { buffer.deallocate() }
 
-    /// Copies bytes here and lends them until the next call.
+    /// Copies the bytes and lends the copy until the next call.
     func hold(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         if bytes.count > buffer.count {
             buffer.deallocate()

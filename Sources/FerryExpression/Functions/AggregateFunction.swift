@@ -1,23 +1,21 @@
 package import FerryBase
 
-/// Takes the values of a collection one after the other and makes one value of them.
-///
-/// It holds one value, however many there are.
+/// Reads the values of a collection one after another and computes one value; holds one value at a time.
 package protocol Accumulator: AnyObject {
-    /// Takes the next value; a function of sorted ones is also told how many there are.
+    /// Reads the next value; a function of sorted values also needs their count.
     func add(_ value: FunctionValue, of count: Int64) throws(FerryError)
     func finish(_ result: inout FunctionResult)
 }
 
-/// A function of many values: what `@sum`, `median:` and their kin stand for.
+/// A function of many values, such as `@sum` and `median:`.
 package struct AggregateFunction: Sendable {
     /// The name in SQL; begins with `ferry_`.
     package let name: String
-    /// Whether it takes the values in their own order, nil left out, each with how many there are.
+    /// Whether the function reads the values sorted, without nil, each with their count.
     package var isOfSorted = false
     package let make: @Sendable () -> any Accumulator
 
-    /// Every function, by what it is called behind `@` or, with a colon, as a function.
+    /// All functions, by the name behind `@`; as a function the name has a colon.
     package static let byOperator: [String: AggregateFunction] = [
         "sum": AggregateFunction(name: "ferry_total") { Total(isMean: false) },
         "avg": AggregateFunction(name: "ferry_average") { Total(isMean: true) },
@@ -28,11 +26,10 @@ package struct AggregateFunction: Sendable {
         "stddev": AggregateFunction(name: "ferry_deviation") { Deviation() },
     ]
 
-    /// What a path may have behind `@`.
     static let operators: Set = ["count", "sum", "avg", "min", "max"]
 }
 
-/// The sum, or the mean, of doubles; nil counts as zero, and of nothing both are zero.
+/// The sum, or the mean, of doubles; nil counts as zero, and without values both are zero.
 private final class Total: Accumulator {
     private let isMean: Bool
     private var sum = 0.0
@@ -50,7 +47,7 @@ private final class Total: Accumulator {
     }
 }
 
-/// The first of the smallest, or of the largest, values; nil is none, and of nothing it is nil.
+/// The first of the smallest, or of the largest, values; nil is ignored, and without values the result is nil.
 private final class Extreme: Accumulator {
     private let sign: Int
     private var value = FunctionValue.null
@@ -72,7 +69,7 @@ private final class Extreme: Accumulator {
     func finish(_ result: inout FunctionResult) { result.set(value) }
 }
 
-/// The value in the middle of the sorted ones, or the mean of the two; of nothing it is nil.
+/// The middle of the sorted values, or the mean of the two in the middle; without values nil.
 private final class Median: Accumulator {
     private var place: Int64 = 0
     private var sum: Double?
@@ -91,7 +88,7 @@ private final class Median: Accumulator {
     }
 }
 
-/// The value that is there most often, of several the smallest; of nothing it is nil.
+/// The most frequent value, of several the smallest; without values nil.
 private final class Mode: Accumulator {
     private var best: Double?
     private var bestCount = 0
@@ -111,9 +108,7 @@ private final class Mode: Accumulator {
     }
 }
 
-/// The standard deviation of all values, nil left out; of nothing it is nil.
-///
-/// By Welford's recurrence, which needs no second look at the values.
+/// The standard deviation of all values but nil, by Welford's recurrence in one pass; without values nil.
 private final class Deviation: Accumulator {
     private var count = 0.0
     private var mean = 0.0
@@ -132,7 +127,7 @@ private final class Deviation: Accumulator {
     }
 }
 
-/// The same for values that stand side by side: `max({a, b})`, and for sets made of such lists.
+/// Aggregates of the arguments of one call: `max({a, b})`, and sets of such lists.
 extension ScalarFunction {
     static let lists: [ScalarFunction] = AggregateFunction.byOperator.map { name, function in
         ScalarFunction(listName(function), title: "@\(name)", arguments: -1) { arguments, result throws(FerryError) in
@@ -140,7 +135,7 @@ extension ScalarFunction {
         }
     }
 
-    /// Each value comes behind whether it is there.
+    /// An argument before each value says whether the set contains the value.
     static let sets: [ScalarFunction] =
         [
             ScalarFunction(setName(nil), title: "@count", arguments: -1) { arguments, result throws(FerryError) in
@@ -156,7 +151,7 @@ extension ScalarFunction {
 
     static func listName(_ function: AggregateFunction) -> String { function.name + "_of" }
 
-    /// The name for sets; without a function that of how many there are.
+    /// Returns the function's name for sets; without a function, that of the count.
     static func setName(_ function: AggregateFunction?) -> String { (function?.name ?? "ferry_count") + "_of_set" }
 
     private static func present(_ arguments: Arguments) -> [FunctionValue] {
@@ -172,7 +167,7 @@ extension ScalarFunction {
     ) throws(FerryError) {
         var values = given
         if function.isOfSorted {
-            // As many as a call has arguments.
+            // Sorting holds only the arguments of one call.
             var numbers: [Double] = []
             for value in given { if let number = try value.number(title) { numbers.append(number.real) } }
             values = numbers.sorted().map { .real($0) }

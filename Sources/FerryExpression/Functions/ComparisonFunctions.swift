@@ -2,9 +2,9 @@ internal import FerryBase
 internal import FerryModel
 internal import Foundation
 
-/// Comparisons that SQL's own operators would not make as Core Data does; each gives 1 or 0, never nil.
+/// Comparisons that SQL's own operators make otherwise than Core Data; each returns 1 or 0, never nil.
 ///
-/// The optional third argument of the text functions carries the options' letters.
+/// The third argument of the text functions is the letters of the options.
 extension ScalarFunction {
     static let comparison: [ScalarFunction] = [
         ScalarFunction("ferry_equal", title: "==", arguments: 2) { arguments, result throws(FerryError) in
@@ -35,7 +35,7 @@ extension ScalarFunction {
         }
     }
 
-    /// Negative, zero or positive; nil where one of the texts is nil.
+    /// Returns a negative number, zero or a positive one; nil if a text is nil.
     private static func textOrder(_ arguments: Arguments, _ title: String) throws(FerryError) -> Int? {
         let options = try TextOptions(arguments[2], title)
         guard let left = try arguments[0].text(title), let right = try arguments[1].text(title) else { return nil }
@@ -66,7 +66,7 @@ extension ScalarFunction {
         }
     }
 
-    /// Negative, zero or positive, for two values of which neither is null.
+    /// Returns a negative number, zero or a positive one, for two values that are not null.
     static func order(
         _ left: FunctionValue, _ right: FunctionValue, _ title: String
     ) throws(FerryError) -> Int {
@@ -80,7 +80,7 @@ extension ScalarFunction {
         }
     }
 
-    /// The exact order of an integer and a double, as SQLite has it: neither is rounded to the other's type.
+    /// Compares an integer and a double exactly, as SQLite does: neither is rounded to the other's type.
     private static func numericOrder(_ integer: Int64, _ real: Double) -> Int {
         if real >= 9_223_372_036_854_775_808 { return -1 }
         if real < -9_223_372_036_854_775_808 { return 1 }
@@ -91,7 +91,7 @@ extension ScalarFunction {
     }
 }
 
-/// `MATCHES`: a regular expression in ICU's syntax that must fit the whole string.
+/// `MATCHES`: a regular expression in ICU's syntax that must match the whole string.
 extension ScalarFunction {
     static let matching: [ScalarFunction] = [
         ScalarFunction("ferry_matches", title: "MATCHES", arguments: 3) { arguments, result throws(FerryError) in
@@ -104,9 +104,8 @@ extension ScalarFunction {
         }
     ]
 
-    /// Whether an expression fits the whole of a text.
     fileprivate static func fits(_ expression: NSRegularExpression, _ string: String, _ options: TextOptions) -> Bool {
-        // Case is the expression's own business; folding it here would change the length of some characters.
+        // The expression itself ignores case; folding case here would change the length of some characters.
         let diacritics = TextOptions(ignoresDiacritics: options.ignoresDiacritics)
         let subject = folded(string, diacritics)
         let whole = NSRange(location: 0, length: subject.utf16.count)
@@ -114,7 +113,7 @@ extension ScalarFunction {
     }
 }
 
-/// The few regular expressions that a statement uses, compiled once.
+/// The compiled regular expressions of a statement.
 struct PatternCache {
     private var known = RecentValues<(pattern: [UInt8], options: TextOptions), NSRegularExpression>()
 
@@ -128,15 +127,13 @@ struct PatternCache {
         return known.keep(expression, for: (Array(pattern), options))
     }
 
-    /// Compiles a pattern so that it fits only whole strings.
-    ///
-    /// - Throws: ``FerryError`` `.badExpression` when it is no regular expression.
+    /// Compiles a pattern that matches only whole strings; throws `.badExpression` for a malformed one.
     static func compile(_ pattern: String, _ options: TextOptions) throws(FerryError) -> NSRegularExpression {
         var text = pattern
         if options.ignoresDiacritics { text = text.folding(options: .diacriticInsensitive, locale: nil) }
         let flags: NSRegularExpression.Options = options.ignoresCase ? .caseInsensitive : []
         do {
-            // Alone first: an unbalanced parenthesis must not be completed by ours. (Foundation takes no empty one.)
+            // First alone: our parentheses must not complete an unbalanced one. (Foundation rejects an empty pattern.)
             if !text.isEmpty { _ = try NSRegularExpression(pattern: text, options: flags) }
             return try NSRegularExpression(pattern: "\\A(?:\(text))\\z", options: flags)
         } catch {
@@ -147,7 +144,7 @@ struct PatternCache {
     }
 }
 
-/// `BEGINSWITH`, `ENDSWITH`, `CONTAINS` and `LIKE` where the text that is looked for is known only row by row.
+/// `BEGINSWITH`, `ENDSWITH`, `CONTAINS` and `LIKE` with a search text that differs by row.
 extension ScalarFunction {
     static let searches = Predicate.Comparison.Operator.searchFunctions.map { search($1, $0) }
 

@@ -1,14 +1,14 @@
 internal import FerryBase
 
-/// Conversions to what an attribute type stores; nil gives nil, and what does not fit is an error, never a wrong value.
+/// Conversions to the storage of an attribute type; nil gives nil, and a value that does not fit is an error.
 ///
-/// Numbers become integers by dropping the fraction, as `NSNumber` does. Text becomes a number only if all of it is one.
+/// Numbers become integers without their fraction, as in `NSNumber`. Text becomes a number only if all of it is one.
 extension ScalarFunction {
-    /// The function that gives the contents of a value of an attribute with external storage.
+    /// The function that returns the contents of an attribute with external storage.
     ///
-    /// It is none of ``all``: it reads files, so the engine, which has the store, registers it.
+    /// The function reads files, so the engine, which has the store, registers it; ``all`` does not contain it.
     package static let fromExternalName = "ferry_from_external"
-    /// The function that makes a value one that an attribute with external storage has.
+    /// The function that converts a value to the form of an attribute with external storage.
     package static let toExternalName = "ferry_to_external"
 
     static let conversions: [ScalarFunction] = [
@@ -21,7 +21,7 @@ extension ScalarFunction {
             arguments, result throws(FerryError) in
             switch arguments[0] {
             case .null: break
-            // 01 stands before contents that are in the row; no file is made, which is Core Data's own right to do.
+            // 01 marks contents inside the row; only Core Data makes external files.
             case .blob(let bytes): result.set(blob: [[1], Array(bytes)].joined())
             default: throw .row("storing in an external attribute", "was given \(arguments[0].kind)")
             }
@@ -33,7 +33,7 @@ extension ScalarFunction {
             if float.isInfinite, real.isFinite { throw .row("conversion to Float", "exceeds its range") }
             result.set(Double(float))
         },
-        // Seconds since 2001-01-01; text is in no one format.
+        // Seconds since 2001-01-01; text has no single format for dates.
         ofNumber("ferry_to_date", "conversion to Date") { $0 },
         ScalarFunction("ferry_to_boolean", title: "conversion to Boolean", arguments: 1) {
             arguments, result throws(FerryError) in
@@ -91,7 +91,7 @@ extension ScalarFunction {
         text.append(hexadecimalDigits[Int(byte & 15)])
     }
 
-    /// The bytes that hexadecimal digits stand for, two each; nil where there are others.
+    /// Returns the bytes of hexadecimal digits, two for each byte; nil for other characters or an odd count.
     static func bytes(hexadecimal digits: some Sequence<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []
         var high: UInt8?
@@ -129,10 +129,9 @@ extension ScalarFunction {
         }
     }
 
-    /// Made once and not in each call.
+    /// Built once, outside of the calls.
     private static func title(_ type: String) -> String { "conversion to \(type)" }
 
-    /// A number, or text that is one from its first to its last character.
     private static func number(_ value: FunctionValue, _ title: String) throws(FerryError) -> FunctionValue.Number? {
         guard case .text(let bytes) = value else { return try value.number(title) }
         let isPlain = bytes.allSatisfy {
@@ -151,7 +150,7 @@ extension ScalarFunction {
         throw .row(title, "was given text that is no number")
     }
 
-    /// The shortest decimal text that gives the same double, whole numbers without a fraction.
+    /// Returns the shortest decimal text of the double, whole numbers without a fraction.
     private static func text(of real: Double) -> String {
         let text = real.description
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
@@ -165,7 +164,6 @@ extension ScalarFunction {
     }
 }
 
-/// The value of a hexadecimal digit.
 func hexadecimalValue(_ digit: UInt8) -> UInt8? {
     switch digit {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")

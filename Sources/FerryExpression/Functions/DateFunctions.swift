@@ -1,9 +1,9 @@
 internal import FerryBase
 internal import Foundation
 
-/// Dates to text and back, by Unicode's patterns (`yyyy-MM-dd`) or as ISO 8601 writes them (`iso8601`); nil gives nil.
+/// Dates to text and back, by Unicode's patterns (`yyyy-MM-dd`) or ISO 8601 (`iso8601`); nil gives nil.
 ///
-/// In UTC and English, so that every machine gives the same, unless a time zone is named.
+/// Without a time zone, UTC; always English, so that the result is equal on every machine.
 extension ScalarFunction {
     static let dates: [ScalarFunction] = [
         ScalarFunction("ferry_date", title: "date:format:", arguments: 3) { arguments, result throws(FerryError) in
@@ -27,7 +27,7 @@ extension ScalarFunction {
             guard let date = try arguments[0].number(title), let pattern = try arguments[1].string(title),
                 let zone = try arguments[2].string(title)
             else { return }
-            // Beyond a hundred thousand years there are no dates.
+            // The calendar has no dates beyond a hundred thousand years.
             guard Swift.abs(date.real) < 3e12 else { throw .row(title, "was given a date beyond the calendar") }
             let formatter = try result.formatters.formatter(
                 pattern == DatePattern.iso8601 ? DatePattern.written : pattern, zone)
@@ -37,15 +37,11 @@ extension ScalarFunction {
     ]
 }
 
-/// The pattern of a date, as an expression has it.
 enum DatePattern {
     static let iso8601 = "iso8601"
-    /// How a date is written as ISO 8601.
     static let written = "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"
 
-    /// Refuses what no text or no machine fits.
-    ///
-    /// - Throws: ``FerryError`` `.badExpression`.
+    /// Throws `.badExpression` for a constant that matches no text on any machine.
     static func check(_ pattern: Expression, _ zone: Expression?, _ expression: Expression) throws(FerryError) {
         if case .constant(.string(let text)) = pattern {
             guard text == iso8601 || text.contains(where: { "yMdHhmsSDEQ".contains($0) }) else {
@@ -62,7 +58,7 @@ enum DatePattern {
     }
 }
 
-/// The few date patterns that a statement uses, each made ready once.
+/// The date formatters of a statement.
 struct FormatterCache {
     private var known = RecentValues<(pattern: String, zone: String), DateFormatter>()
 
@@ -110,7 +106,7 @@ enum ISODate {
         return Double(seconds - offset) + fraction
     }
 
-    /// Seconds east of Greenwich: nothing, `Z`, `+02`, `+0200` or `+02:00`.
+    /// Reads seconds east of Greenwich: nothing, `Z`, `+02`, `+0200` or `+02:00`.
     private static func offset(_ rest: inout ArraySlice<UInt8>) -> Int? {
         if rest.isEmpty || take("Z", &rest) { return 0 }
         let sign = take("+", &rest) ? 1 : take("-", &rest) ? -1 : 0

@@ -1,7 +1,7 @@
 internal import FerryBase
 internal import Foundation
 
-/// Data as text and back, names as UUIDs, values of JSON, and texts joined; nil gives nil.
+/// Data to text and back, UUIDs from names, values of JSON, and joined texts; nil gives nil.
 extension ScalarFunction {
     static let encodings: [ScalarFunction] = [
         ofData("ferry_hex", "hex:") { data, result in
@@ -21,14 +21,14 @@ extension ScalarFunction {
             }
             result.set(text: data)
         },
-        // Version 8 of RFC 9562: the first half of the name's SHA-256, so that one name always gives one UUID.
+        // Version 8 of RFC 9562: the first half of the name's SHA-256, so equal names give equal UUIDs.
         toData("ferry_uuid_from_name", "uuidFromName:") { text in
             var bytes = Array(SHA256.hash(Array(text)).prefix(16))
             bytes[6] = bytes[6] & 0x0F | 0x80
             bytes[8] = bytes[8] & 0x3F | 0x80
             return bytes
         },
-        // The separator, then the texts; those that are nil are left out, and of none the result is nil.
+        // The separator, then the texts; nil texts are ignored, and without texts the result is nil.
         ScalarFunction("ferry_join", title: "join:with:", arguments: -1) { arguments, result throws(FerryError) in
             guard let first = arguments.first, let separator = try first.text("join:with:") else { return }
             var joined: [UInt8]?
@@ -46,7 +46,7 @@ extension ScalarFunction {
             if scanner.isAtEnd { return }
             try read(text, isDocument: true, under: arguments.dropFirst(), into: &result)
         },
-        // An element's JSON text and the keys of a path into it; a missing key gives nil, as does a key of no object.
+        // An element's JSON text and the keys of a path into it; a missing key, and a key of a non-object, give nil.
         ScalarFunction("ferry_json_get", title: "JSON", arguments: -1) { arguments, result throws(FerryError) in
             guard let first = arguments.first, let text = try first.text("JSON") else { return }
             try read(text, isDocument: false, under: arguments.dropFirst(), into: &result)
@@ -76,9 +76,7 @@ extension ScalarFunction {
         }
     }
 
-    /// Reads what stands in a JSON text under the keys of a path.
-    ///
-    /// - Throws: ``FerryError`` `.rowFailed` where the text does not begin with a JSON value, or a document goes on.
+    /// Reads the value under a path of keys; throws `.rowFailed` for malformed JSON, or text behind a document.
     private static func read(
         _ text: UnsafeRawBufferPointer, isDocument: Bool, under keys: Slice<Arguments>,
         into result: inout FunctionResult

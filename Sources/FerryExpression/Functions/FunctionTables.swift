@@ -4,24 +4,24 @@ internal import FerryModel
 struct PredefinedFunction {
     let selector: String
     let argumentCount: Int
-    /// The scalar function of numbers that computes it; nil for what has rules of its own.
+    /// The scalar function of numbers that computes the function; nil for functions with their own translation.
     var function: String?
-    /// The type of what that gives, where its operands do not tell; of whole numbers alone it is an Integer 64.
+    /// The type of the result, if the operands do not decide it; for whole numbers only, Integer 64.
     var result: AttributeType?
 
-    /// What the language has and no store has values for, with the reason.
+    /// Functions of the language without values in any store, with the reason.
     static let refused = [
         "distanceToLocation:fromLocation:": "needs locations (CLLocation), which no type of attribute holds"
     ]
 
-    /// Functions with rules of their own.
+    /// Functions with their own translation.
     private static let others = [
         ("now", 0), ("castObject:toType:", 2), ("noindex:", 1),
-        // Ferry's own: the first value, or where that is nil the second.
+        // Only in Ferry: the first value, or the second if the first is nil.
         ("ifnil:then:", 2),
-        // Ferry's own: the values of a list, those that are nil left out, with a text between them.
+        // Only in Ferry: the values of a list except nil, with a text between them.
         ("join:with:", 2),
-        // Ferry's own: what a table of the mapping file has for a value; its content stands for its name.
+        // Only in Ferry: the entry of a mapping file's table for a value; the table's content replaces its name.
         (Expression.tableSelector, 2),
         ("random", 0), ("random:", 1), ("randomn:", 1), ("distanceToLocation:fromLocation:", 2), ("plist:", 1),
         ("plist:key:", 2), ("sum:", 1), ("count:", 1), ("min:", 1), ("max:", 1), ("average:", 1), ("median:", 1),
@@ -45,21 +45,19 @@ struct PredefinedFunction {
     }()
 }
 
-/// A function with the types that it takes; nil gives nil, as a message to nil does.
+/// A function with the types of its arguments; nil gives nil, as a message to nil does.
 struct TypedFunction: Sendable {
-    /// What a function takes.
     enum Kind: Sendable, Hashable { case text, uri, number, date, uuid, data }
 
     let selector: String
-    /// Of a method: what it is called on.
+    /// The kinds of values that have the method; empty for a function.
     let receivers: Set<Kind>
     let arguments: [Kind]
-    /// The scalar function; nil where the value stays as it is.
+    /// The scalar function; nil if the value stays unchanged.
     let function: String?
     let result: AttributeType
 
-    /// Methods that mapping models call on a value, by key (`$source.name.length`) or by
-    /// `FUNCTION(value, 'selector:', …)`.
+    /// Methods of values, called by key (`$source.name.length`) or by `FUNCTION(value, 'selector:', …)`.
     static let methods: [TypedFunction] = [
         TypedFunction("length", of: [.text], "ferry_length", .integer64),
         TypedFunction("length", of: [.data], "ferry_byte_count", .integer64),
@@ -95,7 +93,7 @@ struct TypedFunction: Sendable {
         TypedFunction("timeIntervalSinceDate:", of: [.date], taking: [.date], "ferry_seconds_between", .double),
     ]
 
-    /// Functions of text, and those of Ferry's own for what migration policies are mostly written for.
+    /// Functions of text, and Ferry's own functions for the most frequent tasks of migration policies.
     static let all: [String: TypedFunction] = Dictionary(
         uniqueKeysWithValues: [
             TypedFunction("date:format:", taking: [.text, .text], "ferry_date", .date),
@@ -131,7 +129,7 @@ struct TypedFunction: Sendable {
 }
 
 extension TypedFunction.Kind {
-    /// What a value of a type is to its methods; nil for what has none.
+    /// The kind of a value type for its methods; nil for a type without methods.
     init?(_ type: ValueType) {
         switch type {
         case .attribute(.string): self = .text

@@ -1,9 +1,9 @@
 internal import FerryBase
 internal import Foundation
 
-/// The methods of strings, numbers and dates that mapping models call; nil gives nil.
+/// The methods of strings, numbers and dates in mapping models; nil gives nil.
 ///
-/// Positions in text are counted in UTF-16 code units, as `NSString` does; one behind the end is the end.
+/// Positions in text count UTF-16 code units, as in `NSString`; a position behind the end means the end.
 extension ScalarFunction {
     static let methods: [ScalarFunction] = [
         ofText("ferry_capitalized", "capitalizedString") { $0.capitalized },
@@ -62,7 +62,7 @@ extension ScalarFunction {
         },
         ofTwoTexts("ferry_contains", "containsString:") { $2.set(place(of: $1, in: $0, from: 0) != nil) },
         ofTwoTexts("ferry_is_text", "isEqualToString:") { $2.set($0.elementsEqual($1)) },
-        // A text, what separates its parts, and which part; counted from the end where negative.
+        // A text, the separator of its parts, and the index of a part; negative from the end.
         ScalarFunction("ferry_part", title: "componentsSeparatedByString:", arguments: 3) {
             arguments, result throws(FerryError) in
             let title = "componentsSeparatedByString:"
@@ -103,7 +103,7 @@ extension ScalarFunction {
         }
     }
 
-    /// A function that cuts a text at a place, counted in UTF-16 code units from its start.
+    /// Makes a function that cuts a text at an offset in UTF-16 code units.
     private static func cutting(
         _ name: String, _ title: String, _ piece: @escaping @Sendable (String, String.Index) -> Substring
     ) -> ScalarFunction {
@@ -113,7 +113,7 @@ extension ScalarFunction {
             let units = text.utf16
             var place = text.endIndex
             if let index = units.index(units.startIndex, offsetBy: Int(clamping: offset), limitedBy: units.endIndex) {
-                // Half a character is none.
+                // An offset inside a surrogate pair cuts before the character.
                 place =
                     index.samePosition(in: text.unicodeScalars)
                     ?? text.unicodeScalars.index(before: units.index(after: index))
@@ -122,7 +122,7 @@ extension ScalarFunction {
         }
     }
 
-    /// Where a text next stands in another one; nil also for an empty text.
+    /// Returns the next offset of a text in another one; nil also for an empty text.
     private static func place(
         of wanted: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer, from start: Int
     ) -> Int? {
@@ -157,7 +157,7 @@ extension ScalarFunction {
     }
 }
 
-/// A path as `NSString` takes it apart.
+/// A path with the components of `NSString`.
 private struct PathText {
     private let parts: [Substring]
     private let isAbsolute: Bool
@@ -171,7 +171,7 @@ private struct PathText {
 
     var parent: String { (isAbsolute ? "/" : "") + parts.dropLast().joined(separator: "/") }
 
-    /// Where the extension's dot is in the last part; a name that begins with its only dot has none.
+    /// The index of the extension's dot in the last component; a leading dot begins no extension.
     private var dot: String.Index? {
         guard let last = parts.last, let dot = last.lastIndex(of: "."), dot != last.startIndex else { return nil }
         return dot
@@ -189,7 +189,7 @@ private struct PathText {
     }
 }
 
-/// What `NSString` makes of a text that begins with a number: as much as is one, else 0.
+/// The number at the beginning of a text, as `NSString` reads it, else 0.
 private struct NumberPrefix {
     private let text: [UInt8]
 
@@ -234,7 +234,7 @@ private struct NumberPrefix {
         return Double(number) ?? 0
     }
 
-    /// Whether the first character behind sign and zeros is one of `Y`, `y`, `T`, `t` and 1 to 9.
+    /// Whether the first character after sign and zeros is one of `Y`, `y`, `T`, `t` and 1 to 9.
     var isTrue: Bool {
         let first = text[start...].first { $0 != UInt8(ascii: "0") }
         return first.map { "YyTt123456789".utf8.contains($0) } ?? false

@@ -8,7 +8,7 @@ internal import FerryBase
     internal import Darwin
 #endif
 
-/// `+ - * /` and their kin: two integers stay integers, anything else is computed as doubles, nil gives nil.
+/// Arithmetic such as `+ - * /`: two integers give an integer, other operands are computed as doubles, nil gives nil.
 extension ScalarFunction {
     static let arithmetic: [ScalarFunction] = [
         binary("ferry_add", "add:to:", integer: { $0.addingReportingOverflow($1) }, real: +),
@@ -18,7 +18,7 @@ extension ScalarFunction {
             "ferry_divide", "divide:by:", divides: true, integer: { $0.dividedReportingOverflow(by: $1) }, real: /),
         binary(
             "ferry_modulus", "modulus:by:", divides: true,
-            // The smallest integer by -1 leaves no rest, although the quotient overflows.
+            // The smallest integer by -1 has no rest, although the quotient overflows.
             integer: { ($1 == -1 ? 0 : $0 % $1, false) }, real: { $0.truncatingRemainder(dividingBy: $1) }),
     ]
 
@@ -42,7 +42,7 @@ extension ScalarFunction {
     }
 }
 
-/// Functions of numbers; nil gives nil, and so does what is no real number (the root of a negative one).
+/// Functions of numbers; nil gives nil, and so does a result that is no real number (the root of a negative number).
 extension ScalarFunction {
     static let powers: [ScalarFunction] = [
         ofNumbers("ferry_power", "raise:toPower:") { pow($0, $1) },
@@ -86,7 +86,6 @@ extension ScalarFunction {
         }
     }
 
-    /// Integers stay as they are.
     private static func rounding(
         _ name: String, _ title: String, _ rule: FloatingPointRoundingRule
     ) -> ScalarFunction {
@@ -135,18 +134,18 @@ extension ScalarFunction {
     }
 }
 
-/// A number that is computed and made to fit an attribute in one call.
+/// A computation of a number and its conversion to an attribute's type in one call.
 ///
-/// What SQLite and we do around a call takes longer than most functions, and a computed number rarely has the type of
-/// the attribute that takes it. What is computed is what the two functions give one after the other.
+/// The cost of a call in SQLite and in Ferry exceeds that of most functions, and a computed number rarely has the type
+/// of its attribute. The result equals that of the two functions in sequence.
 extension ScalarFunction {
-    /// The name of the function that does the work of both; nil where the two are called one by one.
+    /// Returns the name of the function that replaces both; nil if there is none.
     static func fitted(_ outer: String, of inner: String) -> String? {
         let name = name(outer, of: inner)
         return named(name) == nil ? nil : name
     }
 
-    /// For the types that no computed number has by itself; a connection has to be told of each function.
+    /// Only for types that no computed number has by itself: each function costs a registration per connection.
     static let fitted: [ScalarFunction] = (arithmetic + text).filter { computations.contains($0.name) }.flatMap {
         inner in
         conversions.filter { fittings.contains($0.name) }.map { fitted($0, of: inner) }
@@ -180,14 +179,14 @@ extension ScalarFunction {
     }
 }
 
-/// `random()` and its kin: numbers that look random and are the same for the same object of the same run.
+/// Random functions such as `random()`, with equal numbers for the same object of the same run.
 ///
-/// They follow from the run's time, the object's key, the element of `forEach` and the place in the mapping, so that a
-/// resumed run, another chunk size and the verification see the same.
+/// The numbers depend on the run's time, the object's key, the element of `forEach` and the place in the mapping only.
+/// A resumed run, another chunk size and the verification therefore compute equal numbers.
 extension ScalarFunction {
     static let draws: [ScalarFunction] = [
         ScalarFunction("ferry_random", title: "random", arguments: 4) { arguments, result throws(FerryError) in
-            // As many bits as a double between 0 and 1 has.
+            // A double between 0 and 1 has 53 bits.
             result.set(Double(bits(of: arguments) >> 11) * 0x1p-53)
         },
         ScalarFunction("ferry_random_below", title: "random:", arguments: 5) { arguments, result throws(FerryError) in
@@ -200,7 +199,7 @@ extension ScalarFunction {
         },
     ]
 
-    /// The first eight bytes of the SHA-256 of the arguments, each with its kind and its length.
+    /// Returns the first eight bytes of the SHA-256 of the arguments, each with its kind and its length.
     private static func bits(of arguments: Arguments) -> UInt64 {
         var content: [UInt8] = []
         for argument in arguments {

@@ -5,7 +5,7 @@ internal import Foundation
 /// `plist:` and `plist:key:`: values of property lists, binary, XML or archived, in data or text.
 extension ScalarFunction {
     static let propertyLists: [ScalarFunction] = [
-        // A property list and the keys of a path into it; a missing key and no bytes at all give nil.
+        // A property list and the keys of a path into it; a missing key and an empty value give nil.
         ScalarFunction("ferry_plist_value", title: "plist:", arguments: -1) { arguments, result throws(FerryError) in
             guard let bytes = try arguments.first?.content("plist:", "data or text"), !bytes.isEmpty else { return }
             var value: PlistValue
@@ -23,9 +23,7 @@ extension ScalarFunction {
     ]
 }
 
-/// A property list as a tree, read with bounds on depth and size.
-///
-/// What an archive holds beside values of property lists (objects of classes of an app's own) is an error.
+/// A property list as a tree, with limits of depth and size; archived objects of other classes are errors.
 indirect enum PlistValue {
     case null
     case boolean(Bool)
@@ -36,31 +34,31 @@ indirect enum PlistValue {
     case array([PlistValue])
     case dictionary([(key: String, value: PlistValue)])
 
-    /// Containers within each other: each costs stack wherever the tree is walked.
+    /// The limit of nested containers: each level costs stack in every walk of the tree.
     static let depthLimit = 100
-    /// Values of one list: many times what an app keeps in a row.
+    /// The limit of values in one list: many times the number that an app stores in a row.
     static let countLimit = 1_000_000
 
     init(_ bytes: [UInt8]) throws(FerryError) {
-        var room = Self.countLimit
+        var left = Self.countLimit
         guard PropertyList.isBinary(bytes) else {
             self = try PlistXML.read(bytes)
             return
         }
         let list = try PropertyList(bytes)
         if try Self.isArchive(list) {
-            self = try Self.archived(try KeyedArchive(bytes).root, depth: 0, &room)
+            self = try Self.archived(try KeyedArchive(bytes).root, depth: 0, &left)
         } else {
-            self = try Self.plain(list, list.top, depth: 0, &room)
+            self = try Self.plain(list, list.top, depth: 0, &left)
         }
     }
 
     static var tooMuch: FerryError { FerryError(.badArchive, "A property list is too deep or too large.") }
     private static var unknown: FerryError { FerryError(.badArchive, "A property list holds something else.") }
 
-    private static func enter(_ depth: Int, _ room: inout Int) throws(FerryError) {
-        room -= 1
-        guard depth <= depthLimit, room >= 0 else { throw tooMuch }
+    private static func enter(_ depth: Int, _ left: inout Int) throws(FerryError) {
+        left -= 1
+        guard depth <= depthLimit, left >= 0 else { throw tooMuch }
     }
 
     private static func isArchive(_ list: PropertyList) throws(FerryError) -> Bool {
@@ -76,9 +74,9 @@ indirect enum PlistValue {
     }
 
     private static func plain(
-        _ list: PropertyList, _ reference: Int, depth: Int, _ room: inout Int
+        _ list: PropertyList, _ reference: Int, depth: Int, _ left: inout Int
     ) throws(FerryError) -> PlistValue {
-        try enter(depth, &room)
+        try enter(depth, &left)
         switch try list.value(at: reference) {
         case .null: return .null
         case .bool(let flag): return .boolean(flag)
@@ -89,21 +87,21 @@ indirect enum PlistValue {
         case .uid: throw unknown
         case .array(let references), .set(let references):
             var elements: [PlistValue] = []
-            for reference in references { elements.append(try plain(list, reference, depth: depth + 1, &room)) }
+            for reference in references { elements.append(try plain(list, reference, depth: depth + 1, &left)) }
             return .array(elements)
         case .dictionary:
             var members: [(key: String, value: PlistValue)] = []
             for (key, value) in try list.entries(at: reference) {
-                members.append((key, try plain(list, value, depth: depth + 1, &room)))
+                members.append((key, try plain(list, value, depth: depth + 1, &left)))
             }
             return .dictionary(members)
         }
     }
 
     private static func archived(
-        _ object: ArchivedObject, depth: Int, _ room: inout Int
+        _ object: ArchivedObject, depth: Int, _ left: inout Int
     ) throws(FerryError) -> PlistValue {
-        try enter(depth, &room)
+        try enter(depth, &left)
         if try object.isNull { return .null }
         switch object.value {
         case .bool(let flag): return .boolean(flag)
@@ -119,20 +117,20 @@ indirect enum PlistValue {
             var members: [(key: String, value: PlistValue)] = []
             for (key, value) in entries {
                 guard let name = try key.text else { throw unknown }
-                members.append((name, try archived(value, depth: depth + 1, &room)))
+                members.append((name, try archived(value, depth: depth + 1, &left)))
             }
             return .dictionary(members)
         }
         let collections: Set = ["NSArray", "NSSet", "NSOrderedSet"]
         guard !collections.isDisjoint(with: classes) else { throw unknown }
         var elements: [PlistValue] = []
-        for element in try object.elements ?? [] { elements.append(try archived(element, depth: depth + 1, &room)) }
+        for element in try object.elements ?? [] { elements.append(try archived(element, depth: depth + 1, &left)) }
         return .array(elements)
     }
 
     // MARK: Reading
 
-    /// The value under a key of a dictionary, or at a place of an array.
+    /// Returns the value under a key of a dictionary, or at an index of an array.
     func member(_ key: String) -> PlistValue? {
         switch self {
         case .dictionary(let members): return members.last { $0.key == key }?.value
@@ -143,7 +141,7 @@ indirect enum PlistValue {
         }
     }
 
-    /// A scalar as its value (data as Base64, dates in seconds since 2001), a container as the text of JSON.
+    /// Reads a scalar as its value (data as Base64, dates in seconds since 2001), a container as JSON text.
     func read(into result: inout FunctionResult) {
         switch self {
         case .null: result.setNull()
@@ -161,7 +159,7 @@ indirect enum PlistValue {
         case .null: text += "null".utf8
         case .boolean(let flag): text += (flag ? "true" : "false").utf8
         case .integer(let integer): text += String(integer).utf8
-        // JSON has no word for what is no finite number.
+        // JSON has no notation for numbers that are not finite.
         case .real(let real): text += (real.isFinite ? real.description : "null").utf8
         case .text(let string): Self.quote(string, into: &text)
         case .data(let bytes): Self.quote(Data(bytes).base64EncodedString(), into: &text)
@@ -199,9 +197,9 @@ indirect enum PlistValue {
     }
 }
 
-/// Reads a property list of XML, element by element, without recursion.
+/// Reads an XML property list, element by element, without recursion.
 enum PlistXML {
-    /// What is open: its elements or members so far.
+    /// An open container with its elements or members so far.
     private struct Open {
         var isDictionary: Bool
         var elements: [PlistValue] = []
@@ -211,7 +209,7 @@ enum PlistXML {
 
     static func read(_ bytes: [UInt8]) throws(FerryError) -> PlistValue {
         var isGiven = false
-        // One more for the element `plist` around all.
+        // One more level for the root element `plist`.
         var tokens = XMLTokenizer(depthLimit: PlistValue.depthLimit + 1, failure: { reason, _ in damaged(reason) }) {
             () throws(FerryError) in
             defer { isGiven = true }
@@ -220,7 +218,7 @@ enum PlistXML {
         var stack: [Open] = []
         var text = ""
         var root: PlistValue?
-        var room = PlistValue.countLimit
+        var left = PlistValue.countLimit
         while let token = try tokens.next() {
             switch token {
             case .start(let name, _):
@@ -243,8 +241,8 @@ enum PlistXML {
                     value = try scalar(name, text)
                 }
                 text = ""
-                room -= 1
-                guard room >= 0 else { throw PlistValue.tooMuch }
+                left -= 1
+                guard left >= 0 else { throw PlistValue.tooMuch }
                 guard let last = stack.indices.last else {
                     guard root == nil else { throw damaged("it has two values") }
                     root = value

@@ -1,8 +1,6 @@
 package import FerryBase
 
-/// A function on values: the one implementation behind SQL text and Swift code.
-///
-/// Equal arguments always give the equal result.
+/// A function on values, the only implementation for SQL and for Swift; equal arguments give equal results.
 package struct ScalarFunction: Sendable {
     package typealias Arguments = UnsafeBufferPointer<FunctionValue>
     package typealias Body =
@@ -10,9 +8,9 @@ package struct ScalarFunction: Sendable {
 
     /// The name in SQL; begins with `ferry_`.
     package let name: String
-    /// What messages call it: the selector or operator that a user wrote.
+    /// The name in messages: the selector or operator in the user's expression.
     package let title: String
-    /// How many arguments it takes; -1 for any number.
+    /// The number of arguments; -1 for any number.
     package let argumentCount: Int
     private let body: Body
 
@@ -23,23 +21,21 @@ package struct ScalarFunction: Sendable {
         self.body = body
     }
 
-    /// Evaluates the function; the result's buffer is used again.
+    /// Evaluates the function; the call reuses the result's buffer.
     ///
-    /// - Throws: ``FerryError`` `.rowFailed` naming the function, never a value.
+    /// - Throws: ``FerryError`` `.rowFailed` with the function, never with a value.
     package func call(_ arguments: Arguments, result: inout FunctionResult) throws(FerryError) {
         precondition(argumentCount < 0 || arguments.count == argumentCount, "\(name) takes \(argumentCount) arguments")
         result.setNull()
         try body(arguments, &result)
     }
 
-    /// Evaluates a function of one argument.
     func call(_ argument: FunctionValue, result: inout FunctionResult) throws(FerryError) {
         try withUnsafePointer(to: argument) { pointer throws(FerryError) in
             try call(UnsafeBufferPointer(start: pointer, count: 1), result: &result)
         }
     }
 
-    /// Every function, in no particular order.
     package static let all: [ScalarFunction] =
         arithmetic + powers + roundings + bitwise + text + comparison + matching + conversions + fitted + programs
         + lists
@@ -67,7 +63,6 @@ extension FunctionValue {
 
     var isNull: Bool { if case .null = self { true } else { false } }
 
-    /// The argument as a number, or nil when it is null.
     func number(_ title: String) throws(FerryError) -> Number? {
         switch self {
         case .null: return nil
@@ -77,7 +72,6 @@ extension FunctionValue {
         }
     }
 
-    /// The bytes of a text argument, or nil when it is null.
     func text(_ title: String) throws(FerryError) -> UnsafeRawBufferPointer? {
         switch self {
         case .null: return nil
@@ -86,7 +80,6 @@ extension FunctionValue {
         }
     }
 
-    /// The bytes of an argument that is text or data, or nil when it is null.
     func content(_ title: String, _ wanted: String) throws(FerryError) -> UnsafeRawBufferPointer? {
         switch self {
         case .null: return nil
@@ -95,7 +88,6 @@ extension FunctionValue {
         }
     }
 
-    /// A text argument as a string, or nil when it is null.
     func string(_ title: String) throws(FerryError) -> String? {
         guard let bytes = try text(title) else { return nil }
         guard let string = String(utf8: bytes) else {
@@ -116,7 +108,7 @@ extension FunctionValue {
 }
 
 extension FerryError {
-    /// A value that a function cannot take; never says which value.
+    /// Returns the error of an argument that a function does not accept; never contains the value.
     static func row(_ title: String, _ problem: String) -> FerryError {
         FerryError(
             .rowFailed, "\(title) \(problem).",
@@ -124,36 +116,33 @@ extension FerryError {
     }
 }
 
-/// One argument of a scalar function, borrowed for the length of the call.
+/// One argument of a scalar function, borrowed during the call.
 package typealias FunctionValue = BorrowedValue
 
-/// What a scalar function gives back, and what it keeps from call to call.
+/// The result of a scalar function, with the buffers and caches that calls reuse.
 ///
-/// One value serves many calls, so that a call allocates nothing once the buffer has grown. It belongs to one thread.
+/// One value serves many calls, so a call allocates nothing once the buffer has grown. A value belongs to one thread.
 package struct FunctionResult {
     package enum Value {
         case null
         case integer(Int64)
-        /// Never NaN: a result that is no number is ``null``, as SQLite stores it.
+        /// Never NaN: NaN becomes ``null``, as in SQLite.
         case real(Double)
         /// The UTF-8 text in ``FunctionResult/bytes``.
         case text
         /// The bytes in ``FunctionResult/bytes``.
         case blob
-        /// A piece of one of the arguments' text, valid as long as they are.
+        /// A part of an argument's text, valid as long as the arguments.
         case borrowedText(UnsafeRawBufferPointer)
-        /// The argument of that index, unchanged.
+        /// The argument at this index, unchanged.
         case argument(Int)
     }
 
     package private(set) var value: Value = .null
-    /// Where owned text and blobs are; kept from call to call.
+    /// The bytes of owned text and BLOBs; calls reuse the memory.
     package private(set) var bytes: [UInt8] = []
-    /// Compiled regular expressions of earlier calls.
     var patterns = PatternCache()
-    /// Programs of earlier calls, made ready.
     var programs = ProgramCache()
-    /// Date patterns of earlier calls.
     var formatters = FormatterCache()
 
     package init() {}
@@ -168,7 +157,6 @@ package struct FunctionResult {
 
     mutating func set(text: some Sequence<UInt8>) { setText { $0.append(contentsOf: text) } }
 
-    /// Sets text of ASCII with its letters in one case.
     mutating func set(ascii text: UnsafeRawBufferPointer, in letterCase: ASCII.LetterCase) {
         set(text: text)
         bytes.withUnsafeMutableBytes { ASCII.bring($0, into: letterCase) }
@@ -179,7 +167,6 @@ package struct FunctionResult {
         value = .blob
     }
 
-    /// Sets a copy of a value.
     mutating func set(_ copied: FunctionValue) {
         switch copied {
         case .null: setNull()
@@ -190,7 +177,7 @@ package struct FunctionResult {
         }
     }
 
-    /// Lets `body` append the result's text to the emptied buffer.
+    /// Sets the text that `body` appends to the empty buffer.
     mutating func setText(_ body: (inout [UInt8]) -> Void) {
         bytes.removeAll(keepingCapacity: true)
         body(&bytes)
@@ -202,8 +189,7 @@ package struct FunctionResult {
     mutating func set(argument index: Int) { value = .argument(index) }
 }
 
-/// What a statement has made ready last, by what it was made of; a statement has a handful of such things, and what comes
-/// from rows pushes the oldest out.
+/// A cache of a statement's latest values by key; a statement has few, and keys from rows replace the oldest.
 struct RecentValues<Key, Value> {
     private static var limit: Int { 16 }
 

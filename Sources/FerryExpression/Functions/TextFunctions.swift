@@ -15,9 +15,7 @@ extension ScalarFunction {
             { folded($0, TextOptions(ignoresCase: true, ignoresDiacritics: true)) }, ascii: .lower),
     ]
 
-    /// UTF-16 code units of UTF-8 text: one per character, two for characters outside the BMP.
-    ///
-    /// Malformed text counts as what stands in for it when it is read as characters.
+    /// Counts the UTF-16 code units of UTF-8 text; malformed bytes count as their replacement characters.
     private static func codeUnits(in bytes: UnsafeRawBufferPointer) -> Int64 {
         if ASCII.holds(bytes) { return Int64(bytes.count) }
         var (count, index): (Int64, Int) = (0, 0)
@@ -30,7 +28,7 @@ extension ScalarFunction {
         return count
     }
 
-    /// The bytes of a well-formed character (Unicode, table 3-7); 0 for a malformed one.
+    /// Returns the number of bytes of a well-formed character (Unicode, table 3-7); 0 for a malformed one.
     static func length(ofCharacterAt index: Int, in bytes: UnsafeRawBufferPointer) -> Int {
         let (length, second): (Int, ClosedRange<UInt8>) =
             switch bytes[index] {
@@ -50,7 +48,7 @@ extension ScalarFunction {
         return length
     }
 
-    /// A function of one text: by Unicode's rules, or letter by letter where the text is ASCII, which gives the same.
+    /// Makes a function of one text by Unicode's rules; ASCII text, letter by letter, gives the same result.
     private static func mapping(
         _ name: String, _ title: String, _ transform: @escaping @Sendable (String) -> String,
         ascii letterCase: ASCII.LetterCase
@@ -63,18 +61,18 @@ extension ScalarFunction {
         }
     }
 
-    /// Text without the differences that the options ignore.
+    /// Returns the text without the differences that the options ignore.
     static func folded(_ string: String, _ options: TextOptions) -> String {
         let compare = options.compareOptions
         return compare.isEmpty ? string : string.folding(options: compare, locale: nil)
     }
 }
 
-/// The letters in brackets after a string operator.
+/// The options of a string operator, letters in brackets.
 struct TextOptions: Hashable {
     var ignoresCase = false
     var ignoresDiacritics = false
-    /// Whether texts are ordered as a language does, not by their code units.
+    /// Whether texts compare by the rules of a language, not by code unit.
     var isLocalized = false
 
     var compareOptions: String.CompareOptions {
@@ -86,8 +84,7 @@ struct TextOptions: Hashable {
 
     private static let root = Locale(identifier: "")
 
-    /// Negative, zero or positive, as the root of all languages orders texts: what a device's own language says differs
-    /// from one to the next.
+    /// Compares by the root locale, as locales of devices differ: negative, zero or positive.
     func localizedOrder(_ left: String, _ right: String) -> Int {
         left.compare(right, options: compareOptions, range: nil, locale: Self.root).rawValue
     }
@@ -100,7 +97,7 @@ extension TextOptions {
         isLocalized = letters.contains("l")
     }
 
-    /// Reads the argument that carries the letters; `n` (compare as it is) changes nothing.
+    /// Reads the letters from an argument; `n` (normalized) changes nothing.
     init(_ value: FunctionValue, _ title: String) throws(FerryError) {
         guard let letters = try value.text(title) else { return }
         ignoresCase = letters.contains(UInt8(ascii: "c"))
@@ -109,9 +106,9 @@ extension TextOptions {
     }
 }
 
-/// Text of plain ASCII, for which nothing of Unicode has to be asked: most text is.
+/// ASCII text, the most frequent, which needs no Unicode rules.
 enum ASCII {
-    /// Whether all bytes are ASCII; looks at eight at a time.
+    /// Whether all bytes are ASCII; reads eight bytes at a time.
     static func holds(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var bits: UInt64 = 0
         var place = 0
@@ -126,15 +123,12 @@ enum ASCII {
         return bits & 0x8080_8080_8080_8080 == 0
     }
 
-    /// One of the two cases of a letter.
     enum LetterCase: Sendable {
         case upper, lower
 
-        /// The first letter of the other case; the two differ in one bit.
         fileprivate var firstOther: UInt8 { self == .upper ? UInt8(ascii: "a") : UInt8(ascii: "A") }
     }
 
-    /// Brings the letters among the bytes into one case.
     static func bring(_ bytes: UnsafeMutableRawBufferPointer, into letterCase: LetterCase) {
         let first = letterCase.firstOther
         for index in bytes.indices {
@@ -143,7 +137,7 @@ enum ASCII {
         }
     }
 
-    /// Negative, zero or positive, as two texts compare where case does not count.
+    /// Compares two texts without case: negative, zero or positive.
     static func orderIgnoringCase(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
         for index in 0..<min(left.count, right.count) where left[index] != right[index] {
             let (first, second) = (lowercased(left[index]), lowercased(right[index]))

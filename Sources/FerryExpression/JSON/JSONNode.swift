@@ -2,12 +2,12 @@ package import FerryBase
 
 /// A value of a JSON text, with the line where it begins.
 ///
-/// Foundation's readers keep neither lines nor repeated keys, and files for Ferry are written by hand.
+/// Foundation's readers keep neither lines nor repeated keys, but people write mapping files by hand.
 package struct JSONNode: Sendable {
     package enum Value: Sendable {
         case null
         case boolean(Bool)
-        /// As written, so that a whole number stays one.
+        /// The number's text, so that a whole number stays a whole number.
         case number(String)
         case string(String)
         case array([JSONNode])
@@ -23,7 +23,6 @@ package struct JSONNode: Sendable {
     package let value: Value
     package let line: Int
 
-    /// What a reader calls this kind of value.
     var kind: String {
         switch value {
         case .null: "null"
@@ -36,14 +35,14 @@ package struct JSONNode: Sendable {
     }
 }
 
-/// Why a text is not JSON, and on which line.
+/// The reason why a text is not JSON, with the line.
 package struct JSONSyntaxError: Error {
     package let line: Int
     package let message: String
 }
 
 extension JSONNode {
-    /// A scalar as JSON writes it; nil for arrays and objects.
+    /// The JSON text of a scalar; nil for arrays and objects.
     package var scalarText: String? {
         switch value {
         case .null: "null"
@@ -54,7 +53,7 @@ extension JSONNode {
         }
     }
 
-    /// A string as JSON writes it; an expression has U+007F as a number too, and capital digits in such numbers.
+    /// Quotes a string as JSON; an expression also escapes U+007F, and its escapes have capital digits.
     package static func quoted(_ text: String, asExpression isExpression: Bool = false) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
@@ -75,9 +74,9 @@ extension JSONNode {
 }
 
 extension JSONNode {
-    /// Reads one JSON text (RFC 8259), keeping lines and repeated keys.
+    /// Reads one JSON text (RFC 8259), with lines and repeated keys.
     ///
-    /// - Throws: ``JSONSyntaxError`` with the line of the first byte that does not fit.
+    /// - Throws: ``JSONSyntaxError`` with the line of the first wrong byte.
     package static func parse(_ bytes: [UInt8]) throws(JSONSyntaxError) -> JSONNode {
         guard String(utf8: bytes) != nil else { throw JSONSyntaxError(line: 1, message: "the text is not UTF-8") }
         let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
@@ -88,11 +87,11 @@ extension JSONNode {
     }
 
     private struct Reader {
-        /// Far more than a file that is written by hand needs, and little enough for the stack.
-        private static let deepest = 64
+        /// The limit of nesting: far more than files written by hand need, and few enough for the stack.
+        private static let depthLimit = 64
 
         var scanner: JSONScanner
-        /// The line of the scanner's position when it was last asked for.
+        /// The line of the scanner's position at the last query.
         private var line = 1
         private var counted = 0
 
@@ -107,7 +106,7 @@ extension JSONNode {
 
         private mutating func value(depth: Int) throws(JSONSyntaxError) -> JSONNode {
             let start = nextLine()
-            guard depth <= Self.deepest else { throw error("nested more than \(Self.deepest) deep") }
+            guard depth <= Self.depthLimit else { throw error("nested more than \(Self.depthLimit) deep") }
             if scanner.pass(UInt8(ascii: "{")) { return JSONNode(value: .object(try members(depth)), line: start) }
             if scanner.pass(UInt8(ascii: "[")) { return JSONNode(value: .array(try elements(depth)), line: start) }
             return JSONNode(value: try scalar(), line: start)
@@ -148,7 +147,7 @@ extension JSONNode {
                 default: return .number(String(decoding: text, as: UTF8.self))
                 }
             } catch {
-                // Of a number the beginning was read.
+                // The scanner has read the beginning of a number.
                 throw unexpected(scanner.position == start ? "a value" : "a digit")
             }
         }
@@ -159,13 +158,12 @@ extension JSONNode {
                 JSONString(try scanner.string()).unescape(into: &bytes)
                 return String(decoding: bytes, as: UTF8.self)
             } catch {
-                throw self.error(scanner.stringFault)
+                throw self.error(scanner.stringError)
             }
         }
 
         // MARK: Lines
 
-        /// Passes white space, and gives the line of what comes next.
         private mutating func nextLine() -> Int {
             scanner.skipSpace()
             return currentLine()
@@ -188,8 +186,8 @@ extension JSONNode {
 }
 
 extension JSONScanner {
-    /// What is wrong with a string, where its reading has ended.
-    fileprivate var stringFault: String {
+    /// The error in a string, at the position where its reading ended.
+    fileprivate var stringError: String {
         guard let byte = next else { return "a string is not closed" }
         if byte < 0x20 { return "a control character stands in a string; write it as an escape" }
         if byte == UInt8(ascii: "\\") {
@@ -206,18 +204,16 @@ extension JSONScanner {
     }
 }
 
-/// A value of a file that is written by hand, together with its path: every complaint names file, line and path.
+/// A value of a file written by hand, with its path: each error names file, line and path.
 package struct JSONCursor {
-    /// The file's name, for messages.
     private let file: String
     private let path: String
     package let node: JSONNode
-    /// The code of complaints.
     private let code: FerryError.Code
 }
 
 extension JSONCursor {
-    /// Reads the text of a file; complaints about it have the code.
+    /// Reads the text of a file; all its errors have the code.
     package init(_ bytes: [UInt8], of file: String, code: FerryError.Code) throws(FerryError) {
         let root: JSONNode
         do {
@@ -228,7 +224,7 @@ extension JSONCursor {
         self.init(file: file, path: "", node: root, code: code)
     }
 
-    // MARK: Complaints
+    // MARK: Errors
 
     package func error(_ message: String, line: Int? = nil, remedy: String = "") -> FerryError {
         let place = path.isEmpty ? "" : "\(path): "
@@ -245,7 +241,7 @@ extension JSONCursor {
         return text
     }
 
-    /// A string that names something.
+    /// Returns a string that is not empty.
     package func name() throws(FerryError) -> String {
         let name = try string()
         if name.isEmpty { throw error("a name cannot be empty") }
@@ -257,7 +253,7 @@ extension JSONCursor {
         return value
     }
 
-    /// A text that stands for one that is still to be written: it begins with `?`.
+    /// A placeholder for a text that the user must still write: it begins with `?`.
     package var openText: String? {
         if case .string(let text) = node.value, text.hasPrefix("?") { text } else { nil }
     }
@@ -271,7 +267,7 @@ extension JSONCursor {
         return elements.enumerated().map { at("\(path)[\($0.offset)]", $0.element) }
     }
 
-    /// A list of names, none of them twice.
+    /// Returns a list of names, each name once.
     package func names() throws(FerryError) -> [String] {
         var names: [String] = []
         for element in try elements() {
@@ -284,7 +280,7 @@ extension JSONCursor {
 
     // MARK: Objects
 
-    /// The members of an object, in the order of the file, none of them twice.
+    /// Returns the members of an object, in the order of the file, each key once.
     package func members() throws(FerryError) -> [(key: String, value: JSONCursor)] {
         guard case .object(let members) = node.value else { throw expected("an object") }
         var lines: [String: Int] = [:]
@@ -297,7 +293,7 @@ extension JSONCursor {
         return members.map { ($0.key, child($0.key, $0.value)) }
     }
 
-    /// The members of an object whose keys are fixed.
+    /// Returns the members of an object with a fixed set of keys.
     package func members(allowing keys: [String]) throws(FerryError) -> [String: JSONCursor] {
         let members = try members()
         guard case .object(let raw) = node.value else { throw expected("an object") }

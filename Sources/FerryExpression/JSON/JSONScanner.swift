@@ -1,9 +1,8 @@
-/// Reads JSON text byte by byte, in place: no tree, no recursion, no allocation.
+/// Reads JSON text byte by byte, in place: without a tree, recursion or allocation.
 struct JSONScanner {
-    /// Nesting beyond this is refused.
     static let depthLimit = 1_000
 
-    /// What is wrong with a text; where is the cursor's position.
+    /// The error in a text; its place is the scanner's position.
     enum Problem: Error { case invalid, tooDeep }
 
     enum Kind { case object, array, string, number, `true`, `false`, null }
@@ -20,7 +19,6 @@ struct JSONScanner {
 
     var next: UInt8? { isAtEnd ? nil : text[position] }
 
-    /// Where a piece of the text begins.
     func offset(of piece: UnsafeRawBufferPointer) -> Int {
         guard let start = text.baseAddress, let address = piece.baseAddress else { return 0 }
         return address - start
@@ -35,7 +33,7 @@ struct JSONScanner {
         }
     }
 
-    /// Passes the byte if it comes next, after white space.
+    /// Skips white space, and the byte if it follows.
     mutating func pass(_ byte: UInt8) -> Bool {
         skipSpace()
         guard position < text.count, text[position] == byte else { return false }
@@ -43,7 +41,7 @@ struct JSONScanner {
         return true
     }
 
-    /// The kind of the value that comes next, after white space.
+    /// Skips white space and returns the kind of the value that follows.
     mutating func kind() throws(Problem) -> Kind {
         skipSpace()
         guard position < text.count else { throw .invalid }
@@ -59,14 +57,14 @@ struct JSONScanner {
         }
     }
 
-    /// Passes one whole value with so many containers around it, checking it, and gives its bytes.
+    /// Skips and checks one value, inside `outer` containers, and returns its bytes.
     mutating func value(within outer: Int = 0) throws(Problem) -> UnsafeRawBufferPointer {
         skipSpace()
         let start = position
         var nesting = Nesting(limit: Self.depthLimit - outer)
         repeat {
             try startOfValue(&nesting)
-            // The value just passed may end what holds it.
+            // The end of a value may also be the end of its containers.
             ends: while let isObject = nesting.innermostIsObject {
                 if pass(UInt8(ascii: ",")) {
                     if isObject { try key() }
@@ -79,7 +77,7 @@ struct JSONScanner {
         return UnsafeRawBufferPointer(rebasing: text[start..<position])
     }
 
-    /// Passes one whole object, checking it, and gives the value under a key; the last one where the key occurs twice.
+    /// Skips and checks one object, and returns the value under a key; of a repeated key the last value.
     mutating func object(member key: UnsafeRawBufferPointer) throws(Problem) -> UnsafeRawBufferPointer? {
         guard pass(UInt8(ascii: "{")) else { throw .invalid }
         if pass(UInt8(ascii: "}")) { return nil }
@@ -95,9 +93,9 @@ struct JSONScanner {
         return found
     }
 
-    // MARK: What was checked before
+    // MARK: Checked text
 
-    /// Passes one whole value of a text that was checked before, and gives its bytes.
+    /// Skips one value of a checked text, and returns its bytes.
     mutating func checkedValue() -> UnsafeRawBufferPointer {
         skipSpace()
         let start = position
@@ -118,7 +116,7 @@ struct JSONScanner {
         return UnsafeRawBufferPointer(rebasing: text[start..<position])
     }
 
-    /// Passes a string of a text that was checked before, and gives what is between its quotes.
+    /// Skips a string of a checked text, and returns the bytes between its quotes.
     mutating func checkedString() -> UnsafeRawBufferPointer {
         position += 1
         let start = position
@@ -134,7 +132,6 @@ struct JSONScanner {
         }
     }
 
-    /// Passes a number or a word.
     private mutating func skipScalar() {
         while position < text.count {
             switch text[position] {
@@ -144,15 +141,15 @@ struct JSONScanner {
         }
     }
 
-    /// Passes eight bytes at a time as long as none of them is a quote, a backslash, a control character or part of a
-    /// longer character; then up to the first that is.
+    /// Skips eight bytes at a time while none of them is a quote, a backslash, a control character or part of a
+    /// multibyte character; then skips to the first such byte.
     private mutating func skipPlain() {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let highs = ones << 7
         while position + 8 <= text.count {
             let word = UInt64(littleEndian: text.loadUnaligned(fromByteOffset: position, as: UInt64.self))
             let (quotes, slashes) = (word ^ ones &* 0x22, word ^ ones &* 0x5C)
-            // The lowest bit that is set is exact; those above may be carries.
+            // The lowest set bit is exact; higher ones may be carries.
             let special =
                 (((quotes &- ones) & ~quotes) | ((slashes &- ones) & ~slashes) | ((word &- ones &* 0x20) & ~word) | word)
                 & highs
@@ -166,7 +163,7 @@ struct JSONScanner {
 
     // MARK: Parts
 
-    /// Passes a scalar, an empty object or array, or the opening of one with content up to its first value.
+    /// Skips a scalar, an empty object or array, or the opening of a container up to its first value.
     private mutating func startOfValue(_ nesting: inout Nesting) throws(Problem) {
         while true {
             switch try kind() {
@@ -190,14 +187,13 @@ struct JSONScanner {
         }
     }
 
-    /// Passes a key and its colon.
     private mutating func key() throws(Problem) {
         skipSpace()
         _ = try string()
         guard pass(UInt8(ascii: ":")) else { throw .invalid }
     }
 
-    /// Passes a string and gives what is between its quotes, escapes as written.
+    /// Skips a string and returns the bytes between its quotes, escapes as written.
     mutating func string() throws(Problem) -> UnsafeRawBufferPointer {
         guard position < text.count, text[position] == UInt8(ascii: "\"") else { throw .invalid }
         position += 1
@@ -213,7 +209,10 @@ struct JSONScanner {
             case UInt8(ascii: "\\"): try escape()
             case 0..<0x20: throw .invalid
             case 0x20..<0x80: position += 1
-            default: try multibyte()
+            default:
+                let length = ScalarFunction.length(ofCharacterAt: position, in: text)
+                if length == 0 { throw .invalid }
+                position += length
             }
         }
     }
@@ -236,13 +235,6 @@ struct JSONScanner {
             }
         default: throw .invalid
         }
-    }
-
-    /// Passes one character of two to four bytes.
-    private mutating func multibyte() throws(Problem) {
-        let length = ScalarFunction.length(ofCharacterAt: position, in: text)
-        if length == 0 { throw .invalid }
-        position += length
     }
 
     private mutating func number() throws(Problem) {
@@ -284,7 +276,7 @@ struct JSONScanner {
     }
 }
 
-/// Which of the containers around a position are objects: one bit per level.
+/// The containers around a position: one bit per level, set for objects.
 private struct Nesting {
     let limit: Int
     private(set) var depth = 0
@@ -297,7 +289,7 @@ private struct Nesting {
         depth == 0 ? nil : objects[(depth - 1) >> 6] & (1 << UInt64((depth - 1) & 63)) != 0
     }
 
-    /// - Returns: Whether there was room.
+    /// - Returns: False beyond the limit.
     mutating func enter(isObject: Bool) -> Bool {
         guard depth < limit else { return false }
         let bit: UInt64 = 1 << UInt64(depth & 63)

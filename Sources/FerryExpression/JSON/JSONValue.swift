@@ -1,11 +1,11 @@
 package import FerryBase
 
-/// One JSON value that was checked before: its text, and how to read it.
+/// One checked JSON value: its text, with methods to read it.
 struct JSONValue {
     let text: UnsafeRawBufferPointer
     let kind: JSONScanner.Kind
 
-    /// - Parameter text: Exactly one value, as ``JSONScanner/value()`` gives it.
+    /// - Parameter text: Exactly one value, as ``JSONScanner/value(within:)`` returns it.
     init(_ text: UnsafeRawBufferPointer) {
         self.text = text
         var cursor = JSONScanner(text)
@@ -16,7 +16,7 @@ struct JSONValue {
         }
     }
 
-    /// The value under a key of an object; the last one where the key occurs twice.
+    /// Returns the value under a key of an object; of a repeated key the last value.
     func member(_ key: UnsafeRawBufferPointer) -> JSONValue? {
         guard kind == .object else { return nil }
         var cursor = JSONScanner(text)
@@ -33,7 +33,7 @@ struct JSONValue {
         return found.map(JSONValue.init)
     }
 
-    /// The value at the end of a path of keys; nil where a key is missing or its place is no object.
+    /// Returns the value at the end of a path of keys; nil if a key is missing or a value on the path is no object.
     func member(at path: [[UInt8]]) -> JSONValue? {
         var value = self
         for key in path {
@@ -55,7 +55,7 @@ struct JSONValue {
             if let integer = Int64(number) {
                 result.set(integer)
             } else {
-                // A number's syntax was checked, so this is never nil; one beyond all doubles is infinite.
+                // Never nil, because the syntax is checked; a number beyond the range of doubles is infinite.
                 result.set(Double(number) ?? .nan)
             }
         case .string:
@@ -69,7 +69,7 @@ struct JSONValue {
     }
 }
 
-/// The content of a JSON string, between its quotes and already checked.
+/// The checked content of a JSON string, between its quotes.
 struct JSONString {
     let raw: UnsafeRawBufferPointer
 
@@ -77,7 +77,7 @@ struct JSONString {
 
     var hasEscapes: Bool { raw.contains(UInt8(ascii: "\\")) }
 
-    /// Appends the text that the string stands for.
+    /// Appends the unescaped text.
     func unescape(into bytes: inout [UInt8]) {
         var index = 0
         while index < raw.count {
@@ -102,9 +102,9 @@ struct JSONString {
         }
     }
 
-    /// Whether the string stands for exactly these bytes.
+    /// Whether the unescaped text equals these bytes.
     func equals(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        // No escape is shorter than what it stands for.
+        // No escape is shorter than its character.
         if raw.count < bytes.count { return false }
         if raw.count == bytes.count { return !hasEscapes && raw.elementsEqual(bytes) }
         guard hasEscapes else { return false }
@@ -113,9 +113,7 @@ struct JSONString {
         return bytes.elementsEqual(unescaped)
     }
 
-    /// Appends the character of a `\u` escape, or of two that form a surrogate pair.
-    ///
-    /// - Returns: The bytes that it took.
+    /// Appends the character of a `\u` escape, or of a surrogate pair of two, and returns the length of the escapes.
     private func appendCharacter(at index: Int, to bytes: inout [UInt8]) -> Int {
         guard let unit = Self.codeUnit(in: raw, at: index) else { return 2 }
         var value = UInt32(unit)
@@ -128,7 +126,7 @@ struct JSONString {
         return length
     }
 
-    /// The code unit of the escape `\uXXXX` that begins at `index`, if one does.
+    /// Returns the code unit of the escape `\uXXXX` at `index`; nil if there is none.
     static func codeUnit(in text: UnsafeRawBufferPointer, at index: Int) -> UInt16? {
         guard index + 6 <= text.count, text[index] == UInt8(ascii: "\\"), text[index + 1] == UInt8(ascii: "u") else {
             return nil
@@ -144,19 +142,19 @@ struct JSONString {
 
 /// The elements of an array in a JSON text, one after another, read in place.
 ///
-/// The whole document is checked before the first element is given, so a text is taken as a whole or not at all.
+/// The scanner checks the whole document before the first element, so a wrong text yields no element.
 package struct JSONArrayScanner {
-    /// One element; what it points to is valid as long as the text.
+    /// One element; its pointers are valid as long as the text.
     package struct Element {
-        /// The place in the array, from 0.
+        /// The index in the array, from 0.
         package var index: Int64
-        /// The element as it stands in the text: what `ferry_json_get` reads.
+        /// The element's JSON text, the input of `ferry_json_get`.
         package var json: UnsafeRawBufferPointer
 
-        /// The element's own value: a scalar, or the text of an object or array.
+        /// Reads the element's value: a scalar, or the text of an object or array.
         package func read(into result: inout FunctionResult) { JSONValue(json).read(into: &result) }
 
-        /// The value at the end of a path of keys, as `ferry_json_get` reads it.
+        /// Reads the value at the end of a path of keys, as `ferry_json_get` does.
         package func read(_ path: [[UInt8]], into result: inout FunctionResult) {
             guard let value = JSONValue(json).member(at: path) else { return result.setNull() }
             value.read(into: &result)
@@ -168,12 +166,11 @@ package struct JSONArrayScanner {
     /// Whether elements may follow.
     private var isInside: Bool
 
-    /// Checks a document and finds the array under a key of its object; without a key the document is the array.
+    /// Checks a document and finds the array under a key of its object; without a key, the document is the array.
     ///
-    /// Empty text, a JSON `null`, a missing key and a `null` under the key give no elements. Where a key occurs twice the
-    /// last one counts.
+    /// Empty text, `null`, a missing key and a `null` value give no elements. Of a repeated key the last value counts.
     ///
-    /// - Throws: ``FerryError`` `.rowFailed` when the text is no JSON or the value is no array.
+    /// - Throws: ``FerryError`` `.rowFailed` if the text is no JSON or the value is no array.
     package init(_ text: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) throws(FerryError) {
         cursor = JSONScanner(text)
         isInside = false
@@ -202,7 +199,6 @@ package struct JSONArrayScanner {
         isInside = true
     }
 
-    /// The next element, or nil after the last.
     package mutating func next() -> Element? {
         guard isInside else { return nil }
         if cursor.pass(UInt8(ascii: "]")) || (index > 0 && !cursor.pass(UInt8(ascii: ","))) {

@@ -1,26 +1,25 @@
-/// What an expression comes to: columns, values and functions of ours, with the model's types already looked at.
+/// A translated expression: columns, values and Ferry's functions, with the model's types already checked.
 ///
-/// It has two forms, which must not differ in any value: text of SQL (``SQLTranslator``), and the same run by Swift
-/// (``RowEvaluator``).
+/// A computation runs as SQL text (``SQLTranslator``) or in Swift (``RowEvaluator``); both must give equal values.
 package indirect enum Computation: Sendable, Hashable {
-    /// What is made of other computations, by SQL's own operators.
+    /// An operator of SQL on other computations.
     package enum Operator: UInt8, Sendable {
-        /// Arithmetic, which is used on operands that are always stored as reals.
+        /// Arithmetic on operands that are always stored as reals.
         case plus, minus, times
-        /// The first operand, or the second where that is nil.
+        /// The first operand, or the second if the first is nil.
         case ifNull
-        /// Equality in which two nils are equal.
+        /// Equality; two nils are equal.
         case same
         case isNull, isNotNull
-        /// `<` and `<=` of numbers; false where one is nil.
+        /// `<` and `<=` of numbers; false if an operand is nil.
         case less, lessOrEqual
-        /// Of any number of conditions.
+        /// AND and OR of any number of conditions.
         case all, any
         case not
-        /// The second operand where the first holds, else the third.
+        /// The second operand if the first is true, else the third.
         case choose
 
-        /// How many operands it has; nil for any number.
+        /// The number of operands; nil for any number.
         var operandCount: Int? {
             switch self {
             case .all, .any: nil
@@ -30,12 +29,12 @@ package indirect enum Computation: Sendable, Hashable {
             }
         }
 
-        /// What stands in SQL beside the first operand and beside each other one, in symbols of the parser.
-        fileprivate var room: (first: Int, others: Int) {
+        /// The symbols on SQLite's parser stack beside the first operand and beside each other operand.
+        fileprivate var symbols: (first: Int, others: Int) {
             switch self {
             case .same: (0, 2)
             case .isNull, .isNotNull: (0, 0)
-            // Conditions stand in groups, each of them in parentheses.
+            // Conditions are in groups, each in parentheses.
             case .plus, .minus, .times, .less, .lessOrEqual, .all, .any: (1, 3)
             case .not: (2, 2)
             case .ifNull, .choose: (3, 5)
@@ -50,17 +49,17 @@ package indirect enum Computation: Sendable, Hashable {
     case parameter(SQLParameter)
     /// An argument of `ferry_evaluate`, by its index (``ComputationProgram``).
     case argument(Int)
-    /// A scalar function of ours, by its name in SQL.
+    /// A scalar function of Ferry, by its name in SQL.
     case call(String, [Computation])
     case operation(Operator, [Computation])
-    /// What the members of a collection come to.
+    /// A value of a collection's members.
     case collection(CollectionComputation)
-    /// A function of the migration policy, which only code can run.
+    /// A function of the migration policy, which only Swift can call.
     case policy(String, [Computation])
 }
 
 extension Computation {
-    /// The keys of a path into the iteration's JSON element, where the computation reads what is at its end.
+    /// The keys of a path into the iteration's JSON element, if the computation reads the value at its end.
     var elementKeys: [String]? {
         guard case .call("ferry_json_get", let arguments) = self, arguments.first == .elementText else { return nil }
         var keys: [String] = []
@@ -71,15 +70,15 @@ extension Computation {
         return keys
     }
 
-    /// Whether only the statement has it, so that a program cannot do it instead.
-    var isStatementOwn: Bool {
+    /// Whether only the statement can compute the value, so that a program cannot contain it.
+    var needsStatement: Bool {
         switch self {
         case .column, .elementText, .parameter, .argument, .collection: true
         default: false
         }
     }
 
-    /// The computations that it is directly made of.
+    /// The direct operands.
     package var parts: [Computation] {
         switch self {
         case .column, .elementText, .parameter, .argument: []
@@ -98,50 +97,49 @@ extension Computation {
     static func constant(_ constant: Expression.Constant) -> Computation { .parameter(.constant(constant)) }
 }
 
-/// What the members of a collection come to: how many they are, whether there is one, or a value of theirs.
+/// A value of a collection's members: their count, whether one exists, or an aggregate.
 ///
-/// In SQL it is a subquery, which both executors read as they read a column.
+/// In SQL the value is a subquery, which both executors read like a column.
 package struct CollectionComputation: Sendable, Hashable {
     package indirect enum Start: Sendable, Hashable {
-        /// From the object at the end of a path of to-one relationships.
+        /// The members begin at the object at the end of a path of to-one relationships.
         case object(ResolvedPath)
         /// All objects of exactly one entity.
         case entity(String)
         /// The objects of several collections, each once; their ``CollectionComputation/value`` is the object's key.
         case objects(of: String, [CollectionComputation])
-        /// The values of several collections, each once; nil is none.
+        /// The values of several collections, each once, without nil.
         case values([CollectionComputation])
     }
 
     package enum Aggregate: Sendable, Hashable {
         case exists
         case count
-        /// An aggregate function of ours (``AggregateFunction``).
+        /// An aggregate function of Ferry (``AggregateFunction``).
         case function(String)
-        /// The same, given the values in their own order, each with how many there are.
+        /// An aggregate function that reads the sorted values, each with their count.
         case sorted(String)
-        /// The value of the member at a place, counted from the end where negative.
+        /// The value of the member at an index, negative from the end.
         case element(Int64)
     }
 
     package var start: Start
-    /// The relationships to the members; none from an entity.
+    /// The relationships to the members; empty for an entity.
     package var hops: [ResolvedPath.Hop] = []
-    /// What ``ResolvedPath/Start/member(_:)`` in its parts is called.
+    /// The level of ``ResolvedPath/Start/member(_:)`` in the collection's parts.
     package var level: Int
-    /// What all members that count must fulfil.
+    /// The conditions on members.
     package var filters: [Computation] = []
-    /// The value of a member.
     package var value: Computation?
     package var aggregate = Aggregate.count
-    /// Whether equal values count once, and nil not at all.
+    /// Whether equal values count once, and nil does not count.
     package var isDistinct = false
 
     package var parts: [Computation] {
         filters + (value.map { [$0] } ?? []) + united.flatMap(\.parts)
     }
 
-    /// The collections that it unites.
+    /// The collections of a union.
     package var united: [CollectionComputation] {
         switch start {
         case .object, .entity: []
@@ -149,39 +147,39 @@ package struct CollectionComputation: Sendable, Hashable {
         }
     }
 
-    /// How many unions stand within each other; each is a subquery of its own.
+    /// The number of nested unions; each is a subquery.
     var unionDepth: Int { united.isEmpty ? 0 : 1 + (united.map(\.unionDepth).max() ?? 0) }
 }
 
 extension Computation {
-    /// Of the 100 symbols that SQLite's parser has room for while it reads a statement, what a computation may take.
+    /// The part of the 100 symbols of SQLite's parser stack that a computation may take.
     ///
-    /// The rest is the statement's own, with its subqueries. (A newer SQLite has no such bound, the one of the run counts.)
-    /// What is deeper becomes one call of `ferry_evaluate`.
+    /// The statement, with its subqueries, takes the rest. (A newer SQLite has no such limit, but a run may have an
+    /// older one.) A deeper computation becomes one call of `ferry_evaluate`.
     package static let depthLimit = 60
 
-    /// How many symbols SQLite's parser holds at once while it reads the computation's text.
+    /// The most symbols that SQLite's parser holds at once while it reads the computation's text.
     ///
-    /// In a call these are name, parenthesis, an empty DISTINCT and, but for the first argument, what stands before it
-    /// with a comma; beside an operator its left side and itself.
+    /// A call holds its name, a parenthesis, an empty DISTINCT and, but for the first argument, the arguments so far
+    /// with a comma. An operator holds its left side and itself.
     package var depth: Int {
         switch self {
-        // A column with the name of its table, or what the scope has instead of one.
+        // A column with the name of its table, or the scope's replacement.
         case .column, .elementText, .parameter, .argument: 5
         case .call(_, let parts), .policy(_, let parts): Self.depth(parts, first: 3, others: 5)
         case .operation(let symbol, let parts):
-            Self.depth(parts, first: symbol.room.first, others: symbol.room.others) + (parts.count > 32 ? 6 : 0)
-        // What stands inside of it is never deeper than the room that it is given.
+            Self.depth(parts, first: symbol.symbols.first, others: symbol.symbols.others) + (parts.count > 32 ? 6 : 0)
+        // A deeper computation inside becomes a call of `ferry_evaluate`.
         case .collection(let collection):
             Self.collectionDepth * (1 + collection.unionDepth)
-                + min(collection.parts.map(\.depth).max() ?? 0, Self.collectionRoom)
+                + min(collection.parts.map(\.depth).max() ?? 0, Self.collectionPartDepth)
         }
     }
 
-    /// What a subquery takes around the computations in it.
+    /// The symbols of a subquery around its computations.
     static let collectionDepth = 20
-    /// What the computations in it may take.
-    static let collectionRoom = 25
+    /// The symbols that its computations may take.
+    static let collectionPartDepth = 25
 
     private static func depth(_ parts: [Computation], first: Int, others: Int) -> Int {
         var depth = 1

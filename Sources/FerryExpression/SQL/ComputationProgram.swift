@@ -1,25 +1,23 @@
 internal import FerryBase
 
-/// A computation as bytes, so that a statement can be given it as a value: one too deep for SQLite's parser is run by
-/// one function of ours, `ferry_evaluate`, which is given the bytes and whatever only the statement has.
+/// A computation as bytes, which `ferry_evaluate` runs because its text is too deep for SQLite's parser.
 ///
-/// Parts are written in prefix order. What only the statement has (columns, the element's text, `now()`) is an argument.
+/// The parts are in prefix order. Parts that only the statement has (columns, JSON text, `now()`) are arguments.
 package struct ComputationProgram {
-    /// The most arguments of a function are 127, of which the program is one.
+    /// SQLite allows 127 arguments of a function, of which the program is one.
     package static let argumentLimit = 126
 
     package private(set) var bytes: [UInt8] = []
-    /// The parts that the statement has to compute, in the order of the function's arguments after the program.
+    /// The parts that the statement computes, in the order of the function's arguments after the program.
     package private(set) var arguments: [Computation] = []
 
     private enum Code: UInt8 {
         case argument, null, boolean, integer, double, string, call
-        /// What comes from here on is an operator.
+        /// This code and all larger ones are operators.
         case firstOperator
     }
 
-    /// - Returns: Nil where the computation calls the migration policy, which has no bytes, or reads more columns than a
-    ///   function has arguments.
+    /// - Returns: Nil if the computation calls the migration policy, or needs more arguments than a function has.
     package init?(_ computation: Computation) {
         guard !computation.callsPolicy else { return nil }
         write(computation)
@@ -80,9 +78,7 @@ package struct ComputationProgram {
 
     // MARK: Reading
 
-    /// The computation that the bytes stand for, with ``Computation/argument(_:)`` where the statement's values go.
-    ///
-    /// - Throws: ``FerryError`` `.rowFailed` for bytes that no computation was written to.
+    /// Reads a computation with ``Computation/argument(_:)`` for bound values; throws `.rowFailed` for other bytes.
     static func read(_ bytes: UnsafeRawBufferPointer, argumentCount: Int) throws(FerryError) -> Computation {
         var reader = Reader(bytes: bytes, argumentCount: argumentCount)
         let computation = try reader.computation(depth: 0)
@@ -95,7 +91,7 @@ package struct ComputationProgram {
         let argumentCount: Int
         var place = 0
 
-        /// Far more than any expression has: so deep a tree would cost more stack than there is.
+        /// The limit of nesting: far more than any expression has, and few enough for the stack.
         static let depthLimit = 2_000
 
         var damaged: FerryError { .row("ferry_evaluate", "was given no program") }
@@ -128,10 +124,10 @@ package struct ComputationProgram {
             }
         }
 
-        /// So many computations; without a count one stands before them.
+        /// Reads `known` computations, or as many as the number before them says.
         private mutating func computations(count known: Int?, _ depth: Int) throws(FerryError) -> [Computation] {
             let count = if let known { UInt64(known) } else { try number() }
-            // Each takes a byte at least.
+            // Each computation takes at least one byte.
             guard count <= UInt64(bytes.count - place) else { throw damaged }
             var parts: [Computation] = []
             for _ in 0..<count { parts.append(try computation(depth: depth + 1)) }
@@ -162,8 +158,7 @@ package struct ComputationProgram {
     }
 }
 
-/// `ferry_evaluate`: runs a computation that came as a value (``ComputationProgram``), because it is deeper than
-/// SQLite's parser reads.
+/// `ferry_evaluate`: runs a ``ComputationProgram``, a bound value, because its text is too deep for SQLite's parser.
 extension ScalarFunction {
     package static let evaluateName = "ferry_evaluate"
 
@@ -178,7 +173,7 @@ extension ScalarFunction {
     ]
 }
 
-/// The few programs that a statement has, each made ready once.
+/// The decoded programs of a statement.
 struct ProgramCache {
     private var known = RecentValues<(program: [UInt8], argumentCount: Int), ProgramEvaluator>()
 
@@ -194,7 +189,7 @@ struct ProgramCache {
     }
 }
 
-/// One program with the arguments of the call at hand.
+/// One program with the arguments of the current call.
 final class ProgramEvaluator: RowValues {
     private let evaluator: RowEvaluator
     private var values: [FunctionValue] = []

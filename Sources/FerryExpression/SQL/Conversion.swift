@@ -1,20 +1,18 @@
 internal import FerryBase
 package import FerryModel
 
-/// What a translated expression yields.
+/// The type of a translated expression.
 package enum ValueType: Sendable, Hashable {
-    /// Always nil.
     case null
-    /// What a column of an attribute of this type holds: the type's own storage, or nil.
+    /// The storage of an attribute of this type, or nil.
     case attribute(AttributeType)
     /// The key of an object of this entity, or nil.
     case object(entity: String)
-    /// A value of JSON: its type is known only row by row.
+    /// A value of JSON, whose type differs by row.
     case dynamic
 }
 
 extension ValueType {
-    /// What messages call a value of the type.
     var title: String {
         switch self {
         case .null: "nil"
@@ -26,19 +24,19 @@ extension ValueType {
 
     var isText: Bool { self == .attribute(.string) || self == .attribute(.uri) }
 
-    /// Whether only a row tells what a value is, or it is nil in every one.
-    var isOpen: Bool { self == .dynamic || self == .null }
+    /// Whether the type differs by row, or the value is always nil.
+    var isUntyped: Bool { self == .dynamic || self == .null }
 
-    var mayBeText: Bool { isText || isOpen }
+    var mayBeText: Bool { isText || isUntyped }
 
-    /// Whether comparing two such values is comparing numbers.
+    /// Whether two such values compare as numbers.
     var isNumber: Bool { if case .attribute(let type) = self { type.isNumeric || type == .date } else { false } }
 
     var isInteger: Bool {
         if case .attribute(let type) = self { type.isInteger || type == .boolean } else { false }
     }
 
-    /// Whether such a value is always stored as a real: what SQL's own arithmetic may be used on.
+    /// Whether such a value is always stored as a real, so that SQL's own arithmetic applies.
     var isReal: Bool { self == .attribute(.double) || self == .attribute(.float) }
 }
 
@@ -54,13 +52,12 @@ extension Expression.Constant {
     }
 }
 
-/// How a value becomes what a destination attribute stores.
+/// The conversion of a value to the storage of a destination attribute.
 enum Conversion: Equatable {
-    /// The value's storage is the attribute's own.
+    /// The value has the attribute's storage already.
     case unchanged
-    /// Through this scalar function.
     case function(String)
-    /// There is none; why, and what to do instead.
+    /// No conversion exists; the text is the reason and a remedy.
     case none(String)
 
     init(from value: ValueType, to type: AttributeType) {
@@ -102,7 +99,7 @@ enum Conversion: Equatable {
         }
     }
 
-    /// The function that makes the storage of a type.
+    /// The function that converts to the storage of a type.
     private static let function: [AttributeType: String] = [
         .integer16: "ferry_to_integer16", .integer32: "ferry_to_integer32", .integer64: "ferry_to_integer64",
         .decimal: "ferry_to_decimal", .double: "ferry_to_double", .float: "ferry_to_float",
@@ -111,17 +108,14 @@ enum Conversion: Equatable {
 }
 
 extension AttributeType {
-    /// Whether a column of this type holds what a column of another one would hold for the same value; false also where
-    /// there is no conversion.
+    /// Whether columns of this type and of another one store equal values alike; false also if there is no conversion.
     package func isStoredUnchanged(as other: AttributeType) -> Bool {
         Conversion(from: .attribute(self), to: other) == .unchanged
     }
 }
 
 extension Conversion {
-    /// Converts a constant once, before a statement is built, by the function that would convert a row's value.
-    ///
-    /// - Throws: ``FerryError`` `.badExpression` when the attribute cannot hold the constant.
+    /// Converts a constant by the function for rows; throws `.badExpression` if the attribute cannot hold it.
     static func convert(
         _ constant: Expression.Constant, to attribute: Attribute
     ) throws(FerryError) -> Expression.Constant {

@@ -1,19 +1,16 @@
 internal import FerryBase
 internal import FerryModel
 
-/// Collections: objects at the end of to-many relationships, `SUBQUERY`, `FETCH`, and what is made of them.
+/// Collections: objects at the end of to-many relationships, `SUBQUERY`, `FETCH`, and their aggregates.
 extension ExpressionTranslation {
-    /// A collection, before it is said what is made of it.
     struct Members {
         var collection: CollectionComputation
-        /// The entity of the objects.
         var entity: String
-        /// What a member is worth, where members are values; nil for objects.
+        /// The value of a member; nil if members are objects.
         var value: Typed?
-        /// The object without which there is no collection, as where a to-one relationship leads to nothing.
+        /// The collection's owner, at the end of to-one relationships and nil in some rows; nil without them.
         var owner: Computation?
 
-        /// The scope's own name for a member of it.
         func member(_ variable: String?) -> ExpressionScope.Member {
             .init(variable: variable, entity: entity, level: collection.level)
         }
@@ -26,10 +23,10 @@ extension ExpressionTranslation {
         }
     }
 
-    /// Collections within each other: each is a subquery, of which SQLite's parser has room for few.
+    /// The limit of nested collections: each is a subquery, and SQLite's parser stack has room for few.
     private static let levelLimit = 3
 
-    /// The members of a collection; nil for an expression that yields a single value.
+    /// Returns the members of a collection; nil for an expression with a single value.
     func members(of expression: Expression) throws(FerryError) -> Members? {
         let members = try collection(expression)
         if let members, members.collection.nesting > Self.levelLimit { throw Self.tooDeep(expression) }
@@ -88,17 +85,17 @@ extension ExpressionTranslation {
         }
     }
 
-    /// No name that can be written.
+    /// A variable name that no text can contain.
     static let inner = "member of a collection"
 
-    /// The translation of what is said of a member.
+    /// Returns the translation for conditions and values of a member.
     func inside(_ members: Members, _ variable: String? = ExpressionTranslation.inner) -> ExpressionTranslation {
         var scope = scope
         scope.members = scope.members.filter { $0.level < members.collection.level } + [members.member(variable)]
         return ExpressionTranslation(scope: scope)
     }
 
-    /// The objects behind so many relationships of a path, with the value that the rest of it leads to.
+    /// Returns the objects at the end of `hopCount` relationships, with the value at the end of the path.
     private func members(
         at path: ResolvedPath, hopCount: Int, _ expression: Expression
     ) throws(FerryError) -> Members {
@@ -120,13 +117,13 @@ extension ExpressionTranslation {
 
     // MARK: One value of many
 
-    /// `@count` and its kin at the end of a path.
+    /// Translates a collection operator such as `@count` at the end of a path.
     func aggregate(
         _ aggregate: ResolvedPath.Aggregate, _ path: ResolvedPath, _ expression: Expression
     ) throws(FerryError) -> Typed {
         var members = try members(at: path, hopCount: aggregate.hopCount, expression)
         if path.isDistinct {
-            // Objects are made distinct before their values are asked for, values after it.
+            // With the attribute behind the operator, distinct applies to the objects, else to the values.
             let value = members.value
             if !aggregate.isOfValues { members.value = nil }
             members = distinct(members)
@@ -136,7 +133,7 @@ extension ExpressionTranslation {
         return aggregate.name == "count" ? count(members) : try computed(aggregate.name, of: members, expression)
     }
 
-    /// Keys and an operator behind `SUBQUERY(…)` or `FETCH(…)`.
+    /// Translates keys and an operator behind `SUBQUERY(…)` or `FETCH(…)`.
     func aggregate(
         _ members: Members, _ steps: [KeyPathStep], _ expression: Expression
     ) throws(FerryError) -> Typed {
@@ -160,7 +157,7 @@ extension ExpressionTranslation {
                     .badExpression, "`\(expression)` asks values for keys.",
                     remedy: "Put the keys before the collection is made of the values.")
             }
-            // Objects are made distinct before their values are asked for, values after it.
+            // With all keys behind the operator, distinct applies to the objects, else to the values.
             if isDistinct, keys.isEmpty { members = distinct(members) }
             members.value = try inside(members).value(.keyPath(.variable(Self.inner), path))
             if isDistinct, !keys.isEmpty { members = distinct(members) }
@@ -170,7 +167,7 @@ extension ExpressionTranslation {
         return name == "count" ? count(members) : try computed(name, of: members, expression)
     }
 
-    /// A path without the operators that only flatten what it yields, and whether they drop duplicates.
+    /// Returns a path without flattening operators, and whether they drop duplicates.
     static func flattened(_ steps: [KeyPathStep]) -> (steps: [KeyPathStep], isDistinct: Bool) {
         var (rest, isDistinct) = ([KeyPathStep](), false)
         for step in steps {
@@ -183,7 +180,7 @@ extension ExpressionTranslation {
         return (rest, isDistinct)
     }
 
-    /// `count:`, `sum:` and their kin, of a collection or of values side by side.
+    /// Translates `count:`, `sum:` and others, of a collection or of a list.
     func aggregate(
         _ selector: String, of operand: Expression, _ expression: Expression
     ) throws(FerryError) -> Typed {
@@ -207,7 +204,7 @@ extension ExpressionTranslation {
             .call(ScalarFunction.listName(function.aggregate), values.map(\.computation)), function.result)
     }
 
-    /// The function of values side by side, with the values as it takes them and the type of what it gives.
+    /// Returns the function of a list, and the type of its result; converts the values to the function's arguments.
     func listFunction(
         _ name: String, of values: inout [Typed], _ expression: Expression
     ) throws(FerryError) -> (aggregate: AggregateFunction, result: ValueType) {
@@ -215,7 +212,7 @@ extension ExpressionTranslation {
         let isExtreme = name == "min" || name == "max"
         if !isExtreme || Set(values.map(\.type)).subtracting([.null]).count > 1 {
             for index in values.indices { values[index] = try number(values[index], expression) }
-            // Of whole and other numbers the result would be now one, now the other.
+            // Whole and other numbers would give a result whose type differs by row.
             if isExtreme, Set(values.map(\.type.isInteger)).count > 1 {
                 throw mismatch(
                     values[0].type.title, values.first { $0.type.isInteger != values[0].type.isInteger } ?? values[0],
@@ -228,7 +225,7 @@ extension ExpressionTranslation {
     func count(_ members: Members) -> Typed {
         var collection = members.collection
         collection.aggregate = .count
-        // Of different values, which they are counts.
+        // The count of distinct values needs the values.
         if collection.isDistinct { collection.value = members.value?.computation }
         return Typed(owned(collection, members), .integer64)
     }
@@ -246,14 +243,14 @@ extension ExpressionTranslation {
             throw mismatch(isTotal ? "numbers" : "numbers, dates or texts", value, expression)
         }
         var collection = members.collection
-        // The smallest and the largest are the same of a set.
+        // Duplicates change neither minimum nor maximum.
         if !isTotal { collection.isDistinct = false }
         collection.aggregate = function.isOfSorted ? .sorted(function.name) : .function(function.name)
         collection.value = value.computation
         return Typed(owned(collection, members), isTotal ? .attribute(.double) : value.type)
     }
 
-    /// Nil where there is no collection at all.
+    /// Returns the collection's value; nil in rows without the owner of the collection.
     func owned(_ collection: CollectionComputation, _ members: Members) -> Computation {
         guard let owner = members.owner else { return .collection(collection) }
         return .operation(.choose, [.operation(.isNull, [owner]), .constant(.null), .collection(collection)])
@@ -261,7 +258,7 @@ extension ExpressionTranslation {
 
     // MARK: Conditions
 
-    /// `ANY`, `ALL` and `NONE` of a collection, or of values side by side.
+    /// Translates `ANY`, `ALL` and `NONE` of a collection or of a list.
     func condition(
         _ quantifier: Predicate.Quantifier, _ operand: Expression, _ predicate: Predicate
     ) throws(FerryError) -> Computation {
@@ -282,7 +279,7 @@ extension ExpressionTranslation {
             }
         }
         if case (.union, let left, let right)? = Self.unionFirst(operand).setOperation {
-            // Of each of the two: one that is in both is only asked twice.
+            // A member of both sides is checked twice, with the same result.
             let sides = [try condition(quantifier, left, predicate), try condition(quantifier, right, predicate)]
             return quantifier == .any ? .any(sides) : .all(sides)
         }
@@ -292,7 +289,7 @@ extension ExpressionTranslation {
                 remedy: "Leave \(quantifier.rawValue) out, or name a to-many relationship.")
         }
         var translation = self
-        // What is said of a member may look at collections of its own.
+        // The condition on a member may contain collections.
         translation.scope.members.append(members.member(Self.inner))
         translation.member = members.typed
         let condition = try translation.condition(predicate)

@@ -1,7 +1,7 @@
 internal import FerryBase
 internal import FerryModel
 
-/// Ferry's own functions, with the types that they take.
+/// Ferry's own functions, with the types of their arguments.
 extension ExpressionTranslation {
     func typed(
         _ function: TypedFunction, _ arguments: [Expression], _ expression: Expression
@@ -18,14 +18,13 @@ extension ExpressionTranslation {
         Typed(function.function.map { .call($0, operands) } ?? operands[0], function.result)
     }
 
-    /// The arguments of a function, each of the kind that it takes.
     private func operands(
         _ arguments: [Expression], _ kinds: [TypedFunction.Kind], _ expression: Expression
     ) throws(FerryError) -> [Computation] {
         var operands: [Computation] = []
         for (argument, wanted) in zip(arguments, kinds) {
             let operand = try value(argument)
-            let isFit = operand.type.isOpen || TypedFunction.Kind(operand.type) == wanted
+            let isFit = operand.type.isUntyped || TypedFunction.Kind(operand.type) == wanted
             guard isFit || wanted == .text && operand.type.isText else {
                 throw mismatch("\(wanted)", operand, expression).at(.expression(argument))
             }
@@ -48,13 +47,13 @@ extension ExpressionTranslation {
         return attribute.allowsExternalStorage
     }
 
-    /// `JSON(text, 'a.b')`: what stands under the keys, of whatever type.
+    /// Translates `JSON(text, 'a.b')`: the value under the keys, of any type.
     func json(_ text: Expression, _ key: String, _ expression: Expression) throws(FerryError) -> Typed {
         let text = try jsonText(text, expression, mayBeJSON: true)
         return Typed(.call("ferry_json_value", [text] + Self.keys(key)), .dynamic)
     }
 
-    /// What JSON is read from: text, or bytes that stand in the row.
+    /// Returns the source of JSON: text, or bytes inside the row.
     func jsonText(
         _ text: Expression, _ expression: Expression, mayBeJSON: Bool
     ) throws(FerryError) -> Computation {
@@ -69,13 +68,12 @@ extension ExpressionTranslation {
         return operand.computation
     }
 
-    /// The keys of a dotted path as arguments of a function.
     private static func keys(_ path: String) -> [Computation] {
         path.split(separator: ".").map { .constant(.string(String($0))) }
     }
 
-    /// What a table has for a value; nil for one that it does not have.
-    func looked(up key: Expression, in table: Expression, _ expression: Expression) throws(FerryError) -> Typed {
+    /// Returns a table's entry for a value; nil without an entry.
+    func tableEntry(for key: Expression, in table: Expression, _ expression: Expression) throws(FerryError) -> Typed {
         guard case .constant(.string(let text)) = table, text.hasPrefix("{") else {
             throw FerryError(
                 .badExpression, "`\(expression)` names a table, which only a mapping file has.",
@@ -92,7 +90,7 @@ extension ExpressionTranslation {
         return Typed(.call("ferry_json_get", [.constant(.string(text)), name]), .dynamic)
     }
 
-    /// The values of a list with a text between them.
+    /// Translates `join:with:`: the values of a list with a text between them.
     func joined(_ list: Expression, _ separator: Expression, _ expression: Expression) throws(FerryError) -> Typed {
         guard case .list(let elements) = list else {
             throw FerryError(
@@ -109,9 +107,9 @@ extension ExpressionTranslation {
     }
 }
 
-/// Numbers that are drawn, and values of property lists.
+/// Random numbers, and values of property lists.
 extension ExpressionTranslation {
-    /// `random()`, `random:(n)` and `randomn:(n)`; the last argument is the place in the mapping, where it is known.
+    /// Translates `random()`, `random:(n)` and `randomn:(n)`; the last argument is the place in the mapping, if known.
     func drawn(
         _ arguments: [Expression], _ selector: String, _ expression: Expression
     ) throws(FerryError) -> Typed {
@@ -129,11 +127,11 @@ extension ExpressionTranslation {
         let parts = [.parameter(.now), key, element, .constant(place)]
         guard let limit else { return Typed(.call("ferry_random", parts), .double) }
         let count = try number(limit, expression)
-        guard count.type.isInteger || count.type.isOpen else { throw mismatch("a whole number", count, expression) }
+        guard count.type.isInteger || count.type.isUntyped else { throw mismatch("a whole number", count, expression) }
         return Typed(.call("ferry_random_below", parts + [count.computation]), .integer64)
     }
 
-    /// `plist:(data)` and `plist:key:(data, 'a.b')`: a value of a property list, of whatever type.
+    /// Translates `plist:(data)` and `plist:key:(data, 'a.b')`: a value of a property list, of any type.
     func propertyList(
         _ list: Expression, _ key: Expression?, _ expression: Expression
     ) throws(FerryError) -> Typed {
@@ -157,15 +155,14 @@ extension ExpressionTranslation {
     }
 }
 
-/// Methods of values, choices and lists.
+/// Methods of values, ternaries and lists.
 extension ExpressionTranslation {
-    /// What a method of a value yields.
     func method(
         _ selector: String, of receiver: Typed, _ arguments: [Expression], _ expression: Expression
     ) throws(FerryError) -> Typed {
         let known = TypedFunction.methods.filter { $0.selector == selector && $0.arguments.count == arguments.count }
-        // What is read of JSON is taken for what the method is for; another value fails its row.
-        let kind = receiver.type.isOpen ? known.first?.receivers.first : TypedFunction.Kind(receiver.type)
+        // A value of JSON is assumed to be of the method's kind; another value fails its row.
+        let kind = receiver.type.isUntyped ? known.first?.receivers.first : TypedFunction.Kind(receiver.type)
         guard let kind, let method = known.first(where: { $0.receivers.contains(kind) }) else {
             let offered = TypedFunction.methods.filter { method in kind.map { method.receivers.contains($0) } ?? false }
             throw FerryError(
@@ -178,7 +175,7 @@ extension ExpressionTranslation {
         return call(method, [receiver.computation] + (try operands(arguments, method.arguments, expression)))
     }
 
-    /// Keys behind something that is no object of the model: a collection, or a value.
+    /// Translates keys behind a collection or a value.
     func keyed(_ base: Expression, _ steps: [KeyPathStep], _ expression: Expression) throws(FerryError) -> Typed {
         if let members = try members(of: base) { return try aggregate(members, steps, expression) }
         if case .element(let list, let index) = base, index != .size, let members = try members(of: list),
@@ -224,13 +221,12 @@ extension ExpressionTranslation {
 
     // MARK: Lists
 
-    /// A text and what separates its parts.
     struct TextParts {
         var text: Computation
         var separator: Computation
     }
 
-    /// The parts of a text, where the expression is `FUNCTION(text, 'componentsSeparatedByString:', separator)`.
+    /// Returns the parts of a text for `FUNCTION(text, 'componentsSeparatedByString:', separator)`; nil otherwise.
     func textParts(_ expression: Expression) throws(FerryError) -> TextParts? {
         guard case .function(let receiver, "componentsSeparatedByString:", let arguments) = expression,
             arguments.count == 1
@@ -245,7 +241,7 @@ extension ExpressionTranslation {
     ) throws(FerryError) -> Typed {
         if let parts = try textParts(list) { return part(index, of: parts) }
         if case .predefined("mode:", let operands) = list, operands.count == 1, index == .first || index == .at(0) {
-            // The values that are there most often; the first of them is the one that stands for them anyway.
+            // `mode:` yields the most frequent values; Ferry computes the first one only.
             return try value(list)
         }
         if let members = try members(of: list) { return try element(index, of: members, [], expression) }
@@ -276,12 +272,12 @@ extension ExpressionTranslation {
     func choice(
         _ condition: Predicate, _ value: Expression, _ other: Expression, _ expression: Expression
     ) throws(FerryError) -> Typed {
-        let (either, type) = try alike(value, other, expression)
+        let (either, type) = try withCommonType(value, other, expression)
         return Typed(.operation(.choose, [try self.condition(condition)] + either), type)
     }
 
-    /// Two values of one type, of which a row gets either.
-    func alike(
+    /// Returns two values in one type, of which each row gets one.
+    func withCommonType(
         _ value: Expression, _ other: Expression, _ expression: Expression
     ) throws(FerryError) -> ([Computation], ValueType) {
         var typed = [try self.value(value), try self.value(other)]

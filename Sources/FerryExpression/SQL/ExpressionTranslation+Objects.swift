@@ -1,18 +1,17 @@
 package import FerryBase
 internal import FerryModel
 
-/// Objects that a relationship, or `forEach`, takes: at the end of a path, or of `SUBQUERY`, `FETCH`, sets and places.
+/// Objects of a relationship, or of `forEach`: at the end of a path, of `SUBQUERY`, `FETCH`, sets and elements.
 extension ExpressionTranslation {
-    /// The objects of an expression, each once.
     package struct Objects {
         package var entity: String
-        /// Whether there may be several.
+        /// Whether several objects are possible.
         package var isCollection: Bool
-        /// What they come to: the SELECT of their keys, or the key of the only one.
+        /// The SELECT of the objects' keys, or the key of the only object.
         package var keys: Computation
     }
 
-    /// - Throws: ``FerryError`` `.badExpression` where the expression yields no objects.
+    /// - Throws: ``FerryError`` `.badExpression` if the expression yields no objects.
     package func objects(_ expression: Expression) throws(FerryError) -> Objects {
         if let members = try members(of: expression) {
             guard case .object(let entity) = members.typed.type else { throw noObjects(expression) }
@@ -25,9 +24,9 @@ extension ExpressionTranslation {
         return Objects(entity: entity, isCollection: false, keys: typed.computation)
     }
 
-    /// The path that a relationship takes its objects from.
+    /// Returns the path to the objects of a relationship.
     ///
-    /// - Returns: The path followed; for anything else than a path one without relationships, from nowhere.
+    /// - Returns: The resolved path; for an expression that is no path, a placeholder without relationships.
     /// - Throws: As ``value(_:for:)``.
     package func path(toObjects expression: Expression) throws(FerryError) -> ResolvedPath {
         try about(.expression(expression)) { () throws(FerryError) in
@@ -42,7 +41,7 @@ extension ExpressionTranslation {
         }
     }
 
-    /// What each element of a `forEach` is.
+    /// Returns the element type of a `forEach`.
     ///
     /// - Throws: As ``value(_:for:)``.
     package func element(ofEach expression: Expression) throws(FerryError) -> ExpressionScope.Element {
@@ -72,7 +71,7 @@ extension ExpressionTranslation {
 }
 
 extension Expression {
-    /// Whether it is an object at hand, or a path of keys from one.
+    /// Whether the expression is an object, or a path of keys from one.
     package var isPath: Bool {
         switch self {
         case .evaluatedObject, .variable: true

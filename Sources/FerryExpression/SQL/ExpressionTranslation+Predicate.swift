@@ -2,9 +2,9 @@ package import FerryBase
 internal import FerryModel
 
 extension ExpressionTranslation {
-    /// A predicate as a computation that yields 1 or 0, never nil.
+    /// Translates a predicate to a computation that yields 1 or 0, never nil.
     ///
-    /// Two nils are equal, a nil and a value are not; every other comparison with nil is false, and so NOT of it true.
+    /// Two nils are equal, nil and a value are not. Any other comparison with nil is false, so its NOT is true.
     package func condition(_ predicate: Predicate) throws(FerryError) -> Computation {
         try about(.predicate(predicate)) { () throws(FerryError) in try computation(of: predicate) }
     }
@@ -41,7 +41,7 @@ extension ExpressionTranslation {
         }
     }
 
-    /// In a collection, or in a text.
+    /// Translates `IN` with a collection, or with a text.
     private func membership(_ comparison: Predicate.Comparison) throws(FerryError) -> Computation {
         let left = try value(comparison.left)
         if let isMember = try contains(left, in: comparison.right, comparison) { return isMember }
@@ -122,6 +122,6 @@ extension Predicate.Comparison {
 }
 
 extension String {
-    /// Comparison options without `n`, which demands what is done anyway.
+    /// The options without `n`, which changes nothing.
     fileprivate var trimmingNeutral: String { String(filter { $0 != "n" }) }
 }

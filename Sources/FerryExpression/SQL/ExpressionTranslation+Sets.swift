@@ -1,11 +1,10 @@
 internal import FerryBase
 internal import FerryModel
 
-/// `UNION`, `INTERSECT`, `MINUS` and distinct unions, of objects and of values; and one member by its place.
+/// `UNION`, `INTERSECT`, `MINUS` and distinct unions, of objects and of values; and one member by its index.
 extension ExpressionTranslation {
     // MARK: Collections
 
-    /// The same members, each once.
     func distinct(_ members: Members) -> Members {
         var members = members
         if members.value != nil {
@@ -25,7 +24,7 @@ extension ExpressionTranslation {
         if sets != .union, case .objects(_, let parts) = left.collection.start, parts.count == 1,
             left.collection.filters.isEmpty
         {
-            // Made distinct once, in the end.
+            // The result becomes distinct once, at the end.
             left.collection = parts[0]
             left.collection.value = nil
         }
@@ -47,7 +46,7 @@ extension ExpressionTranslation {
         }
     }
 
-    /// The same set with its unions outermost: a member of `(a UNION b) MINUS c` is one of `a MINUS c` or of `b MINUS c`.
+    /// Returns an equal set with unions outermost: `(a UNION b) MINUS c` becomes `(a MINUS c) UNION (b MINUS c)`.
     static func unionFirst(_ expression: Expression) -> Expression {
         guard let (sets, left, right) = expression.setOperation, sets != .union else { return expression }
         let first = unionFirst(left)
@@ -90,7 +89,7 @@ extension ExpressionTranslation {
             start: .objects(of: entity, parts.flatMap(Self.parts)), level: scope.members.count)
     }
 
-    /// Collections with what a member of them is to the union: its value, or its key; those of a union are its own.
+    /// Returns the collections of a union, each with its value or key; a union yields its own collections.
     private static func parts(_ members: Members) -> [CollectionComputation] {
         var collection = members.collection
         switch collection.start {
@@ -110,7 +109,7 @@ extension ExpressionTranslation {
 
     // MARK: Membership
 
-    /// Whether a value is a member of a collection, a list, or a set made of these; nil for anything else.
+    /// Whether a value is a member of a collection, a list, or a set of these; nil for any other expression.
     func contains(
         _ wanted: Typed, in operand: Expression, _ comparison: Predicate.Comparison
     ) throws(FerryError) -> Computation? {
@@ -134,19 +133,18 @@ extension ExpressionTranslation {
 
     // MARK: Lists
 
-    /// A value that is written down, and when it is there; nil for always.
+    /// A value of a list, and the condition under which the list contains it; nil for always.
     struct ListElement {
         var typed: Typed
         var condition: Computation?
 
-        /// Whether it is there and something else holds.
         func and(_ other: Computation) -> Computation { condition.map { .all([$0, other]) } ?? other }
     }
 
-    /// Values that a set of written ones may have: each is compared with all before it.
+    /// The limit of values in a set of lists: the statement compares each value with all before it.
     private static let setLimit = 40
 
-    /// The values of a list, or of a set made of lists, of which equal ones may come twice; nil for anything else.
+    /// Returns the values of a list, or of a set of lists, with duplicates; nil for any other expression.
     func listElements(_ operand: Expression) throws(FerryError) -> [ListElement]? {
         if case .list(let elements) = operand {
             var values: [ListElement] = []
@@ -168,7 +166,7 @@ extension ExpressionTranslation {
         return left
     }
 
-    /// `count:` and its kin of a set made of lists.
+    /// Translates `count:` and other aggregates of a set of lists.
     func aggregate(
         _ name: String, ofSet operand: Expression, _ expression: Expression
     ) throws(FerryError) -> Typed {
@@ -178,7 +176,7 @@ extension ExpressionTranslation {
                 .unsupported, "`\(expression)` makes a set of more than \(Self.setLimit) written values.",
                 remedy: "Leave out what is there twice, so that a list does.")
         }
-        // Of equal values the first one counts.
+        // Of equal values the first counts.
         let comparison = Predicate.Comparison(left: operand, comparator: .equal, right: operand)
         for (index, element) in elements.enumerated().reversed() {
             var earlier: [Computation] = []
@@ -197,9 +195,9 @@ extension ExpressionTranslation {
             .call(ScalarFunction.setName(function?.aggregate), operands), function?.result ?? .attribute(.integer64))
     }
 
-    // MARK: Places
+    // MARK: Elements
 
-    /// One of the members by its place, or what keys behind it lead to.
+    /// Returns one member by its index, or a value behind keys of the member.
     func element(
         _ index: ElementIndex, of members: Members, _ steps: [KeyPathStep], _ expression: Expression
     ) throws(FerryError) -> Typed {
@@ -219,7 +217,7 @@ extension ExpressionTranslation {
 }
 
 extension CollectionComputation {
-    /// How many subqueries stand within each other, those around it among them.
+    /// The number of nested subqueries, including those around the collection.
     var nesting: Int { level + queryDepth }
 
     fileprivate var queryDepth: Int {
@@ -229,14 +227,13 @@ extension CollectionComputation {
 }
 
 extension Computation {
-    /// How many subqueries stand within each other in it.
     fileprivate var queryDepth: Int {
         if case .collection(let collection) = self { collection.queryDepth } else { parts.map(\.queryDepth).max() ?? 0 }
     }
 }
 
 extension Expression {
-    /// The operator and the two sides of what makes a set of two; nil for anything else.
+    /// The operator and the two sides of a set operation; nil for any other expression.
     var setOperation: (SetOperator, Expression, Expression)? {
         guard case .predefined(let selector, let operands) = self, operands.count == 2,
             let sets = SetOperator(rawValue: selector)
@@ -246,7 +243,6 @@ extension Expression {
 }
 
 extension ManagedObjectModel {
-    /// The nearest entity that both are kinds of.
     fileprivate func commonAncestor(of first: String, _ second: String) -> String? {
         var entity: String? = first
         while let name = entity {

@@ -1,15 +1,14 @@
 package import FerryBase
 package import FerryModel
 
-/// Turns expressions and predicates into computations on columns and parameters, with the types that the model proves.
+/// Translates expressions and predicates to computations on columns and parameters, with types from the model.
 package struct ExpressionTranslation {
     package var scope: ExpressionScope
-    /// The member that a quantified predicate looks at.
+    /// The member in a quantified predicate.
     var member: Typed?
 
     package init(scope: ExpressionScope) { self.scope = scope }
 
-    /// A computation and what it yields.
     package struct Typed {
         package var computation: Computation
         package var type: ValueType
@@ -19,26 +18,25 @@ package struct ExpressionTranslation {
             self.type = type
         }
 
-        /// What is stored as values of attributes of a type are.
         init(_ computation: Computation, _ type: AttributeType) { self.init(computation, .attribute(type)) }
     }
 
-    /// The value of an expression as a destination attribute stores it.
+    /// Translates an expression to the storage of a destination attribute.
     ///
-    /// - Throws: ``FerryError`` `.badExpression` when the expression is wrong for the models or for the attribute's
-    ///   type; `.missingPolicy` or `.unsupported` when only code could evaluate it.
+    /// - Throws: ``FerryError`` `.badExpression` if the expression is wrong for the models or for the attribute's type;
+    ///   `.missingPolicy` or `.unsupported` if only code could evaluate it.
     package func value(_ expression: Expression, for attribute: Attribute) throws(FerryError) -> Computation {
         try about(.expression(expression)) { () throws(FerryError) in try stored(expression, for: attribute) }
     }
 
     private func stored(_ expression: Expression, for attribute: Attribute) throws(FerryError) -> Computation {
-        // An advice to the fetch, without a value of its own.
+        // A hint for the fetch, without an effect on the value.
         if case .predefined("noindex:", let operands) = expression, operands.count == 1 {
             return try value(operands[0], for: attribute)
         }
         if case .constant(let constant) = expression {
             let converted = Computation.constant(try Conversion.convert(constant, to: attribute))
-            // Its bytes have no form as a constant; that the text is one was checked by the conversion.
+            // A constant cannot hold the UUID's bytes; the conversion has checked its text.
             return attribute.type == .uuid && constant != .null ? .call("ferry_to_uuid", [converted]) : converted
         }
         if case .predefined("ifnil:then:", let operands) = expression, operands.count == 2 {
@@ -71,7 +69,7 @@ package struct ExpressionTranslation {
         }
     }
 
-    /// The value of an expression in its own type.
+    /// Translates an expression in its own type.
     package func value(_ expression: Expression) throws(FerryError) -> Typed {
         try about(.expression(expression)) { () throws(FerryError) in try typed(expression) }
     }
@@ -127,9 +125,7 @@ package struct ExpressionTranslation {
         }
     }
 
-    /// The function that changes the stored form where only one of two attributes may keep its values in files.
-    ///
-    /// Every value of such an attribute begins with a byte that says where its contents are.
+    /// Returns the function for a change of external storage, in which the first byte tells the place of contents.
     private static func storageChange(of path: ResolvedPath, to attribute: Attribute) -> String? {
         guard case .attribute(let source, _) = path.end, source.allowsExternalStorage != attribute.allowsExternalStorage
         else { return nil }
@@ -145,10 +141,10 @@ package struct ExpressionTranslation {
         case ("now", 0): return Typed(.parameter(.now), .date)
         case ("noindex:", 1): return try value(arguments[0])
         case ("castObject:toType:", 2): return try cast(arguments[0], arguments[1], expression)
-        case (Expression.tableSelector, 2): return try looked(up: arguments[1], in: arguments[0], expression)
+        case (Expression.tableSelector, 2): return try tableEntry(for: arguments[1], in: arguments[0], expression)
         case ("join:with:", 2): return try joined(arguments[0], arguments[1], expression)
         case ("ifnil:then:", 2):
-            let (either, type) = try alike(arguments[0], arguments[1], expression)
+            let (either, type) = try withCommonType(arguments[0], arguments[1], expression)
             return Typed(.operation(.ifNull, either), type)
         case ("random", 0...1), ("random:", 1...2), ("randomn:", 1...2):
             return try drawn(arguments, selector, expression)
@@ -190,7 +186,7 @@ package struct ExpressionTranslation {
         "add:to:": .plus, "from:subtract:": .minus, "multiply:by:": .times,
     ]
 
-    /// The type of what a function yields that keeps whole numbers.
+    /// Returns the type of a function that keeps whole numbers.
     private static func resultType(_ operands: [ValueType]) -> ValueType {
         if operands.contains(.null) { return .null }
         if operands.contains(.dynamic) { return operands.contains { $0.isReal } ? .attribute(.double) : .dynamic }
@@ -203,18 +199,17 @@ package struct ExpressionTranslation {
         FerryError(.badExpression, "`\(expression)` yields a collection, not one value.", remedy: remedy)
     }
 
-    /// An operand of arithmetic: a number whose storage class its type tells.
+    /// Translates an operand of arithmetic: a number whose type decides its storage class.
     func number(_ argument: Expression, _ expression: Expression) throws(FerryError) -> Typed {
         try about(.expression(argument)) { () throws(FerryError) in try number(try value(argument), expression) }
     }
 
-    /// The same for a value that is at hand.
     func number(_ operand: Typed, _ expression: Expression) throws(FerryError) -> Typed {
         switch operand.type {
         case .null, .dynamic: return operand
         case let type where type.isInteger || type.isReal: return operand
         case .attribute(.decimal), .attribute(.date):
-            // Their columns hold whole values as integers.
+            // Columns of these types hold whole values as integers.
             return Typed(.call("ferry_to_double", [operand.computation]), .double)
         case .attribute, .object: throw mismatch("a number", operand, expression)
         }
@@ -249,9 +244,7 @@ package struct ExpressionTranslation {
         ["NSDate": .date, "NSNumber": .double, "NSDecimalNumber": .decimal, "NSString": .string, "NSUUID": .uuid]
     }
 
-    /// A function of the migration policy: `FUNCTION($entityPolicy, "selector:", …)` or `$entityPolicy.key`.
-    ///
-    /// What it yields is converted where it is stored, since only the call tells.
+    /// Translates `FUNCTION($entityPolicy, 'selector:', …)` and `$entityPolicy.key`, whose type is unknown.
     private func policyCall(_ expression: Expression) throws(FerryError) -> Computation? {
         let (name, arguments): (String, [Expression])
         switch expression {
@@ -297,7 +290,7 @@ package struct ExpressionTranslation {
 }
 
 extension Expression {
-    /// Whether keys behind it are followed through the model.
+    /// Whether the model resolves keys behind the expression.
     var isObject: Bool {
         switch self {
         case .evaluatedObject: true

@@ -1,16 +1,14 @@
 package import FerryBase
 package import FerryModel
 
-/// Turns expressions and predicates into SQL text whose meaning is provably theirs.
+/// Translates expressions and predicates to SQL text with exactly their meaning.
 ///
 /// The text holds columns, placeholders, `+ - *` on operands that are always stored as reals, comparisons of numbers,
-/// equality and nil tests, AND, OR and NOT; everything else is one of the scalar functions, which the connection must
-/// have. No literal is ever written into it.
+/// equality and nil tests, AND, OR and NOT. All else is a scalar function of the connection. No literal is in the text.
 package struct SQLTranslator<Resolver: PathResolver> {
     private let translation: ExpressionTranslation
-    /// How deep what comes next may be.
-    private var room = Computation.depthLimit
-    /// The statement under construction.
+    /// The limit of depth for the next computation.
+    private var depthLeft = Computation.depthLimit
     package var resolver: Resolver
 
     package init(scope: ExpressionScope, resolver: Resolver) {
@@ -18,35 +16,35 @@ package struct SQLTranslator<Resolver: PathResolver> {
         self.resolver = resolver
     }
 
-    /// The value of an expression as a destination attribute stores it.
+    /// Translates an expression to the storage of a destination attribute.
     ///
-    /// - Throws: ``FerryError`` `.badExpression` when the expression is wrong for the models or for the attribute's
-    ///   type; `.missingPolicy` or `.unsupported` when only code could evaluate it.
+    /// - Throws: ``FerryError`` `.badExpression` if the expression is wrong for the models or for the attribute's type;
+    ///   `.missingPolicy` or `.unsupported` if only code could evaluate it.
     package mutating func value(_ expression: Expression, for attribute: Attribute) throws(FerryError) -> String {
         try sql(translation.value(expression, for: attribute))
     }
 
-    /// The value of an expression in its own type.
+    /// Translates an expression in its own type.
     package mutating func value(_ expression: Expression) throws(FerryError) -> String {
         try sql(translation.value(expression).computation)
     }
 
-    /// A predicate as SQL that yields 1 or 0, never NULL.
+    /// Translates a predicate to SQL that yields 1 or 0, never NULL.
     ///
-    /// Two nils are equal, a nil and a value are not; every other comparison with nil is false, and so NOT of it true.
+    /// Two nils are equal, nil and a value are not. Any other comparison with nil is false, so its NOT is true.
     package mutating func condition(_ predicate: Predicate) throws(FerryError) -> String {
         try sql(translation.condition(predicate))
     }
 
-    /// A computation as SQL.
+    /// Returns a computation as SQL.
     ///
-    /// - Throws: What the resolver throws; ``FerryError`` `.unsupported` for what only code can run.
+    /// - Throws: Errors of the resolver; ``FerryError`` `.unsupported` for a computation that only code can run.
     package mutating func sql(_ computation: Computation) throws(FerryError) -> String {
         try WorkThread.withStack { () throws(FerryError) in try text(of: computation) }
     }
 
     private mutating func text(of computation: Computation) throws(FerryError) -> String {
-        if computation.depth > room, !computation.isStatementOwn { return try evaluation(of: computation) }
+        if computation.depth > depthLeft, !computation.needsStatement { return try evaluation(of: computation) }
         switch computation {
         case .column(let path): return try resolver.column(path)
         case .elementText: return try resolver.elementText()
@@ -91,7 +89,7 @@ package struct SQLTranslator<Resolver: PathResolver> {
         }
     }
 
-    /// The condition that a key is one of the objects of an expression, which is no path; NULL where there is none.
+    /// Returns the condition that a key is one of the objects of an expression that is no path; NULL without an object.
     package mutating func condition(
         that expression: Expression, contains key: (_ entity: String) throws(FerryError) -> String
     ) throws(FerryError) -> String {
@@ -100,20 +98,20 @@ package struct SQLTranslator<Resolver: PathResolver> {
             let only = try text(of: objects.keys)
             return "\(try key(objects.entity)) = \(only)"
         }
-        room = Computation.collectionRoom
-        defer { room = Computation.depthLimit }
+        depthLeft = Computation.collectionPartDepth
+        defer { depthLeft = Computation.depthLimit }
         let members = try members(of: collection)
         return "\(try key(objects.entity)) IN (SELECT \(members.value ?? "NULL") FROM \(members.from))"
     }
 
     private mutating func subquery(_ collection: CollectionComputation) throws(FerryError) -> String {
-        let outside = room
-        room = min(outside, Computation.collectionRoom)
-        defer { room = outside }
+        let outside = depthLeft
+        depthLeft = min(outside, Computation.collectionPartDepth)
+        defer { depthLeft = outside }
         let members = try members(of: collection)
         let value = members.value ?? "NULL"
         let order = members.order.isEmpty ? "" : " ORDER BY " + members.order.joined(separator: ", ")
-        // Of sums of reals the order counts, and of equal values the first is taken.
+        // The sum of reals depends on the order, and of equal values the first one counts.
         let values = "SELECT \(collection.isDistinct ? "DISTINCT " : "")\(value) AS v FROM \(members.from)"
         switch collection.aggregate {
         case .exists: return "EXISTS (SELECT 1 FROM \(members.from))"
@@ -136,7 +134,7 @@ package struct SQLTranslator<Resolver: PathResolver> {
         }
     }
 
-    /// What stands behind FROM, with its conditions; a member's value; and what orders the members.
+    /// Returns the FROM clause with its conditions, a member's value, and the terms that order the members.
     private mutating func members(
         of collection: CollectionComputation
     ) throws(FerryError) -> (from: String, value: String?, order: [String]) {
@@ -159,17 +157,17 @@ package struct SQLTranslator<Resolver: PathResolver> {
         return (parts.from + suffix, value, parts.order)
     }
 
-    /// The values of all parts, each once.
+    /// Returns the SELECT of the values of all parts, each value once.
     private mutating func union(of parts: [CollectionComputation]) throws(FerryError) -> String {
         let selects = try parts.map { part throws(FerryError) in
             let members = try members(of: part)
             return "SELECT \(members.value ?? "NULL") AS v FROM \(members.from)"
         }
-        // Alone it has no UNION to make it distinct, which what asks whether a key is in it does not need.
+        // A single part has no UNION and may repeat values; the caller's IN accepts them.
         return selects.joined(separator: " UNION ")
     }
 
-    /// The call of the one function that runs what SQLite's parser has no room for.
+    /// Returns a call of `ferry_evaluate` for a computation that is too deep for SQLite's parser.
     private mutating func evaluation(of computation: Computation) throws(FerryError) -> String {
         guard let program = ComputationProgram(computation) else {
             throw FerryError(
@@ -193,7 +191,7 @@ package struct SQLTranslator<Resolver: PathResolver> {
     ) throws(FerryError) -> String {
         if conditions.isEmpty { return resolver.parameter(.constant(.boolean(whenEmpty))) }
         var parts = try conditions.map { part throws(FerryError) in "(\(try text(of: part)))" }
-        // SQLite takes a run of operators as a tree as deep as it is long, and none above 1,000: so in groups.
+        // SQLite reads n operators in a row as a tree of depth n, and rejects depths above 1,000: hence the groups.
         while parts.count > Self.groupCount {
             parts = stride(from: 0, to: parts.count, by: Self.groupCount).map { start in
                 "(\(parts[start..<min(start + Self.groupCount, parts.count)].joined(separator: " \(word) ")))"
@@ -210,41 +208,40 @@ package enum SQLParameter: Sendable, Hashable {
     case now
 }
 
-/// What a statement under construction gives to the translation: columns and places for parameters.
+/// A statement under construction, which supplies columns and placeholders to the translation.
 package protocol PathResolver {
-    /// The column at the end of a path, with the joins that it needs added to the statement.
+    /// Returns the column at the end of a path, and adds the joins of the path to the statement.
     ///
-    /// The end is an attribute (its column), an object (the key of the object: `Z_PK`, or the foreign key of the last
-    /// hop), or JSON without keys (the element's own value). ``ResolvedPath/valueKeys`` are the translation's business.
+    /// The end is an attribute (its column), an object (its key: `Z_PK`, or the foreign key of the last hop), or JSON
+    /// without keys (the element's own value). The translation handles ``ResolvedPath/valueKeys``.
     mutating func column(_ path: ResolvedPath) throws(FerryError) -> String
 
-    /// The JSON text of the iteration's element (``JSONArrayScanner/Element/json``), for `ferry_json_get`.
+    /// Returns the JSON text of the iteration's element (``JSONArrayScanner/Element/json``), for `ferry_json_get`.
     mutating func elementText() throws(FerryError) -> String
 
-    /// The column that holds what `ferry_json_get` would read from the element's text at the end of a path of keys, or
-    /// nil where the statement has none.
+    /// Returns the column that replaces `ferry_json_get` for a path of keys of the element; nil if there is none.
     mutating func elementMember(_ keys: [String]) throws(FerryError) -> String?
 
-    /// The placeholder of a value, for example `?3`; equal values may share one.
+    /// Returns the placeholder of a value, for example `?3`; equal values may share one.
     mutating func parameter(_ value: SQLParameter) -> String
 
-    /// The placeholder of the bytes of a ``ComputationProgram``.
+    /// Returns the placeholder of the bytes of a ``ComputationProgram``.
     mutating func parameter(program: [UInt8]) -> String
 
-    /// Begins a subquery over the members of a collection; columns of members are its own until it ends.
+    /// Begins a subquery over the members of a collection; columns of members belong to the subquery.
     ///
     /// For a union of objects `keys` is the SELECT of their keys.
     mutating func open(_ collection: CollectionComputation, keys: String?) throws(FerryError)
 
-    /// Ends the subquery that was begun last.
+    /// Ends the latest subquery.
     mutating func closeCollection() -> CollectionSQL
 }
 
-/// What a subquery over the members of a collection consists of, but for the values.
+/// The parts of a subquery over the members of a collection, without the values.
 package struct CollectionSQL {
     package var from: String
     package var conditions: [String]
-    /// What orders the members as the relationships do.
+    /// The terms that order the members as the relationships do.
     package var order: [String]
 
     package init(from: String, conditions: [String], order: [String]) {

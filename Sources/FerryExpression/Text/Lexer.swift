@@ -23,9 +23,8 @@ struct Token {
     var position: Int
 }
 
-/// Cuts a text into tokens.
 struct Lexer {
-    /// Far beyond what a person writes.
+    /// The limit of an expression's length: far more than people write.
     static let lengthLimit = 65_536
 
     let text: [Unicode.Scalar]
@@ -40,7 +39,6 @@ struct Lexer {
         }
     }
 
-    /// An error that names the text, the place in it and the problem.
     func error(_ problem: String, at position: Int, remedy: String = "") -> FerryError {
         let (line, column) = place(of: position)
         let shown = String(String.UnicodeScalarView(text.prefix(200))) + (text.count > 200 ? "…" : "")
@@ -48,7 +46,7 @@ struct Lexer {
             .badExpression, "`\(shown)` cannot be read: \(problem) (line \(line), column \(column)).", remedy: remedy)
     }
 
-    /// Line and column, from 1.
+    /// Returns line and column, from 1.
     func place(of position: Int) -> (line: Int, column: Int) {
         let before = text.prefix(position)
         return (
@@ -105,7 +103,6 @@ struct Lexer {
         return String(name)
     }
 
-    /// A word with the colons of a selector.
     private mutating func word() -> String {
         var word = identifier()
         while peek() == ":", peek(1) != "=" {
@@ -244,16 +241,16 @@ enum Keyword {
         "TRUE", "YES", "FALSE", "NO", "NULL", "NIL", "SELF", "TRUEPREDICATE", "FALSEPREDICATE",
     ]
     static let quantifiers: Set<String> = ["ANY", "SOME", "ALL", "NONE"]
-    /// Words that mean something only before a parenthesis.
+    /// Words with a meaning only before a parenthesis.
     static let calls: Set<String> = [
         "FUNCTION", "JSON", "CAST", "TERNARY", "SUBQUERY", "FETCH", "UNION", "INTERSECT", "MINUS",
     ]
-    /// What the language has and a mapping model cannot be asked for, with the reason.
+    /// Words of the language that Ferry cannot evaluate, with the reason.
     static let refused: [String: String] = [
         "ANYKEY": "ANYKEY stands for any key of an object, which a model has no values for",
         "UTI": "UTI-CONFORMS-TO and UTI-EQUALS ask the system's table of types, which no store has",
     ]
-    /// Whether a key must be written with a number sign to be a key.
+    /// Whether a key needs a number sign.
     static func isReserved(_ word: String) -> Bool {
         let word = word.uppercased()
         return operators.contains(word) || values.contains(word) || quantifiers.contains(word)

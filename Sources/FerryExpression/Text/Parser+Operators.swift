@@ -1,6 +1,6 @@
 internal import FerryBase
 
-/// Comparisons, some of which are others in short: they are read as what they stand for.
+/// Comparisons; some are abbreviations, which the parser replaces.
 extension Parser {
     mutating func comparison(
         of left: Node, _ comparator: Predicate.Comparison.Operator
@@ -20,14 +20,14 @@ extension Parser {
         return try join(.predicate(predicate), [left, right])
     }
 
-    /// Values that a list may have: a statement has room for as many, several times over.
+    /// The limit of values in a list: a statement allows several times as many.
     private static var elementLimit: Int { 2_000 }
 
-    /// `a IN {x, y}`.
+    /// Reads `a IN {x, y}`.
     private mutating func membership(of left: Node, _ options: String) throws(FerryError) -> Node {
         let start = token.position
         let elements = try list("IN")
-        // The left side stands once for each element.
+        // The condition repeats the left side for each element.
         guard elements.count <= Self.elementLimit, elements.count * (start - left.position) <= Lexer.lengthLimit * 4
         else {
             throw lexer.error(
@@ -38,7 +38,7 @@ extension Parser {
         return try join(.predicate(predicate), [left] + elements)
     }
 
-    /// `a BETWEEN {x, y}`.
+    /// Reads `a BETWEEN {x, y}`.
     mutating func range(of left: Node) throws(FerryError) -> Node {
         try advance()
         let start = token.position
@@ -54,7 +54,7 @@ extension Parser {
         return try elements(from: "{", to: "}", Level.comparison.tighter)
     }
 
-    /// What stands between brackets, with commas.
+    /// Reads elements between brackets, separated by commas.
     mutating func elements(
         from opening: String, to closing: String, _ level: Level
     ) throws(FerryError) -> [Node] {
@@ -72,9 +72,8 @@ extension Parser {
     }
 }
 
-/// What stands behind a value: keys, operators and places.
+/// Keys, operators and indexes behind a value.
 extension Parser {
-    /// Keys after a value.
     mutating func postfix(_ first: Node) throws(FerryError) -> Node {
         var base = first
         while true {
@@ -86,7 +85,7 @@ extension Parser {
         }
     }
 
-    /// `[0]`, `[FIRST]`, `[LAST]` or `[SIZE]`.
+    /// Reads `[0]`, `[FIRST]`, `[LAST]` or `[SIZE]`.
     mutating func element(of base: Node) throws(FerryError) -> Node {
         try advance()
         let index: ElementIndex
@@ -121,9 +120,9 @@ extension Parser {
     }
 }
 
-/// Predicates in the form in which they are evaluated.
+/// Predicates in the evaluated form.
 extension Predicate {
-    /// A comparison; a search for a text that is known is one with a regular expression.
+    /// Returns a comparison; a search for a constant text becomes a regular expression.
     static func compare(
         _ left: Expression, _ comparator: Comparison.Operator, _ right: Expression, _ options: String
     ) -> Predicate {
@@ -136,21 +135,21 @@ extension Predicate {
         return .comparison(.init(left: left, comparator: comparator, right: right, options: options))
     }
 
-    /// `a IN {x, y}`: `a == x OR a == y`.
+    /// Returns `a == x OR a == y` for `a IN {x, y}`.
     static func isEqual(_ left: Expression, toOneOf elements: [Expression], _ options: String) -> Predicate {
         let parts = elements.map { compare(left, .equal, $0, options) }
         return parts.isEmpty ? .constant(false) : parts.count == 1 ? parts[0] : .or(parts)
     }
 
-    /// `a BETWEEN {x, y}`: `a >= x AND a <= y`.
+    /// Returns `a >= x AND a <= y` for `a BETWEEN {x, y}`.
     static func isBetween(_ left: Expression, _ low: Expression, _ high: Expression, _ options: String) -> Predicate {
         .and([compare(left, .greaterOrEqual, low, options), compare(left, .lessOrEqual, high, options)])
     }
 }
 
-/// Operators that look for a text, each of which is a regular expression in other words.
+/// Operators that search for a text; each has an equal regular expression.
 extension Predicate.Comparison.Operator {
-    /// The scalar functions for texts that are known only row by row.
+    /// The scalar functions for search texts that differ by row.
     static let searchFunctions: [Self: String] = [
         .beginsWith: "ferry_begins_with", .endsWith: "ferry_ends_with", .contains: "ferry_text_contains",
         .like: "ferry_like",
@@ -158,7 +157,7 @@ extension Predicate.Comparison.Operator {
 
     var searchFunction: String? { Self.searchFunctions[self] }
 
-    /// The regular expression that fits the same whole texts; nil for an operator that looks for none.
+    /// Returns the regular expression that matches the same whole texts; nil for an operator without a search text.
     func pattern(for text: String) -> String? {
         switch self {
         case .beginsWith: "(?s)\(Self.literal(text)).*"
@@ -180,10 +179,10 @@ extension Predicate.Comparison.Operator {
         return pattern
     }
 
-    /// `*` stands for any text and `?` for one character; after a backslash each stands for itself.
+    /// Returns the pattern of a `LIKE`: `*` means any text, `?` one character; after a backslash each means itself.
     ///
-    /// What stands between two `*` may be taken where it first occurs: if the rest fits after any later place, it fits
-    /// after that one. So nothing is tried twice, and the time is at most the text's length times the pattern's.
+    /// The text between two `*` may match at its first occurrence: if the rest matches after a later one, it also
+    /// matches after the first. So the pattern never backtracks; the time is at most text length times pattern length.
     private static func wildcards(_ text: String) -> String {
         var pieces = [""]
         var scalars = text.unicodeScalars.makeIterator()
@@ -201,13 +200,13 @@ extension Predicate.Comparison.Operator {
     }
 }
 
-/// What is made of two collections as sets, in which equal members are one: `a UNION b` and its kin.
+/// An operation on two collections as sets, in which equal members are one: `a UNION b`, `a MINUS b`.
 package enum SetOperator: String, Sendable, CaseIterable {
     case union = "union:with:"
     case intersect = "intersect:with:"
     case minus = "minus:with:"
 
-    /// The word between the two.
+    /// The word between the two collections.
     package var symbol: String {
         switch self {
         case .union: "UNION"

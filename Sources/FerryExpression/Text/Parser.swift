@@ -3,11 +3,11 @@ package import FerryBase
 extension Expression {
     /// Reads a value expression.
     ///
-    /// - Throws: ``FerryError`` `.badExpression` with the line and column of what cannot be read.
+    /// - Throws: ``FerryError`` `.badExpression` with the line and column of the error.
     package static func parse(_ text: String) throws(FerryError) -> Expression {
         try WorkThread.withStack { () throws(FerryError) in
             var parser = try Parser(text)
-            let node = try parser.whole()
+            let node = try parser.readAll()
             return try parser.expression(node)
         }
     }
@@ -16,11 +16,11 @@ extension Expression {
 extension Predicate {
     /// Reads a predicate.
     ///
-    /// - Throws: ``FerryError`` `.badExpression` with the line and column of what cannot be read.
+    /// - Throws: ``FerryError`` `.badExpression` with the line and column of the error.
     package static func parse(_ text: String) throws(FerryError) -> Predicate {
         try WorkThread.withStack { () throws(FerryError) in
             var parser = try Parser(text)
-            let node = try parser.whole()
+            let node = try parser.readAll()
             return try parser.predicate(node)
         }
     }
@@ -28,35 +28,33 @@ extension Predicate {
 
 /// Reads expressions and predicates in one pass, by precedence.
 ///
-/// Both come out of the same rules, since a parenthesis may open either; which one it was is asked where it matters.
+/// One grammar reads both, since a parenthesis may open either; the caller checks the kind of the result.
 struct Parser {
-    /// What was read so far.
     struct Node {
         var content: ExpressionPart
-        /// Of the tree.
+        /// The number of levels in the tree.
         var depth: Int
         var position: Int
     }
 
-    /// Levels of parentheses, calls and prefixes: each costs stack while reading.
+    /// The limit of nested parentheses, calls and prefixes: each level costs stack while the parser reads.
     static let nestingLimit = 64
-    /// Levels of the tree: each costs stack wherever it is walked.
+    /// The limit of levels in the tree: each level costs stack in every walk of the tree.
     static let depthLimit = 200
 
     private(set) var lexer: Lexer
     private(set) var token: Token
     private var nesting = 0
-    /// Everything that was read, with its place; nil where the places are of no interest.
-    private(set) var read: [Node]?
+    /// All parsed parts with their positions; nil if the caller does not need them.
+    private(set) var parsedNodes: [Node]?
 
     init(_ text: String, notesPlaces: Bool = false) throws(FerryError) {
-        read = notesPlaces ? [] : nil
+        parsedNodes = notesPlaces ? [] : nil
         lexer = try Lexer(text)
         token = try lexer.next()
     }
 
-    /// Reads to the end of the text.
-    mutating func whole() throws(FerryError) -> Node {
+    mutating func readAll() throws(FerryError) -> Node {
         if token.kind == .end { throw error("there is nothing") }
         let node = try read(.disjunction)
         if token.kind != .end { throw unexpected("the end") }
@@ -91,7 +89,7 @@ struct Parser {
         case value(ValueOperator)
     }
 
-    /// Symbols that stand for what is also written otherwise.
+    /// Alternative symbols of operators.
     private static let synonyms = ["||": "OR", "&&": "AND", "=": "==", "<>": "!=", "=<": "<=", "=>": ">="]
 
     private func infix() throws(FerryError) -> (operator: Infix, level: Level)? {
@@ -121,10 +119,9 @@ struct Parser {
         return nil
     }
 
-    mutating func read(_ minimum: Level) throws(FerryError) -> Node { try goOn(after: try prefix(), minimum) }
+    mutating func read(_ minimum: Level) throws(FerryError) -> Node { try readOperators(after: try prefix(), minimum) }
 
-    /// Reads the operators after a first operand.
-    private mutating func goOn(after first: Node, _ minimum: Level) throws(FerryError) -> Node {
+    private mutating func readOperators(after first: Node, _ minimum: Level) throws(FerryError) -> Node {
         var node = first
         while let (infix, level) = try infix(), level >= minimum {
             switch infix {
@@ -144,7 +141,7 @@ struct Parser {
         return node
     }
 
-    /// Everything that one run of ANDs, or of ORs, joins.
+    /// Reads all operands of a run of ANDs or ORs.
     private mutating func combination(_ first: Node, _ level: Level) throws(FerryError) -> Node {
         var nodes = [first]
         var operands = [try predicate(first)]
@@ -157,7 +154,6 @@ struct Parser {
         return try join(.predicate(level == .disjunction ? .or(operands) : .and(operands)), nodes)
     }
 
-    /// Letters in brackets after an operator.
     mutating func options() throws(FerryError) -> String {
         guard token.kind == .symbol("[") else { return "" }
         try advance()
@@ -190,7 +186,7 @@ struct Parser {
         }
     }
 
-    /// `ANY collection` and an operator with its right side.
+    /// Reads `ANY collection` and an operator with its right side.
     private mutating func quantified(_ word: String) throws(FerryError) -> Node {
         let start = token.position
         let upper = word.uppercased()
@@ -200,7 +196,7 @@ struct Parser {
         try advance()
         let collection = try read(Level.comparison.tighter)
         let member = leaf(.expression(.member), collection.position)
-        let condition = try goOn(after: member, .comparison)
+        let condition = try readOperators(after: member, .comparison)
         let predicate = Predicate.quantified(quantifier, try expression(collection), try predicate(condition))
         return try join(.predicate(predicate), [collection, condition], at: start)
     }
@@ -212,7 +208,7 @@ struct Parser {
         return try join(.predicate(.not(try predicate(operand))), [operand], at: start)
     }
 
-    /// The number after a minus sign, with the sign: the smallest integer has no positive counterpart.
+    /// Reads the number after a minus sign, with the sign: the smallest integer has no positive counterpart.
     private mutating func negativeLiteral() throws(FerryError) -> Expression? {
         switch token.kind {
         case .integer(let magnitude):
@@ -307,7 +303,7 @@ struct Parser {
     }
 
     private mutating func note(_ node: Node) -> Node {
-        read?.append(node)
+        parsedNodes?.append(node)
         return node
     }
 
@@ -338,7 +334,7 @@ struct Parser {
     }
 }
 
-/// How tightly what is written binds, loosest first; what is looser needs parentheses inside of what is tighter.
+/// The precedence of an operator, loosest first; a looser operand of a tighter operator needs parentheses.
 enum Level: Int, Comparable {
     case disjunction, conjunction, negation, comparison, sum, product, power, primary
 
@@ -346,7 +342,7 @@ enum Level: Int, Comparable {
     var tighter: Level { Level(rawValue: rawValue + 1) ?? .primary }
 }
 
-/// An operator between two values, and the predefined function that it stands for.
+/// An operator between two values, and its predefined function.
 struct ValueOperator {
     let symbol: String
     let selector: String

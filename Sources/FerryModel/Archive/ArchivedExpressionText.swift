@@ -1,11 +1,11 @@
 internal import FerryBase
 
-/// Writes archived expressions and predicates of a model as the text that a source file has for them.
+/// Writes archived expressions and predicates of a model as text in the form of a source file.
 ///
-/// Models hold few of them: derivations of attributes and predicates of partial indexes. What has no known text form
-/// throws `.badArchive` with the class, so that nothing is read as less than it is.
+/// Models hold few: derivations of attributes and predicates of partial indexes. An expression without a known text
+/// form throws `.badArchive` with its class, so that Ferry never reads a part of an expression as the whole.
 enum ArchivedExpressionText {
-    /// The text of an `NSExpression`; `pages.@count` for the archived `count:(pages)`.
+    /// Returns the text of an `NSExpression`; `pages.@count` for the archived `count:(pages)`.
     static func expression(_ object: ArchivedObject) throws(FerryError) -> String {
         let name = try object.className ?? "a plain value"
         switch name {
@@ -76,7 +76,7 @@ enum ArchivedExpressionText {
         return "\"" + String(escaped) + "\""
     }
 
-    /// The text of an `NSPredicate`; compounds within compounds are put in parentheses.
+    /// Returns the text of an `NSPredicate`; a compound predicate inside another one gets parentheses.
     static func predicate(_ object: ArchivedObject, isNested: Bool = false) throws(FerryError) -> String {
         let name = try object.className ?? "a plain value"
         switch name {
@@ -102,7 +102,7 @@ enum ArchivedExpressionText {
         }
     }
 
-    /// The operator's spelling, by the framework's public numbers.
+    /// Returns the operator's spelling, by the raw values of `NSComparisonPredicate.Operator`.
     private static func comparison(_ operation: ArchivedObject) throws(FerryError) -> String {
         let spellings: [Int64: String] = [
             0: "<", 1: "<=", 2: ">", 3: ">=", 4: "==", 5: "!=", 6: "MATCHES", 7: "LIKE", 8: "BEGINSWITH",
@@ -129,10 +129,9 @@ enum ArchivedExpressionText {
 enum ArchivedExpressionWriter {
     private static let expression = ["NSExpression", "NSObject"]
 
-    /// The archived form of a derivation's text, or nil when it is none that a model can have.
+    /// Returns the archived form of a derivation's text, or nil if a model cannot have such a derivation.
     ///
-    /// The text is a key path, `relationship.@count`, `relationship.attribute.@sum`, a function of one key path such as
-    /// `canonical:(name)`, or `now()`.
+    /// The text is a key path, `relationship.@count`, `relationship.attribute.@sum`, `canonical:(name)` or `now()`.
     static func derivation(_ text: String, in archive: inout KeyedArchiveWriter) -> PropertyTree? {
         for (suffix, selector) in [(".@count", "count:"), (".@sum", "sum:")] where text.hasSuffix(suffix) {
             guard let path = keyPath(String(text.dropLast(suffix.count)), in: &archive) else { return nil }

@@ -2,11 +2,11 @@ package import FerryBase
 
 /// An object of a keyed archive: a plain value, a collection, or an object with a class and keyed values.
 ///
-/// Everything here is read when asked for and throws `.badArchive` when the archive is damaged at that place. What has
-/// another type than asked for is nil, never an error, so that a caller can try one form after another.
+/// Each read happens on demand and throws `.badArchive` if the archive is damaged at that place. A value of another
+/// type than the caller asks for is nil, never an error, so that a caller can try one form after another.
 package struct ArchivedObject: Sendable {
     let archive: KeyedArchive
-    /// The same number for the same object of one archive.
+    /// The number of the object in its archive, equal for each reference to the object.
     let identity: Int
     /// The value as the property list holds it; collections of the archive are dictionaries there.
     package let value: PropertyListValue
@@ -14,7 +14,7 @@ package struct ArchivedObject: Sendable {
 
     // MARK: Class
 
-    /// The class the object was archived as; nil for plain values.
+    /// The class under which the object was archived; nil for plain values.
     package var className: String? {
         get throws(FerryError) { try classNames.first }
     }
@@ -45,7 +45,7 @@ package struct ArchivedObject: Sendable {
 
     // MARK: Keyed values
 
-    /// The keys of the object's values, without the archive's own (`$class`).
+    /// The keys of the object's values, without the archive's own key (`$class`).
     package var keys: [String] {
         get throws(FerryError) {
             guard case .dictionary(let keys, _) = value else { return [] }
@@ -57,7 +57,7 @@ package struct ArchivedObject: Sendable {
         }
     }
 
-    /// The object under a key; nil when there is none or it is nil.
+    /// Returns the object under a key; nil if the key is missing or its value is nil.
     package func object(_ key: StaticString) throws(FerryError) -> ArchivedObject? {
         guard let reference = try reference(of: key) else { return nil }
         return try archive.object(at: reference, depth: depth + 1)
@@ -67,10 +67,10 @@ package struct ArchivedObject: Sendable {
 
     package func integer(_ key: StaticString) throws(FerryError) -> Int64? { try object(key)?.integer }
 
-    /// The flag under a key; absent means false, as archives leave false values out.
+    /// Returns the flag under a key; a missing key means false, because archives leave false values out.
     package func flag(_ key: StaticString) throws(FerryError) -> Bool { try object(key)?.flag ?? false }
 
-    /// The elements of the collection under a key; nil when there is none.
+    /// Returns the elements of the collection under a key; nil if the key is missing.
     package func elements(_ key: StaticString) throws(FerryError) -> [ArchivedObject]? { try object(key)?.elements }
 
     private func reference(of key: StaticString) throws(FerryError) -> Int? {
@@ -83,7 +83,7 @@ package struct ArchivedObject: Sendable {
 
     // MARK: Plain values
 
-    /// A text: a plain one or an archived (mutable) string.
+    /// The text of a plain string or of an archived (mutable) string.
     package var text: String? {
         get throws(FerryError) {
             switch value {
@@ -98,7 +98,7 @@ package struct ArchivedObject: Sendable {
         }
     }
 
-    /// A whole number, also of a real that is whole.
+    /// The whole number, also of a real without a fraction.
     package var integer: Int64? {
         switch value {
         case .integer(let number): number
@@ -117,13 +117,13 @@ package struct ArchivedObject: Sendable {
         }
     }
 
-    /// A boolean, or whether a number is other than zero.
+    /// The Boolean; of a number, whether the number is not zero.
     package var flag: Bool? {
         if case .bool(let flag) = value { return flag }
         return real.map { $0 != 0 }
     }
 
-    /// Bytes: plain ones, or those of an archived (mutable) data.
+    /// The plain bytes, or the bytes of an archived (mutable) data.
     package var data: [UInt8]? {
         get throws(FerryError) {
             if case .data(let bytes) = value { return bytes }
@@ -134,7 +134,7 @@ package struct ArchivedObject: Sendable {
         }
     }
 
-    /// Seconds since 2001-01-01 UTC of a date.
+    /// The seconds of a date since 2001-01-01 UTC.
     package var date: Double? {
         get throws(FerryError) {
             if case .date(let seconds) = value { return seconds }
@@ -142,7 +142,7 @@ package struct ArchivedObject: Sendable {
         }
     }
 
-    /// Whether this is an archived `NSNull`.
+    /// Whether the object is an archived `NSNull`.
     package var isNull: Bool {
         get throws(FerryError) {
             if case .null = value { return true }
@@ -152,9 +152,7 @@ package struct ArchivedObject: Sendable {
 
     // MARK: Collections
 
-    /// The elements of an array, a set or an ordered set; nil for anything else.
-    ///
-    /// Elements that are nil are left out.
+    /// The elements of an array, a set or an ordered set, without nil elements; nil for any other object.
     package var elements: [ArchivedObject]? {
         get throws(FerryError) {
             switch value {
@@ -168,10 +166,10 @@ package struct ArchivedObject: Sendable {
         }
     }
 
-    /// The entries of a dictionary, in the order of the archive; nil for anything else.
+    /// The entries of a dictionary, in the order of the archive; nil for any other object.
     ///
-    /// Both archived forms are read: `NS.keys` with `NS.objects`, and the one of dictionaries with known keys (`values`
-    /// beside `searchMapping`), in which models are cached. Entries without a value are left out.
+    /// The property reads both archived forms: `NS.keys` with `NS.objects`, and the form of dictionaries with known
+    /// keys (`values` beside `searchMapping`), which a store's model cache uses. Entries without a value are left out.
     package var entries: [(key: ArchivedObject, value: ArchivedObject)]? {
         get throws(FerryError) {
             if let keys = try references(of: "NS.keys"), let values = try references(of: "NS.objects") {
@@ -180,7 +178,7 @@ package struct ArchivedObject: Sendable {
             if let mapping = try object("searchMapping"), let keys = try mapping.knownReferences(of: "keys"),
                 let values = try knownReferences(of: "values")
             {
-                // A key without a value has one object for all such keys in its slot.
+                // The slots of all keys without a value hold the same object.
                 let empty = try object("emptyToken")?.identity
                 return try pairs(keys, values).filter { $0.value.identity != empty }
             }
@@ -191,9 +189,7 @@ package struct ArchivedObject: Sendable {
         }
     }
 
-    /// The entries of a dictionary whose keys are texts; nil for anything else.
-    ///
-    /// Other keys are left out.
+    /// The entries of a dictionary whose keys are texts, without other entries; nil for any other object.
     package var entriesByText: [(key: String, value: ArchivedObject)]? {
         get throws(FerryError) {
             guard let entries = try entries else { return nil }
@@ -230,20 +226,19 @@ package struct ArchivedObject: Sendable {
         return objects
     }
 
-    /// The references of the plain array under a key.
     private func references(of key: StaticString) throws(FerryError) -> PropertyListValue.References? {
         guard let reference = try reference(of: key), case .array(let list) = try archive.list.value(at: reference)
         else { return nil }
         return list
     }
 
-    /// The references of an array under a key, plain or archived as an object of its own.
+    /// Returns the references of the array under a key, plain or archived as an object.
     private func knownReferences(of key: StaticString) throws(FerryError) -> PropertyListValue.References? {
         if let plain = try references(of: key) { return plain }
         return try object(key)?.references(of: "NS.objects")
     }
 
-    /// Elements under one key each (`NS.object.0`, `NS.object.1`, …), as collections of other classes are archived.
+    /// Returns elements with one key each (`NS.object.0`, `NS.object.1`, …), the form of other collection classes.
     private func numbered(prefix: String) throws(FerryError) -> [ArchivedObject]? {
         guard case .dictionary(let keys, let values) = value else { return nil }
         var found: [Int: Int] = [:]
@@ -259,15 +254,15 @@ package struct ArchivedObject: Sendable {
     }
 }
 
-/// A part of an archived model that is kept as it is, because nothing but the archive needs it: predicates of
-/// validation, requests of fetched properties, default values that are objects.
+/// A part of an archived model in its archived form, only to be written to an archive again: predicates of validation,
+/// requests of fetched properties, default values that are objects.
 package indirect enum ArchivedValue: Sendable, Hashable {
     case null
-    /// A number, a text or bytes that is an object of its own.
+    /// A number, a text or bytes, archived as an object.
     case plain(PropertyTree)
-    /// A number or bytes that stands in the object itself.
+    /// A number or bytes, stored in the owning object itself.
     case inline(PropertyTree)
-    /// A list within an object, as its own class archives it.
+    /// A list inside an object, archived by the object's class.
     case list([ArchivedValue])
     case object(classes: [String], values: [String: ArchivedValue])
     /// An entity of the same model.
@@ -277,12 +272,12 @@ package indirect enum ArchivedValue: Sendable, Hashable {
 }
 
 extension ArchivedObject {
-    /// The object with everything that it refers to, entities by their names.
+    /// The object and every object that it refers to, entities by their names.
     ///
-    /// - Throws: `.badArchive` when the archive is damaged there, or the object leads back to itself.
+    /// - Throws: `.badArchive` if the archive is damaged there, or the object refers to itself through others.
     var kept: ArchivedValue {
         get throws(FerryError) {
-            try archive.keeping.spend(1)
+            try archive.copyAllowance.spend(1)
             guard case .dictionary = value else { return try plain }
             let classes = try classNames
             if classes.contains("NSEntityDescription"), let name = try text("NSEntityName") { return .entity(name) }
@@ -295,7 +290,7 @@ extension ArchivedObject {
         }
     }
 
-    /// The values of the object itself, each as it is ``kept``.
+    /// The values of the object itself, each in its ``kept`` form.
     var keptValues: [String: ArchivedValue] {
         get throws(FerryError) {
             guard case .dictionary(let keys, let references) = value else { return [:] }

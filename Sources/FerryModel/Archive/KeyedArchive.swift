@@ -1,26 +1,23 @@
 package import FerryBase
 
-/// An archive written by `NSKeyedArchiver`, read object by object as it is asked for.
+/// An archive written by `NSKeyedArchiver`; each object is read on demand.
 ///
-/// Nothing is instantiated, so a damaged or hostile archive can only lead to an error. The work that all readings
-/// together may cost is limited (see ``PropertyList``), and so is the way from the root to an object
-/// (``depthLimit``): code that follows an archive recursively ends, also when the archive's objects form a cycle.
+/// The reader instantiates no class, so a damaged or hostile archive can only cause an error. All reads together have a
+/// limit of work (see ``PropertyList``). The path from the root to an object has the limit ``depthLimit``, so recursive
+/// code ends even if the objects of the archive form a cycle.
 package struct KeyedArchive: Sendable {
-    /// How many steps an object may be away from the root; a value expression needs two for each level of nesting.
+    /// The most steps from the root to an object; a value expression needs two steps for each level of nesting.
     package static let depthLimit = 200
 
     let list: PropertyList
     private let objects: PropertyListValue.References
     private let top: [(key: String, value: Int)]
-    /// Objects that may still be kept as a whole.
-    ///
-    /// An archive's objects may be shared, classes and operators of predicates always are, so that each can be kept a
-    /// few times over.
-    let keeping: PropertyList.Allowance
+    /// The number of copies that ``ArchivedObject/kept`` may still make: archives share objects, so a few of each.
+    let copyAllowance: PropertyList.Allowance
 
     /// Opens an archive.
     ///
-    /// - Throws: `.badArchive` when the bytes are no keyed archive.
+    /// - Throws: `.badArchive` if the bytes are no keyed archive.
     package init(_ bytes: [UInt8]) throws(FerryError) {
         let list = try PropertyList(bytes)
         var objects: PropertyListValue.References?
@@ -42,12 +39,12 @@ package struct KeyedArchive: Sendable {
         self.list = list
         self.objects = objects
         self.top = top
-        keeping = PropertyList.Allowance(min(objects.count, Int.max / 16) * 8 + 1_000)
+        copyAllowance = PropertyList.Allowance(min(objects.count, Int.max / 16) * 8 + 1_000)
     }
 
-    /// The archived object: the one under `root`, or the only one there is.
+    /// The archived object: the object under `root`, or the only object.
     ///
-    /// - Throws: `.badArchive` when the archive has no such object, or an empty one.
+    /// - Throws: `.badArchive` if the archive has no such object, or an empty one.
     package var root: ArchivedObject {
         get throws(FerryError) {
             guard let reference = top.first(where: { $0.key == "root" })?.value ?? (top.count == 1 ? top[0].value : nil)
@@ -59,7 +56,7 @@ package struct KeyedArchive: Sendable {
         }
     }
 
-    /// What a reference stands for: a UID is followed once, as archives do; nil stands for no object.
+    /// Returns the object of a reference; a UID is followed once, as archives do; nil is the archive's null object.
     func object(at reference: Int, depth: Int) throws(FerryError) -> ArchivedObject? {
         guard depth <= Self.depthLimit else {
             throw FerryError(
@@ -81,18 +78,15 @@ package struct KeyedArchive: Sendable {
     }
 }
 
-/// Writes an archive as `NSKeyedArchiver` does; the same calls give the same bytes.
-///
-/// Objects that refer to each other in a circle are reserved first and filled when what they refer to is known.
+/// Writes an archive as `NSKeyedArchiver` does; equal calls give equal bytes.
 struct KeyedArchiveWriter {
     private var objects: [PropertyTree] = [.string("$null")]
     private var texts: [String: Int] = [:]
     private var classes: [[String]: Int] = [:]
 
-    /// The object that stands for none.
+    /// The reference to the archive's null object.
     static let null = PropertyTree.uid(0)
 
-    /// The archive whose root is `root`.
     func encoded(root: PropertyTree) -> [UInt8] {
         PropertyTree.dictionary([
             "$version": .integer(100_000), "$archiver": .string("NSKeyedArchiver"), "$top": .dictionary(["root": root]),
@@ -102,6 +96,7 @@ struct KeyedArchiveWriter {
 
     // MARK: Objects
 
+    /// Reserves an object, so that the objects of a cycle can refer to it before it is filled.
     mutating func reserve() -> PropertyTree {
         objects.append(.null)
         return .uid(objects.count - 1)
@@ -117,7 +112,7 @@ struct KeyedArchiveWriter {
         objects[position] = .dictionary(values)
     }
 
-    /// An object of a class, which comes first in `lineage`, before its superclasses.
+    /// Adds an object; `lineage` is the class, then its superclasses.
     mutating func object(_ lineage: [String], _ values: [String: PropertyTree]) -> PropertyTree {
         let object = reserve()
         fill(object, lineage, values)
@@ -136,7 +131,7 @@ struct KeyedArchiveWriter {
 
     // MARK: Plain objects
 
-    /// A text, or no object for nil.
+    /// Adds a text, each text once; nil gives ``null``.
     mutating func text(_ text: String?) -> PropertyTree {
         guard let text else { return Self.null }
         if let known = texts[text] { return .uid(known) }
@@ -159,7 +154,6 @@ struct KeyedArchiveWriter {
         object(["NSSet", "NSObject"], ["NS.objects": .array(elements)])
     }
 
-    /// A dictionary with its keys in code unit order.
     mutating func dictionary(_ entries: [String: PropertyTree]) -> PropertyTree {
         let sorted = entries.sorted { codeUnitOrder($0.key, $1.key) }
         let keys = sorted.map { text($0.key) }
@@ -167,10 +161,9 @@ struct KeyedArchiveWriter {
             ["NSDictionary", "NSObject"], ["NS.keys": .array(keys), "NS.objects": .array(sorted.map(\.value))])
     }
 
-    // MARK: What was kept
+    // MARK: Kept parts
 
-    /// Writes a part of another archive; `known` gives the object of an entity by its name, or of a property by that
-    /// and its own name.
+    /// Writes a part of another archive; `known` returns the object of an entity, or of its property, by name.
     mutating func kept(
         _ value: ArchivedValue, known: (_ entity: String, _ property: String?) -> PropertyTree
     ) -> PropertyTree {
@@ -191,7 +184,7 @@ struct KeyedArchiveWriter {
         }
     }
 
-    /// A value within an object.
+    /// Writes a value inside an object.
     mutating func inner(
         _ value: ArchivedValue, known: (_ entity: String, _ property: String?) -> PropertyTree
     ) -> PropertyTree {

@@ -1,9 +1,9 @@
 package import FerryBase
 
-/// A binary property list (`bplist00`), read object by object as it is asked for.
+/// A binary property list (`bplist00`); each object is read on demand.
 ///
-/// Made for files of any origin: every position and count is checked, nothing recurses, and the work that all
-/// readings of one list may cost together is limited by its size. A list that breaks these rules throws `.badArchive`.
+/// The reader accepts files of any origin: it checks every position and count, never recurses, and limits the work of
+/// all reads of one list by the list's size. A list that breaks these rules throws `.badArchive`.
 package struct PropertyList: Sendable {
     private let reader: ByteReader
     private let offsetTable: Int
@@ -11,18 +11,18 @@ package struct PropertyList: Sendable {
     private let referenceWidth: Int
     /// Bytes that may still be decoded.
     private let allowance: Allowance
-    /// How many objects the list has; references are below it.
+    /// The number of objects; every reference is smaller.
     private let objectCount: Int
     /// The reference of the topmost object.
     package let top: Int
 
-    /// How much may still be read: objects may be shared, so a small list could be made to unfold without end.
+    /// The limit of further reads: objects may be shared, so a small list could otherwise cause unlimited work.
     final class Allowance: Sendable {
         private let left: Locked<Int>
 
         init(_ count: Int) { left = Locked(count) }
 
-        /// - Throws: `.badArchive` when more is read than a sound list has.
+        /// - Throws: `.badArchive` if the reads exceed the need of any sound list.
         func spend(_ count: Int) throws(FerryError) {
             let isEnough = left.withLock {
                 $0 -= count
@@ -39,7 +39,7 @@ package struct PropertyList: Sendable {
 
     /// Reads header and trailer.
     ///
-    /// - Throws: `.badArchive` when the bytes are no binary property list or the trailer contradicts them.
+    /// - Throws: `.badArchive` if the bytes are no binary property list or the trailer contradicts them.
     package init(_ bytes: [UInt8]) throws(FerryError) {
         let reader = ByteReader(bytes)
         guard Self.isBinary(bytes), bytes.count >= 8 + 1 + 32 else {
@@ -60,13 +60,13 @@ package struct PropertyList: Sendable {
         self.referenceWidth = referenceWidth
         self.objectCount = count
         self.top = top
-        // A sound archive is read a few times over at most; 64 times its size is far from that and still quick.
+        // A caller reads a sound archive a few times at most; 64 times its size is far more and still quick.
         allowance = Allowance(min(bytes.count, Int.max / 128) * 64 + 1_000_000)
     }
 
-    /// The object behind a reference.
+    /// Returns the object behind a reference.
     ///
-    /// - Throws: `.badArchive` when the reference or the object leaves the list.
+    /// - Throws: `.badArchive` if the reference or the object exceeds the list.
     package func value(at reference: Int) throws(FerryError) -> PropertyListValue {
         let offset = try self.offset(of: reference)
         guard let marker = reader.byte(at: offset) else { throw Self.damaged("an object begins outside of it") }
@@ -115,9 +115,9 @@ package struct PropertyList: Sendable {
         }
     }
 
-    /// The entries of a dictionary whose keys are texts, in the order of the list.
+    /// Returns the entries of a dictionary whose keys are texts, in the order of the list.
     ///
-    /// - Throws: `.badArchive`, also when the object is no such dictionary.
+    /// - Throws: `.badArchive`, also if the object is no such dictionary.
     package func entries(at reference: Int) throws(FerryError) -> [(key: String, value: Int)] {
         guard case .dictionary(let keys, let values) = try value(at: reference) else {
             throw Self.damaged("a dictionary is missing")
@@ -133,10 +133,7 @@ package struct PropertyList: Sendable {
         return entries
     }
 
-    /// Whether an object is exactly this ASCII text.
-    ///
-    /// Reads no more than it must and makes no string, so it is no part of the work that is limited: what is looked
-    /// through for a key has been paid for when the object with the keys was read.
+    /// Whether an object is this ASCII text; makes no string, and needs no allowance beside that of the keys.
     func isText(_ text: StaticString, at reference: Int) throws(FerryError) -> Bool {
         let offset = try self.offset(of: reference)
         guard let marker = reader.byte(at: offset), marker >> 4 == 0x5 else { return false }
@@ -165,7 +162,7 @@ package struct PropertyList: Sendable {
             throw Self.damaged("a whole number has no valid length")
         }
         try spend(1 << power)
-        // Eight bytes are signed, fewer are not; sixteen hold what exceeds a signed eight.
+        // Integers of eight bytes are signed, shorter ones are not; sixteen bytes hold values beyond `Int64`.
         let start = power == 4 ? offset + 8 : offset
         guard let number = reader.bigEndian(at: start, width: min(1 << power, 8)) else {
             throw Self.damaged("a whole number has no valid length")
@@ -179,14 +176,14 @@ package struct PropertyList: Sendable {
         return .real(Double(Int64(bitPattern: high)) * 0x1p64 + Double(number))
     }
 
-    /// The content after an object's marker and count, `unit` bytes for each one counted; to be decoded.
+    /// Reads the content after an object's marker and count, `unit` bytes for each counted part.
     private func payload(at offset: Int, unit: Int) throws(FerryError) -> ArraySlice<UInt8> {
         let bytes = try extent(at: offset, unit: unit)
         try spend(bytes.count)
         return bytes
     }
 
-    /// The same, only to be looked at.
+    /// Returns the content as `payload` does, without spending the allowance.
     private func extent(at offset: Int, unit: Int) throws(FerryError) -> ArraySlice<UInt8> {
         guard let marker = reader.byte(at: offset) else { throw Self.damaged("an object begins outside of it") }
         var count = Int(marker & 0x0F)
@@ -219,7 +216,7 @@ package enum PropertyListValue: Sendable {
     case null
     case bool(Bool)
     case integer(Int64)
-    /// Also a whole number above the range of `Int64`.
+    /// A real, or a whole number above the range of `Int64`.
     case real(Double)
     /// Seconds since 2001-01-01 UTC.
     case date(Double)
@@ -231,7 +228,7 @@ package enum PropertyListValue: Sendable {
     case set(References)
     case dictionary(keys: References, values: References)
 
-    /// The references of a collection, read from the list's bytes as they are asked for.
+    /// The references of a collection, read from the list's bytes on demand.
     package struct References: RandomAccessCollection, Sendable {
         private let reader: ByteReader
         private let offset: Int
@@ -252,7 +249,7 @@ package enum PropertyListValue: Sendable {
 
         package subscript(position: Int) -> Int {
             precondition(position >= 0 && position < count, "A reference within the collection.")
-            // A reference too large for an `Int` names no object; the list refuses it when it is followed.
+            // A reference too large for an `Int` belongs to no object; the list refuses to follow it.
             return reader.bigEndian(at: offset + position * width, width: width).flatMap(Int.init(exactly:)) ?? .max
         }
     }

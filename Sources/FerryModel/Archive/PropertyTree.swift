@@ -1,7 +1,7 @@
 package import FerryBase
 internal import Foundation
 
-/// A property list held as a value, for small lists and for what is to be written.
+/// A property list as a value, for small lists and for lists to write.
 package indirect enum PropertyTree: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -22,12 +22,12 @@ package indirect enum PropertyTree: Sendable, Hashable {
     package var array: [PropertyTree]? { if case .array(let value) = self { value } else { nil } }
     package var dictionary: [String: PropertyTree]? { if case .dictionary(let value) = self { value } else { nil } }
 
-    /// Metadata nests three levels; what an app adds is not much deeper.
+    /// The limit of nesting: metadata nests three levels, and an app's own metadata not many more.
     private static let depthLimit = 64
 
     /// Reads a binary property list.
     ///
-    /// - Throws: `badArchive` when the bytes are none, or are damaged.
+    /// - Throws: `badArchive` if the bytes are no property list, or are damaged.
     package init(binary bytes: [UInt8]) throws(FerryError) {
         var reading = Reading(try PropertyList(bytes), bytes: bytes.count)
         self = try reading.tree(reading.list.top, depth: 0)
@@ -41,15 +41,12 @@ package indirect enum PropertyTree: Sendable, Hashable {
         return writer.encoded()
     }
 
-    /// One reading of a list.
     private struct Reading {
         let list: PropertyList
-        /// References that may still be followed.
-        ///
-        /// Each takes a byte at least where it stands, and no writer shares collections: a sound list has fewer
-        /// references than bytes, while one that shares them could be made to unfold without end.
+        /// The number of references that the reader may still follow, at first one for each byte: no writer shares
+        /// collections, and shared collections could cause unlimited work.
         private var visits: Int
-        /// Texts and data, which are shared: each is held once.
+        /// Texts and data by reference: objects of the list share them, and each is held once.
         private var leaves: [Int: PropertyTree] = [:]
 
         init(_ list: PropertyList, bytes: Int) {
@@ -101,9 +98,7 @@ package indirect enum PropertyTree: Sendable, Hashable {
 }
 
 extension PropertyTree {
-    /// Reads a property list in XML form.
-    ///
-    /// - Throws: `badModel` with the file's path when the bytes are none.
+    /// Reads an XML property list; throws `.badModel` with the file's path for other bytes.
     init(xml bytes: [UInt8], path: String) throws(FerryError) {
         let root = try SourceElement.parse(bytes, path: path)
         guard root.name == "plist", root.children.count == 1 else {
@@ -112,7 +107,7 @@ extension PropertyTree {
         try self.init(root.children[0], path: path)
     }
 
-    /// Elements are nested no deeper than their parser allows.
+    /// The XML parser limits the nesting of elements.
     private init(_ element: SourceElement, path: String) throws(FerryError) {
         let text = element.text
         switch element.name {
@@ -130,7 +125,7 @@ extension PropertyTree {
                 throw Self.unreadable(path, "data is no Base64")
             }
             self = .data(Array(data))
-        // No key that is read here has a date.
+        // No reader of these lists uses a key with a date.
         case "date": self = .string(text)
         case "array":
             self = .array(try element.children.map { child throws(FerryError) in try PropertyTree(child, path: path) })
@@ -154,17 +149,17 @@ extension PropertyTree {
 
 /// Writes a property list in binary form; equal trees give equal bytes.
 ///
-/// Foundation's writer takes dictionaries in the order of their hashing, which differs from process to process, while a
-/// resumed run must write what an uninterrupted one writes. Keys go in code unit order here.
+/// Foundation's writer orders dictionaries by hash, which differs from process to process, but a resumed run must write
+/// the bytes of an uninterrupted run. This writer orders keys by code unit.
 private struct PropertyTreeWriter {
     private struct Object {
-        /// The object itself; of a collection its marker and count.
+        /// The bytes of the object; for a collection, its marker and count.
         let head: [UInt8]
         var references: [Int] = []
     }
 
     private var objects: [Object] = []
-    /// Texts and numbers that are there already: keys repeat in every object of an archive.
+    /// Positions of the texts and numbers that the list already has: keys repeat in every object of an archive.
     private var leaves: [[UInt8]: Int] = [:]
 
     // MARK: Objects
@@ -247,7 +242,6 @@ private struct PropertyTreeWriter {
         return bytes
     }
 
-    /// 1, 2, 4 or 8: the widths that a number can have here.
     private static func width(of value: UInt64) -> Int {
         switch value {
         case 0...0xFF: 1

@@ -1,16 +1,16 @@
-/// What changed from one model version to another, entity by entity.
+/// The changes from one model version to another, entity by entity.
 ///
-/// A property that is inherited from an entity whose counterpart has the same change is reported there only; added and
-/// removed entities are reported without their properties. What no store shows (class names, validation, user info) is
-/// left out.
+/// A change of an inherited property is listed only at the ancestor, if the ancestor's counterpart has the same change.
+/// Added and removed entities are listed without properties; class names, validation and user info, which no store
+/// holds, are ignored.
 package struct ModelDifference: Sendable {
     package struct Change: Sendable, Hashable {
         package var kind: Kind
-        /// The destination's name of the entity; of a removed one the source's.
+        /// The entity's name in the destination; for a removed entity, in the source.
         package var entity: String
-        /// The destination's name of the property; of a removed one the source's.
+        /// The property's name in the destination; for a removed property, in the source.
         package var property: String?
-        /// The name in the source, for what exists in both.
+        /// The name in the source, if the entity or property exists in both models.
         package var oldName: String?
 
         package init(_ kind: Kind, entity: String, property: String? = nil, oldName: String? = nil) {
@@ -21,14 +21,14 @@ package struct ModelDifference: Sendable {
         }
     }
 
-    /// The kinds of changes; the raw values are what the command line prints.
+    /// The kinds of changes; the command line prints the raw values.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         case entityAdded, entityRemoved, entityRenamed
-        /// Another parent, or one where there was none, or none where there was one.
+        /// The parent changed, was added or was removed.
         case entityMoved
         case entityMadeAbstract, entityMadeConcrete
         case attributeAdded, attributeRemoved, attributeRenamed
-        /// Declared by another entity of the hierarchy.
+        /// Another entity of the hierarchy declares the attribute.
         case attributeMoved
         case attributeTypeChanged, attributeMadeOptional, attributeMadeMandatory, defaultValueChanged
         case attributeMadeTransient, attributeMadePersistent
@@ -45,7 +45,7 @@ package struct ModelDifference: Sendable {
     }
 
     package let matching: ModelMatching
-    /// Entities in name order; of each first what concerns it as a whole, then its properties in name order.
+    /// The changes, by entity name; for each entity, first its own changes, then those of its properties by name.
     package private(set) var changes: [Change] = []
 
     package init(from source: ManagedObjectModel, to destination: ManagedObjectModel) {
@@ -53,7 +53,7 @@ package struct ModelDifference: Sendable {
         let removed = source.entities.keys.filter { matching.destinationEntities[$0] == nil }
         let names = Set(destination.entities.keys).union(removed)
         for name in names.sorted(by: codeUnitOrder) {
-            // A name may be that of a removed entity and of a new one.
+            // A removed entity and a new one may have the same name.
             if removed.contains(name) { add(.entityRemoved, name) }
             guard let entity = destination.entities[name] else { continue }
             if let old = matching.sourceEntities[name].flatMap({ source.entities[$0] }) {
@@ -91,7 +91,7 @@ package struct ModelDifference: Sendable {
         return matching.sourceEntities[parent] != nil && matching.sourceEntities[parent] == old.superentity
     }
 
-    /// The name that a source property has in the destination; a removed one keeps its own.
+    /// Returns the name of a source property in the destination; a removed property keeps its name.
     private func continued(_ property: String, in entity: String) -> String {
         matching.continuedAttributes(in: entity)[property] ?? matching.continuedRelationships(in: entity)[property]
             ?? property
@@ -111,12 +111,12 @@ package struct ModelDifference: Sendable {
         return isOldInherited ?? true && isNewInherited ?? true
     }
 
-    /// Whether a property is declared by entities that do not continue each other.
+    /// Whether entities that do not continue each other declare the property.
     func isMoved(_ oldProperty: String, _ old: Entity, _ newProperty: String, _ new: Entity) -> Bool {
-        guard let oldHome = matching.source.declaringEntity(of: oldProperty, in: old.name),
-            let newHome = matching.destination.declaringEntity(of: newProperty, in: new.name)
+        guard let oldDeclaring = matching.source.declaringEntity(of: oldProperty, in: old.name),
+            let newDeclaring = matching.destination.declaringEntity(of: newProperty, in: new.name)
         else { return false }
-        return matching.sourceEntities[newHome] != oldHome
+        return matching.sourceEntities[newDeclaring] != oldDeclaring
     }
 }
 
@@ -173,7 +173,7 @@ extension ModelDifference {
 }
 
 extension ModelMatching {
-    /// Whether two composite attributes unfold to the same stored elements.
+    /// Whether two composite attributes have the same stored elements.
     package func haveEqualElements(_ old: Attribute, _ new: Attribute) -> Bool {
         let before = elements(of: old, in: source)
         let after = elements(of: new, in: destination)
@@ -237,13 +237,13 @@ extension ModelDifference {
             guard let entity, let continued = matching.sourceRelationship(of: name, in: entity) else { continue }
             return continued.name == before
         }
-        // Of a destination entity that is new, the names have to tell.
+        // If the destination entity is new, only the names can match.
         return matching.sourceEntities[new.destinationEntity] == nil && name == before
     }
 }
 
 extension Relationship {
-    /// Least and most objects; zero stands for no limit, however the model writes that.
+    /// The least and the most objects; zero means no limit, in each notation of the model.
     fileprivate var limits: [Int] {
         guard isToMany else { return [0, 1] }
         return [minCount, maxCount < 0 || maxCount >= Int(Int32.max) ? 0 : maxCount]
@@ -256,11 +256,8 @@ extension ModelDifference {
         var predicate: String?
     }
 
-    /// The indexes that an entity requires, in a form that is equal for equal indexes however the file writes them, with
-    /// each property under the name that `renamed` gives it.
-    ///
-    /// Compiled models repeat each fetch index in the older forms (`indexed`, `compoundIndexes`); the repetition says
-    /// nothing new.
+    /// Returns an entity's indexes in a form independent of the file's notation, with properties renamed; drops the
+    /// repetitions of fetch indexes (`indexed`, `compoundIndexes`) in compiled models.
     private static func indexes(of entity: Entity, renamed: (String) -> String) -> Set<Index> {
         var indexes: Set<Index> = []
         var repeated: Set<[String]> = []

@@ -1,9 +1,8 @@
-/// Which entities and properties of two models are the same, by name and renaming identifier.
+/// The entities and properties of two models that continue each other, by name and renaming identifier.
 ///
-/// The identifier of whatever has none of its own is its name. What the destination says with an identifier of its own
-/// goes before what only the names say: an entity renamed from `A` leaves a new `A` without a counterpart. An
-/// identifier that nothing in the source has does not part what has one name: such stray identifiers occur, and rows
-/// are not to be lost over one.
+/// An entity or property without a renaming identifier has its name as identifier. An identifier in the destination
+/// goes before an equal name: an entity renamed from `A` leaves a new `A` without a counterpart. An identifier unknown
+/// in the source does not separate equal names: it may be a stray one, and must not lose rows.
 package struct ModelMatching: Sendable {
     package let source: ManagedObjectModel
     package let destination: ManagedObjectModel
@@ -37,7 +36,7 @@ package struct ModelMatching: Sendable {
         self.relationships = relationships
     }
 
-    /// The source attribute that a destination entity's attribute continues, or nil when it is new.
+    /// Returns the source attribute that a destination entity's attribute continues, or nil for a new attribute.
     ///
     /// Elements of composites have their full names (`composite.element`).
     package func sourceAttribute(of name: String, in entity: String) -> Attribute? {
@@ -53,13 +52,13 @@ package struct ModelMatching: Sendable {
         }
     }
 
-    /// The source relationship that a destination entity's relationship continues, or nil when it is new.
+    /// Returns the source relationship that a destination entity's relationship continues; nil if it is new.
     package func sourceRelationship(of name: String, in entity: String) -> Relationship? {
         guard let old = sourceEntities[entity], let relationship = relationships[entity]?[name] else { return nil }
         return source.relationship(relationship, of: old)
     }
 
-    /// The destination properties that continue an entity's source properties: source name to destination name.
+    /// Returns the destination properties that continue an entity's source properties: source name to destination name.
     func continuedAttributes(in entity: String) -> [String: String] { Self.inverted(attributes[entity]) }
 
     func continuedRelationships(in entity: String) -> [String: String] { Self.inverted(relationships[entity]) }
@@ -72,9 +71,9 @@ package struct ModelMatching: Sendable {
 
     private struct Named {
         let name: String
-        /// The renaming identifier, where it is not the name.
+        /// The renaming identifier, if it differs from the name.
         let ownIdentifier: String?
-        /// An attribute's.
+        /// The type of an attribute; nil for entities and relationships.
         let type: AttributeType?
         var identifier: String { ownIdentifier ?? name }
 
@@ -85,7 +84,6 @@ package struct ModelMatching: Sendable {
         }
     }
 
-    /// Elements of a composite by their own names.
     private static func named(_ elements: [Attribute]) -> [Named] {
         elements.map { element in
             let name = element.name.split(separator: ".").last.map(String.init) ?? element.name
@@ -93,23 +91,23 @@ package struct ModelMatching: Sendable {
         }
     }
 
-    /// Destination name to source name, each at most once.
+    /// Returns destination name to source name, each name at most once.
     private static func pairs(_ source: [Named], _ destination: [Named]) -> [String: String] {
         if (source + destination).allSatisfy({ $0.ownIdentifier == nil }) {
-            // Names alone decide, as nearly always.
+            // Without identifiers, the usual case, names alone decide.
             let names = Set(source.map(\.name))
             return Dictionary(
                 destination.compactMap { names.contains($0.name) ? ($0.name, $0.name) : nil },
                 uniquingKeysWith: { first, _ in first })
         }
-        // What is said outright, most exactly first; then what follows from plain names.
+        // First the matches by identifier, the most exact first; then the matches by name.
         let rules: [(_ old: Named, _ new: Named) -> Bool] = [
             { $1.ownIdentifier != nil && $1.identifier == $0.identifier && $1.name == $0.name },
             { $1.ownIdentifier != nil && $1.identifier == $0.identifier },
             { $1.ownIdentifier != nil && $1.identifier == $0.name },
             { $1.ownIdentifier == nil && $1.name == $0.name },
             { $1.ownIdentifier == nil && $1.name == $0.identifier },
-            // Another type under an identifier of its own is meant as another attribute.
+            // An equal name with an unmatched identifier and another type means another attribute.
             { $1.name == $0.name && ($0.type == $1.type || $0.type?.isNumeric == true && $1.type?.isNumeric == true) },
         ]
         var pairs: [String: String] = [:]

@@ -1,17 +1,16 @@
 package import FerryBase
 
-/// Reads an archived model: a compiled `.mom`, or the model that a store caches.
+/// Reads an archived model: a compiled `.mom`, or the model cache of a store.
 package enum ArchivedModel {
-    /// Entities and properties of all entities together; real models stay far below.
+    /// The limit of entities and properties of all entities together; real models have far fewer.
     private static let sizeLimit = 200_000
 
     /// Reads the model.
     ///
-    /// What the framework archives twice is read once: properties that a subentity repeats from an ancestor are
-    /// dropped, and names rather than references lead from a relationship to its destination and its inverse.
+    /// The reader drops properties that a subentity repeats. Relationships refer to destination and inverse by name.
     ///
-    /// Throws `.badArchive` when the archive is damaged or holds no model, `.badModel` when the model contradicts itself;
-    /// the message names `path`, where the archive comes from.
+    /// Throws `.badArchive` if the archive is damaged or holds no model, `.badModel` if the model contradicts itself;
+    /// the message names `path`, the origin of the archive.
     package static func decode(
         _ archive: KeyedArchive, path: String = "in the archive"
     ) throws(FerryError) -> ManagedObjectModel {
@@ -98,7 +97,7 @@ package enum ArchivedModel {
                 try grow()
                 let className = try property.className ?? ""
                 switch className {
-                // One stands for an inherited property, the other one is only for fetches and never stored.
+                // A proxy repeats an inherited property; an expression description is only for fetches.
                 case "_NSPropertyDescriptionProxy", "NSExpressionDescription": break
                 case "NSRelationshipDescription": entity.relationships.append(try relationship(property))
                 case "NSFetchedPropertyDescription":
@@ -112,7 +111,7 @@ package enum ArchivedModel {
                     entity.attributes.append(try attribute(property, of: name))
                 }
             }
-            // An archive keeps no order of its own: by name, so that the same model always reads the same.
+            // An archive has no order of properties; sorting by name makes each read of a model give the same result.
             entity.attributes.sort { codeUnitOrder($0.name, $1.name) }
             entity.relationships.sort { codeUnitOrder($0.name, $1.name) }
             entity.fetchedProperties.sort { codeUnitOrder($0.name, $1.name) }
@@ -146,7 +145,7 @@ package enum ArchivedModel {
                 attribute.derivationExpression = try ArchivedExpressionText.expression(expression)
             }
             if type == .composite {
-                // The composite's own name is not archived: its place is as good.
+                // The archive does not hold the composite's name; owner and attribute name it just as well.
                 let composite = "\(owner).\(name)"
                 let elements = try object.elements("NSCompositeElements") ?? []
                 composites[composite] = try elements.map { element throws(FerryError) in
@@ -169,14 +168,14 @@ package enum ArchivedModel {
             if attribute.defaultValue == nil {
                 attribute.archived["NSDefaultValue"] = try object.object("NSDefaultValue")?.kept
             }
-            // SwiftData keeps other things than texts there.
+            // SwiftData stores values other than texts in the user info.
             if try object.object("NSUserInfo")?.entries?.count ?? 0 > attribute.userInfo.count {
                 attribute.archived["NSUserInfo"] = try object.object("NSUserInfo")?.kept
             }
             return attribute
         }
 
-        /// Predicates in a form that has no text say nothing here; they stay in what is kept of the archive.
+        /// Skips predicates without a text form; `Attribute.archived` keeps them.
         private func validation(of object: ArchivedObject) throws(FerryError) -> AttributeValidation {
             var validation = AttributeValidation()
             for predicate in try object.elements("NSValidationPredicates") ?? [] {
@@ -219,7 +218,7 @@ package enum ArchivedModel {
                 try grow()
                 var property = try element.text("NSPropertyName").nonEmpty
                 var expression: String?
-                // An element on an expression has one in place of the property.
+                // An element on an expression has the expression in place of the property.
                 if let indexed = try element.object("NSIndexedProperty"),
                     let archived = try indexed.object("NSExpression")
                 {
@@ -257,7 +256,7 @@ package enum ArchivedModel {
             return info
         }
 
-        /// The archive always names one; it says something only where it differs from the name.
+        /// Drops an identifier that equals the name: the archive always has one.
         private func renamingIdentifier(of object: ArchivedObject, name: String) throws(FerryError) -> String? {
             let identifier = try object.text("NSRenamingIdentifier").nonEmpty
             return identifier == name ? nil : identifier
@@ -270,7 +269,7 @@ package enum ArchivedModel {
             return name
         }
 
-        /// Objects of an archive may be shared, so a small one could stand for a model without end.
+        /// Counts an entity or property: with shared objects, a small archive could describe an endless model.
         private mutating func grow() throws(FerryError) {
             size += 1
             guard size <= ArchivedModel.sizeLimit else {

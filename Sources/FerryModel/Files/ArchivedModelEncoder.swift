@@ -1,14 +1,12 @@
 package import FerryBase
 
-/// Writes a model as Core Data archives it in a store's model cache.
-///
-/// Values under keys that only an archive has (`_P`) follow what real archives show.
+/// Writes a model in the form of a store's model cache; keys such as `_P` follow real archives.
 struct ArchivedModelEncoder {
     private let model: ManagedObjectModel
     private var archive = KeyedArchiveWriter()
     private var root = KeyedArchiveWriter.null
     private var entities: [String: PropertyTree] = [:]
-    /// By entity, then by name.
+    /// By entity name, then by property name.
     private var properties: [String: [String: PropertyTree]] = [:]
 
     private static let description = ["NSPropertyDescription", "NSObject"]
@@ -42,7 +40,7 @@ struct ArchivedModelEncoder {
             lineage,
             [
                 "searchMapping": mapping, "values": archive.array(names.map { reference($0) }),
-                // Stands in the place of a key without a value, of which a model has none.
+                // The placeholder of a key without a value; a model has none.
                 "emptyToken": archive.text("__empty_slot_token_4c24_98dc_ac1e_b773__"), "version": .integer(1),
             ])
         var values: [String: PropertyTree] = [
@@ -59,7 +57,6 @@ struct ArchivedModelEncoder {
         return values
     }
 
-    /// The objects of entities and properties, for the archive while it is written to.
     private var known: (String, String?) -> PropertyTree {
         { [entities, properties] entity, property in
             let object = property.map { properties[entity]?[$0] } ?? entities[entity]
@@ -71,9 +68,7 @@ struct ArchivedModelEncoder {
         entity.flatMap { entities[$0] } ?? KeyedArchiveWriter.null
     }
 
-    /// All properties of an entity; of inherited ones every entity has a description of its own.
-    ///
-    /// Fetched properties are left out where their request is not known.
+    /// Returns all property names, inherited ones too; of fetched properties only those with a known request.
     private func propertyNames(of entity: String) -> [String] {
         model.attributes(of: entity).map(\.name) + model.relationships(of: entity).map(\.name)
             + fetchedProperties(of: entity).map(\.name)
@@ -167,10 +162,10 @@ struct ArchivedModelEncoder {
 
     // MARK: Properties
 
-    /// What attributes, relationships and fetched properties share.
+    /// Returns the values that attributes, relationships and fetched properties share.
     ///
-    /// `_P` says in bits what the keys say: 1 always, 2 optional, 4 read only, 8 transient, 0x30 no validation, 0x40 no
-    /// user info, 0x80 no hash modifier, 0x400 ordered.
+    /// `_P` repeats the keys as bits: 1 always, 2 optional, 4 read only, 8 transient, 0x30 no validation, 0x40 no user
+    /// info, 0x80 no hash modifier, 0x400 ordered.
     private mutating func common(
         _ name: String, of entity: String, isOptional: Bool, isTransient: Bool, renamed: String?, modifier: String?,
         info: PropertyTree?, flags: Int64 = 0, isValidated: Bool = false
@@ -272,7 +267,6 @@ struct ArchivedModelEncoder {
         return fill(name, of: entity, ["NSFetchedPropertyDescription"] + Self.description, values)
     }
 
-    /// Gives the object that is reserved for a property its values.
     private mutating func fill(
         _ name: String, of entity: String, _ classes: [String], _ values: [String: PropertyTree]
     ) -> PropertyTree {
@@ -285,7 +279,7 @@ struct ArchivedModelEncoder {
 }
 
 extension AttributeType {
-    /// The class of the attribute's values, where the type says it.
+    /// The class of the attribute's values, if the type decides it.
     fileprivate var valueClassName: String? {
         switch self {
         case .integer16, .integer32, .integer64, .double, .float, .boolean: "NSNumber"
@@ -302,13 +296,12 @@ extension AttributeType {
 }
 
 extension ArchivedModel {
-    /// The model as a keyed archive, as Core Data keeps it in a store; equal models give equal bytes.
+    /// Returns the model as a keyed archive, the form of a store's model cache; equal models give equal bytes.
     ///
-    /// Left out is what a source file says and ``ManagedObjectModel`` does not hold: rules of validation and fetched
-    /// properties. A model that was read from an archive is written with both.
+    /// Rules of validation and fetched properties are written only for a model from an archive, in the form read there.
     ///
-    /// - Throws: `.unsupported` for what has no known archived form: a fetch index on an expression, and of models from
-    ///   source files the predicate of a partial index.
+    /// - Throws: `.unsupported` for a part without a known archived form: a fetch index on an expression, an unknown
+    ///   derivation, and the predicate of a partial index in a model from a source file.
     package static func encode(_ model: ManagedObjectModel) throws(FerryError) -> [UInt8] {
         var encoder = ArchivedModelEncoder(model)
         return try encoder.encoded()

@@ -2,11 +2,11 @@ internal import FerryBase
 internal import Foundation
 
 extension DefaultValue {
-    /// The default that a source file writes as text.
+    /// Reads the default value of a source file.
     ///
     /// Numbers are read as the model compiler does: the leading number of the text, else zero. Binary and transformable
-    /// attributes have no default in a source file. A date's is the interval (`defaultDateTimeInterval`, seconds since
-    /// 2001); the text beside it is for the editor only.
+    /// attributes have no default in a source file. The default of a date is the interval (`defaultDateTimeInterval`,
+    /// seconds since 2001); its text is for Xcode's editor only.
     init?(type: AttributeType, text: String?, interval: Double?) {
         if type == .date {
             guard let interval else { return nil }
@@ -17,7 +17,7 @@ extension DefaultValue {
         switch type {
         case .string, .uri: self = .text(text)
         case .boolean: self = .integer((text as NSString).boolValue ? 1 : 0)
-        // "YES" occurs where an attribute was a Boolean once.
+        // Xcode leaves "YES" if the attribute was a Boolean earlier.
         case .integer16, .integer32, .integer64: self = .integer(text == "YES" ? 1 : (text as NSString).longLongValue)
         case .decimal, .double, .float: self = .real((text as NSString).doubleValue, of: type)
         case .uuid:
@@ -27,20 +27,18 @@ extension DefaultValue {
         }
     }
 
-    /// A number as an attribute of a type stores it.
     private static func real(_ number: Double, of type: AttributeType) -> DefaultValue {
         .real(type == .float ? Double(Float(number)) : number)
     }
 }
 
 extension AttributeType {
-    /// The type by the name that source files and messages use.
+    /// The type with this name in source files and messages.
     package init?(sourceName: String) {
         guard let type = Self.allCases.first(where: { $0.sourceName == sourceName }) else { return nil }
         self = type
     }
 
-    /// The name that source files use.
     package var sourceName: String {
         switch self {
         case .undefined: "Undefined"
@@ -64,7 +62,7 @@ extension AttributeType {
 }
 
 extension DefaultValue {
-    /// The default as an object of an archived model.
+    /// Returns the default value as an object of an archived model.
     func archived(as type: AttributeType, in archive: inout KeyedArchiveWriter) -> PropertyTree {
         switch (self, type) {
         case (.integer(let number), .boolean): return archive.plain(.bool(number != 0))
@@ -82,8 +80,7 @@ extension DefaultValue {
         }
     }
 
-    /// An `NSDecimalNumber`: the shortest decimal digits of the number as a whole number of up to eight 16-bit parts,
-    /// and a power of ten.
+    /// Returns an `NSDecimalNumber`: the shortest decimal digits, in up to eight 16-bit parts, and a power of ten.
     private static func decimal(_ number: Double, in archive: inout KeyedArchiveWriter) -> PropertyTree {
         var (mantissa, exponent) = digits(of: number.magnitude)
         while mantissa != 0, mantissa % 10 == 0, exponent < 127 { (mantissa, exponent) = (mantissa / 10, exponent + 1) }
@@ -94,7 +91,7 @@ extension DefaultValue {
             ["NSDecimalNumberPlaceholder", "NSDecimalNumber", "NSNumber", "NSValue", "NSObject"],
             [
                 "NS.compact": .bool(false), "NS.exponent": .integer(exponent), "NS.length": .integer(Int64(length)),
-                // 1: the parts have their low byte first.
+                // 1: the low byte of each part comes first.
                 "NS.mantissa": .data(parts), "NS.mantissa.bo": .integer(1), "NS.negative": .bool(number < 0),
             ])
     }
@@ -111,9 +108,7 @@ extension DefaultValue {
 }
 
 extension DefaultValue {
-    /// The default that an archived model holds as an object, in the form in which its type is stored.
-    ///
-    /// A transformable attribute's default is an object that only its transformer could store: it has no value here.
+    /// Reads an archived default value in its type's storage; nil for transformables, which need a transformer.
     init?(type: AttributeType, archived object: ArchivedObject) throws(FerryError) {
         switch type {
         case .integer16, .integer32, .integer64:
@@ -150,7 +145,7 @@ extension DefaultValue {
 }
 
 extension ArchivedObject {
-    /// The number of an archived `NSDecimalNumber`, as near as a double comes.
+    /// The double nearest to an archived `NSDecimalNumber`.
     var decimal: Double? {
         get throws(FerryError) {
             guard let bytes = try object("NS.mantissa"), case .data(let mantissa) = bytes.value,
@@ -164,7 +159,7 @@ extension ArchivedObject {
                 let part = order == 2 ? Int(first) << 8 | Int(second) : Int(second) << 8 | Int(first)
                 digits = digits * 65536 + Decimal(part)
             }
-            // A decimal keeps 38 digits and exponents of one byte; by its text the nearest double is found.
+            // A decimal has 38 digits and an exponent of one byte; parsing its text gives the nearest double.
             guard (-128...127).contains(exponent), let number = Double("\(digits)e\(exponent)") else { return nil }
             return try flag("NS.negative") ? -number : number
         }

@@ -1,78 +1,77 @@
 package import FerryBase
 
-/// Where a migration leads when nothing is said about it.
+/// The default target version of a migration.
 extension ModelCatalog {
-    /// A version as one bundle has it.
+    /// A model version in one bundle.
     struct Member: Sendable {
-        /// The bundle; all versions that are in none share one.
-        var home: String
+        /// The bundle's path, without extension; empty for all versions outside of bundles.
+        var path: String
         var bundle: String?
         var isCurrent: Bool
         var hashes: [String: [UInt8]]
 
         init(_ version: ModelVersion) {
-            home = version.bundle == nil ? "" : ModelCatalog.home(of: version)
+            path = version.bundle == nil ? "" : ModelCatalog.bundlePath(of: version)
             bundle = version.bundle
             isCurrent = version.isCurrent
             hashes = version.hashes
         }
     }
 
-    /// The version that a migration of a store leads to, or why that is open.
+    /// The target version of a migration, or the reason why Ferry cannot choose one.
     package enum Target: Sendable {
         case version(ModelVersion)
-        /// Several bundles know the store's version and lead to different ones.
+        /// Several bundles hold the store's version, and their current versions differ.
         case severalBundles([ModelVersion])
-        /// The bundle does not say which of its versions is the current one.
+        /// The bundle does not name its current version.
         case noCurrent([ModelVersion])
     }
 
-    /// The version that a migration leads to when none is named: the current one of the bundle that holds the store's
-    /// version, or of those that mapping models (`links`) lead to from there.
+    /// Returns the default target of a migration: the current version of the bundle that holds the store's version, or
+    /// of the bundles to which mapping models (`links`) lead from that bundle.
     package func target(
         for hashes: [String: [UInt8]], along links: [(from: ModelVersion, to: ModelVersion)]
     ) -> Target {
         if isMerged, let last = versions.last { return .version(last) }
-        let knowing = Set(members.filter { $0.hashes == hashes }.map(\.home))
-        let ends = ends(of: knowing.isEmpty ? Set(members.map(\.home)) : knowing, along: links)
+        let holders = Set(members.filter { $0.hashes == hashes }.map(\.path))
+        let ends = ends(of: holders.isEmpty ? Set(members.map(\.path)) : holders, along: links)
         var targets: [ModelVersion] = []
-        for home in homesInOrder where ends.contains(home) {
-            guard let target = current(of: home) ?? last(of: home, after: hashes, along: links) else {
-                return .noCurrent(distinctVersions(of: home))
+        for path in orderedPaths where ends.contains(path) {
+            guard let target = current(of: path) ?? last(of: path, after: hashes, along: links) else {
+                return .noCurrent(distinctVersions(of: path))
             }
             if !targets.contains(where: { $0.hashes == target.hashes }) { targets.append(target) }
         }
         return targets.count == 1 ? .version(targets[0]) : .severalBundles(targets)
     }
 
-    /// Whether a migration goes back: to a version that stands before the store's, but for the current one of a bundle
-    /// that has both.
+    /// Whether the target precedes the source; false for the current version of a bundle that holds both.
     package func isDowngrade(from source: ModelVersion, to target: ModelVersion) -> Bool {
         guard isBefore(target, source) else { return false }
         return !members.contains { current in
             current.isCurrent && current.hashes == target.hashes
-                && members.contains { $0.home == current.home && $0.hashes == source.hashes }
+                && members.contains { $0.path == current.path && $0.hashes == source.hashes }
         }
     }
 
-    private var homesInOrder: [String] {
-        var homes: [String] = []
+    private var orderedPaths: [String] {
+        var paths: [String] = []
         for version in versions {
-            for member in members where member.hashes == version.hashes && !homes.contains(member.home) {
-                homes.append(member.home)
+            for member in members where member.hashes == version.hashes && !paths.contains(member.path) {
+                paths.append(member.path)
             }
         }
-        return homes
+        return paths
     }
 
-    private func distinctVersions(of home: String) -> [ModelVersion] {
-        let own = members.filter { $0.home == home }
+    private func distinctVersions(of path: String) -> [ModelVersion] {
+        let own = members.filter { $0.path == path }
         return versions.filter { version in own.contains { $0.hashes == version.hashes } }
     }
 
-    /// The only version of a bundle, or the one that it names as current; nil when it does not say.
-    private func current(of home: String) -> ModelVersion? {
-        let own = members.filter { $0.home == home }
+    /// Returns the only version of a bundle, or its current version; nil if the bundle names no current version.
+    private func current(of path: String) -> ModelVersion? {
+        let own = members.filter { $0.path == path }
         let marked = own.last(where: \.isCurrent)
         let isUnreadable = unreadable.contains { $0.bundle == own.first?.bundle }
         guard
@@ -80,15 +79,15 @@ extension ModelCatalog {
                 .hashes
         else { return nil }
         let known = versions.filter { $0.hashes == hashes }
-        return known.last { Member($0).home == home && $0.isCurrent } ?? known.last { Member($0).home == home }
+        return known.last { Member($0).path == path && $0.isCurrent } ?? known.last { Member($0).path == path }
             ?? known.last
     }
 
-    /// The one version to which mapping models lead from the store's without leading on; nil without such models.
+    /// Returns the only last version that mapping models reach from the store's version; else nil.
     private func last(
-        of home: String, after hashes: [String: [UInt8]], along links: [(from: ModelVersion, to: ModelVersion)]
+        of path: String, after hashes: [String: [UInt8]], along links: [(from: ModelVersion, to: ModelVersion)]
     ) -> ModelVersion? {
-        let own = links.filter { Member($0.from).home == home && Member($0.to).home == home }
+        let own = links.filter { Member($0.from).path == path && Member($0.to).path == path }
         var reached = [hashes]
         var next = 0
         while next < reached.count {
@@ -102,11 +101,11 @@ extension ModelCatalog {
         return versions.last { $0.hashes == ends[0] }
     }
 
-    /// The bundles from which no mapping model leads on to another one, of those and of all that are led to from them.
+    /// Returns the bundles that mapping models reach from `start` and from which none leads to another bundle.
     private func ends(
         of start: Set<String>, along links: [(from: ModelVersion, to: ModelVersion)]
     ) -> Set<String> {
-        let crossing = links.map { (from: Member($0.from).home, to: Member($0.to).home) }.filter { $0.from != $0.to }
+        let crossing = links.map { (from: Member($0.from).path, to: Member($0.to).path) }.filter { $0.from != $0.to }
         var reached = start
         var isChanged = true
         while isChanged {
@@ -115,30 +114,29 @@ extension ModelCatalog {
                 isChanged = true
             }
         }
-        let ends = reached.filter { home in !crossing.contains { $0.from == home && reached.contains($0.to) } }
-        // Bundles that lead to each other in a circle end nowhere.
+        let ends = reached.filter { path in !crossing.contains { $0.from == path && reached.contains($0.to) } }
+        // Every bundle of a cycle leads to another one.
         return ends.isEmpty ? start : ends
     }
 }
 
-/// Stores that hold less than a version, or more: the entities of one configuration, or those of several models that
-/// the app merges.
+/// Stores with less than a model version (the entities of a configuration) or more (models that the app merges).
 extension ModelCatalog {
-    /// The versions as a store with these hashes sees them; see ``fitted(to:target:)``.
+    /// Returns the catalog adapted to a store with these hashes; see ``fitted(to:target:)``.
     package func fitted(to hashes: [String: [UInt8]]) -> ModelCatalog {
         guard versions(matching: hashes).isEmpty else { return self }
         if let configuration = configuration(of: hashes) { return restricted(to: configuration) }
         return merged(for: hashes, wanted: nil) ?? self
     }
 
-    /// The versions as a store with these hashes sees them, for a migration.
+    /// Returns the catalog adapted to a store with these hashes, for a migration.
     ///
-    /// Where no version fits a store as a whole, the entities of one configuration may, or versions of several bundles
-    /// together. Then the catalog holds such parts, or such unions: from the store's own on, bundle by bundle, version
-    /// by version, to the current one of each. The version that is asked for stands for its own bundle alone.
+    /// If no version matches the whole store, the entities of one configuration may match, or versions of several
+    /// bundles together. The catalog then holds these parts, or unions: from the store's own union on, bundle by bundle
+    /// and version by version, to each bundle's current version. A requested target replaces only its own bundle's
+    /// current version.
     ///
-    /// - Throws: `.unsupported` when the version that is asked for lacks the store's configuration; `.noSuchVersion` and
-    ///   `.ambiguousVersion`.
+    /// - Throws: `.unsupported` if the target lacks the configuration; `.noSuchVersion` and `.ambiguousVersion`.
     package func fitted(to hashes: [String: [UInt8]], target: String?) throws(FerryError) -> ModelCatalog {
         guard versions(matching: hashes).isEmpty else { return self }
         if let configuration = configuration(of: hashes) {
@@ -185,7 +183,7 @@ extension ModelCatalog {
     private func merged(for hashes: [String: [UInt8]], wanted: ModelVersion?) -> ModelCatalog? {
         var bundles: [[ModelVersion]] = []
         for version in versions {
-            if let index = bundles.firstIndex(where: { Self.home(of: $0[0]) == Self.home(of: version) }) {
+            if let index = bundles.firstIndex(where: { Self.bundlePath(of: $0[0]) == Self.bundlePath(of: version) }) {
                 bundles[index].append(version)
             } else {
                 bundles.append([version])
@@ -196,7 +194,7 @@ extension ModelCatalog {
             let fitting = bundle.indices.filter { index in
                 !bundle[index].hashes.isEmpty && bundle[index].hashes.allSatisfy { hashes[$0.key] == $0.value }
             }
-            // Of several the one that explains most, of these the last.
+            // Of several versions, the one with the most entities of the store; of equal ones the last.
             let most = fitting.map { bundle[$0].hashes.count }.max()
             let best = fitting.last { bundle[$0].hashes.count == most }
             if let best { parts.append((bundle, best)) }
@@ -209,9 +207,9 @@ extension ModelCatalog {
         catalog.isMerged = true
         for place in parts.indices {
             let part = parts[place]
-            let goal = Self.goal(of: part.versions, wanted: wanted) ?? part.index
-            for index in stride(from: part.index, to: goal, by: goal < part.index ? -1 : 1) {
-                parts[place].index = goal < part.index ? index - 1 : index + 1
+            let target = Self.targetIndex(of: part.versions, wanted: wanted) ?? part.index
+            for index in stride(from: part.index, to: target, by: target < part.index ? -1 : 1) {
+                parts[place].index = target < part.index ? index - 1 : index + 1
                 guard let next = ModelVersion(merging: parts.map { $0.versions[$0.index] }) else { return nil }
                 catalog.versions.append(next)
             }
@@ -220,15 +218,15 @@ extension ModelCatalog {
         return catalog
     }
 
-    /// The place of the version that is asked for, or of the current one; nil when the bundle does not say.
-    private static func goal(of bundle: [ModelVersion], wanted: ModelVersion?) -> Int? {
+    /// Returns the index of the requested version, or of the current one; nil if the bundle names no current version.
+    private static func targetIndex(of bundle: [ModelVersion], wanted: ModelVersion?) -> Int? {
         if let wanted, let index = bundle.firstIndex(where: { $0.path == wanted.path }) { return index }
         return bundle.count == 1 ? 0 : bundle.lastIndex(where: \.isCurrent)
     }
 }
 
 extension ModelVersion {
-    /// The version with the entities of one configuration alone; nil when there is none, or they refer to others.
+    /// Returns the version with one configuration's entities; nil if there are none, or they refer to other entities.
     package func restricted(to configuration: String) -> ModelVersion? {
         guard let names = model.configurations[configuration], !names.isEmpty else { return nil }
         let kept = Set(names)
@@ -246,8 +244,7 @@ extension ModelVersion {
         return version
     }
 
-    /// Several models as one, as an app that merges them has it; nil when two of them have different entities or
-    /// composites under one name.
+    /// Merges models as the app does; nil if two have different entities or composites under one name.
     package init?(merging versions: [ModelVersion]) {
         var entities: [String: Entity] = [:]
         var hashes: [String: [UInt8]] = [:]

@@ -4,17 +4,16 @@ package import FerryBase
 package struct ModelCatalog: Sendable {
     /// All versions that could be read, oldest first.
     package var versions: [ModelVersion]
-    /// Versions of bundles that could not be read, because they are in a form that is not supported.
+    /// Versions of bundles that could not be read, because Ferry does not support their form.
     package var unreadable: [UnreadableVersion]
 
     /// Reads the models at these paths: `.xcdatamodeld`, `.xcdatamodel`, `.momd`, `.mom`, or folders with some of them.
     ///
-    /// Order: by model version identifier where every version has its own whole number; else bundles in natural order
-    /// of their paths, and in a bundle the version named like it first, then by natural order of names. A version that
-    /// is there twice (source and compiled) is kept once.
+    /// Order: by model version identifier if each version has its own whole number. Otherwise bundles by natural order
+    /// of their paths; in a bundle first the version with the bundle's name, then by natural order of names. The
+    /// catalog keeps one copy of a version that occurs twice (source and compiled).
     ///
-    /// - Throws: `.notFound` when a path leads to no model; `.badModel` when a model is damaged, or when none of those
-    ///   given can be read.
+    /// - Throws: `.notFound` if a path holds no model; `.badModel` if a model is damaged or no model is readable.
     package init(paths: [String], files: FileLayer = FileLayer()) throws(FerryError) {
         var reader = ModelFiles(files: files)
         try WorkThread.withStack { () throws(FerryError) in for path in paths { try reader.read(path) } }
@@ -22,16 +21,16 @@ package struct ModelCatalog: Sendable {
         self.init(versions: reader.versions, unreadable: reader.unreadable)
     }
 
-    /// What the versions are in the order of.
+    /// The criterion of the versions' order.
     package enum Order: Sendable { case identifiers, names, bundlesAsMapped }
 
     package private(set) var order: Order
-    /// What each bundle has, also where a version is kept as that of another bundle.
+    /// The versions of each bundle, also if the catalog keeps the version as that of another bundle.
     var members: [Member]
-    /// Whether the versions are unions of several bundles' ones, in the order of a migration.
+    /// Whether the versions are unions of versions of several bundles, in the order of a migration.
     package internal(set) var isMerged = false
 
-    /// Puts versions that are known already in order.
+    /// Orders versions that are already read.
     package init(versions: [ModelVersion], unreadable: [UnreadableVersion] = []) {
         members = versions.map(Member.init)
         (self.versions, order) = Self.ordered(Self.distinct(versions))
@@ -40,23 +39,22 @@ package struct ModelCatalog: Sendable {
 
     // MARK: Names
 
-    /// The name by which the version is shown: its own if no other has it, else with its bundle, else its path.
+    /// Returns the version's display name: its name if unique, else with its bundle, else its path.
     package func displayName(of version: ModelVersion) -> String {
         if versions.count(where: { $0.name == version.name }) <= 1 { return version.name }
         if versions.count(where: { $0.qualifiedName == version.qualifiedName }) <= 1 { return version.qualifiedName }
         return version.path
     }
 
-    /// Finds a version by its name, by `Bundle/Name`, or by the end of its path as mapping models write it
+    /// Finds a version by its name, by `Bundle/Name`, or by the end of its path in the notation of mapping models
     /// (`Project/Model.xcdatamodeld/Model 2.xcdatamodel`).
     ///
-    /// - Throws: `.ambiguousVersion` with the candidates, `.noSuchVersion` with all there are, `.badModel` when the
-    ///   version is there but cannot be read.
+    /// - Throws: `.ambiguousVersion` or `.noSuchVersion` with the candidates, `.badModel` if the version is unreadable.
     package func version(named name: String) throws(FerryError) -> ModelVersion {
         let stem = ModelFiles.stem(of: name)
         let folder = FileLayer.parent(of: name)
         let bundle = ModelFiles.isBundle(folder) ? ModelFiles.stem(of: folder) : nil
-        // The first rule that finds any decides. The last is for bundles that were renamed since.
+        // The first rule with a match decides. The last rule is for renamed bundles.
         let rules: [(ModelVersion) -> Bool] = [
             { $0.path == name },
             { $0.name == name || $0.qualifiedName == name },
@@ -90,13 +88,13 @@ package struct ModelCatalog: Sendable {
 
     // MARK: Hashes
 
-    /// All versions with exactly these hashes; several when they differ only in what is not hashed.
+    /// Returns all versions with exactly these hashes; several differ only in facts that the hash leaves out.
     package func versions(matching hashes: [String: [UInt8]]) -> [ModelVersion] {
         versions.filter { $0.hashes == hashes }
     }
 
-    /// The version with the fewest entities that differ, and their names; of several the latest, and nil when no version
-    /// has an entity in common with the hashes.
+    /// Returns the version with the fewest differing entities, and their names; of several the latest, and nil if no
+    /// version has an entity name in common with the hashes.
     package func nearest(to hashes: [String: [UInt8]]) -> (version: ModelVersion, differs: [String])? {
         var nearest: (version: ModelVersion, differs: [String])?
         for version in versions where version.hashes.keys.contains(where: { hashes[$0] != nil }) {
@@ -109,40 +107,34 @@ package struct ModelCatalog: Sendable {
 
     // MARK: Default target
 
-    /// The version that a migration leads to when none is named.
+    /// Returns the default target of a migration.
     ///
-    /// It is the only one there is, or the one that its bundle names as current; of several bundles the last one's.
-    /// Nil when that bundle names none that can be read.
+    /// The result is the only version, or the version that its bundle names as current; with several bundles, the last
+    /// bundle decides. The result is nil if that bundle names no readable current version.
     package func currentVersion() -> ModelVersion? {
         if versions.count == 1, unreadable.isEmpty { return versions[0] }
-        let lastBundle = lastBundle
-        guard let last = lastBundle.last else { return nil }
+        guard let last = versions.last else { return nil }
+        let lastBundle = versions.filter { Self.bundlePath(of: $0) == Self.bundlePath(of: last) }
         if let current = lastBundle.last(where: \.isCurrent) { return current }
         let unreadableHere = unreadable.contains { $0.bundle == last.bundle }
         return lastBundle.count == 1 && !unreadableHere ? last : nil
     }
 
-    /// The versions of the last bundle.
-    private var lastBundle: [ModelVersion] {
-        guard let last = versions.last else { return [] }
-        return versions.filter { Self.home(of: $0) == Self.home(of: last) }
-    }
-
     // MARK: Order
 
-    /// Whether a version stands before another one; false when one of them is none of the catalog's.
+    /// Whether a version precedes another one; false if the catalog lacks one of them.
     package func isBefore(_ version: ModelVersion, _ other: ModelVersion) -> Bool {
         guard let first = place(of: version), let second = place(of: other) else { return false }
         return first < second
     }
 
-    /// The place of a version in the order; of one that was read from elsewhere that of its hashes.
+    /// Returns the version's index; for a version from another file, the index of the version with its hashes.
     private func place(of version: ModelVersion) -> Int? {
         versions.firstIndex { $0.path == version.path && $0.hashes == version.hashes }
             ?? versions.lastIndex { $0.hashes == version.hashes }
     }
 
-    /// The same version, read twice, is kept where it was read first.
+    /// Keeps the first of several equal versions.
     private static func distinct(_ versions: [ModelVersion]) -> [ModelVersion] {
         var distinct: [ModelVersion] = []
         for version in versions {
@@ -165,7 +157,7 @@ package struct ModelCatalog: Sendable {
             return (zip(numbers, versions).sorted { $0.0 ?? 0 < $1.0 ?? 0 }.map(\.1), .identifiers)
         }
         let byName = versions.sorted { left, right in
-            let (first, second) = (home(of: left), home(of: right))
+            let (first, second) = (bundlePath(of: left), bundlePath(of: right))
             if first != second { return naturalOrder(first, second) }
             let (leads, follows) = (left.name == left.bundle, right.name == right.bundle)
             if leads != follows { return leads }
@@ -174,34 +166,32 @@ package struct ModelCatalog: Sendable {
         return (byName, .names)
     }
 
-    /// Puts bundles in the order in which links between their versions lead, those that none parts in that of their
-    /// paths; versions that identifiers order stay.
+    /// Orders bundles along links between their versions; bundles without a link keep the order of their paths.
     ///
-    /// Links that go round in a circle order nothing.
+    /// Versions ordered by identifier keep their order, and a cycle of links changes no order.
     package mutating func orderBundles(along links: [(from: ModelVersion, to: ModelVersion)]) {
         guard order != .identifiers else { return }
-        var homes: [String] = []
-        for version in versions where homes.last != Self.home(of: version) { homes.append(Self.home(of: version)) }
+        var paths: [String] = []
+        for path in versions.map(Self.bundlePath) where paths.last != path { paths.append(path) }
         var before: [String: Set<String>] = [:]
-        for link in links where Self.home(of: link.from) != Self.home(of: link.to) {
-            before[Self.home(of: link.to), default: []].insert(Self.home(of: link.from))
+        for link in links where Self.bundlePath(of: link.from) != Self.bundlePath(of: link.to) {
+            before[Self.bundlePath(of: link.to), default: []].insert(Self.bundlePath(of: link.from))
         }
         var ordered: [String] = []
-        var waiting = homes
+        var waiting = paths
         while !waiting.isEmpty {
             guard let next = waiting.firstIndex(where: { before[$0]?.isDisjoint(with: waiting) ?? true }) else {
                 return
             }
             ordered.append(waiting.remove(at: next))
         }
-        guard ordered != homes else { return }
-        versions = ordered.flatMap { home in versions.filter { Self.home(of: $0) == home } }
+        guard ordered != paths else { return }
+        versions = ordered.flatMap { path in versions.filter { Self.bundlePath(of: $0) == path } }
         order = .bundlesAsMapped
     }
 
-    /// The path of the bundle, or of the version itself when it is in none, without extension: a source bundle and
-    /// the compiled one beside it are one.
-    static func home(of version: ModelVersion) -> String {
+    /// Returns the bundle's path, or a lone version's, without extension: source and compiled bundle share it.
+    static func bundlePath(of version: ModelVersion) -> String {
         let path = version.bundle == nil ? version.path : FileLayer.parent(of: version.path)
         return path.dropLast(FileLayer.name(of: path).count) + ModelFiles.stem(of: path)
     }
@@ -220,7 +210,7 @@ package struct ModelVersion: Sendable {
     package var model: ManagedObjectModel
     /// Entity name to 32 bytes.
     package var hashes: [String: [UInt8]]
-    /// The paths of the models that an app merges into this one; empty when it is one model.
+    /// The paths of the models that the app merges into this version; empty for a single model.
     package internal(set) var parts: [String] = []
 
     package init(
@@ -235,14 +225,13 @@ package struct ModelVersion: Sendable {
         self.hashes = hashes
     }
 
-    /// `Bundle/Name`, the form that is unique where the name alone is not.
+    /// `Bundle/Name`, for versions whose name alone is not unique.
     package var qualifiedName: String { bundle.map { "\($0)/\(name)" } ?? name }
 }
 
-/// Ascending as people count.
+/// Orders texts with numbers by value.
 ///
-/// Runs of digits go by their number (`Model 2` before `Model 10`), the rest by letter, upper and lower case together.
-/// Different texts are never equal, so the order is total.
+/// Digits compare as numbers (`Model 2` before `Model 10`), letters without case; the order is total.
 package func naturalOrder(_ left: String, _ right: String) -> Bool {
     let (first, second) = (Array(left.unicodeScalars), Array(right.unicodeScalars))
     var (i, j) = (0, 0)
@@ -264,7 +253,7 @@ package func naturalOrder(_ left: String, _ right: String) -> Bool {
 
 private func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
 
-/// The digits from a position on, without leading zeros: compared by length, then by digit, they never overflow.
+/// Reads digits without leading zeros: comparing their length, then each digit, cannot overflow.
 private func number(in scalars: [Unicode.Scalar], at position: inout Int) -> ArraySlice<Unicode.Scalar> {
     let start = position
     while position < scalars.count, isDigit(scalars[position]) { position += 1 }

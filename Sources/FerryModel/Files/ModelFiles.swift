@@ -1,28 +1,23 @@
 package import FerryBase
 
-/// A version that a bundle has but that cannot be read; the others still can.
+/// A version of a bundle that cannot be read; the bundle's other versions still can.
 package struct UnreadableVersion: Sendable {
     package var name: String
     package var bundle: String?
     package var path: String
-    /// Why, and what to do about it.
     package var error: FerryError
 }
 
 /// Finds and reads the model files below a path.
 struct ModelFiles {
-    /// Above it a file is refused rather than read into memory: the largest known models have 2 MB.
+    /// The limit of a file's size in bytes: the largest known models have 2 MB.
     private static let sizeLimit = 64 << 20
 
     let files: FileLayer
     private(set) var versions: [ModelVersion] = []
     private(set) var unreadable: [UnreadableVersion] = []
 
-    init(files: FileLayer) { self.files = files }
-
-    /// Reads all model versions at a path: a model of any kind, or a folder with models in it.
-    ///
-    /// - Throws: `.notFound` when nothing is there or no model is in it, `.badModel` or `.badArchive` when one is damaged.
+    /// Reads all models at a path; throws `.notFound` if there is none, `.badModel` if one is damaged.
     mutating func read(_ given: String) throws(FerryError) {
         let path = Self.trimmed(given)
         guard let attributes = try files.attributesIfPresent(path) else {
@@ -51,7 +46,7 @@ struct ModelFiles {
         }
     }
 
-    /// - Returns: False when the path is no model by its name.
+    /// - Returns: False if the path's name is not that of a model.
     private mutating func readModel(_ path: String, isDirectory: Bool) throws(FerryError) -> Bool {
         switch (Self.extension(of: path), isDirectory) {
         case ("xcdatamodeld", true): try readSourceBundle(path)
@@ -65,7 +60,7 @@ struct ModelFiles {
             let info = try bundle == nil ? nil : versionInfo(FileLayer.parent(of: path))
             try readCompiled(path, bundle: bundle, info: info)
         default:
-            // The XML of a source model, named itself.
+            // The path of a source model's XML file itself.
             guard FileLayer.name(of: path) == "contents", !isDirectory,
                 Self.extension(of: FileLayer.parent(of: path)) == "xcdatamodel"
             else { return false }
@@ -89,7 +84,6 @@ struct ModelFiles {
         }
     }
 
-    /// The name of the version that `.xccurrentversion` names; nil when there is no such file or it names none.
     private func currentSourceVersion(_ bundle: String) throws(FerryError) -> String? {
         let path = Self.join(bundle, ".xccurrentversion")
         guard try files.exists(path) else { return nil }
@@ -101,7 +95,7 @@ struct ModelFiles {
         let name = Self.stem(of: path)
         let contents = Self.join(path, "contents")
         guard try files.exists(contents) else {
-            // Others may do; where none can be read, this is what is said.
+            // Other versions may be readable; if none is, the catalog throws this error.
             let error = try missingContents(path)
             unreadable.append(UnreadableVersion(name: name, bundle: bundle, path: path, error: error))
             return
@@ -126,7 +120,7 @@ struct ModelFiles {
 
     // MARK: Compiled models
 
-    /// What `VersionInfo.plist` says: the current version, and the hashes of each version.
+    /// The content of `VersionInfo.plist`: the current version, and the hashes of each version.
     private struct VersionInfo {
         var current: String?
         var hashes: [String: [String: [UInt8]]]
@@ -165,7 +159,7 @@ struct ModelFiles {
                 .badModel, "The compiled model \(path) cannot be read. \(error.message)",
                 remedy: error.remedy.isEmpty ? "Take an undamaged copy." : error.remedy, cause: error)
         }
-        // The compiler's own hashes are right also where a derivation is printed in a way unknown to us.
+        // The compiler's hashes are right even if Ferry does not know the printed form of a derivation.
         versions.append(
             ModelVersion(
                 name: name, bundle: bundle, path: path, isCurrent: name == info?.current, model: model,
@@ -192,7 +186,6 @@ struct ModelFiles {
         try files.list(folder).map(\.name).sorted(by: naturalOrder)
     }
 
-    /// The name of the bundle that a version lies in.
     private static func bundle(above path: String) -> String? {
         let parent = FileLayer.parent(of: path)
         return isBundle(parent) ? stem(of: parent) : nil
@@ -206,7 +199,7 @@ struct ModelFiles {
         return name[name.index(after: dot)...].lowercased()
     }
 
-    /// The file's name without the extension of a model; other dots belong to the name (`Model 1.2`).
+    /// Returns the file's name without the extension of a model; other dots belong to the name (`Model 1.2`).
     static func stem(of path: String) -> String {
         let name = FileLayer.name(of: path)
         let known = ["xcdatamodeld", "xcdatamodel", "momd", "mom"].contains(Self.extension(of: name))

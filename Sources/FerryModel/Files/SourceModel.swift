@@ -2,16 +2,16 @@ package import FerryBase
 
 /// Reads the XML of a source model (`contents` of an `.xcdatamodel`).
 package enum SourceModel {
-    /// Reads a model and checks that it holds together.
+    /// Reads a model and checks its consistency.
     ///
-    /// Throws `.badModel` with the file's path when the bytes are no model or one that contradicts itself.
+    /// Throws `.badModel` with the file's path if the bytes are no model or the model contradicts itself.
     package static func read(_ bytes: [UInt8], path: String) throws(FerryError) -> ManagedObjectModel {
         let model = try readUnchecked(bytes, path: path)
         try model.check(path: path)
         return model
     }
 
-    /// Reads a part of a model, whose relationships may lead outside of it.
+    /// Reads a part of a model, whose relationships may have destinations outside of the part.
     package static func readUnchecked(_ bytes: [UInt8], path: String) throws(FerryError) -> ManagedObjectModel {
         let root = try SourceElement.parse(bytes, path: path)
         guard root.name == "model" else {
@@ -158,7 +158,7 @@ package enum SourceModel {
                 partialIndexPredicate: element["partialIndexPredicate"].nonEmpty)
         }
 
-        /// `elementID` is what Xcode writes; some other tools write `renamingIdentifier`.
+        /// Xcode writes `elementID`; some other tools write `renamingIdentifier`.
         private func renamingIdentifier(of element: SourceElement) -> String? {
             element["elementID"].nonEmpty ?? element["renamingIdentifier"].nonEmpty
         }
@@ -174,24 +174,23 @@ package enum SourceModel {
 }
 
 extension String? {
-    /// Nil for an empty text, which files have for none.
+    /// Nil for an empty text, which means no value in model files.
     var nonEmpty: String? { self?.isEmpty == false ? self : nil }
 }
 
 extension [String] {
-    /// The first element that occurs again.
     var firstRepeated: String? {
         var seen: Set<String> = []
         return first { !seen.insert($0).inserted }
     }
 }
 
-/// An element of a source model's XML, or of a property list's.
+/// An XML element of a source model or of a property list.
 struct SourceElement {
     var name: String
     var attributes: [String: String]
     var children: [SourceElement] = []
-    /// The text between the tags, without that of children; of an element with children mostly white space.
+    /// The text between the tags, without the text of children; mostly white space if the element has children.
     var text = ""
 
     /// Real models are five deep.
@@ -201,7 +200,6 @@ struct SourceElement {
 
     subscript(attribute: String) -> String? { attributes[attribute] }
 
-    /// Whether an attribute says `YES`; an absent one means no.
     func flag(_ attribute: String) -> Bool {
         switch attributes[attribute] {
         case "YES", "true", "1": true
@@ -211,9 +209,7 @@ struct SourceElement {
 
     func children(_ name: String) -> [SourceElement] { children.filter { $0.name == name } }
 
-    /// Reads a document of bounded depth and number of elements.
-    ///
-    /// Throws `.badModel` with the file's path when the bytes are no well-formed XML.
+    /// Reads XML of limited depth and size; throws `.badModel` with the file's path for other bytes.
     static func parse(_ bytes: [UInt8], path: String) throws(FerryError) -> SourceElement {
         var rest = bytes
         var tokens = XMLTokenizer(depthLimit: depthLimit) { reason, line in
@@ -224,7 +220,7 @@ struct SourceElement {
             defer { rest = [] }
             return rest
         }
-        // Only the open elements are held beside the tree.
+        // Beside the tree, the parser holds only the open elements.
         var open: [SourceElement] = []
         var root: SourceElement?
         var count = 0
