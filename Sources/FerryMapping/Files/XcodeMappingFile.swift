@@ -5,8 +5,8 @@ internal import struct Foundation.Data
 
 /// Reads Xcode's mapping models (`.xcmappingmodel/xcmapping.xml`).
 ///
-/// The file is the store of Xcode's mapping editor. Entity mappings that were deleted there are still in it, so only
-/// what the one mapping model object reaches is read.
+/// The file is the store of Xcode's mapping editor. Deleted entity mappings stay in it, so only objects that the
+/// mapping model object refers to are read.
 struct XcodeMappingFile {
     private let file: String
     private let objects: [String: MappingXMLObject]
@@ -77,7 +77,7 @@ struct XcodeMappingFile {
             }
         }
         for attribute in try referred("attributemappings", by: object, type: "XDDEVATTRIBUTEMAPPING") {
-            // The editor leaves nameless ones behind; they set nothing.
+            // The editor leaves mappings without a name behind, which set nothing.
             guard let name = text("name", of: attribute) else { continue }
             try mapping.add(
                 "attribute", name, to: \.attributes, orElse: .empty, damaged: damaged
@@ -102,7 +102,7 @@ struct XcodeMappingFile {
 
     // MARK: Properties
 
-    /// What the editor's fields Key Path and Mapping Name say.
+    /// The rule of the editor's fields Key Path and Mapping Name.
     private mutating func helperFields(
         of object: MappingXMLObject, named name: String, in mapping: EntityMapping
     ) throws(FerryError) -> RelationshipRule? {
@@ -122,7 +122,7 @@ struct XcodeMappingFile {
         if let path {
             from = try Expression.parse(path)
         } else if mappingName == mapping.name {
-            // The objects that a mapping itself made are hardly meant; for a tree, automatic comes to the same.
+            // The mapping's own objects are hardly meant; for a tree, the automatic rule gives the same.
             tell(.leftOutOfMapping, "names its own mapping but no key path; left out.")
             return nil
         } else {
@@ -144,7 +144,7 @@ struct XcodeMappingFile {
                 code, message, about: .init(property: property, entityMapping: entityMapping, path: path)))
     }
 
-    /// The archived expression of a property mapping; where it is present, it wins over every other field.
+    /// The archived expression of a property mapping; it takes precedence over every other field.
     private func expression(of object: MappingXMLObject) throws(FerryError) -> Expression? {
         guard let data = object.attributes["valueexpressiondata"], !data.isBlank else { return nil }
         return try ArchivedExpression.decode(try bytes(data))
@@ -152,14 +152,14 @@ struct XcodeMappingFile {
 
     // MARK: Fields
 
-    /// A string attribute; an empty one counts as absent.
+    /// A string attribute, or nil if it is blank.
     private func text(_ name: String, of object: MappingXMLObject) -> String? {
         guard let text = object.attributes[name], !text.isBlank else { return nil }
         return text.decodingSwappedEscapes
     }
 
     private func bytes(_ base64: String) throws(FerryError) -> [UInt8] {
-        // The text has line breaks in it.
+        // The text contains line breaks.
         guard let data = Data(base64Encoded: base64, options: .ignoreUnknownCharacters) else {
             throw FerryError(.badArchive, "its Base64 is damaged.")
         }
@@ -227,20 +227,20 @@ extension String {
 /// An `<object>` of an `xcmapping.xml`, as Core Data's XML store writes it.
 struct MappingXMLObject {
     var type: String
-    /// Attribute name to text; a nil attribute is missing.
+    /// Attribute name to text; nil attributes are missing.
     var attributes: [String: String] = [:]
-    /// Relationship name to the identifiers it refers to; a nil relationship is missing.
+    /// Relationship name to the identifiers of objects; nil relationships are missing.
     var relationships: [String: [String]] = [:]
 }
 
-/// Reads the objects of an `xcmapping.xml` piece by piece.
+/// Reads the objects of an `xcmapping.xml` in pieces.
 ///
-/// The two embedded copies of the models, nearly all of the bytes, are dropped as they arrive.
+/// The two embedded copies of the models, nearly all of the bytes, are dropped.
 struct MappingXMLReader {
     private static let droppedAttributes: Set = ["sourcemodeldata", "destinationmodeldata"]
-    /// Real files are three deep.
+    /// Real files have a depth of three.
     private static let depthLimit = 16
-    /// Of what is kept, with a share for each object and name: the largest known mapping models have 2 MB of it.
+    /// The limit of kept bytes, with a share for each object and name; the largest known mapping models keep 2 MB.
     private static let keptLimit = 32 << 20
     private static let objectBytes = 200
 
@@ -252,9 +252,9 @@ struct MappingXMLReader {
     private var text = ""
     private var kept = 0
 
-    /// All objects by their identifiers, orphans included; messages give the file by this name.
+    /// All objects by identifier, including orphans; messages name the file `file`.
     ///
-    /// - Throws: ``FerryError`` `.badMapping` with the line where the text is not what it should be.
+    /// - Throws: ``FerryError`` `.badMapping` with the line of the error.
     static func read(
         _ pieces: @escaping () throws(FerryError) -> [UInt8], file: String
     ) throws(FerryError) -> [String: MappingXMLObject] {

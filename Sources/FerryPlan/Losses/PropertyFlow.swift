@@ -2,13 +2,12 @@ internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 
-/// Where a step takes what the rows of each source entity hold.
+/// The destination properties that continue the properties of a step's source.
 struct PropertyFlow {
-    /// The version that the step begins with.
     let model: ManagedObjectModel
-    /// What takes over a property, or has a value that is made of it; what objects become.
+    /// The destination properties whose values come from a property, and the entities that objects become.
     private var heirs: [StoredProperty: Set<StoredProperty>] = [:]
-    /// Source entities whose objects are in the hands of a migration policy.
+    /// Source entities with a migration policy.
     private var inCode: Set<String> = []
 
     init(_ step: ResolvedStep) {
@@ -35,7 +34,7 @@ struct PropertyFlow {
         for property in read { heirs[property, default: []].insert(heir) }
     }
 
-    /// What takes a property over; a relationship and its inverse are one, and go on with either.
+    /// The properties that continue a property; a relationship also continues where its inverse does.
     func heirs(of property: StoredProperty) -> Set<StoredProperty> {
         guard let name = property.property,
             let relationship = model.relationship(name, of: property.entity),
@@ -46,7 +45,7 @@ struct PropertyFlow {
         return others.reduce(heirs[property] ?? []) { $0.union(heirs[$1] ?? []) }
     }
 
-    /// Whether a policy's code may take a property over.
+    /// Whether a policy's code may carry a property over.
     func isInCode(_ property: StoredProperty) -> Bool {
         if inCode.contains(property.entity) { return true }
         guard let name = property.property,
@@ -55,9 +54,9 @@ struct PropertyFlow {
         return model.family(of: relationship.destinationEntity).contains { inCode.contains($0) }
     }
 
-    // MARK: What an expression reads
+    // MARK: Properties in expressions
 
-    /// The properties of source objects that an expression reads, each for every entity that may have it.
+    /// The source properties that an expression reads, each for every entity that may have it.
     private func mentions(in expression: Expression, of mapping: ResolvedEntityMapping) -> [StoredProperty] {
         var found: [StoredProperty] = []
         expression.forEachPath { base, keys in
@@ -85,7 +84,7 @@ struct PropertyFlow {
             if let attribute = model.attribute(key, of: entity), attribute.type != .composite {
                 return found + entities.map { StoredProperty(entity: $0, property: key) }
             }
-            // All of a composite, or an element of one.
+            // A whole composite attribute, or an element of one.
             let rest = keys[index...]
             let leaves = model.leaves(of: entity).map(\.name).filter { leaf in
                 leaf == key || leaf.hasPrefix(key + ".")
@@ -101,7 +100,7 @@ struct PropertyFlow {
 }
 
 extension Expression {
-    /// Calls for each key path in the expression, and for each variable by itself, with its base and keys.
+    /// Calls `body` with the base and the keys of each key path, and with each lone variable.
     fileprivate func forEachPath(_ body: (Expression, [String]) -> Void) {
         switch self {
         case .constant: break
@@ -126,7 +125,7 @@ extension Expression {
     }
 }
 
-/// What a store's rows of an entity hold: one of its properties, or the objects themselves.
+/// A property that the rows of an entity store, or the objects themselves.
 package struct StoredProperty: Sendable, Hashable {
     package var entity: String
     /// An attribute, an element of a composite under its full name, or a relationship; nil for the objects.
@@ -136,18 +135,16 @@ package struct StoredProperty: Sendable, Hashable {
     package var name: String { property.map { "\(entity).\($0)" } ?? entity }
 }
 
-/// What a chain of steps takes from the rows of the version that it begins with.
+/// Finds the properties that a chain of steps loses.
 ///
-/// A property is lost where no step has an heir of it any more. What a migration policy has in its hands counts as kept:
-/// only its code tells.
+/// A property is lost at the first step that does not continue it. With a migration policy it counts as kept: only the
+/// policy's code tells.
 struct LossTrace {
     private let flows: [PropertyFlow]
 
     init(_ steps: [ResolvedStep]) { flows = steps.map(PropertyFlow.init) }
 
-    /// What is lost, each with the place of the step that loses it.
-    ///
-    /// Entities are told without their properties.
+    /// The lost properties with the index of the losing step; a lost entity is listed without its properties.
     func losses() -> [StoredProperty: Int] {
         guard let model = flows.first?.model else { return [:] }
         var losses: [StoredProperty: Int] = [:]
@@ -165,13 +162,13 @@ struct LossTrace {
         return losses
     }
 
-    /// The properties of an entity's rows that hold what nothing else tells.
+    /// The stored properties of an entity that no other values determine.
     static func stored(of entity: String, in model: ManagedObjectModel) -> [String] {
         model.leaves(of: entity).filter { !$0.isTransient && !model.isComputedByStore($0, of: entity) }.map(\.name)
             + model.relationships(of: entity).filter { !$0.isTransient }.map(\.name)
     }
 
-    /// The step after which nothing is left of a property; nil when something is in the end.
+    /// The index of the step that loses a property, or nil.
     private func end(of property: StoredProperty) -> Int? {
         var heirs: Set<StoredProperty> = [property]
         for (index, flow) in flows.enumerated() {
