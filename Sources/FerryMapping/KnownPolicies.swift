@@ -7,8 +7,7 @@ package struct KnownPolicies: Sendable, Hashable {
 
     /// The name under which the class of a mapping file is registered, or nil.
     ///
-    /// The module before the dot is optional on either side: Xcode writes `Module.Class` for Swift, and modules are
-    /// renamed.
+    /// The module before the dot is optional: Xcode writes `Module.Class` for Swift, and modules are renamed.
     package func registeredName(of className: String) -> String? {
         if functions[className] != nil { return className }
         let name = Self.withoutModule(className)
@@ -33,8 +32,7 @@ package struct PolicyEvidence: Codable, Sendable, Hashable {
     package var touched: Set<String> = []
     /// New keys that the policy of a mapping (by position) gave in the first pass, by root entity.
     package var newKeys: [Int: [String: Int64]] = [:]
-    /// Positions of mappings whose policies associated each object with at most the object of the same key, and left
-    /// the relationships to the default policy.
+    /// Positions of mappings whose policies only associated objects of equal keys and set no relationships.
     package var implied: Set<Int> = []
 
     package init() {}

@@ -31,12 +31,10 @@ extension MappingResolution {
         package var source: String
         /// The destination entity.
         package var entity: String
-        /// The attribute or relationship.
         package var attribute: String
         /// Whether the mapping may leave out rows of the source.
         package var isConditional: Bool
 
-        /// The refusal if the source has rows.
         package var problem: FerryError {
             FerryError(
                 .mandatoryValue,
@@ -53,7 +51,6 @@ extension MappingResolution {
         package var source: String
         package var destination: String
 
-        /// The refusal if the source has rows.
         package func problem(rows: Int64) -> FerryError {
             FerryError(
                 .badMapping,
@@ -65,8 +62,7 @@ extension MappingResolution {
 
     /// A uniqueness constraint that the source did not have; allowed only while no two rows break it.
     package struct UniquenessCheck: Sendable, Hashable {
-        /// The source of a constrained value: a source attribute, a default value, or the default value if the
-        /// attribute is nil.
+        /// A constrained value: a source attribute, a default value, or the default value for a nil attribute.
         package struct Value: Sendable, Hashable {
             package var attribute: String?
             package var defaultValue: DefaultValue?

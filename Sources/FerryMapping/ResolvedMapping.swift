@@ -42,7 +42,6 @@ package struct ResolvedStep: Sendable {
         return source.model.sortedEntityNames.filter { !mapped.contains($0) }
     }
 
-    /// All versions from the source on, the destination last.
     package var versions: [ModelVersion] { [source] + middle + [destination] }
 }
 
@@ -73,7 +72,6 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
     package var policyFunctions: Set<String>?
     /// Whether the first object that a policy makes of a source object gets that object's `Z_PK`.
     package var policyKeepsPrimaryKeys = false
-    /// Whether the mapping reads every source object, once.
     package var readsEveryObject: Bool { filter == nil && iteration == nil }
     /// Whether objects may have the `Z_PK` of their sources.
     package var mayKeepPrimaryKeys: Bool { keepsPrimaryKey || policyKeepsPrimaryKeys }
@@ -191,8 +189,7 @@ extension ResolvedStep {
         mandatoryValues(of: mapping).filter { !$0.wasOptional }
     }
 
-    /// The mandatory attributes that an entity mapping takes over. None with a policy: its code decides about a missing
-    /// value.
+    /// The mandatory attributes that an entity mapping takes over; none with a policy, whose code decides.
     package func mandatoryValues(of mapping: ResolvedEntityMapping) -> [MandatoryValue] {
         guard mapping.policy == nil else { return [] }
         return mapping.attributes.compactMap { attribute in

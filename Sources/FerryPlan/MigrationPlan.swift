@@ -40,7 +40,6 @@ package struct MigrationPlan: Sendable {
     package var isInPlace: Bool { !isStaged && !steps.isEmpty && steps.allSatisfy { $0.mode == .inPlace } }
 }
 
-/// One step of a plan.
 package struct StepPlan: Sendable {
     package enum Mode: String, Sendable { case inPlace, copy, none }
 

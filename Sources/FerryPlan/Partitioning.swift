@@ -11,7 +11,6 @@ struct Partitioning {
     /// Position of a mapping to the positions of the mappings that it depends on.
     private let dependencies: [Int: [Int: Need]]
 
-    /// The reason why a mapping depends on another one.
     private struct Need {
         var reason: String
         /// Whether the mapping only relates the other one's objects, which a cycle may postpone.
@@ -42,8 +41,6 @@ struct Partitioning {
         try checkOrder(of: result)
         return result.map { ordered($0).map { step.entityMappings[$0] } }
     }
-
-    // MARK: Dependencies
 
     private static func dependencies(of step: ResolvedStep) -> [Int: [Int: Need]] {
         let ranked = step.entityMappings.map { (mapping: $0, rank: keyRank(of: $0, in: step.entityMappings)) }
@@ -104,8 +101,6 @@ struct Partitioning {
         let groups = Dictionary(grouping: members) { group[$0] ?? $0 }
         return groups.keys.sorted().compactMap { groups[$0] }
     }
-
-    // MARK: Order
 
     /// Sorts the members so that each follows its dependencies, otherwise by position.
     ///

@@ -12,8 +12,7 @@ package struct Planner: Sendable {
     package var mappingModels: [MappingModel]
     package var policies: KnownPolicies
     package var executor: ExecutorChoice
-    /// Whether inferred steps are always copies, as with the row executor. A resumed run keeps the choice of its first
-    /// call.
+    /// Whether inferred steps are always copies, as with the row executor; fixed by a run's first call.
     package var copiesInferred: Bool
     /// Whether steps are composed; otherwise each runs alone, in the mode of the composed chain.
     package var composes: Bool
@@ -178,8 +177,7 @@ package struct Planner: Sendable {
 extension StepPlan {
     /// Splits the entity mappings into partitions and gives each its executor.
     ///
-    /// - Throws: ``FerryError`` `.badMapping` for impossible given partitions, `.unsupported` for an impossible
-    ///   executor.
+    /// - Throws: ``FerryError`` `.badMapping` for impossible partitions, `.unsupported` for an impossible executor.
     mutating func split(_ choice: ExecutorChoice) throws(FerryError) {
         partitions = try Partitioning(resolved).partitions().map { mappings throws(FerryError) in
             PartitionPlan(
@@ -224,7 +222,6 @@ struct AssumedLayouts {
     }
 }
 
-/// The choice of executor for entity mappings.
 package enum ExecutorChoice: String, Sendable, Hashable, CaseIterable {
     /// SQL statements, and Swift for mappings with code.
     case auto
@@ -235,8 +232,7 @@ package enum ExecutorChoice: String, Sendable, Hashable, CaseIterable {
 
     /// Returns the executor of an entity mapping, and the reason.
     ///
-    /// - Throws: ``FerryError`` `.unsupported` for a policy under `set`, or if the mapping reads more than a statement
-    ///   can.
+    /// - Throws: ``FerryError`` `.unsupported` for a policy under `set`, or for more reads than a statement can do.
     func executor(
         for mapping: ResolvedEntityMapping, in step: ResolvedStep
     ) throws(FerryError) -> (executor: EntityMappingPlan.Executor, reason: String) {

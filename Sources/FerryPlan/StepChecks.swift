@@ -91,14 +91,12 @@ extension Computation {
 
 /// Derived attributes that only Core Data computes, so that a step can only carry over their stored values.
 ///
-/// The values stay right if the step changes nothing that they derive from. The store's triggers are checked
-/// separately, before anything is written.
+/// The values stay right if the step keeps all that they derive from. The store's triggers are checked separately.
 struct CarriedDerivations {
     let step: ResolvedStep
     private var source: ManagedObjectModel { step.source.model }
     private var destination: ManagedObjectModel { step.destination.model }
 
-    /// Refuses attributes whose values the step would make wrong.
     func refusals() -> [FerryError] {
         var refusals: [FerryError] = []
         for entity in destination.sortedEntityNames {

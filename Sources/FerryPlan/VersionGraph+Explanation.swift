@@ -32,7 +32,6 @@ extension VersionGraph {
         return "\(chosen)inferred\(isBack ? " backwards" : ""): \(what)"
     }
 
-    /// Neighbours in version order, as nodes.
     private var neighbourPairs: [(Int, Int)] {
         zip(catalog.versions, catalog.versions.dropFirst()).map { (node($0), node($1)) }
     }

@@ -158,7 +158,6 @@ extension VersionGraph {
 
 /// The choice and the limits of a migration's chain.
 package struct ChainRoute: Sendable {
-    /// The source of the next version.
     package enum Choice: Sendable {
         /// The search: mapping models first, then inferred mappings.
         case search

@@ -127,8 +127,6 @@ struct VersionGraph {
         return catalog.versions.last { $0.hashes == version.hashes } ?? version
     }
 
-    // MARK: Paths
-
     /// Returns the edges from the source to the target that the route chooses.
     ///
     /// - Throws: ``FerryError`` `.backward`, or `.unreachable` with the missing edge and why it cannot be inferred.
@@ -200,8 +198,8 @@ struct VersionGraph {
         return (keepingMore(than: edge)?.edge ?? edge, [])
     }
 
-    /// Returns the edge to another version with equal hashes that loses least, with the properties that only it keeps;
-    /// nil if no edge loses less.
+    /// Returns the edge to a version with equal hashes that loses least, with the properties that only it keeps, or
+    /// nil.
     func keepingMore(than edge: Edge) -> (edge: Edge, kept: Set<StoredProperty>)? {
         let others = catalog.versions.filter {
             $0.hashes == edge.destination.hashes

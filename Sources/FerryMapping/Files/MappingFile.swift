@@ -12,12 +12,9 @@ package struct MappingFile {
     /// The real paths of the files being read, the outermost first.
     private var reading: [String] = []
 
-    // MARK: Entry points
-
     /// Reads one mapping model: `.xcmappingmodel` (the folder or its XML), `.cdm`, or Ferry's JSON.
     ///
-    /// - Throws: `.notFound` if no file exists; `.badMapping` or `.badExpression` with file, line and path of the
-    ///   error.
+    /// - Throws: `.notFound` if no file exists; `.badMapping` or `.badExpression` with file, line and path.
     package static func load(path: String, files: FileLayer = FileLayer()) throws(FerryError) -> MappingModel {
         var file = MappingFile(files: files)
         var model = try WorkThread.withStack { () throws(FerryError) in try file.read(path) }
@@ -97,8 +94,6 @@ package struct MappingFile {
         }
     }
 
-    // MARK: Names
-
     /// The file's name without extension; for the XML in a folder, the folder's.
     private static func name(of path: String) -> String {
         let name = fileName(of: path)
@@ -115,14 +110,12 @@ package struct MappingFile {
     }
 }
 
-/// The last component of a path, for messages.
 func fileName(of path: String) -> String { FileLayer.name(of: path) }
 
 extension MappingFile {
     /// Reads one mapping model, or all in a folder, in natural order of their names.
     ///
-    /// A file that another one extends is not read by itself. JSON files without the keys of a mapping file, and
-    /// folders inside the folder, are skipped.
+    /// Files that another one extends, JSON files without the keys of a mapping file, and inner folders are skipped.
     ///
     /// - Throws: As ``load(path:files:)``; `.notFound` also if a folder holds no mapping model.
     package static func loadAll(path: String, files: FileLayer = FileLayer()) throws(FerryError) -> [MappingModel] {

@@ -5,8 +5,7 @@ internal import struct Foundation.Data
 
 /// Reads Xcode's mapping models (`.xcmappingmodel/xcmapping.xml`).
 ///
-/// The file is the store of Xcode's mapping editor. Deleted entity mappings stay in it, so only objects that the
-/// mapping model object refers to are read.
+/// The file is the store of Xcode's mapping editor, with deleted mappings in it: only objects in use are read.
 struct XcodeMappingFile {
     private let file: String
     private let objects: [String: MappingXMLObject]
@@ -268,8 +267,6 @@ struct MappingXMLReader {
         while let token = try reader.tokens.next() { try reader.take(token) }
         return reader.objects
     }
-
-    // MARK: Elements
 
     private mutating func take(_ token: XMLTokenizer.Token) throws(FerryError) {
         switch token {

@@ -155,8 +155,7 @@ struct InferenceRules {
         return found
     }
 
-    /// The reason why a relationship cannot keep all of its objects, or nil; objects of removed entities are dropped
-    /// anyway.
+    /// The reason why a relationship cannot keep all objects that the destination still has, or nil.
     private func lost(_ old: Relationship, _ new: Relationship) -> String? {
         guard !old.isTransient, !new.isTransient else { return nil }
         for family in matching.source.family(of: old.destinationEntity)

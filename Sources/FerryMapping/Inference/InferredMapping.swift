@@ -20,7 +20,6 @@ package struct InferredMapping: Sendable {
     package var mappingModel: MappingModel?
     package var changes: [Change]
 
-    /// The changes that prevent inference.
     package var obstacles: [Change] { changes.filter { !$0.isInferable } }
 
     /// Infers the mapping of one version to another.
@@ -49,7 +48,6 @@ extension InferredMapping.Change {
     }
 }
 
-/// The inferred entity mappings of two versions.
 struct InferredEntityMappings {
     let source: ModelVersion
     let destination: ModelVersion
@@ -131,8 +129,6 @@ struct InferredEntityMappings {
         }
         return mapping
     }
-
-    // MARK: Rules
 
     /// Nil if the automatic rule does the same.
     private func rule(for attribute: Attribute, in entity: String, old: String) -> AttributeRule? {

@@ -3,8 +3,7 @@ package import FerryModel
 
 /// The entity mappings of a mapping model that need code, with the contents that the mapping model shows.
 ///
-/// They begin a mapping file that replaces them, or a package with the policies' hooks. Entity mappings that Ferry can
-/// run stay in the mapping model.
+/// They begin a mapping file that replaces them, or a package with the policies' hooks.
 package struct StandIn: Sendable {
     /// One entity mapping that needs a stand-in.
     package struct Part: Sendable {
@@ -71,8 +70,7 @@ package struct StandIn: Sendable {
         var standIn = mapping
         (standIn.attributes, standIn.relationships, standIn.userInfo) = ([:], [:], [:])
         standIn.unreadable = mapping.unreadable.filter { $0.property == nil }
-        // The reader refuses the file until the author removes the line: nothing else shows that the code was
-        // considered.
+        // The reader refuses the file until the author removes the line, so that the code is not overlooked.
         let told = mapping.shown.filter { $0.hasPrefix("user info ") }
         standIn.policyClassName = mapping.policyClassName.map { name in
             "? \(([name] + told).joined(separator: ", ")): "
@@ -143,8 +141,7 @@ package struct StandIn: Sendable {
 
     // MARK: Entities without a mapping
 
-    /// Adds entities whose objects only code can have made: those that the mapping model adds, and destinations of open
-    /// relationships.
+    /// Adds new entities, and destinations of open relationships, whose objects only code can have made.
     private mutating func addUnfilled(of model: MappingModel) {
         let filled = Set(model.entityMappings.filter { $0.source != nil }.compactMap(\.destination))
         let added = model.entityMappings.filter { $0.source == nil && $0.policyClassName == nil }

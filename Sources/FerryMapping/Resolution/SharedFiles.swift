@@ -45,7 +45,6 @@ struct SharedFiles {
             .append(Rule(mapping: mapping.position, attribute: rule.name))
     }
 
-    /// Whether two values could share a file.
     var arePossible: Bool { dependsOnRows || rules.values.contains { $0.count > 1 } }
 
     /// The first two rules that take the same values of the same objects.
@@ -72,7 +71,6 @@ extension ResolvedStep {
 }
 
 extension StepResolver {
-    /// Reports values that would share a file.
     mutating func reportSharedFiles(in step: ResolvedStep) {
         guard let (first, second) = SharedFiles(step).certain else { return }
         let (one, other) = (step.entityMappings[first.mapping], step.entityMappings[second.mapping])

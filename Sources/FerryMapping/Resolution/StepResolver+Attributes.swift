@@ -105,8 +105,7 @@ extension StepResolver {
         return path
     }
 
-    /// Reports properties that the destination lacks: a warning for an automatic (stale) one, an error for one that is
-    /// set.
+    /// Reports properties that the destination lacks: a warning for an automatic one, an error for one that is set.
     mutating func reportUnknownProperties(
         _ kind: String, _ properties: [String: Bool], known: Set<String>, _ mapping: LiveMapping
     ) {
@@ -147,8 +146,6 @@ extension StepResolver {
             .badMapping, message, mapping, property: name,
             remedy: "Correct the name; \(destination.name) decides which there are.")
     }
-
-    // MARK: unique
 
     mutating func unique(of mapping: LiveMapping) -> [String] {
         let known = destination.model.leaves(of: mapping.destination).filter { !$0.isTransient && !$0.isDerived }

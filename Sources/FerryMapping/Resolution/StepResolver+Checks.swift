@@ -64,8 +64,7 @@ extension StepResolver {
         return checks
     }
 
-    /// Whether a constraint also covers objects of an entity without it: its index covers the whole table, and the
-    /// entity inherits all of its attributes.
+    /// Whether a constraint's index, over the whole table, covers an entity that only inherits the attributes.
     private func sharesColumns(of constraint: [String], _ name: String, _ other: String) -> Bool {
         let model = destination.model
         return !model.isKind(other, of: name)
@@ -158,7 +157,6 @@ extension StepResolver {
         return entity
     }
 
-    /// Reports an error of an expression, with its mapping and part.
     mutating func reportExpression(_ error: FerryError, _ part: String, _ property: String?, in mapping: LiveMapping) {
         let lacksPolicy = error.code == .missingPolicy && mapping.policy == nil
         let remedy = lacksPolicy ? Remedy(standIn(for: mapping.mapping, model: mapping.model)) : error.remedy
@@ -219,8 +217,7 @@ extension StepResolver {
         }
     }
 
-    /// Reports two mappings of one mapping model that make the same object twice; two different objects may be
-    /// intended.
+    /// Reports two mappings of one file that make the same object twice; different objects may be intended.
     private mutating func reportDouble(_ first: LiveMapping, _ second: LiveMapping) {
         let old = source.model.entities[second.source]
         guard
@@ -295,13 +292,11 @@ extension StepResolver {
                 """)
     }
 
-    /// The remedy that needs no code.
     func standIn(for mapping: EntityMapping, model: Int) -> String {
         "Write a JSON mapping file with \"extends\": \"\(fileName(of: mappingModels[model].path))\" and an entity mapping "
             + "named \"\(mapping.name)\", which takes its place."
     }
 
-    /// Reports every part that a file leaves open, with its type.
     mutating func reportOpenParts(of mapping: EntityMapping, model: Int) {
         for part in mapping.unreadable where part.isOpen {
             let type = part.property.flatMap { property in

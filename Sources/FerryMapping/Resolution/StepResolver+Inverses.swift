@@ -17,8 +17,8 @@ extension StepResolver {
 
     /// Leaves one rule for every pair of objects.
     ///
-    /// If both sides give the same links, the to-one side stays, since its row stores the key. Otherwise the later rule
-    /// in Core Data's order wins, with a warning.
+    /// Of equivalent sides the to-one side stays: its row stores the key. Else the later side in Core Data's order
+    /// wins.
     mutating func settleInverses(in mappings: inout [ResolvedEntityMapping]) {
         let pairs = pairs(in: mappings)
         let first = Dictionary(pairs.map { (name($0.relationship, in: $0.mapping), $0.mapping) }, uniquingKeysWith: min)
@@ -118,7 +118,6 @@ extension StepResolver {
 }
 
 extension ResolvedEntityMapping {
-    /// Removes a mapping from the targets of a relationship.
     fileprivate mutating func takeOut(_ other: String, of relationship: String) {
         guard let index = relationships.firstIndex(where: { $0.name == relationship }) else { return }
         relationships[index].mappings.removeAll { $0 == other }

@@ -40,8 +40,7 @@ extension StepResolver {
         }
     }
 
-    /// Whether a rule equals the automatic one, apart from the name, and so passes on links unchanged, with their
-    /// order.
+    /// Whether a rule equals the automatic one, apart from the name, and passes on links with their order.
     private func passesOnLinks(
         to relationship: Relationship, _ from: Expression, _ mappings: [String], in mapping: LiveMapping
     ) -> Bool {
@@ -58,8 +57,6 @@ extension StepResolver {
         old.isToMany == new.isToMany
             && source.model.inverse(of: old)?.isToMany == destination.model.inverse(of: new)?.isToMany
     }
-
-    // MARK: Automatic
 
     /// The objects that all mappings of the related objects made of the source relationship of the same name.
     private mutating func automaticValue(
@@ -86,16 +83,13 @@ extension StepResolver {
 
     /// The live mappings that make objects fit for a relationship of source objects of an entity.
     ///
-    /// An entity mapping reads objects of exactly its source entity, so mappings of ancestors carry none of these
-    /// objects.
+    /// An entity mapping reads objects of exactly its source entity, so mappings of ancestors carry none of them.
     private func carrying(_ entity: String, to relationship: Relationship) -> [LiveMapping] {
         live.filter {
             source.model.isKind($0.source, of: entity)
                 && destination.model.isKind($0.destination, of: relationship.destinationEntity)
         }
     }
-
-    // MARK: Explicit
 
     private mutating func value(
         of relationship: Relationship, mappingNamed name: String, from: Expression, in mapping: LiveMapping

@@ -133,8 +133,6 @@ struct StepResolver {
         return idle.values.contains { $0.contains(name) } ? [] : nil
     }
 
-    // MARK: One mapping
-
     private mutating func resolve(
         _ mapping: LiveMapping, at position: Int, keepsPrimaryKey: Bool
     ) -> ResolvedEntityMapping {
@@ -191,8 +189,6 @@ struct StepResolver {
         }
     }
 
-    // MARK: Reports
-
     mutating func report(
         _ code: FerryError.Code, _ message: String, _ mapping: LiveMapping, property: String? = nil, line: Int? = nil,
         remedy: Remedy
@@ -216,7 +212,6 @@ struct StepResolver {
     }
 }
 
-/// A property of the objects of an entity.
 struct PropertyName: Hashable {
     var entity: String
     var property: String
@@ -233,7 +228,6 @@ struct LiveMapping {
     var destination: String
     /// The registered name of its migration policy.
     var policy: String?
-    /// The scope of the names in its expressions.
     var scope: ExpressionScope
 }
 

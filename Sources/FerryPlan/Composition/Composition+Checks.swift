@@ -23,8 +23,6 @@ extension Composition {
         }
     }
 
-    // MARK: Mandatory values
-
     /// Checks of values that are mandatory in the middle version and that no check of the destination covers.
     private func valueChecks(_ step: ResolvedStep) throws(CompositionObstacle) -> [ValueCheck] {
         var checks: [ValueCheck] = []
@@ -69,8 +67,6 @@ extension Composition {
         }
     }
 
-    // MARK: Abstract entities
-
     /// Translates a check of a middle entity to the source entities that become it.
     private func emptyChecks(
         for check: MappingResolution.EmptyCheck
@@ -85,8 +81,6 @@ extension Composition {
             return feeding
         }
     }
-
-    // MARK: Uniqueness
 
     /// Translates a uniqueness check to source attributes; nil if no source entity provides objects.
     private func uniquenessCheck(
@@ -160,7 +154,6 @@ extension Composition {
 }
 
 extension ValueCheck {
-    /// Whether two checks read the same column.
     fileprivate func asksTheSame(_ other: ValueCheck) -> Bool {
         source == other.source && sourceAttribute == other.sourceAttribute
     }
@@ -178,7 +171,6 @@ package struct ValueCheck: Sendable, Hashable {
     package var attribute: String
     package var version: String
 
-    /// The refusal for rows without a value.
     package func problem(rows: Int64) -> FerryError {
         let place = FerryError.Place(entityMapping: entityMapping, entity: entity, property: attribute)
         guard isOptional else {

@@ -20,7 +20,6 @@ struct Composition {
         var name: String
     }
 
-    /// The version between the two steps.
     var middle: ModelVersion { first.resolved.destination }
     var sourceModel: ManagedObjectModel { first.resolved.source.model }
     var middleModel: ManagedObjectModel { middle.model }
@@ -69,8 +68,6 @@ struct Composition {
         return model
     }
 
-    // MARK: Entity mappings
-
     /// Refuses steps with policies, new keys or several mappings of one source.
     private func checkMappings() throws(CompositionObstacle) {
         for step in [first, second] {
@@ -118,8 +115,6 @@ struct Composition {
         }
     }
 
-    // MARK: Filters
-
     private func filter(of pair: Pair) throws(CompositionObstacle) -> Predicate? {
         guard let filter = pair.second.filter else { return pair.first.filter }
         let substituted = try substitution(pair).predicate(filter)
@@ -162,8 +157,7 @@ struct CompositionObstacle: Error {
 struct ChainComposition {
     private(set) var steps: [StepPlan] = []
 
-    /// Takes one step for each edge of the chain. Without `composes` the steps only get the modes of the composed
-    /// chain.
+    /// Takes one step for each edge. Without `composes` the steps only get the modes of the composed chain.
     init(_ singles: [StepPlan], executor: ExecutorChoice, composes: Bool) {
         var groups: [[StepPlan]] = []
         var rest = singles[...]

@@ -8,7 +8,6 @@ struct Substitution {
     /// The models before and after the mapping.
     let source: ManagedObjectModel
     let middle: ManagedObjectModel
-    /// The name of the middle version, for messages.
     let version: String
 
     /// The source attribute that fills an attribute of the middle version unchanged.
@@ -84,7 +83,6 @@ struct Substitution {
 
     // MARK: Expressions
 
-    /// The expression over source attributes.
     func expression(_ expression: Expression) throws(CompositionObstacle) -> Expression {
         try substituted(expression.replacing)
     }
@@ -126,8 +124,6 @@ struct Substitution {
         }
     }
 
-    // MARK: Obstacles
-
     private func unknown(_ name: String) -> CompositionObstacle {
         CompositionObstacle("\(mapping.destination).\(name) gets its values in version \(version) only")
     }
@@ -142,7 +138,6 @@ struct Substitution {
 }
 
 extension Composition {
-    /// A rule for every attribute that the second mapping sets.
     func attributes(of pair: Pair) throws(CompositionObstacle) -> [ResolvedAttribute] {
         try checkDerivedAttributes(of: pair)
         let substitution = substitution(pair)
@@ -206,6 +201,5 @@ extension Expression {
         return (operands[0], constant)
     }
 
-    /// Whether a value replaces nil.
     var replacesNil: Bool { ifNil.map { $0.constant != .null } ?? false }
 }

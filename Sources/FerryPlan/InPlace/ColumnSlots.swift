@@ -56,7 +56,6 @@ struct ColumnSlots {
         }
     }
 
-    /// In the order of the new table's columns.
     var inOrder: [ColumnSlot] { table.columns.compactMap { slots[$0.name] } }
 
     // MARK: Attributes
@@ -199,7 +198,6 @@ enum SlotValue: Sendable, Hashable {
         }
     }
 
-    /// The column whose values are copied unchanged.
     var column: String? { if case .column(let column) = self { column } else { nil } }
 
     /// The source column whose values are converted; nil if other columns are read.
@@ -234,7 +232,6 @@ struct NumberPair: Sendable, Hashable {
 }
 
 extension [NumberPair] {
-    /// The WHEN parts of a CASE over the old number.
     var cases: String { map { "WHEN \($0.old) THEN \($0.new)" }.joined(separator: " ") }
 }
 

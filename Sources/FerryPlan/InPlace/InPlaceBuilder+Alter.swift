@@ -69,8 +69,6 @@ extension InPlaceBuilder {
         }
     }
 
-    // MARK: Columns
-
     mutating func alterTables() {
         for table in plan.kept {
             rename(table.renames, in: table.newName, having: table.columns)
@@ -104,8 +102,6 @@ extension InPlaceBuilder {
         for rename in waiting { alter(table, "RENAME COLUMN \(rename.from) TO \(rename.to)", reason) }
     }
 
-    // MARK: One-to-one
-
     mutating func mirrorKeys() {
         for key in plan.tables.flatMap(\.mirrors) {
             guard let relationship = destination.model.relationship(key.property, of: key.entity),
@@ -137,8 +133,8 @@ struct IndexMoves {
 
     /// The index of the new version that an altered table's index becomes; nil if it must be dropped.
     ///
-    /// `names` has the new names of the table and its columns. Indexes on `written` columns are made anew, which is
-    /// faster than updating them.
+    /// `names` has the new names of the table and its columns. New indexes are faster than updates of `written`
+    /// columns.
     func successor(
         of index: IndexDefinition, names: [String: String], written: Set<String>
     ) -> IndexDefinition? {

@@ -4,8 +4,6 @@ internal import FerryModel
 internal import FerryStore
 
 extension InPlaceBuilder {
-    // MARK: Z_PRIMARYKEY
-
     /// Rewrites the rows of entities; rows of history and CloudKit have numbers of their own and stay.
     mutating func writeEntityNumbers() {
         let reason = "numbers and names of the new version"
@@ -28,8 +26,6 @@ extension InPlaceBuilder {
         else { return "0" }
         return "ifnull((SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = -\(number)), 0)"
     }
-
-    // MARK: History
 
     /// Renumbers the entities of changes to history, and deletes changes of dropped entities.
     mutating func translateHistory() {
@@ -65,8 +61,6 @@ extension InPlaceBuilder {
             "changes name the same entities as before", writesObjects: true)
     }
 
-    // MARK: CloudKit
-
     /// Negative numbers come between old and new ones, since number and key are unique together.
     mutating func translateMirroring() {
         let moved = plan.tables.flatMap { $0.rows.map(\.numbers) }.filter { $0.old != $0.new }.sorted {
@@ -83,8 +77,6 @@ extension InPlaceBuilder {
                 "UPDATE \(quoted(table)) SET ZENTITYID = -ZENTITYID WHERE ZENTITYID < 0", reason, writesObjects: true)
         }
     }
-
-    // MARK: The end
 
     /// Fills missing entity numbers beside keys, which are damage, in tables that are written anyway.
     mutating func completeEntityColumns() {
@@ -119,7 +111,6 @@ extension InPlaceBuilder {
         }
     }
 
-    /// Adds a statement over a range of keys, here for all keys.
     private mutating func addOverAllKeys(_ sql: String, _ reason: String) {
         var values = InPlaceValues()
         values.addNamed(":low", .integer(.min))

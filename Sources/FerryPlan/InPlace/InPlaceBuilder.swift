@@ -224,7 +224,6 @@ struct InPlaceBuilder {
 
     private mutating func setAside(_ table: String) { rename(table, to: freeName(), "its name is needed") }
 
-    /// A temporary name that no table of the store has.
     mutating func freeName() -> String {
         repeat { asides += 1 } while schema.tables["FERRY_\(asides)"] != nil
         return "ferry_\(asides)"

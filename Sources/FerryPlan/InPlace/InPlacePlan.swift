@@ -20,7 +20,6 @@ package struct InPlacePlan: Sendable, Equatable {
     /// Changes to history of dropped entities, to be counted before the statements run.
     package internal(set) var droppedHistory: [CountedRows] = []
 
-    /// A query that counts rows of an entity.
     package struct CountedRows: Sendable, Equatable {
         package let entity: String
         package let sql: String
@@ -73,7 +72,6 @@ package struct InPlacePlan: Sendable, Equatable {
         Dictionary(uniqueKeysWithValues: tables.compactMap(\.kept).map { ($0.name, $0.newName) })
     }
 
-    /// Altered tables, for objects and for links.
     var kept: [KeptTable] { tables.compactMap(\.kept) + joinTables.compactMap(\.kept) }
 
     /// Replaces the statistics of ANALYZE by rows of table, index and numbers.
@@ -90,7 +88,6 @@ package struct InPlacePlan: Sendable, Equatable {
         }
     }
 
-    /// Checks that the mappings let rows stay in place.
     private static func check(_ step: ResolvedStep) throws(InPlaceObstacle) {
         for mapping in step.entityMappings where !mapping.readsEveryObject || !mapping.unique.isEmpty {
             throw .needsCopy("entity mapping \(mapping.name) chooses, multiplies or merges objects")
@@ -99,7 +96,6 @@ package struct InPlacePlan: Sendable, Equatable {
     }
 }
 
-/// One statement of a migration in place.
 package struct InPlaceStatement: Sendable, Hashable {
     package var sql: String
     /// Named parameters, as `:v0`.
@@ -179,7 +175,6 @@ package struct InPlaceValues: Sendable, Hashable {
     }
 }
 
-/// The reason why a step cannot be done in place.
 package enum InPlaceObstacle: Error, Sendable {
     /// A copy can do it; in words that follow "because".
     case needsCopy(String)
@@ -231,7 +226,6 @@ package struct InPlaceSchema: Sendable {
 ///
 /// Altered tables keep traces of every alteration: the order of their columns, quotes around names.
 package struct InPlaceShape: Sendable {
-    /// A table in its final form.
     package struct Table: Sendable, Hashable {
         package var sql: String
         /// Names of all its columns, in order.
@@ -278,7 +272,6 @@ package struct InPlaceComputations: Sendable {
     package let columns: [(property: String, sql: String)]
     package let values: [InPlaceValues.Named]
 
-    /// Nil without computed values.
     fileprivate init?(_ rows: TableMove.Rows, in move: TableMove) {
         let computed = move.slots.filter { slot in
             if case .computed? = slot.values[rows.position] { true } else { false }

@@ -66,7 +66,6 @@ struct JoinMove: Sendable, Equatable {
         }
     }
 
-    /// The store's table, if it is altered into this one.
     var kept: KeptTable? { if case .alter(let kept) = way { kept } else { nil } }
 
     private mutating func number(isSecondKnown: Bool, isFirstKnown: Bool) {

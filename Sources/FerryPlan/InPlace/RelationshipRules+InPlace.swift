@@ -10,7 +10,6 @@ extension RelationshipRules {
         var column: String
         var entityColumn: String?
         var orderColumn: String?
-        /// The source table of the key's target objects.
         var targetTable: String
         /// Source entities that the key can lead to, and those of them whose objects stay related.
         var possible: Set<String>
@@ -21,14 +20,12 @@ extension RelationshipRules {
     struct Pair {
         var own: ResolvedEntityMapping
         var other: ResolvedEntityMapping
-        /// The source relationship that the rule passes on.
         let origin: SourceRelationship
         /// The storage as seen from `own`.
         var storage: RelationshipStorage
         /// The source entity that the relationship declares for `other`.
         var target: String
 
-        /// The pair as seen from `other`.
         func mirrored(in source: StoreLayout) -> Pair {
             let back = source.model.inverse(of: origin.relationship)?.destinationEntity
             return Pair(

@@ -11,11 +11,9 @@ struct TableMove: Sendable, Equatable {
         case rebuild(String)
         /// A new table beside the source table, which another table continues.
         case split
-        /// A new table without rows.
         case create
     }
 
-    /// The rows of one entity mapping.
     struct Rows: Sendable, Equatable {
         let position: Int
         let source: String
@@ -63,10 +61,7 @@ struct TableMove: Sendable, Equatable {
         }
     }
 
-    /// The store's table, if it is altered into this one.
     var kept: KeptTable? { if case .alter(let kept, _) = way { kept } else { nil } }
-
-    // MARK: Columns
 
     /// Assigns source columns to destination columns; a source column that is left over forces a rebuild.
     private static func alteration(
@@ -107,8 +102,6 @@ struct TableMove: Sendable, Equatable {
         }
         return .alter(kept, carriers: carriers)
     }
-
-    // MARK: Rows
 
     /// Fills a new table, unless it has no rows; `names` has the current names of the store's tables.
     func fill(_ names: [String: String]) -> InPlaceStatement? {

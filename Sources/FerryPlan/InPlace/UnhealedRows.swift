@@ -68,8 +68,7 @@ package struct UnhealedRows: Sendable, Equatable {
 extension InPlacePlan {
     /// Returns the refusal to keep rows of unknown entities, or nil.
     ///
-    /// The rows can stay if their table stays and the new version gives their numbers, `Z_ENT`, to none of its
-    /// entities.
+    /// The rows can stay if their table stays and none of its new entities gets one of their `numbers`, `Z_ENT`.
     package func refusal(
         toKeep rows: Int64, of numbers: [Int64], in table: EntityTable, into destination: StoreLayout
     ) -> FerryError? {

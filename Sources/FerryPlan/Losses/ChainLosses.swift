@@ -3,7 +3,6 @@ internal import FerryExpression
 internal import FerryMapping
 package import FerryModel
 
-/// Computes the losses of a chain.
 struct ChainLosses {
     let steps: [ResolvedStep]
     /// The name of each step's destination version.
@@ -42,8 +41,6 @@ struct ChainLosses {
             entity: entity, property: property, entities: entities, version: versions[step], step: step + 1,
             cause: cause)
     }
-
-    // MARK: Dropped properties
 
     private func withoutHeirs(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
         guard let model = steps.first?.source.model else { return [] }
@@ -103,8 +100,6 @@ struct ChainLosses {
         }
     }
 
-    // MARK: Filters
-
     /// Entities of which every entity mapping may leave out objects.
     private func filtered() -> [ChainLoss] {
         var losses: [ChainLoss] = []
@@ -126,8 +121,6 @@ struct ChainLosses {
         return filters.contains { filter in filters.contains { $0.isComplement(of: filter) } }
     }
 
-    // MARK: Types
-
     private func narrowed() -> [ChainLoss] {
         var losses: [ChainLoss] = []
         for (index, step) in steps.enumerated() {
@@ -145,8 +138,6 @@ struct ChainLosses {
         }
         return losses
     }
-
-    // MARK: Links
 
     private func losingLinks(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
         let overruled = overruled(lost)
@@ -225,8 +216,7 @@ package struct ChainLoss: Sendable {
         case filtered
         /// The new type does not hold every value of the old one.
         case narrowed(to: AttributeType)
-        /// The new relationship keeps one of several links; `isExact` if only the links beyond the first of each object
-        /// are lost.
+        /// The new relationship keeps one of several links; `isExact` if only links beyond the first are lost.
         case relatedToOne(isExact: Bool)
         /// Another rule fills the inverse, and thereby the relationship.
         case overruled(by: String)
@@ -238,11 +228,9 @@ package struct ChainLoss: Sendable {
         case damaged(String)
     }
 
-    /// The number of objects that lose the property.
     package enum Count: Sendable, Hashable {
         case exactly(Int64)
         case about(Int64)
-        /// At least one.
         case some
         case unknown
 
@@ -283,7 +271,6 @@ package struct ChainLoss: Sendable {
 
     package var name: String { property.map { "\(entity).\($0)" } ?? entity }
 
-    /// Whether only the order of links is lost.
     package var isOfOrder: Bool { cause == .unordered || cause == .orderedAnew }
 
     package var because: String {

@@ -130,7 +130,6 @@ struct LostOrders {
         return next
     }
 
-    /// The losses in name order.
     func losses() -> [ChainLoss] {
         found.map { side, loss in
             ChainLoss(

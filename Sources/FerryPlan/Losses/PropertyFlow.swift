@@ -131,14 +131,12 @@ package struct StoredProperty: Sendable, Hashable {
     /// An attribute, an element of a composite under its full name, or a relationship; nil for the objects.
     package var property: String?
 
-    /// `Entity.property`, or the entity's name.
     package var name: String { property.map { "\(entity).\($0)" } ?? entity }
 }
 
 /// Finds the properties that a chain of steps loses.
 ///
-/// A property is lost at the first step that does not continue it. With a migration policy it counts as kept: only the
-/// policy's code tells.
+/// A property is lost at the first step without continuation; one that a policy handles counts as kept.
 struct LossTrace {
     private let flows: [PropertyFlow]
 

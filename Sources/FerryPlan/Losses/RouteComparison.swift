@@ -29,7 +29,6 @@ package struct RouteComparison: Sendable {
     /// Names of the versions that ``steps`` pass: of versions with equal hashes the one that keeps most.
     var passed: [String]?
 
-    /// The direct path in words.
     var straight: String { "\(names[0]) → \(names[names.count - 1])" }
     /// The stepwise path in words; of many versions the first two and the last two.
     var stepwise: String {

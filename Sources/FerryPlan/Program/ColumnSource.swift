@@ -6,8 +6,7 @@ package import FerryStore
 
 /// The source of a destination column's values in the rows of one entity mapping.
 ///
-/// Chunk statements, bound rows and statements in place share this decision: none of them reads rules, default values
-/// or attribute types again.
+/// Chunks, bound rows and statements in place share it, without reading rules, defaults or types again.
 package enum ColumnSource: Sendable, Hashable {
     /// A column of the source object's row, unchanged.
     case column(String)
@@ -40,7 +39,6 @@ package enum ColumnSource: Sendable, Hashable {
     }
 }
 
-/// A destination column with its source.
 package struct FilledColumn: Sendable, Hashable {
     package let attribute: Attribute
     package let name: String
@@ -132,7 +130,6 @@ extension Computation {
 }
 
 extension ResolvedEntityMapping {
-    /// The scope of the names in the mapping's expressions.
     package func expressionScope(in model: ManagedObjectModel) -> ExpressionScope {
         ExpressionScope(
             model: model, entity: source,

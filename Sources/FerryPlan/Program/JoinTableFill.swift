@@ -15,8 +15,7 @@ package struct JoinTableFill: Sendable, Equatable {
 
     package let table: JoinTable
     package let order: Order
-    /// The source's join table with the same links, its columns in the order of those that they fill; nil if links must
-    /// be looked up one by one.
+    /// The source's join table of the same links, its columns in the order of ``table``; nil if links are looked up.
     package let origin: JoinTable?
     /// The known rows in the table of the entity that declares the relationship.
     package let owners: Int64
@@ -56,8 +55,7 @@ package struct JoinTableFill: Sendable, Equatable {
 extension JoinTableFill {
     /// The source's join table whose rows can be copied unchanged.
     ///
-    /// Every link must lead from a row to a row, and every object at either end must keep its key. Then no link needs a
-    /// lookup.
+    /// Every link must lead from a row to a row, and every object must keep its key: then links need no lookup.
     private static func origin(
         of table: JoinTable, _ assignment: RelationshipAssignment, _ step: ResolvedStep, _ source: StoreLayout,
         _ damage: LinkDamage

@@ -66,8 +66,7 @@ struct RelationshipAssigner {
 
     // MARK: Keys written with rows
 
-    /// Moves the key to the rows that can write it: of both sides of a one-to-one, or of the keyed side of a
-    /// one-to-many.
+    /// Moves the key to the rows that can write it, of both sides of a one-to-one or the keyed side of a one-to-many.
     ///
     /// The assignment stays unchanged if a row does not know its key.
     private func writtenWithRows(
@@ -107,8 +106,7 @@ struct RelationshipAssigner {
         return (inverse, contributions)
     }
 
-    /// Whether the other side has a key to write: in a one-to-one, or in a to-many without an order, which would need a
-    /// position.
+    /// Whether the other side has a key to write: in a one-to-one, or in a to-many without positions.
     private func hasOtherKey(_ assignment: RelationshipAssignment) -> Bool {
         switch assignment.storage {
         case .foreignKey(let table, let column, _, _):

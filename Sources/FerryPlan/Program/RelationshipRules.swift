@@ -85,7 +85,6 @@ package struct RelationshipContribution: Sendable, Equatable {
     package let rule: ResolvedRelationship
     /// The source relationship that the rule passes on; nil if the rule makes links of its own.
     package let origin: SourceRelationship?
-    /// The source's positions that are passed on.
     package let copied: CopiedOrders
     package internal(set) var key = Key.afterRows
 
@@ -101,7 +100,6 @@ package struct RelationshipContribution: Sendable, Equatable {
     /// Whether the foreign key is written with the row itself.
     package var isInline: Bool { key != .afterRows }
     package var isCounted: Bool { key == .counted }
-    /// Whether any position is passed on unchanged.
     package var copiesOrder: Bool { copied.related || copied.own }
 
     /// Whether the other mapping's association alone gives the pairs: every object of this mapping keeps its key and is
@@ -184,8 +182,7 @@ package struct SourceRelationship: Sendable, Hashable {
         (self.name, self.relationship, self.storage) = (name, relationship, storage)
     }
 
-    /// A storage as seen from the related object: the same columns, or in a one-to-one, where both sides hold a key,
-    /// the related object's own.
+    /// A storage as seen from the related object; in a one-to-one, where both sides hold a key, its own key.
     func otherSide(
         of storage: RelationshipStorage, _ related: ResolvedEntityMapping, in source: StoreLayout
     ) -> RelationshipStorage {
@@ -219,7 +216,6 @@ extension ManagedObjectModel {
         relationship.inverseName.flatMap { key(of: $0, in: relationship.destinationEntity) }
     }
 
-    /// The non-abstract entities of a family.
     package func concreteFamily(of entity: String) -> Set<String> {
         Set(family(of: entity).filter { entities[$0]?.isAbstract != true })
     }

@@ -19,7 +19,6 @@ package struct StepOperation: Sendable, Equatable {
         case settle(Int)
         /// Positions of an ordered relationship to which policies may have added objects.
         case positions(PropertyKey, table: String, column: String, order: String)
-        /// A join table from its gathered links.
         case fillGathered(JoinTable)
         case index(IndexDefinition)
         case rTree(RTree)
@@ -44,8 +43,6 @@ package struct StepOperation: Sendable, Equatable {
     package static func unit(of index: IndexDefinition) -> String { "index:\(index.name)" }
 
     package static func unit(ofRowsOf position: Int) -> String { "rows:\(position)" }
-
-    // MARK: In order
 
     static func all(
         _ step: StepPlan, _ assignments: [RelationshipAssignment], _ tables: [JoinTableFill], _ rows: RowCounts,
