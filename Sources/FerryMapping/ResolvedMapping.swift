@@ -26,8 +26,8 @@ package struct ResolvedStep: Sendable {
         self.destination = destination
         self.mappingModels = mappingModels
         self.entityMappings = entityMappings
-        var told: Set<FerryWarning> = []
-        self.warnings = warnings.filter { told.insert($0).inserted }
+        var seen: Set<FerryWarning> = []
+        self.warnings = warnings.filter { seen.insert($0).inserted }
     }
 
     package var hasPolicies: Bool { entityMappings.contains { $0.policy != nil } }

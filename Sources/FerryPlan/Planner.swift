@@ -117,7 +117,7 @@ package struct Planner: Sendable {
         }
     }
 
-    /// Chooses in-place mode where possible. Beside a copy, such a step runs in the run folder, never on the store.
+    /// Chooses in-place mode where possible; beside a copy, such a step runs in the run folder, never on the store.
     private func chooseModes(of plan: inout MigrationPlan) {
         for index in plan.steps.indices where plan.steps[index].isInferred {
             guard plan.steps[index].needsCopyBecause == nil else { continue }

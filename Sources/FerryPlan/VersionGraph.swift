@@ -46,7 +46,7 @@ struct VersionGraph {
     /// Counted values of stored properties; a property without a count may have values.
     let values: [StoredProperty: Int64]
 
-    /// Creates the edges. A source version that is not in the catalog is a neighbour of the target.
+    /// Creates the edges; a source version that is not in the catalog is a neighbour of the target.
     ///
     /// - Throws: ``FerryError`` `.noSuchVersion` or `.ambiguousVersion`, naming the mapping model.
     init(

@@ -108,13 +108,13 @@ struct XcodeMappingFile {
         let mappingName = text("sourcemappingname", of: object)
         let path = text("sourcekeypath", of: object)
         guard mappingName != nil || path != nil else { return nil }
-        func tell(_ code: FerryWarning.Code, _ what: String) {
+        func report(_ code: FerryWarning.Code, _ what: String) {
             warn(
                 code, "\(file): relationship \"\(name)\" of entity mapping \"\(mapping.name)\" \(what)",
                 about: mapping.name, name)
         }
         guard mapping.source != nil else {
-            tell(.leftOutOfMapping, "looks for source objects, but the mapping has no source entity; left out.")
+            report(.leftOutOfMapping, "looks for source objects, but the mapping has no source entity; left out.")
             return nil
         }
         let from: Expression
@@ -122,14 +122,14 @@ struct XcodeMappingFile {
             from = try Expression.parse(path)
         } else if mappingName == mapping.name {
             // The mapping's own objects are hardly meant; for a tree, the automatic rule gives the same.
-            tell(.leftOutOfMapping, "names its own mapping but no key path; left out.")
+            report(.leftOutOfMapping, "names its own mapping but no key path; left out.")
             return nil
         } else {
             from = .keyPath(.variable("source"), [.key(name)])
-            tell(.completedMapping, "names a mapping but no key path; $source.\(name) is taken.")
+            report(.completedMapping, "names a mapping but no key path; $source.\(name) is taken.")
         }
         guard let mappingName else {
-            tell(.completedMapping, "names a key path but no mapping; all mappings that fit are taken.")
+            report(.completedMapping, "names a key path but no mapping; all mappings that fit are taken.")
             return .destinationsOfAnyMapping(from: from)
         }
         return .destinations(ofMapping: mappingName, from: from)
@@ -190,9 +190,7 @@ struct XcodeMappingFile {
 
 extension String {
     fileprivate var isBlank: Bool { allSatisfy(\.isWhitespace) }
-}
 
-extension String {
     /// The text with the escapes of Core Data's XML store decoded.
     ///
     /// The store writes some UTF-16 code units as `\uXXYY` with their two bytes swapped: `<`, U+003C, is `\u3c00`.

@@ -71,9 +71,9 @@ package struct StandIn: Sendable {
         (standIn.attributes, standIn.relationships, standIn.userInfo) = ([:], [:], [:])
         standIn.unreadable = mapping.unreadable.filter { $0.property == nil }
         // The reader refuses the file until the author removes the line, so that the code is not overlooked.
-        let told = mapping.shown.filter { $0.hasPrefix("user info ") }
+        let userInfo = mapping.shown.filter { $0.hasPrefix("user info ") }
         standIn.policyClassName = mapping.policyClassName.map { name in
-            "? \(([name] + told).joined(separator: ", ")): "
+            "? \(([name] + userInfo).joined(separator: ", ")): "
                 + "say in this entity mapping, or in others, what it did, then remove this line"
         }
         for attribute in destination.attributes(of: to)
@@ -146,13 +146,13 @@ package struct StandIn: Sendable {
         let filled = Set(model.entityMappings.filter { $0.source != nil }.compactMap(\.destination))
         let added = model.entityMappings.filter { $0.source == nil && $0.policyClassName == nil }
         let related = parts.flatMap(\.properties).filter(\.isOpen).compactMap(\.destinationEntity)
-        var told: Set<String> = []
-        for entity in added.compactMap(\.destination) + related where told.insert(entity).inserted {
+        var listed: Set<String> = []
+        for entity in added.compactMap(\.destination) + related where listed.insert(entity).inserted {
             guard destination.entities[entity]?.isAbstract == false, !filled.contains(entity) else { continue }
             addUnfilled(entity, added.first { $0.destination == entity }?.name ?? entity)
         }
         let silent = destination.sortedEntityNames.filter { name in
-            destination.entities[name]?.isAbstract == false && !filled.contains(name) && !told.contains(name)
+            destination.entities[name]?.isAbstract == false && !filled.contains(name) && !listed.contains(name)
         }
         for name in silent {
             notes.append("No entity mapping makes objects of \(name): it begins empty, unless one is written for it.")

@@ -27,7 +27,7 @@ extension StepResolver {
     }
 
     /// Removes the warnings of empty relationships that another mapping fills by the inverse.
-    mutating func takeBackWhatInversesFill(in mappings: [ResolvedEntityMapping]) {
+    mutating func removeWarningsOfFilledRelationships(in mappings: [ResolvedEntityMapping]) {
         for (warning, name, relationship) in emptied {
             guard let mapping = mappings.first(where: { $0.name == name }),
                 isSetByInverse(relationship, of: mapping, in: mappings)
@@ -197,7 +197,7 @@ extension StepResolver {
 extension StepResolver {
     mutating func reportDoubles() {
         for (position, second) in live.enumerated() {
-            for first in live[..<position] where carriesTheSame(first, second) {
+            for first in live[..<position] where carrySameObjects(first, second) {
                 guard first.model != second.model else {
                     reportDouble(first, second)
                     continue
@@ -246,7 +246,7 @@ extension StepResolver {
                 about: .init(entity: second.source, entityMapping: other.name)))
     }
 
-    private func carriesTheSame(_ first: LiveMapping, _ second: LiveMapping) -> Bool {
+    private func carrySameObjects(_ first: LiveMapping, _ second: LiveMapping) -> Bool {
         guard first.source == second.source, first.destination == second.destination,
             // Such mappings find objects instead of making them again.
             first.mapping.unique.isEmpty, second.mapping.unique.isEmpty,

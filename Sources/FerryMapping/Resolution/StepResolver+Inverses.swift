@@ -23,13 +23,13 @@ extension StepResolver {
         let pairs = pairs(in: mappings)
         let first = Dictionary(pairs.map { (name($0.relationship, in: $0.mapping), $0.mapping) }, uniquingKeysWith: min)
         for sides in pairs {
-            let comeToTheSame =
+            let areEquivalent =
                 sides.inverseValue.mappings.contains(mappings[sides.mapping].name) && mirror(sides)
             let isCode = (mappings[sides.mapping].policy != nil, mappings[sides.inverseMapping].policy != nil)
             if isCode.0 || isCode.1 {
                 // Only a policy's code tells whether it sets its side, so the other side stays.
-                guard comeToTheSame, isCode.0, !isCode.1 else { continue }
-            } else if comeToTheSame {
+                guard areEquivalent, isCode.0, !isCode.1 else { continue }
+            } else if areEquivalent {
                 if stays(sides, first) { continue }
             } else {
                 guard isInverseLater(sides) else { continue }
@@ -46,7 +46,7 @@ extension StepResolver {
                     OverruledRule(
                         source: first.source, rule: sides.value, inverse: "\(last.destination).\(sides.inverse.name)"))
             }
-            mappings[sides.mapping].takeOut(mappings[sides.inverseMapping].name, of: sides.relationship.name)
+            mappings[sides.mapping].removeTarget(mappings[sides.inverseMapping].name, of: sides.relationship.name)
         }
     }
 
@@ -118,7 +118,7 @@ extension StepResolver {
 }
 
 extension ResolvedEntityMapping {
-    fileprivate mutating func takeOut(_ other: String, of relationship: String) {
+    fileprivate mutating func removeTarget(_ other: String, of relationship: String) {
         guard let index = relationships.firstIndex(where: { $0.name == relationship }) else { return }
         relationships[index].mappings.removeAll { $0 == other }
         if relationships[index].mappings.isEmpty { relationships.remove(at: index) }

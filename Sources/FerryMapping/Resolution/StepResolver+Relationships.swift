@@ -48,12 +48,12 @@ extension StepResolver {
             let sourceRelationship = source.model.relationship(name, of: mapping.source)
         else { return false }
         // Under its own name a relationship may change its cardinality; under another name it is another relationship.
-        guard name == relationship.name || haveOneForm(sourceRelationship, relationship) else { return false }
+        guard name == relationship.name || haveSameCardinality(sourceRelationship, relationship) else { return false }
         return carrying(sourceRelationship.destinationEntity, to: relationship).map(\.name) == mappings
     }
 
     /// Whether two relationships, each with its inverse, have the same cardinality.
-    private func haveOneForm(_ old: Relationship, _ new: Relationship) -> Bool {
+    private func haveSameCardinality(_ old: Relationship, _ new: Relationship) -> Bool {
         old.isToMany == new.isToMany
             && source.model.inverse(of: old)?.isToMany == destination.model.inverse(of: new)?.isToMany
     }

@@ -29,20 +29,20 @@ struct StepResolver {
         for (position, mapping) in live.enumerated() {
             resolved.append(resolve(mapping, at: position, keepsPrimaryKey: keeping[position]))
         }
-        takeBackWhatInversesFill(in: resolved)
+        removeWarningsOfFilledRelationships(in: resolved)
         settleInverses(in: &resolved)
         warnOfEmptyRelationships(in: resolved)
-        warnOfWhatIsLeftOut()
+        warnOfDroppedAndEmptyEntities()
         var step = ResolvedStep(
             source: source, destination: destination, mappingModels: mappingModels, entityMappings: resolved,
             warnings: warnings)
         step.overruled = overruled
         reportSharedFiles(in: step)
         // A policy, or the mapping that replaces it, may fill attributes that a mapping leaves empty.
-        let inCode = Set(live.filter { $0.mapping.policyClassName != nil }.map(\.name))
+        let withPolicy = Set(live.filter { $0.mapping.policyClassName != nil }.map(\.name))
         return MappingResolution(
             step: step, problems: problems,
-            needsRowCheck: step.valuesWithoutSource.filter { !inCode.contains($0.entityMapping) },
+            needsRowCheck: step.valuesWithoutSource.filter { !withPolicy.contains($0.entityMapping) },
             needsEmptySource: needsEmptySource, needsUniqueValues: uniquenessChecks(of: resolved))
     }
 
@@ -162,7 +162,7 @@ struct StepResolver {
 
     // MARK: Dropped and empty entities
 
-    private mutating func warnOfWhatIsLeftOut() {
+    private mutating func warnOfDroppedAndEmptyEntities() {
         let mappings = mappingModels.flatMap(\.entityMappings)
         let filled = Set(live.map(\.destination))
         // An empty new entity needs no warning if no file has a mapping that adds it.

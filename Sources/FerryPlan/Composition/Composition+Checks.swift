@@ -18,7 +18,7 @@ extension Composition {
         }
         try checkUniqueness()
         step.needsValues = first.needsValues
-        for check in try valueChecks(step.resolved) where !step.needsValues.contains(where: check.asksTheSame) {
+        for check in try valueChecks(step.resolved) where !step.needsValues.contains(where: check.readsSameColumn) {
             step.needsValues.append(check)
         }
     }
@@ -154,7 +154,7 @@ extension Composition {
 }
 
 extension ValueCheck {
-    fileprivate func asksTheSame(_ other: ValueCheck) -> Bool {
+    fileprivate func readsSameColumn(_ other: ValueCheck) -> Bool {
         source == other.source && sourceAttribute == other.sourceAttribute
     }
 }

@@ -157,7 +157,7 @@ struct CompositionObstacle: Error {
 struct ChainComposition {
     private(set) var steps: [StepPlan] = []
 
-    /// Takes one step for each edge. Without `composes` the steps only get the modes of the composed chain.
+    /// Takes one step for each edge; without `composes` the steps only get the modes of the composed chain.
     init(_ singles: [StepPlan], executor: ExecutorChoice, composes: Bool) {
         var groups: [[StepPlan]] = []
         var rest = singles[...]

@@ -26,7 +26,7 @@ struct Substitution {
             let rule = mapping.attributes.first(where: { $0.name == name })
         else { throw unknown(name) }
         let constant = rule.expression == nil ? rule.defaultValue(of: between) : nil
-        guard rule.expression != nil || constant != nil else { return nothing(destination) }
+        guard rule.expression != nil || constant != nil else { return emptyRule(destination) }
         let passed = ResolvedAttribute(
             name: destination.name, expression: rule.expression, earlierDefault: constant)
         if Storage(between) == Storage(destination) { return passed }
@@ -62,7 +62,7 @@ struct Substitution {
     }
 
     /// The rule of an attribute that is empty in the middle version.
-    private func nothing(_ destination: Attribute) -> ResolvedAttribute {
+    private func emptyRule(_ destination: Attribute) -> ResolvedAttribute {
         // Without a default value of its own the attribute stays empty anyway.
         let expression: Expression? = destination.defaultValue == nil ? nil : .constant(.null)
         return ResolvedAttribute(name: destination.name, expression: expression)

@@ -93,14 +93,14 @@ struct InPlaceBuilder {
         }
         let relationships = RelationshipRules(step, source: source, destination: destination)
         let contents = ColumnSlots.Contents(step, destination)
-        let heirs = heirs(sources.compactMapValues(\.first))
+        let continuations = continuations(sources.compactMapValues(\.first))
         for table in destination.tablesInOrder {
             let root = sources[table.root]?.first
             let old = root.flatMap { source.tables[$0] }
             let slots = try ColumnSlots(relationships, contents, table: table)
             plan.tables.append(
                 TableMove(
-                    slots, source: old, isHeir: root.map { heirs[$0] ?? table.root } == table.root,
+                    slots, source: old, continuesSource: root.map { continuations[$0] ?? table.root } == table.root,
                     mustRebuild: old.flatMap { uniqueClause(in: $0, for: table) } ?? otherForm(of: table.name)))
         }
         for table in destination.joinTables {
@@ -117,17 +117,17 @@ struct InPlaceBuilder {
     }
 
     /// The destination root whose table continues each source root's table.
-    private func heirs(_ sources: [String: String]) -> [String: String] {
-        var heirs: [String: String] = [:]
+    private func continuations(_ sources: [String: String]) -> [String: String] {
+        var found: [String: String] = [:]
         for (root, old) in sources.sorted(by: { $0.key < $1.key }) {
             let name = source.tables[old]?.name.uppercased()
             let isSame = { (root: String?) in root.flatMap { destination.tables[$0]?.name.uppercased() } == name }
             let holdsRoot = step.entityMappings.contains {
                 $0.source == old && destination.model.root(of: $0.destination) == root
             }
-            if isSame(root) || heirs[old] == nil || (holdsRoot && !isSame(heirs[old])) { heirs[old] = root }
+            if isSame(root) || found[old] == nil || (holdsRoot && !isSame(found[old])) { found[old] = root }
         }
-        return heirs
+        return found
     }
 
     /// Old stores declare uniqueness in the table itself; the table is made anew if anything in it changes.
@@ -214,7 +214,7 @@ struct InPlaceBuilder {
             add("DROP TABLE \(quoted(table))", "a leftover of an earlier version stands in the way")
             occupied.remove(table.uppercased())
         }
-        for table in goneTables.sorted() where wanted.contains(table.uppercased()) { setAside(table) }
+        for table in droppedTables.sorted() where wanted.contains(table.uppercased()) { setAside(table) }
         let taken = occupied
         for (from, to) in renamed where taken.contains(to.uppercased()) && to.uppercased() != from.uppercased() {
             setAside(from)
@@ -260,13 +260,13 @@ struct InPlaceBuilder {
     }
 
     private mutating func dropTables() {
-        for table in goneTables {
+        for table in droppedTables {
             add("DROP TABLE \(current[table] ?? table)", "nothing of it is in the new version, or all was taken over")
         }
     }
 
     /// Tables of the store that are altered into none of the new tables.
-    private var goneTables: [String] {
+    private var droppedTables: [String] {
         let kept = Set(plan.kept.map(\.name))
         return (source.tablesInOrder.map(\.name) + source.joinTables.map(\.name)).filter { !kept.contains($0) }
     }

@@ -34,7 +34,7 @@ struct TableMove: Sendable, Equatable {
     let numberings: [InPlaceStatement]
     let mirrors: [PropertyKey]
 
-    init(_ found: ColumnSlots, source: EntityTable?, isHeir: Bool, mustRebuild: String?) {
+    init(_ found: ColumnSlots, source: EntityTable?, continuesSource: Bool, mustRebuild: String?) {
         self.source = source
         (destination, slots) = (found.table, found.inOrder)
         (cuts, numberings, mirrors) = (found.cuts, found.numberings, found.mirrors)
@@ -52,7 +52,7 @@ struct TableMove: Sendable, Equatable {
             way = .create
             return
         }
-        if !isHeir {
+        if !continuesSource {
             way = .split
         } else if let mustRebuild {
             way = .rebuild(mustRebuild)

@@ -72,12 +72,12 @@ extension InPlacePlan {
     package func refusal(
         toKeep rows: Int64, of numbers: [Int64], in table: EntityTable, into destination: StoreLayout
     ) -> FerryError? {
-        let heir = tables.first { $0.kept?.name == table.name }?.destination
-        guard heir.map({ Set(destination.numbers(ofFamily: $0.root)).isDisjoint(with: numbers) }) != true else {
+        let continuation = tables.first { $0.kept?.name == table.name }?.destination
+        guard continuation.map({ Set(destination.numbers(ofFamily: $0.root)).isDisjoint(with: numbers) }) != true else {
             return nil
         }
         let reason =
-            heir == nil
+            continuation == nil
             ? "the table is made anew or goes, and they have no place in a new one"
             : "their number is that of another entity in the new version"
         return FerryError(

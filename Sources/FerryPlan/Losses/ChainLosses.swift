@@ -14,7 +14,7 @@ struct ChainLosses {
     /// The losses, entity by entity, without those of no rows.
     func all() -> [ChainLoss] {
         let lost = LossTrace(steps).losses()
-        return (withoutHeirs(lost) + filtered() + narrowed() + losingLinks(lost) + orders()).compactMap { loss in
+        return (droppedProperties(lost) + filtered() + narrowed() + losingLinks(lost) + orders()).compactMap { loss in
             var loss = loss
             loss.count = count(of: loss)
             return loss.count == .exactly(0) ? nil : loss
@@ -42,7 +42,7 @@ struct ChainLosses {
             cause: cause)
     }
 
-    private func withoutHeirs(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
+    private func droppedProperties(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
         guard let model = steps.first?.source.model else { return [] }
         var losses: [ChainLoss] = []
         for entity in model.sortedEntityNames {

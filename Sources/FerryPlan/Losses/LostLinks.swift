@@ -114,7 +114,7 @@ struct LostOrders {
             case .kept(let side):
                 kept.insert(part)
                 next[side, default: []].formUnion(origins)
-            case .inCode: kept.insert(part)
+            case .decidedByPolicy: kept.insert(part)
             case .unordered: lost[part] = .unordered
             case .orderedAnew: lost[part] = lost[part] ?? .orderedAnew
             }
@@ -152,7 +152,7 @@ private struct StepOrders {
         /// The order continues in this relationship.
         case kept(Side)
         /// A migration policy decides about it.
-        case inCode
+        case decidedByPolicy
         case unordered
         /// Positions follow from row order, since other objects or other rules take part.
         case orderedAnew
@@ -216,22 +216,22 @@ private struct StepOrders {
         let comeInOrder = areCopied || rules.allSatisfy { $0.key == ends.key }
         let inverse = old.inverse(of: link)
         for target in rule.mappings.compactMap({ mappings[$0] }) {
-            let isInCode = mapping.policy != nil || target.policy != nil
+            let hasPolicy = mapping.policy != nil || target.policy != nil
             if link.isToMany, link.isOrdered {
                 add(
-                    (mapping, link.name), of: target.source, to: ends.target, isKept: comeInOrder, isInCode: isInCode)
+                    (mapping, link.name), of: target.source, to: ends.target, isKept: comeInOrder, hasPolicy: hasPolicy)
             }
             if let inverse, inverse.isToMany, inverse.isOrdered {
                 add(
                     (target, inverse.name), of: mapping.source, to: ends.inverse, isKept: areCopied,
-                    isInCode: isInCode)
+                    hasPolicy: hasPolicy)
             }
         }
     }
 
     private mutating func add(
         _ owner: (mapping: ResolvedEntityMapping, name: String), of member: String, to relationship: Relationship?,
-        isKept: Bool, isInCode: Bool
+        isKept: Bool, hasPolicy: Bool
     ) {
         // A to-one relationship has no order; its other links are a loss of their own.
         if let relationship, !relationship.isToMany { return }
@@ -239,8 +239,8 @@ private struct StepOrders {
         let outcome: Outcome
         if let relationship, isOrdered, isKept {
             outcome = .kept(Side(entity: owner.mapping.destination, name: relationship.name))
-        } else if isInCode {
-            outcome = .inCode
+        } else if hasPolicy {
+            outcome = .decidedByPolicy
         } else {
             outcome = isOrdered ? .orderedAnew : .unordered
         }

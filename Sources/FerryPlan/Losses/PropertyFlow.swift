@@ -6,15 +6,15 @@ internal import FerryModel
 struct PropertyFlow {
     let model: ManagedObjectModel
     /// The destination properties whose values come from a property, and the entities that objects become.
-    private var heirs: [StoredProperty: Set<StoredProperty>] = [:]
+    private var continuations: [StoredProperty: Set<StoredProperty>] = [:]
     /// Source entities with a migration policy.
-    private var inCode: Set<String> = []
+    private var policyEntities: Set<String> = []
 
     init(_ step: ResolvedStep) {
         model = step.source.model
         for mapping in step.entityMappings {
             add([.init(entity: mapping.source, property: nil)], .init(entity: mapping.destination, property: nil))
-            if mapping.policy != nil { inCode.insert(mapping.source) }
+            if mapping.policy != nil { policyEntities.insert(mapping.source) }
             let elements = mapping.iteration.map { mentions(in: $0.elements, of: mapping) } ?? []
             for attribute in mapping.attributes {
                 guard let expression = attribute.expression else { continue }
@@ -30,28 +30,28 @@ struct PropertyFlow {
         }
     }
 
-    private mutating func add(_ read: [StoredProperty], _ heir: StoredProperty) {
-        for property in read { heirs[property, default: []].insert(heir) }
+    private mutating func add(_ read: [StoredProperty], _ continuation: StoredProperty) {
+        for property in read { continuations[property, default: []].insert(continuation) }
     }
 
     /// The properties that continue a property; a relationship also continues where its inverse does.
-    func heirs(of property: StoredProperty) -> Set<StoredProperty> {
+    func continuations(of property: StoredProperty) -> Set<StoredProperty> {
         guard let name = property.property,
             let relationship = model.relationship(name, of: property.entity),
             let inverse = model.inverse(of: relationship)
-        else { return heirs[property] ?? [] }
-        let others = model.family(of: relationship.destinationEntity).filter { !inCode.contains($0) }
+        else { return continuations[property] ?? [] }
+        let others = model.family(of: relationship.destinationEntity).filter { !policyEntities.contains($0) }
             .map { StoredProperty(entity: $0, property: inverse.name) }
-        return others.reduce(heirs[property] ?? []) { $0.union(heirs[$1] ?? []) }
+        return others.reduce(continuations[property] ?? []) { $0.union(continuations[$1] ?? []) }
     }
 
     /// Whether a policy's code may carry a property over.
-    func isInCode(_ property: StoredProperty) -> Bool {
-        if inCode.contains(property.entity) { return true }
+    func isHandledByPolicy(_ property: StoredProperty) -> Bool {
+        if policyEntities.contains(property.entity) { return true }
         guard let name = property.property,
             let relationship = model.relationship(name, of: property.entity)
         else { return false }
-        return model.family(of: relationship.destinationEntity).contains { inCode.contains($0) }
+        return model.family(of: relationship.destinationEntity).contains { policyEntities.contains($0) }
     }
 
     // MARK: Properties in expressions
@@ -168,11 +168,11 @@ struct LossTrace {
 
     /// The index of the step that loses a property, or nil.
     private func end(of property: StoredProperty) -> Int? {
-        var heirs: Set<StoredProperty> = [property]
+        var continuations: Set<StoredProperty> = [property]
         for (index, flow) in flows.enumerated() {
-            if heirs.contains(where: flow.isInCode) { return nil }
-            heirs = heirs.reduce(into: []) { $0.formUnion(flow.heirs(of: $1)) }
-            if heirs.isEmpty { return index }
+            if continuations.contains(where: flow.isHandledByPolicy) { return nil }
+            continuations = continuations.reduce(into: []) { $0.formUnion(flow.continuations(of: $1)) }
+            if continuations.isEmpty { return index }
         }
         return nil
     }

@@ -143,7 +143,8 @@ struct RelationshipAssigner {
     private func isToOnePath(_ from: Expression, in mapping: ResolvedEntityMapping) -> Bool {
         guard from.isPath else { return false }
         do {
-            return try !ExpressionTranslation(scope: mapping.expressionScope(in: source.model)).path(toObjects: from).isToMany
+            return try !ExpressionTranslation(scope: mapping.expressionScope(in: source.model)).path(toObjects: from)
+                .isToMany
         } catch {
             // The check of the mapping reports this error, with its place.
             return false
