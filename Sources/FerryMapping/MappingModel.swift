@@ -169,8 +169,7 @@ package enum RelationshipRule: Sendable, Hashable {
 extension EntityMapping {
     /// Adds the rule of a property; an unreadable rule leaves the property empty and is recorded.
     ///
-    /// - Throws: The error of `damaged` for a second, different rule: the order in such files means nothing, since a
-    ///   merge of two people's changes leaves both rules.
+    /// - Throws: The error of `damaged` for a second, different rule: a merge of two files leaves both, in any order.
     mutating func add<Rule: Equatable>(
         _ kind: String, _ property: String, to rules: WritableKeyPath<EntityMapping, [String: Rule]>,
         orElse empty: Rule,

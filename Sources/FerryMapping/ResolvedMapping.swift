@@ -182,9 +182,7 @@ extension ResolvedStep {
         package var wasOptional: Bool
     }
 
-    /// The mandatory attributes that an entity mapping takes from mandatory attributes.
-    ///
-    /// No rule repairs an object without such a value.
+    /// The mandatory attributes taken from mandatory ones: no rule repairs an object without such a value.
     package func values(neededBy mapping: ResolvedEntityMapping) -> [MandatoryValue] {
         mandatoryValues(of: mapping).filter { !$0.wasOptional }
     }
@@ -202,9 +200,7 @@ extension ResolvedStep {
         }
     }
 
-    /// The step without the source objects that lack a mandatory value which the step takes over.
-    ///
-    /// They are left out as by a `where`, and counted as dropped.
+    /// The step without source objects that lack a needed mandatory value, dropped as by a `where`.
     package func droppingEmptyMandatoryValues() -> ResolvedStep {
         var step = self
         for index in step.entityMappings.indices {

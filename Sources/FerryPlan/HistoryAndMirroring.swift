@@ -5,8 +5,7 @@ package import FerryStore
 
 /// Refuses steps after which CloudKit records would name other objects.
 ///
-/// CloudKit names records by entity and relationship, the store by entity number and key. So every object must keep its
-/// key and its entity's name; only entity numbers may change.
+/// CloudKit names records by entity, the store by entity number and key: objects must keep key and entity name.
 package enum MirroringRefusal {
     /// Returns the refusal of a step, or nil.
     ///

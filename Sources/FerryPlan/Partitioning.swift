@@ -104,8 +104,7 @@ struct Partitioning {
 
     /// Sorts the members so that each follows its dependencies, otherwise by position.
     ///
-    /// Relationships are set after all rows of a partition, so they may be part of a cycle. A cycle is cut at the
-    /// mapping of the lowest position that needs nothing else.
+    /// Relationships follow the rows of a partition, so a cycle is cut at the lowest position without other needs.
     private func ordered(_ members: [Int]) -> [Int] {
         var result: [Int] = []
         var waiting = members.sorted()

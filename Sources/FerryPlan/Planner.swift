@@ -40,9 +40,7 @@ package struct Planner: Sendable {
         self.composes = composes
     }
 
-    /// Plans the chain from the store's version to a target.
-    ///
-    /// `rows` has the rows of each source entity, without subentities. A plan that cannot run has refusals.
+    /// Plans the chain to a target; `rows` has the rows of each source entity, without its subentities.
     package func plan(
         from source: ModelVersion, to target: ModelVersion, rows: [String: Int64], areRowsEstimated: Bool
     ) -> MigrationPlan {

@@ -5,8 +5,7 @@ internal import FerryModel
 
 /// Checks that SQLite can run the expressions of an entity mapping.
 ///
-/// An expression that fits the models can still join too many tables. An expression that is too deep for SQLite's
-/// parser becomes one call of our own function, which takes a limited number of columns.
+/// An expression may join too many tables. If it is too deep for the parser, it is a call with limited columns.
 struct ExpressionDepth {
     /// SQLite joins 64 tables; some belong to the statement itself.
     private static let hopLimit = 48
@@ -70,7 +69,6 @@ struct ExpressionDepth {
 }
 
 extension Computation {
-    /// Adds the relationships that the paths follow, each with its path.
     fileprivate func addHops(to hops: inout Set<[String]>) {
         switch self {
         case .column(let path):

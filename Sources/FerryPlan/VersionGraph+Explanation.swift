@@ -67,7 +67,6 @@ extension VersionGraph {
         ]
     }
 
-    /// Notes the comparisons of direct and stepwise paths.
     private func straightNotes() -> [String] {
         comparisons.map { comparison in
             guard case .stepwise(let kept) = comparison.verdict else {

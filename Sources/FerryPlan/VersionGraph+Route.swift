@@ -107,9 +107,7 @@ extension VersionGraph {
 }
 
 extension VersionGraph {
-    /// The refusal of a path that needs mapping models which lie beside the models but were not given.
-    ///
-    /// Nil if the path uses none of them, or if given mapping models cover them.
+    /// The refusal of a path along mapping models that lie beside the models and were not given, or nil.
     static func refusal(
         ofMappingModels beside: [MappingModel], besides given: [MappingModel], catalog: ModelCatalog,
         from source: ModelVersion, to target: ModelVersion, route: ChainRoute

@@ -190,8 +190,7 @@ struct VersionGraph {
 
     /// Infers the edge between two versions, or returns the obstacles.
     ///
-    /// Versions with equal hashes may have different renaming identifiers. Between steps the version that keeps most is
-    /// used, at the end of the chain the requested one.
+    /// Of versions with equal hashes the one that keeps most is used between steps, the requested one at the end.
     func infer(_ source: ModelVersion, _ destination: ModelVersion) -> (Edge?, obstacles: [InferredMapping.Change]) {
         let inferred = inferred(source, destination)
         guard destination.hashes != target.hashes, let edge = inferred.0 else { return inferred }

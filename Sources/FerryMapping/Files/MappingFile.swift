@@ -151,10 +151,7 @@ extension MappingFile {
         return paths
     }
 
-    /// Whether a JSON file has the keys of a mapping file: `entityMappings`, `source` with `destination`, or `extends`
-    /// with no key that a mapping file does not have.
-    ///
-    /// A file with invalid JSON and `"entityMappings"` in it counts as a mapping file with an error.
+    /// Whether a JSON file has the keys of a mapping file; invalid JSON needs only `"entityMappings"`.
     private static func isMappingFile(_ path: String, _ files: FileLayer) throws(FerryError) -> Bool {
         guard try files.attributesIfPresent(path)?.isDirectory == false else { return false }
         // Other programs' JSON may be of any size; only a file with one of the words is read whole.

@@ -18,10 +18,10 @@ struct XcodeMappingFile {
         let file = fileName(of: path)
         var reader = XcodeMappingFile(
             file: file, objects: try MappingXMLReader.read(pieces, file: file), path: path)
-        return try reader.mappingModel(name: name, path: path)
+        return try reader.mappingModel(name: name)
     }
 
-    private mutating func mappingModel(name: String, path: String) throws(FerryError) -> MappingModel {
+    private mutating func mappingModel(name: String) throws(FerryError) -> MappingModel {
         let roots = objects.values.filter { $0.type == "XDDEVMAPPINGMODEL" }
         guard let root = roots.first, roots.count == 1 else {
             throw damaged("it holds \(roots.count) mapping models instead of one")
@@ -224,9 +224,7 @@ extension String {
 /// An `<object>` of an `xcmapping.xml`, as Core Data's XML store writes it.
 struct MappingXMLObject {
     var type: String
-    /// Attribute name to text; nil attributes are missing.
     var attributes: [String: String] = [:]
-    /// Relationship name to the identifiers of objects; nil relationships are missing.
     var relationships: [String: [String]] = [:]
 }
 
@@ -249,7 +247,7 @@ struct MappingXMLReader {
     private var text = ""
     private var kept = 0
 
-    /// All objects by identifier, including orphans; messages name the file `file`.
+    /// All objects by identifier, including orphans.
     ///
     /// - Throws: ``FerryError`` `.badMapping` with the line of the error.
     static func read(

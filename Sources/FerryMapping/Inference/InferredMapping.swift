@@ -60,7 +60,6 @@ struct InferredEntityMappings {
             + removed.map { EntityMapping(name: "IEM_Remove_\($0)", source: $0, destination: nil) }
     }
 
-    /// Warnings of dropped entities and properties.
     func losses() -> [FerryWarning] {
         var properties: [String: [String]] = [:]
         for change in difference.changes {

@@ -3,7 +3,7 @@ package import FerryModel
 
 /// The entity mappings of a mapping model that need code, with the contents that the mapping model shows.
 ///
-/// They begin a mapping file that replaces them, or a package with the policies' hooks.
+/// Ferry begins a mapping file from them, or a package with the policies' hooks.
 package struct StandIn: Sendable {
     /// One entity mapping that needs a stand-in.
     package struct Part: Sendable {

@@ -81,7 +81,6 @@ extension StepResolver {
         return ["entityMapping": keys, "propertyMapping": ["name": .string(attribute.name)]]
     }
 
-    /// The source attribute of the same name.
     private mutating func automaticExpression(for attribute: Attribute, in mapping: LiveMapping) -> Expression? {
         guard let sourceAttribute = source.model.attribute(attribute.name, of: mapping.source),
             !sourceAttribute.isTransient

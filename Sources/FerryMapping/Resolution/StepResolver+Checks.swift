@@ -139,7 +139,6 @@ extension StepResolver {
         }
     }
 
-    /// Checks a value expression, and that the attribute can store its values.
     mutating func check(_ expression: Expression, for attribute: Attribute, in mapping: LiveMapping) {
         do throws(FerryError) {
             _ = try ExpressionTranslation(scope: mapping.scope).value(expression, for: attribute)
@@ -148,7 +147,6 @@ extension StepResolver {
         }
     }
 
-    /// The entity of the source objects that an expression yields.
     func entity(of expression: Expression, in mapping: LiveMapping) throws(FerryError) -> String {
         let path = try ExpressionTranslation(scope: mapping.scope).path(toObjects: expression)
         guard case .object(let entity) = path.end else {

@@ -17,8 +17,7 @@ extension StepResolver {
 
     /// Leaves one rule for every pair of objects.
     ///
-    /// Of equivalent sides the to-one side stays: its row stores the key. Else the later side in Core Data's order
-    /// wins.
+    /// Of equivalent sides the to-one side stays: its row has the key. Else the later side in Core Data's order wins.
     mutating func settleInverses(in mappings: inout [ResolvedEntityMapping]) {
         let pairs = pairs(in: mappings)
         let first = Dictionary(pairs.map { (name($0.relationship, in: $0.mapping), $0.mapping) }, uniquingKeysWith: min)
@@ -91,9 +90,7 @@ extension StepResolver {
         }
     }
 
-    /// Whether, of two equivalent sides, the relationship stays and its inverse is dropped.
-    ///
-    /// One side stays in all mappings, so that one side holds all pairs.
+    /// Whether, of two equivalent sides, the relationship stays in all mappings and its inverse is dropped.
     private func stays(_ sides: Sides, _ first: [PropertyName: Int]) -> Bool {
         let (left, right) = (sides.relationship, sides.inverse)
         if left.isToMany != right.isToMany { return !left.isToMany }

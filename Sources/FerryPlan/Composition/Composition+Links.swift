@@ -100,7 +100,6 @@ extension Composition {
         var isInverse: Bool
     }
 
-    /// Finds the rule of the first step that relates the objects of two mappings in the middle version.
     private func before(
         _ own: ResolvedEntityMapping, _ relationship: Relationship, _ other: ResolvedEntityMapping
     ) -> Before? {
@@ -188,7 +187,6 @@ struct LinkShape: Equatable {
     /// Whether both sides hold a foreign key.
     var isOneToOne: Bool
 
-    /// The shape from the side of the relationship's own entity.
     init(_ relationship: Relationship, in model: ManagedObjectModel) {
         own = Side(isToMany: relationship.isToMany, isOrdered: relationship.isOrdered)
         let inverse = model.inverse(of: relationship)
@@ -217,7 +215,6 @@ struct LinkShape: Equatable {
         own.isOrdered == shape.own.isOrdered && other.isOrdered == shape.other.isOrdered
     }
 
-    /// Whether a to-many side becomes to-one.
     func isNarrowed(to shape: LinkShape) -> Bool {
         own.isToMany && !shape.own.isToMany || other.isToMany && !shape.other.isToMany
     }

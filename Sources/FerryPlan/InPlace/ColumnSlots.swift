@@ -8,7 +8,6 @@ internal import FerryStore
 struct ColumnSlots {
     let relationships: RelationshipRules
     let table: EntityTable
-    /// The mappings whose objects the table stores.
     let mappings: [ResolvedEntityMapping]
 
     var source: StoreLayout { relationships.source }
@@ -225,7 +224,6 @@ enum SlotValue: Sendable, Hashable {
     }
 }
 
-/// An entity's number in the old and in the new version.
 struct NumberPair: Sendable, Hashable {
     var old: Int64
     var new: Int64

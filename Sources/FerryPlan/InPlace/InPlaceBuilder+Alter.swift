@@ -133,8 +133,7 @@ struct IndexMoves {
 
     /// The index of the new version that an altered table's index becomes; nil if it must be dropped.
     ///
-    /// `names` has the new names of the table and its columns. New indexes are faster than updates of `written`
-    /// columns.
+    /// `names` has the new names of table and columns. Indexes on `written` columns are faster to make anew.
     func successor(
         of index: IndexDefinition, names: [String: String], written: Set<String>
     ) -> IndexDefinition? {

@@ -265,7 +265,6 @@ struct InPlaceBuilder {
         }
     }
 
-    /// Tables of the store that are altered into none of the new tables.
     private var droppedTables: [String] {
         let kept = Set(plan.kept.map(\.name))
         return (source.tablesInOrder.map(\.name) + source.joinTables.map(\.name)).filter { !kept.contains($0) }

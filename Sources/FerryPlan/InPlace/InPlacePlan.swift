@@ -5,8 +5,7 @@ package import FerryStore
 
 /// The statements that migrate a store within itself, in order.
 ///
-/// Does no I/O: equal names in the store and the new version give equal statements. The engine writes metadata and the
-/// cached model before ``closing``.
+/// Does no I/O. The engine writes metadata and the cached model before ``closing``.
 package struct InPlacePlan: Sendable, Equatable {
     /// The source of each new table and of its columns.
     var tables: [TableMove] = []
@@ -27,8 +26,8 @@ package struct InPlacePlan: Sendable, Equatable {
 
     /// Plans a step of inferred mappings.
     ///
-    /// `source` is the store's actual layout, `destination` that of a new store. `shape` is the schema that the step
-    /// must leave, if altering gives another one.
+    /// `source` is the actual layout, `destination` a new store's; `shape` is the schema to leave, if altering
+    /// leaves another one.
     ///
     /// - Throws: ``InPlaceObstacle``.
     package init(
@@ -149,7 +148,6 @@ struct KeptTable: Sendable, Equatable {
     var additions: [Column] = []
 }
 
-/// The old and the new name of a column.
 struct Renaming: Sendable, Hashable {
     var from: String
     var to: String

@@ -3,9 +3,7 @@ internal import FerryMapping
 internal import FerryModel
 internal import FerryStore
 
-/// The source relationships of which a step keeps one of several links.
-///
-/// If either side becomes to-one, links beyond the first are lost.
+/// The source relationships of which a step keeps one of several links, since a side becomes to-one.
 struct NarrowedLinks {
     let step: ResolvedStep
     private var sources: [PropertyKey: Set<String>] = [:]

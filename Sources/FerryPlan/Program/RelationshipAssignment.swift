@@ -66,9 +66,7 @@ struct RelationshipAssigner {
 
     // MARK: Keys written with rows
 
-    /// Moves the key to the rows that can write it, of both sides of a one-to-one or the keyed side of a one-to-many.
-    ///
-    /// The assignment stays unchanged if a row does not know its key.
+    /// Moves the key to rows that know it, of both sides of a one-to-one or the keyed side of a one-to-many.
     private func writtenWithRows(
         _ assignment: RelationshipAssignment, given: Set<PropertyKey>
     ) -> [RelationshipAssignment] {
@@ -139,7 +137,6 @@ struct RelationshipAssigner {
         return isKnown ? .lookedUp : .afterRows
     }
 
-    /// Whether a path ends at one object at most.
     private func isToOnePath(_ from: Expression, in mapping: ResolvedEntityMapping) -> Bool {
         guard from.isPath else { return false }
         do {
@@ -155,8 +152,7 @@ struct RelationshipAssigner {
 
     /// A many-to-many as filled from the side whose keys come first in the primary key of the join table.
     ///
-    /// If both sides keep their keys the links are equal, and from this side they come in storage order. Nil if the
-    /// sides differ, or if positions depend on the walked side.
+    /// From this side links come in storage order. Nil if the sides differ, or if positions depend on the side.
     private func walkedFromFirstColumn(_ assignment: RelationshipAssignment) -> RelationshipAssignment? {
         guard case .join(let table, let own, _, let otherOrder, let ownOrder) = assignment.storage,
             let join = destination.joinTables.first(where: { $0.name == table }),
@@ -203,8 +199,6 @@ struct CountedKeys {
     }
 
     /// Whether the rows of a mapping can count the keys of the rule's objects, given only the source object.
-    ///
-    /// Of several mappings in the rule only the first one with an object would be counted.
     func suffice(_ rule: ResolvedRelationship, of mapping: ResolvedEntityMapping) -> Bool {
         guard !step.hasPolicies, rule.isOfSameObject, rule.mappings.count == 1,
             let other = step.entityMapping(named: rule.mappings[0]), !other.keepsPrimaryKey, other.isOneToOne,

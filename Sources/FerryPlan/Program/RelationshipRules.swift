@@ -5,8 +5,7 @@ package import FerryStore
 
 /// The rules that give the pairs of related objects of a step.
 ///
-/// A relationship and its inverse are stored once, and the resolved step names each pair of entity mappings on one
-/// side. Copies, statements in place and estimates all use these rules.
+/// A relationship and its inverse are stored once; the resolved step names each pair of mappings on one side.
 package struct RelationshipRules: Sendable {
     let step: ResolvedStep
     let source: StoreLayout

@@ -71,8 +71,7 @@ package struct StepOperation: Sendable, Equatable {
 
     /// Groups mappings into passes, by position and in partition order; no mapping precedes one that it may need.
     ///
-    /// Mappings that keep their keys do not need each other, so consecutive ones may run in any order. Mappings of one
-    /// table share a pass, so that each of its pages is read once.
+    /// Consecutive mappings that keep their keys run in any order, so those of one table share a pass.
     package static func passes(_ step: StepPlan, _ source: StoreLayout) -> [[Int]] {
         var passes: [[Int]] = []
         var places: [String: Int] = [:]

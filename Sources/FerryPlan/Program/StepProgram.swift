@@ -163,7 +163,6 @@ extension RelationshipAssignment {
 package struct LinkDamage: Sendable, Equatable {
     /// Damage that the step repairs and counts.
     package let carried: [StoreDamage]
-    /// Relationships with dangling keys.
     let dangling: Set<PropertyKey>
     private let model: ManagedObjectModel
 
@@ -202,7 +201,6 @@ package struct LinkDamage: Sendable, Equatable {
         Self.keys(of: relationship, in: entity, model).first.map(dangling.contains)
     }
 
-    /// The declared keys of a relationship and its inverse.
     private static func keys(
         of relationship: Relationship, in entity: String, _ model: ManagedObjectModel
     ) -> [PropertyKey] {
