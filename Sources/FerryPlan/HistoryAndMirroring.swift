@@ -67,7 +67,7 @@ package enum MirroringRefusal {
 }
 
 extension HistoryTables {
-    /// The changes to history of entities whose objects keep their keys; changes of other entities name no new object.
+    /// The translations of history changes of entities whose objects keep their keys; others name no new object.
     package static func translations(
         by step: ResolvedStep, _ source: StoreLayout, _ destination: StoreLayout
     ) -> [Translation] {

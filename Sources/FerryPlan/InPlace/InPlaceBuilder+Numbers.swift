@@ -27,7 +27,7 @@ extension InPlaceBuilder {
         return "ifnull((SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = -\(number)), 0)"
     }
 
-    /// Renumbers the entities of changes to history, and deletes changes of dropped entities.
+    /// Renumbers the entities of history changes, and deletes changes of dropped entities.
     mutating func translateHistory() {
         guard let history = schema.history else { return }
         let table = history.changes.quotedName

@@ -21,7 +21,7 @@ struct InPlaceBuilder {
     /// Upper-case names in use.
     private var occupied: Set<String>
     private var asides = 0
-    /// Names of new indexes that the store already has.
+    /// Names of indexes of the new version that the store already has.
     var keptIndexes: Set<String> = []
     var renamedIndexes: [(from: String, to: IndexDefinition)] = []
 
@@ -172,7 +172,7 @@ struct InPlaceBuilder {
         addWriting(plan.joinTables.map { ($0.destination.name, $0.cuts) })
     }
 
-    /// Adds statements that write rows of new tables.
+    /// Adds statements that write rows of tables of the new version.
     private mutating func addWriting(_ found: [(table: String, statements: [InPlaceStatement])]) {
         for (table, statements) in found where !statements.isEmpty {
             plan.statements += statements

@@ -7,16 +7,16 @@ package import FerryStore
 ///
 /// Does no I/O. The engine writes metadata and the cached model before ``closing``.
 package struct InPlacePlan: Sendable, Equatable {
-    /// The source of each new table and of its columns.
+    /// The source of each table of the new version and of its columns.
     var tables: [TableMove] = []
     var joinTables: [JoinMove] = []
     /// All statements up to the indexes of the new version.
     package internal(set) var statements: [InPlaceStatement] = []
-    /// Triggers and the app's views, which follow the last written row.
+    /// Triggers and the app's views, created after the last row is written.
     package internal(set) var closing: [InPlaceStatement] = []
-    /// New tables, by their new names, whose rows are written.
+    /// Tables of the new version whose rows are written, by their new names.
     package internal(set) var touched: Set<String> = []
-    /// Changes to history of dropped entities, to be counted before the statements run.
+    /// History changes of dropped entities, to be counted before the statements run.
     package internal(set) var droppedHistory: [CountedRows] = []
 
     package struct CountedRows: Sendable, Equatable {
@@ -60,7 +60,7 @@ package struct InPlacePlan: Sendable, Equatable {
         return lost.map(\.name)
     }
 
-    /// New tables to the store's tables that they continue.
+    /// Tables of the new version to the store's tables that they continue.
     package var continued: [String: String] {
         Dictionary(
             uniqueKeysWithValues: tables.compactMap { move in move.source.map { (move.destination.name, $0.name) } })
@@ -100,7 +100,7 @@ package struct InPlaceStatement: Sendable, Hashable {
     /// Named parameters, as `:v0`.
     package var values: [InPlaceValues.Named]
     package var reason: String
-    /// The new entity all of whose rows, and no other row, the statement writes.
+    /// The entity of the new version all of whose rows, and no other row, the statement writes.
     ///
     /// The entity keeps its number and is alone in its table, so that its changed rows need no separate count.
     package let countedEntity: String?
