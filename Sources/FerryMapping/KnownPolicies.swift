@@ -1,14 +1,13 @@
-/// The migration policies that are registered in code: class names, and what each offers to expressions.
+/// The migration policies that are registered in code: class names, and the functions of each for expressions.
 package struct KnownPolicies: Sendable, Hashable {
-    /// Class name to the selectors and keys that `$entityPolicy` answers to.
+    /// Class name to the selectors and keys of `$entityPolicy`.
     private let functions: [String: Set<String>]
 
     package init(_ functions: [String: Set<String>] = [:]) { self.functions = functions }
 
     /// The name under which the class of a mapping file is registered, or nil.
     ///
-    /// The module before the dot is optional on either side: Xcode writes `Module.Class` for Swift, and modules are
-    /// renamed.
+    /// The module before the dot is optional: Xcode writes `Module.Class` for Swift, and modules are renamed.
     package func registeredName(of className: String) -> String? {
         if functions[className] != nil { return className }
         let name = Self.withoutModule(className)
@@ -17,7 +16,7 @@ package struct KnownPolicies: Sendable, Hashable {
         return candidates.count == 1 ? candidates[0] : nil
     }
 
-    /// What a registered policy offers to expressions.
+    /// The selectors and keys of a registered policy for expressions.
     package func functions(of registeredName: String) -> Set<String> { functions[registeredName] ?? [] }
 
     private static func withoutModule(_ name: String) -> String {
@@ -25,16 +24,15 @@ package struct KnownPolicies: Sendable, Hashable {
     }
 }
 
-/// What a run tells of its migration policies, so that verification leaves out what it cannot compute again.
+/// A run's record of its migration policies, so that verification leaves out values that it cannot compute again.
 ///
-/// It names properties and mappings, never values.
+/// It has names of properties and mappings, never values.
 package struct PolicyEvidence: Codable, Sendable, Hashable {
-    /// Properties whose values a policy set, as `Entity.property`; `Entity.*` where it made whole objects itself.
+    /// Properties whose values a policy set, as `Entity.property`; `Entity.*` for whole objects that it made.
     package var touched: Set<String> = []
     /// New keys that the policy of a mapping (by position) gave in the first pass, by root entity.
     package var newKeys: [Int: [String: Int64]] = [:]
-    /// Positions of mappings whose policies associated each object with at most the one that has its key, and left the
-    /// relationships to the default policy.
+    /// Positions of mappings whose policies only associated objects of equal keys and set no relationships.
     package var implied: Set<Int> = []
 
     package init() {}

@@ -2,28 +2,28 @@ package import FerryBase
 package import FerryExpression
 package import FerryModel
 
-/// A mapping model as its file says it, before its automatic parts are resolved against two models.
+/// A mapping model as in its file, before its automatic parts are resolved against two models.
 package struct MappingModel: Sendable {
     /// The file's name without extension, for messages and plans.
     package var name: String
     package var path: String
-    /// How the file names its model versions: `Model1`, `Bundle/Model1`, or a path ending in `….xcdatamodel`.
+    /// The version's name in the file: `Model1`, `Bundle/Model1`, or a path ending in `….xcdatamodel`.
     package var sourceVersion: String
     package var destinationVersion: String
-    /// Live entity mappings in processing order.
+    /// In processing order.
     package var entityMappings: [EntityMapping]
-    /// A given split by entity mapping names, or nil.
+    /// Given partitions, by the names of entity mappings.
     package var partitions: [[String]]?
     /// SHA-256 of all bytes read for this mapping model, the extended file's included.
     package var fingerprint: [UInt8] = []
-    /// Entity name to version hash, where the file names its models by nothing else (compiled mapping models); else empty.
+    /// Entity name to version hash, in compiled mapping models, which name their models by nothing else; else empty.
     package var sourceHashes: [String: [UInt8]] = [:]
     package var destinationHashes: [String: [UInt8]] = [:]
-    /// What was odd in the file but harmless (stale helper fields, junk mappings).
+    /// Harmless faults of the file, such as stale helper fields and junk mappings.
     package var warnings: [FerryWarning]
     /// Paths of the mapping models that this one extends, directly or through another.
     package var extendedPaths: [String] = []
-    /// Whether it follows from the two models, and comes from no file.
+    /// Whether the mapping model follows from the two models, without a file.
     package var isInferred = false
 
     package init(
@@ -41,8 +41,7 @@ package struct MappingModel: Sendable {
 }
 
 extension MappingModel {
-    /// Whether every entity of the file has in its version the hash that it had when the file was compiled; nil when
-    /// the file holds no hashes.
+    /// Whether every entity has the hash that it had when the file was compiled; nil if the file has no hashes.
     package func agrees(withSource source: [String: [UInt8]], destination: [String: [UInt8]]) -> Bool? {
         guard !sourceHashes.isEmpty || !destinationHashes.isEmpty else { return nil }
         return sourceHashes.allSatisfy { source[$0.key] == $0.value }
@@ -50,7 +49,7 @@ extension MappingModel {
     }
 }
 
-/// How objects of one source entity become objects of one destination entity.
+/// A mapping from objects of one source entity to objects of one destination entity.
 package struct EntityMapping: Sendable, Hashable {
     package var name: String
     /// Nil for an Add mapping.
@@ -59,19 +58,19 @@ package struct EntityMapping: Sendable, Hashable {
     package var destination: String?
     package var filter: Predicate?
     package var iteration: Iteration?
-    /// Destination attributes by whose values an object is found before one is created; empty: always create.
+    /// Destination attributes whose values find an existing object; if empty, each object is created.
     package var unique: [String]
-    /// Whether a property that is not named is automatic (true) or stays empty.
+    /// Whether properties without a rule are automatic; otherwise they stay empty.
     package var isAutomatic: Bool
-    /// Destination attribute name to its rule; what is missing follows ``isAutomatic``.
+    /// Destination attribute name to its rule; a missing rule follows ``isAutomatic``.
     package var attributes: [String: AttributeRule]
-    /// Destination relationship name to its rule; what is missing follows ``isAutomatic``.
+    /// Destination relationship name to its rule; a missing rule follows ``isAutomatic``.
     package var relationships: [String: RelationshipRule]
     package var policyClassName: String?
     package var userInfo: [String: String]
-    /// The texts of its expressions, by the part of the mapping: `where`, `attribute "name"`; none of archived ones.
+    /// Texts of expressions by part of the mapping: `where`, `attribute "name"`; archived expressions have none.
     package var texts: [String: WrittenText] = [:]
-    /// Parts of the file that Ferry cannot read; refused when this mapping is used, not when it is replaced.
+    /// Parts of the file that Ferry cannot read; refused if this mapping is used, not if it is replaced.
     package var unreadable: [UnreadablePart] = []
 
     package init(
@@ -93,7 +92,7 @@ package struct EntityMapping: Sendable, Hashable {
         self.userInfo = userInfo
     }
 
-    /// The name that Core Data gives the mapping that it infers from an entity of one version to one of another.
+    /// The name that Core Data gives to an inferred mapping between two entities.
     package static func inferredName(
         from old: String, of source: ModelVersion, to new: String, of destination: ModelVersion
     ) -> String {
@@ -107,21 +106,21 @@ package struct EntityMapping: Sendable, Hashable {
         return "\(source)To\(destination)"
     }
 
-    /// An expression as the file has it, and the line on which it begins.
+    /// The text of an expression in the file, and its first line.
     package struct WrittenText: Sendable, Hashable {
         package var text: String
-        /// Nil where the file's lines mean nothing to its reader.
+        /// Nil for a file that people do not edit as text.
         package var line: Int?
     }
 
-    /// A part of a mapping file that Ferry cannot read, and why.
+    /// A part of a mapping file that Ferry cannot read, with the reason.
     package struct UnreadablePart: Sendable, Hashable {
-        /// What it is: `the expression of attribute "name"`.
+        /// The name of the part: `the expression of attribute "name"`.
         package var part: String
-        /// The destination property that it is for; nil for any other part.
+        /// The destination property of the part; nil for any other part.
         package var property: String?
         package var reason: String
-        /// Whether it was left to be written, in a file that begins with `?` there.
+        /// Whether the file leaves the part open, with a text that begins with `?`.
         package var isOpen: Bool
 
         package init(part: String, property: String? = nil, reason: String, isOpen: Bool = false) {
@@ -134,7 +133,7 @@ package struct EntityMapping: Sendable, Hashable {
 
     /// `forEach`: one destination object per element.
     package struct Iteration: Sendable, Hashable {
-        /// The name bound to each element, without dollar sign.
+        /// The name of the variable, without dollar sign.
         package var variable: String
         /// A to-many path from `$source`, or ``Expression/json(_:key:)``.
         package var elements: Expression
@@ -150,29 +149,27 @@ package struct EntityMapping: Sendable, Hashable {
 }
 
 package enum AttributeRule: Sendable, Hashable {
-    /// The source attribute of the same name; without one, the destination's default.
+    /// The source attribute of the same name; without one, the destination's default value.
     case automatic
-    /// The destination's default.
+    /// The destination's default value.
     case empty
     case value(Expression)
 }
 
 package enum RelationshipRule: Sendable, Hashable {
-    /// What the mappings of the related entity made of the source relationship of the same name.
+    /// The objects that mappings of the related entity made of the source relationship of the same name.
     case automatic
-    /// Left empty.
     case empty
-    /// What one entity mapping made of the source objects that `from` yields.
+    /// The objects that one entity mapping made of the source objects of `from`.
     case destinations(ofMapping: String, from: Expression)
-    /// What any entity mapping made of the source objects that `from` yields, restricted to the destination entity.
+    /// The objects of the destination entity that any entity mapping made of the source objects of `from`.
     case destinationsOfAnyMapping(from: Expression)
 }
 
 extension EntityMapping {
-    /// Adds the rule that a file has for a property; one that cannot be read leaves the property empty, and is told.
+    /// Adds the rule of a property; an unreadable rule leaves the property empty and is recorded.
     ///
-    /// - Throws: What `damaged` makes of a second rule that says something else. The order in such files means nothing
-    ///   (a merge of two people's changes leaves them), so that neither goes before.
+    /// - Throws: The error of `damaged` for a second, different rule: a merge of two files leaves both, in any order.
     mutating func add<Rule: Equatable>(
         _ kind: String, _ property: String, to rules: WritableKeyPath<EntityMapping, [String: Rule]>,
         orElse empty: Rule,
@@ -193,7 +190,7 @@ extension EntityMapping {
 }
 
 extension MappingModel {
-    /// The mapping models without those whose content is that of an earlier one, wherever the copy lies.
+    /// The mapping models without copies of earlier ones, at whatever path.
     package static func distinct(_ mappingModels: [MappingModel]) -> [MappingModel] {
         var distinct: [MappingModel] = []
         for model in mappingModels where !distinct.contains(where: { model.isCopy(of: $0) }) { distinct.append(model) }
@@ -205,7 +202,7 @@ extension MappingModel {
         return path == other.path && !path.isEmpty && !isInferred && !other.isInferred
     }
 
-    /// Whether each of its entity mappings that makes objects has one between the same entities in another.
+    /// Whether other mapping models have an entity mapping between the same entities for each one that makes objects.
     package func isCovered(by others: [MappingModel]) -> Bool {
         entityMappings.allSatisfy { mapping in
             guard mapping.source != nil, mapping.destination != nil else { return true }
@@ -219,8 +216,8 @@ extension MappingModel {
 }
 
 extension EntityMapping {
-    /// What a mapping file shows of an entity mapping whose policy is code: entities, user info, filter, and every
-    /// property with a rule of its own; one item each.
+    /// The contents of an entity mapping whose policy is code, as a mapping file shows them: entities, user info,
+    /// filter, and every property with a rule of its own; one item each.
     package var shown: [String] {
         var items = ["\(source ?? "no source entity") to \(destination ?? "no destination entity")"]
         items += userInfo.sorted { codeUnitOrder($0.key, $1.key) }.map { "user info \($0.key) = \($0.value)" }
@@ -237,7 +234,7 @@ extension EntityMapping {
 }
 
 extension RelationshipRule {
-    /// The rule with other expressions in the places of some (``Expression/replacing(_:)``).
+    /// The rule with some expressions replaced (``Expression/replacing(_:)``).
     func replacing(_ replacement: (Expression) -> Expression?) -> RelationshipRule {
         switch self {
         case .automatic, .empty: self
@@ -247,7 +244,7 @@ extension RelationshipRule {
         }
     }
 
-    /// What a rule that is neither automatic nor empty looks up, in words.
+    /// The lookup of a rule that is neither automatic nor empty, in words.
     package var lookedUp: String? {
         switch self {
         case .automatic, .empty: nil
@@ -258,7 +255,7 @@ extension RelationshipRule {
 }
 
 extension ManagedObjectModel {
-    /// The type of a property as a reader of a mapping file needs it: `Integer 16`, `to many User, ordered`.
+    /// The type of a property for readers of a mapping file: `Integer 16`, `to many User, ordered`.
     package func typeText(of property: String, in entity: String) -> String? {
         if let attribute = attribute(property, of: entity) { return attribute.type.sourceName }
         return relationship(property, of: entity)?.typeText

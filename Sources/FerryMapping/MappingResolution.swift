@@ -1,10 +1,10 @@
 package import FerryBase
 package import FerryModel
 
-/// What mapping models mean for two given model versions: the resolved step, and what stands in its way.
+/// Mapping models resolved for two model versions: the step, and the problems that prevent it.
 package struct MappingResolution: Sendable {
     package var step: ResolvedStep
-    /// What makes the step impossible, in the order of the entity mappings; empty when it can run.
+    /// The problems that prevent the step, in the order of the entity mappings.
     package var problems: [FerryError]
     package var needsRowCheck: [RowCheck]
     package var needsEmptySource: [EmptyCheck] = []
@@ -12,7 +12,7 @@ package struct MappingResolution: Sendable {
 
     /// Makes every automatic part of the mapping models explicit and checks all names against both models.
     ///
-    /// A name that two mapping models give to entity mappings is qualified in the result: `MappingModel/Name`.
+    /// Entity mappings of one name in two mapping models are qualified in the result: `MappingModel/Name`.
     package static func resolve(
         source: ModelVersion, destination: ModelVersion, mappingModels: [MappingModel],
         policies: KnownPolicies = KnownPolicies()
@@ -23,21 +23,18 @@ package struct MappingResolution: Sendable {
     }
 }
 
-// What only the rows of the source can decide: values that the preflight looks up in the store.
+// Conditions that only the rows of the source decide, and that the preflight checks in the store.
 extension MappingResolution {
-    /// A mandatory property that an entity mapping leaves without a value; harmless while its source has no rows.
+    /// A mandatory property that an entity mapping leaves without a value; allowed only while its source has no rows.
     package struct RowCheck: Sendable, Hashable {
         package var entityMapping: String
-        /// The source entity.
         package var source: String
         /// The destination entity.
         package var entity: String
-        /// The attribute or relationship.
         package var attribute: String
-        /// Whether the source may have rows that the mapping leaves out.
+        /// Whether the mapping may leave out rows of the source.
         package var isConditional: Bool
 
-        /// The refusal, once the source is known to have rows.
         package var problem: FerryError {
             FerryError(
                 .mandatoryValue,
@@ -48,15 +45,12 @@ extension MappingResolution {
         }
     }
 
-    /// A source entity whose counterpart is abstract; harmless while it has no rows.
+    /// A source entity whose destination entity is abstract; allowed only while it has no rows.
     package struct EmptyCheck: Sendable, Hashable {
         package var entityMapping: String
-        /// The source entity.
         package var source: String
-        /// The abstract destination entity.
         package var destination: String
 
-        /// The refusal, once the source is known to have rows.
         package func problem(rows: Int64) -> FerryError {
             FerryError(
                 .badMapping,
@@ -66,9 +60,9 @@ extension MappingResolution {
         }
     }
 
-    /// A uniqueness constraint that the source did not have; harmless while no two rows break it.
+    /// A uniqueness constraint that the source did not have; allowed only while no two rows break it.
     package struct UniquenessCheck: Sendable, Hashable {
-        /// Where a constrained value comes from: a source attribute, a default value, or the default where it is nil.
+        /// A constrained value: a source attribute, a default value, or the default value for a nil attribute.
         package struct Value: Sendable, Hashable {
             package var attribute: String?
             package var defaultValue: DefaultValue?
@@ -79,7 +73,7 @@ extension MappingResolution {
             }
         }
 
-        /// What one entity mapping brings.
+        /// The constrained values of one entity mapping.
         package struct Source: Sendable, Hashable {
             /// The source entity, without its subentities.
             package var entity: String
@@ -95,13 +89,13 @@ extension MappingResolution {
         /// The destination entity that declares the constraint.
         package var entity: String
         package var attributes: [String]
-        /// One for each entity mapping whose objects the constraint ranges over.
+        /// One for each entity mapping whose objects the constraint covers.
         package var sources: [Source]
 
-        /// The refusal, once so many values are known to occur more than once, in so many rows.
+        /// The refusal if so many values occur more than once, in so many rows.
         package func problem(values: Int64, rows: Int64) -> FerryError {
             let list = attributes.map { "\"\($0)\"" }.joined(separator: ", ")
-            // What mappings of two entities make stays apart.
+            // Objects of different entity mappings cannot be merged.
             let merging =
                 sources.count == 1
                 ? "or merge them in a mapping file with \"unique\": [\(list)]."

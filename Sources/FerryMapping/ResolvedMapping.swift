@@ -4,18 +4,18 @@ package import FerryModel
 
 /// The entity mappings of one step, with every automatic part made explicit for the two models.
 ///
-/// The plan, the run and the verification all start from this; none of them interprets a mapping file again.
+/// The plan, the run and the verification all read the resolved step; none of them reads a mapping file again.
 package struct ResolvedStep: Sendable {
     package var source: ModelVersion
     package var destination: ModelVersion
     package var mappingModels: [MappingModel]
-    /// All entity mappings in processing order: mapping models in order, inside each its own order.
+    /// In processing order: by mapping model, then in its own order.
     package var entityMappings: [ResolvedEntityMapping]
-    /// What the resolution noticed and the plan shows.
+    /// Warnings of the resolution, for the plan.
     package var warnings: [FerryWarning]
-    /// Rules that gave way to one of the inverse that says something else.
+    /// Rules that a different rule of the inverse replaces.
     package var overruled: [OverruledRule] = []
-    /// The versions between source and destination that the step passes without stopping, in order.
+    /// The versions between source and destination of a composed step, in order.
     package var middle: [ModelVersion] = []
 
     package init(
@@ -26,32 +26,30 @@ package struct ResolvedStep: Sendable {
         self.destination = destination
         self.mappingModels = mappingModels
         self.entityMappings = entityMappings
-        var told: Set<FerryWarning> = []
-        self.warnings = warnings.filter { told.insert($0).inserted }
+        var seen: Set<FerryWarning> = []
+        self.warnings = warnings.filter { seen.insert($0).inserted }
     }
 
-    /// Whether a part of the step is code.
     package var hasPolicies: Bool { entityMappings.contains { $0.policy != nil } }
 
     package func entityMapping(named name: String) -> ResolvedEntityMapping? {
         entityMappings.first { $0.name == name }
     }
 
-    /// The entities of the older version of whose objects nothing is made, abstract ones among them.
+    /// Source entities without an entity mapping, including abstract ones.
     package var droppedEntities: [String] {
         let mapped = Set(entityMappings.map(\.source))
         return source.model.sortedEntityNames.filter { !mapped.contains($0) }
     }
 
-    /// All versions from the source on, the destination last.
     package var versions: [ModelVersion] { [source] + middle + [destination] }
 }
 
 /// One entity mapping with source and destination entity, and a value for every property it sets.
 package struct ResolvedEntityMapping: Sendable, Hashable {
-    /// The place in ``ResolvedStep/entityMappings``, from 0.
+    /// The index in ``ResolvedStep/entityMappings``.
     package var position: Int
-    /// The place of its mapping model in ``ResolvedStep/mappingModels``.
+    /// The index of its mapping model in ``ResolvedStep/mappingModels``.
     package var mappingModel: Int
     package var name: String
     package var source: String
@@ -66,22 +64,20 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
     /// Whether each source object keeps its `Z_PK`: no iteration, no `unique`, and the first mapping that carries its
     /// source root into its destination root.
     ///
-    /// It is never said of a mapping with a policy, which may make no object or several: what that one made is found in
-    /// its association only.
+    /// False with a policy, which may make no object or several: only its association finds these.
     package var keepsPrimaryKey: Bool
-    /// The class name of its migration policy, as it is registered.
+    /// The registered class name of its migration policy.
     package var policy: String?
-    /// What the policy offers to expressions; nil without a policy.
+    /// The functions of the policy for expressions; nil without a policy.
     package var policyFunctions: Set<String>?
-    /// Whether the first object that a policy makes of a source object gets the `Z_PK` of that one.
+    /// Whether the first object that a policy makes of a source object gets that object's `Z_PK`.
     package var policyKeepsPrimaryKeys = false
-    /// Whether every object of the source is read, once.
     package var readsEveryObject: Bool { filter == nil && iteration == nil }
-    /// Whether objects of it may have the `Z_PK` of their sources.
+    /// Whether objects may have the `Z_PK` of their sources.
     package var mayKeepPrimaryKeys: Bool { keepsPrimaryKey || policyKeepsPrimaryKeys }
-    /// The file's own words for a policy to read.
+    /// User info of the file, for policies.
     package var userInfo: [String: String] = [:]
-    /// What the entity is called in each of ``ResolvedStep/middle``.
+    /// The name of the entity in each of ``ResolvedStep/middle``.
     package var middle: [String] = []
 
     package init(
@@ -102,10 +98,10 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
         self.keepsPrimaryKey = keepsPrimaryKey
     }
 
-    /// What the entity is called in each of ``ResolvedStep/versions``.
+    /// The name of the entity in each of ``ResolvedStep/versions``.
     package var entities: [String] { [source] + middle + [destination] }
 
-    /// The rule that relates the mapping's objects, by a relationship of theirs, to those of another mapping.
+    /// The rule by which a relationship relates the mapping's objects to those of another mapping.
     package func rule(_ relationship: String, to other: ResolvedEntityMapping) -> ResolvedRelationship? {
         relationships.first { $0.name == relationship && $0.mappings.contains(other.name) }
     }
@@ -114,7 +110,7 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
 package struct ResolvedAttribute: Sendable, Hashable {
     package var name: String
     package var expression: Expression?
-    /// The default value of an earlier version in which the attribute came to be; it stands in for the attribute's own.
+    /// The default value in the earlier version that added the attribute; it replaces the attribute's own.
     package var earlierDefault: DefaultValue?
 
     package init(name: String, expression: Expression?, earlierDefault: DefaultValue? = nil) {
@@ -124,7 +120,7 @@ package struct ResolvedAttribute: Sendable, Hashable {
         self.earlierDefault = earlierDefault
     }
 
-    /// What every row gets of a destination attribute without an expression, as the store holds it.
+    /// The stored value of a destination attribute without an expression, for all rows.
     package func defaultValue(of attribute: Attribute) -> DefaultValue? { earlierDefault ?? attribute.defaultValue }
 
     /// Whether a destination attribute gets no value in any row.
@@ -135,12 +131,12 @@ package struct ResolvedAttribute: Sendable, Hashable {
 
 package struct ResolvedRelationship: Sendable, Hashable {
     package var name: String
-    /// The entity mappings whose destination objects are taken, in processing order.
+    /// The entity mappings whose destination objects are related, in processing order.
     package var mappings: [String]
-    /// The source objects whose destination objects are taken: `$source`, the iteration variable, or a path from one.
+    /// The source objects whose destination objects are related: `$source`, the iteration variable, or a path from one.
     package var from: Expression
-    /// Whether the rule passes on the links of ``sourceRelationship`` as they are, with their order: it was automatic,
-    /// or says what an automatic one would, under the relationship's own name or under the one that it had.
+    /// Whether the rule passes on the links of ``sourceRelationship`` unchanged, with their order: an automatic rule,
+    /// or an equal rule under the same or a changed name.
     package var isAutomatic: Bool
 
     package init(name: String, mappings: [String], from: Expression, isAutomatic: Bool) {
@@ -150,11 +146,11 @@ package struct ResolvedRelationship: Sendable, Hashable {
         self.isAutomatic = isAutomatic
     }
 
-    /// The source relationship that `from` names, when it is nothing else than one of the source object's own.
+    /// The relationship of the source object itself that `from` names; nil for any other expression.
     package var sourceRelationship: String? { from.sourceKey }
 }
 
-/// A rule of a relationship that does not hold, because its inverse is filled by a rule with another outcome.
+/// A rule of a relationship that a different rule of the inverse replaces.
 package struct OverruledRule: Sendable, Hashable {
     /// The source entity of the entity mapping.
     package var source: String
@@ -164,8 +160,7 @@ package struct OverruledRule: Sendable, Hashable {
 }
 
 extension ResolvedStep {
-    /// The mandatory attributes that entity mappings leave without any value, which is a matter of rows: an empty source
-    /// passes.
+    /// The mandatory attributes that entity mappings leave without a value; allowed only while the source has no rows.
     package var valuesWithoutSource: [MappingResolution.RowCheck] {
         entityMappings.flatMap { mapping in
             mapping.attributes.compactMap { rule -> MappingResolution.RowCheck? in
@@ -179,24 +174,20 @@ extension ResolvedStep {
         }
     }
 
-    /// A mandatory attribute of the newer version that takes an attribute of the older one as it is.
+    /// A mandatory attribute of the newer version that takes an attribute of the older one unchanged.
     package struct MandatoryValue: Sendable, Hashable {
         package var destination: String
         package var source: String
-        /// Whether the older version let it be empty: then an empty one is no damage.
+        /// Whether the attribute was optional in the older version, so that a missing value is no damage.
         package var wasOptional: Bool
     }
 
-    /// The mandatory attributes that an entity mapping takes over from those that had to have a value already.
-    ///
-    /// No rule heals an object that lacks such a value.
+    /// The mandatory attributes taken from mandatory ones: no rule repairs an object without such a value.
     package func values(neededBy mapping: ResolvedEntityMapping) -> [MandatoryValue] {
         mandatoryValues(of: mapping).filter { !$0.wasOptional }
     }
 
-    /// The mandatory attributes that an entity mapping takes over.
-    ///
-    /// What a policy makes of an object without such a value only its code tells.
+    /// The mandatory attributes that an entity mapping takes over; none with a policy, whose code decides.
     package func mandatoryValues(of mapping: ResolvedEntityMapping) -> [MandatoryValue] {
         guard mapping.policy == nil else { return [] }
         return mapping.attributes.compactMap { attribute in
@@ -209,9 +200,7 @@ extension ResolvedStep {
         }
     }
 
-    /// The same step without the source objects that lack a value which they must have and which is taken over.
-    ///
-    /// They are left out as by a `where`, and counted as dropped.
+    /// The step without source objects that lack a needed mandatory value, dropped as by a `where`.
     package func droppingEmptyMandatoryValues() -> ResolvedStep {
         var step = self
         for index in step.entityMappings.indices {
@@ -230,7 +219,7 @@ extension ResolvedStep {
     }
 }
 
-/// What one entity mapping read and wrote: `read + created = written + dropped + merged`.
+/// The row counts of one entity mapping: `read + created = written + dropped + merged`.
 package struct EntityMappingCounts: Sendable, Hashable, Codable {
     package var name: String
     package var source: String?
@@ -244,7 +233,7 @@ package struct EntityMappingCounts: Sendable, Hashable, Codable {
     package var dropped: Int64 = 0
     /// Found by `unique` instead of created.
     package var merged: Int64 = 0
-    /// Whether the numbers are estimates, because no row was looked at; absent where they were counted.
+    /// Whether the numbers are estimates; absent if rows were counted.
     package var isEstimated: Bool?
 
     package init(name: String, source: String?, destination: String?) {

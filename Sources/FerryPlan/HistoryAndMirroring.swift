@@ -3,14 +3,13 @@ package import FerryMapping
 internal import FerryModel
 package import FerryStore
 
-/// Whether what a store remembers of its records in CloudKit keeps its meaning through a step.
+/// Refuses steps after which CloudKit records would name other objects.
 ///
-/// Records on the server are known by the names of their entities and relationships, and here by number and key: so
-/// every object must stay, with its key, in an entity of the same name. Only the numbers may change.
+/// CloudKit names records by entity, the store by entity number and key: objects must keep key and entity name.
 package enum MirroringRefusal {
-    /// Why a step cannot be taken; nil when it can.
+    /// Returns the refusal of a step, or nil.
     ///
-    /// `unknownEntities` asks the store for rows about entities that it does not have.
+    /// `unknownEntities` queries the store for rows of entities that it does not have.
     package static func find<Failure>(
         _ mirroring: MirroringTables, _ step: ResolvedStep,
         unknownEntities: () throws(Failure) -> (table: String, rows: Int64)?
@@ -26,7 +25,7 @@ package enum MirroringRefusal {
         return nil
     }
 
-    /// The same, as far as the models tell.
+    /// Returns the refusal that follows from the models alone, or nil.
     package static func find(_ mirroring: MirroringTables, _ step: ResolvedStep) -> FerryError? {
         let model = step.source.model
         for entity in model.sortedEntityNames where model.entities[entity]?.isAbstract == false {
@@ -38,7 +37,7 @@ package enum MirroringRefusal {
 
     private static func problem(with entity: String, _ step: ResolvedStep) -> String? {
         let mappings = step.entityMappings.filter { $0.source == entity }
-        // Also a name that the entity had only on the way is another one.
+        // An entity with another name in a version between counts as renamed.
         guard let mapping = mappings.first, mappings.count == 1, Set(mapping.entities) == [entity] else {
             return "it is renamed, removed or split"
         }
@@ -46,7 +45,7 @@ package enum MirroringRefusal {
         return mapping.filter == nil ? nil : "some of its objects can be left out"
     }
 
-    /// A many-to-many relationship of the source, whose links are remembered by its name, that is not in the new version.
+    /// Finds a many-to-many relationship, whose links CloudKit's tables store by name, that the new version lacks.
     private static func lostRelationship(_ step: ResolvedStep, _ model: ManagedObjectModel) -> PropertyKey? {
         for entity in model.sortedEntityNames {
             for relationship in model.entities[entity]?.relationships ?? []
@@ -68,7 +67,7 @@ package enum MirroringRefusal {
 }
 
 extension HistoryTables {
-    /// How the changes of each entity read in the new store whose objects keep their keys; others name nothing there.
+    /// The translations of history changes of entities whose objects keep their keys; others name no new object.
     package static func translations(
         by step: ResolvedStep, _ source: StoreLayout, _ destination: StoreLayout
     ) -> [Translation] {
@@ -77,7 +76,7 @@ extension HistoryTables {
             .compactMap { translation(of: $0.entities, in: step.versions.map(\.model), source, destination) }
     }
 
-    /// Columns that the changes table lacks for any of a step's versions.
+    /// The columns that the changes table lacks for the version of the step that needs most of them.
     package func missingTombstones(for step: ResolvedStep) -> [String] {
         step.versions.dropFirst().map { missingTombstones(for: $0.model) }.max { $0.count < $1.count } ?? []
     }

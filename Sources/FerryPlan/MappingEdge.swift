@@ -2,7 +2,7 @@ package import FerryBase
 package import FerryMapping
 package import FerryModel
 
-/// What stands between two versions; those with equal hashes are one.
+/// A connection of two versions; versions with equal hashes count as one.
 protocol VersionPair {
     var source: ModelVersion { get }
     var destination: ModelVersion { get }
@@ -14,15 +14,15 @@ extension VersionPair {
     }
 }
 
-/// The two versions that a mapping model stands between.
+/// A mapping model between two versions.
 package struct MappingEdge: VersionPair, Sendable {
     package var mappingModel: MappingModel
     package var source: ModelVersion
     package var destination: ModelVersion
 
-    /// The edges of mapping models, without those that another one extends and replaces.
+    /// Returns the edges of mapping models, without mapping models that another one extends and replaces.
     ///
-    /// A compiled mapping model knows its versions only by their entities' hashes and stands between all that fit.
+    /// A compiled mapping model names versions only by entity hashes and gets an edge between all that fit.
     ///
     /// - Throws: ``FerryError`` `.noSuchVersion` or `.ambiguousVersion`, naming the mapping model.
     package static func all(
@@ -77,13 +77,13 @@ package struct MappingEdge: VersionPair, Sendable {
 }
 
 extension ModelCatalog {
-    /// The same versions, with bundles in the order in which mapping models lead from one to the other.
+    /// Returns the catalog with its bundles in the order in which mapping models lead.
     package func ordered(along mappingModels: [MappingModel]) -> ModelCatalog {
         let edges: [MappingEdge]
         do throws(FerryError) {
             edges = try MappingEdge.all(of: mappingModels, in: self)
         } catch {
-            // A mapping model of a version that is not there orders nothing; a plan refuses it.
+            // A mapping model of an unknown version orders nothing; the plan refuses it.
             return self
         }
         var catalog = self
@@ -95,8 +95,7 @@ extension ModelCatalog {
 extension MappingEdge {
     /// Warnings of mapping models between versions with equal hashes.
     ///
-    /// A store of one such version is a store of the other, so that no way leads over the mapping model, and what it says
-    /// is not done.
+    /// A store of one version is also a store of the other, so no chain contains the mapping model.
     ///
     /// - Throws: ``FerryError`` `.noSuchVersion` or `.ambiguousVersion`, naming the mapping model.
     package static func warningsOfEqualVersions(

@@ -3,26 +3,23 @@ package import FerryMapping
 internal import FerryModel
 internal import FerryStore
 
-/// What a migration will do, before anything is touched.
+/// The plan of a migration: steps, refusals, warnings and losses.
 package struct MigrationPlan: Sendable {
     /// Names of the versions from the store's to the target.
     package var chain: [String]
     package var steps: [StepPlan]
-    /// Why the plan cannot run; empty when it can.
+    /// The reasons why the plan cannot run.
     package var refusals: [FerryError]
     package var warnings: [FerryWarning]
-    /// Why the chain is the one that it is.
     package var explanation = ChainExplanation()
-    /// What the store's rows hold and nothing holds afterwards.
     package var losses: [ChainLoss] = []
-    /// Steps that cannot be taken, which are not among ``steps``: their places in the chain, from 0.
+    /// Places in the chain, from 0, of the steps that cannot be planned and are missing in ``steps``.
     package var refusedSteps: [Int] = []
-    /// Where ways were compared.
     package var comparisons: [RouteComparison] = []
-    /// What the store's rows must tell before the way is settled: it is counted where the store is at hand, and planned again.
+    /// Properties whose values must be counted before the chain is settled; the caller then plans again.
     package var questions: [StoredProperty] { comparisons.flatMap(\.questions) }
 
-    /// With the losses first.
+    /// All warnings, the losses first.
     package var allWarnings: [FerryWarning] {
         losses.map {
             FerryWarning(.loss, $0.sentence, about: .init(entity: $0.entity, property: $0.property))
@@ -36,40 +33,39 @@ package struct MigrationPlan: Sendable {
         self.warnings = warnings
     }
 
-    /// Whether each step's result must be a file of its own, to be looked at between steps.
+    /// Whether each step writes a file of its own, for inspection between steps.
     package var isStaged = false
 
-    /// Whether no step needs a copy, so that the store itself can be taken through all of them in one transaction.
+    /// Whether one transaction can take the store itself through all steps.
     package var isInPlace: Bool { !isStaged && !steps.isEmpty && steps.allSatisfy { $0.mode == .inPlace } }
 }
 
-/// One step of a plan: from one model version to the next.
 package struct StepPlan: Sendable {
     package enum Mode: String, Sendable { case inPlace, copy, none }
 
     package var mode: Mode
-    /// Why an inferred step is not taken in place; nil when it is, or when it was not inferred.
+    /// The reason why an inferred step is a copy; nil for steps in place and for steps by mapping models.
     package var needsCopyBecause: String?
     package var resolved: ResolvedStep
     package var partitions: [PartitionPlan]
-    /// Mandatory attributes that get no value: harmless only while their sources have no rows.
+    /// Mandatory attributes without a value: allowed only while their sources have no rows.
     package var needsRowCheck: [MappingResolution.RowCheck] = []
-    /// Entities that become abstract: harmless only while they have no rows.
+    /// Entities that become abstract: allowed only while they have no rows.
     package var needsEmptySource: [MappingResolution.EmptyCheck] = []
-    /// New uniqueness constraints: harmless only while no rows break them.
+    /// New uniqueness constraints: allowed only while no rows break them.
     package var needsUniqueValues: [MappingResolution.UniquenessCheck] = []
-    /// Attributes that a version on the way needs a value of.
+    /// Attributes that are mandatory in a version between.
     package var needsValues: [ValueCheck] = []
-    /// The steps that this one does in one pass, in order; empty when it is one by itself.
+    /// The steps that this step composes, in order; empty for a single step.
     package var parts: [StepPlan] = []
     /// Names of the versions from the step's first to its last.
     package var versions: [String] = []
-    /// Why the step is not one with the step before it; nil where that was not asked.
+    /// The reason why the step is not composed with the step before it; nil if this was not tried.
     package var isApartBecause: String?
-    /// Rows of each entity that the step reads, where they are known for certain beforehand.
+    /// The rows of each source entity, if they are exactly known before the run.
     package var sourceRows: [String: Int64]?
 
-    /// Whether the step follows from the two models, without a mapping model of the user's.
+    /// Whether no mapping model of the user's is part of the step.
     package var isInferred: Bool { resolved.mappingModels.allSatisfy(\.isInferred) }
 
     /// Names of the mapping models, each once, in order.
@@ -91,32 +87,29 @@ package struct EntityMappingPlan: Sendable {
 
     package var mapping: ResolvedEntityMapping
     package var executor: Executor
-    /// Why this executor.
     package var reason: String
-    /// Source rows as far as known before the run.
+    /// Source rows, as far as known before the run.
     package var rows: Int64
-    /// Whether `rows` is an estimate.
     package var isEstimated: Bool
-    /// Whether `rows` says anything: after a filter, a policy or a step that cannot be taken it does not.
+    /// Whether `rows` has a meaning: after a filter, a policy or an unplanned step it has none.
     package var isKnown = true
 }
 
 extension StepPlan {
-    /// The same step where each entity mapping of unknown or no rows reads a number of them.
+    /// Returns the step with a row count for each entity mapping of unknown or no rows.
     package func assuming(rows: Int64) -> StepPlan {
         var step = self
         step.forEachMapping { if $0.rows <= 0 { ($0.rows, $0.isKnown) = (rows, true) } }
         return step
     }
 
-    /// Leaves out the source objects that lack a value which they must have, as a `where` would.
+    /// Leaves out source objects without a mandatory value, as a `where` would.
     package mutating func leaveOutDamagedRows() {
         resolved = resolved.droppingEmptyMandatoryValues()
         let mappings = resolved.entityMappings
         forEachMapping { $0.mapping = mappings[$0.mapping.position] }
     }
 
-    /// Changes what is planned for each entity mapping.
     mutating func forEachMapping(_ change: (inout EntityMappingPlan) -> Void) {
         for partition in partitions.indices {
             for place in partitions[partition].entityMappings.indices {
@@ -127,16 +120,16 @@ extension StepPlan {
 }
 
 extension ResolvedStep {
-    /// New one-to-one relationships in the place of to-many ones: of several objects one is kept.
+    /// Warnings of to-many relationships that become one-to-one and keep one of several objects.
     var oneToOneWarnings: [FerryWarning] {
-        // Comparing whole models takes long, and one-to-one relationships are few.
+        // Comparing whole models is slow, and one-to-one relationships are few.
         var known: ModelMatching?
         var warnings: [FerryWarning] = []
         for entity in destination.model.sortedEntityNames {
             for relationship in destination.model.entities[entity]?.relationships ?? [] where !relationship.isToMany {
                 guard let inverse = destination.model.inverse(of: relationship), !inverse.isToMany,
                     let other = destination.model.inverseKey(of: relationship)?.entity,
-                    // Once for both sides.
+                    // One warning covers both sides.
                     (entity, relationship.name) <= (other, inverse.name),
                     isCarriedOver(relationship.name, of: entity) || isCarriedOver(inverse.name, of: other)
                 else { continue }
@@ -160,7 +153,7 @@ extension ResolvedStep {
         return warnings
     }
 
-    /// Whether some object's relationship is what it was in the source.
+    /// Whether some mapping continues the relationship from the source.
     private func isCarriedOver(_ name: String, of entity: String) -> Bool {
         let isInferred = mappingModels.allSatisfy(\.isInferred)
         return entityMappings.contains { mapping in

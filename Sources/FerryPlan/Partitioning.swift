@@ -4,17 +4,16 @@ internal import FerryModel
 
 /// Splits the entity mappings of a step into partitions and orders them.
 ///
-/// A mapping depends on another one when it needs what that one made and cannot know it from kept keys: the objects
-/// that it related to, the objects that it finds by `unique`, and the keys that come before its own.
+/// A mapping depends on another one whose objects it needs and cannot derive from kept keys: related objects, objects
+/// found by `unique`, and new keys that come before its own.
 struct Partitioning {
     private let step: ResolvedStep
-    /// Position of a mapping to the positions it depends on.
+    /// Position of a mapping to the positions of the mappings that it depends on.
     private let dependencies: [Int: [Int: Need]]
 
-    /// Why a mapping depends on another one.
     private struct Need {
         var reason: String
-        /// Whether it is only related to what the other one made, which a cycle may leave for later.
+        /// Whether the mapping only relates the other one's objects, which a cycle may postpone.
         var isRelationship = false
     }
 
@@ -23,9 +22,9 @@ struct Partitioning {
         dependencies = Partitioning.dependencies(of: step)
     }
 
-    /// The partitions in the order in which they run, each in the order in which its mappings run.
+    /// Returns the partitions and their mappings in run order.
     ///
-    /// - Throws: ``FerryError`` `.badMapping` when a given split needs something from a later partition.
+    /// - Throws: ``FerryError`` `.badMapping` if a given partition needs objects of a later one.
     func partitions() throws(FerryError) -> [[ResolvedEntityMapping]] {
         var result: [[Int]] = []
         for (index, mappingModel) in step.mappingModels.enumerated() {
@@ -43,8 +42,6 @@ struct Partitioning {
         return result.map { ordered($0).map { step.entityMappings[$0] } }
     }
 
-    // MARK: Dependencies
-
     private static func dependencies(of step: ResolvedStep) -> [Int: [Int: Need]] {
         let ranked = step.entityMappings.map { (mapping: $0, rank: keyRank(of: $0, in: step.entityMappings)) }
         var result: [Int: [Int: Need]] = [:]
@@ -57,7 +54,7 @@ struct Partitioning {
         return result
     }
 
-    /// Why a mapping depends on another one, which may give its new keys first; of several reasons the weightiest.
+    /// The strongest reason why a mapping depends on another one; `isFirst` if the other one gives new keys first.
     private static func need(
         of mapping: ResolvedEntityMapping, for other: ResolvedEntityMapping, isFirst: Bool,
         in model: ManagedObjectModel
@@ -73,7 +70,7 @@ struct Partitioning {
                 return Need(reason: "both find or create \(mapping.destination)")
             }
         }
-        // A policy may ask for everything that was made before it, and make objects of any entity.
+        // A policy may read all objects that exist before it, and create objects of any entity.
         if isFirst, mapping.policy != nil || other.policy != nil {
             return Need(reason: "a migration policy runs after what comes before it")
         }
@@ -83,7 +80,7 @@ struct Partitioning {
         return Need(reason: "relationship \(relationship.name) takes what \(other.name) made", isRelationship: true)
     }
 
-    /// The order in which mappings give new keys: by position, but finding after all that can be found.
+    /// The order of giving new keys: by position, but `unique` after all mappings whose objects it can find.
     private static func keyRank(
         of mapping: ResolvedEntityMapping, in mappings: [ResolvedEntityMapping]
     ) -> (Int, Int, Int) {
@@ -92,7 +89,7 @@ struct Partitioning {
         return (max(mapping.position, carrying.max() ?? 0), 1, mapping.position)
     }
 
-    /// Mappings that are connected by dependencies, in either direction; in the order of their first positions.
+    /// Groups mappings that dependencies connect, in the order of their first positions.
     private func components(of members: [Int]) -> [[Int]] {
         var group = Dictionary(uniqueKeysWithValues: members.map { ($0, $0) })
         for (position, needed) in dependencies {
@@ -105,12 +102,9 @@ struct Partitioning {
         return groups.keys.sorted().compactMap { groups[$0] }
     }
 
-    // MARK: Order
-
-    /// The members so that each comes after what it depends on, otherwise by position.
+    /// Sorts the members so that each follows its dependencies, otherwise by position.
     ///
-    /// Relationships are assigned after all rows of a partition, so a cycle with them is no obstacle: it is cut at the
-    /// mapping of the lowest position that needs nothing else.
+    /// Relationships follow the rows of a partition, so a cycle is cut at the lowest position without other needs.
     private func ordered(_ members: [Int]) -> [Int] {
         var result: [Int] = []
         var waiting = members.sorted()
@@ -145,7 +139,7 @@ struct Partitioning {
         }
     }
 
-    // MARK: A given split
+    // MARK: Given partitions
 
     private func split(
         _ members: [Int], by given: [[String]], in mappingModel: MappingModel
@@ -156,7 +150,7 @@ struct Partitioning {
             var partition: [Int] = []
             for name in names {
                 guard let position = left.first(where: { step.entityMappings[$0].name == name }) else {
-                    // Mappings that make nothing (Add, Remove) are no part of the run.
+                    // Mappings that create nothing (Add, Remove) do not run.
                     if mappingModel.entityMappings.contains(where: { $0.name == name }),
                         !members.contains(where: { step.entityMappings[$0].name == name })
                     {
@@ -172,7 +166,7 @@ struct Partitioning {
             }
             result.append(partition)
         }
-        // What a given split leaves out runs after it.
+        // Mappings in no given partition run last.
         return result + components(of: left)
     }
 }

@@ -6,30 +6,26 @@ internal import FerryStore
 
 /// Finds the chain of steps from a store's version to a target and plans each step.
 ///
-/// Does no I/O: row counts come in as values.
+/// Does no I/O: the caller passes row counts.
 package struct Planner: Sendable {
     package var catalog: ModelCatalog
     package var mappingModels: [MappingModel]
-    /// The migration policies that are registered in code.
     package var policies: KnownPolicies
     package var executor: ExecutorChoice
-    /// Whether inferred steps are copies even where they could be taken in place: what the row executor is asked for.
-    ///
-    /// A run that goes on keeps to what its first call did.
+    /// Whether inferred steps are always copies, as with the row executor; fixed by a run's first call.
     package var copiesInferred: Bool
-    /// Whether steps become one where they can; otherwise each runs by itself, in the mode that they would have as one.
+    /// Whether steps are composed; otherwise each runs alone, in the mode of the composed chain.
     package var composes: Bool
-    /// Which way the chain may take.
     package var route = ChainRoute()
-    /// Mapping models that lie beside the models and were not given: a way that they lead along is refused.
+    /// Mapping models beside the models that were not given: a chain that they would be part of is refused.
     package var mappingModelsBeside: [MappingModel] = []
-    /// What is known of the store's rows, asked for by ``MigrationPlan/questions``.
+    /// The answers to ``MigrationPlan/questions``.
     package var values: [StoredProperty: Int64] = [:]
-    /// Those of an earlier plan between the same versions, which need not be made again.
+    /// The comparisons of an earlier plan between the same versions, for reuse.
     package var comparisons: [RouteComparison] = []
-    /// Whether a plan whose way depends on rows ends with its questions: it is made again when they are answered.
+    /// Whether a plan with unanswered questions ends there; the caller then plans again.
     package var endsAtQuestions = false
-    /// What the plan passes on of reading the models and mapping models.
+    /// Warnings from reading the models and mapping models.
     package var inputWarnings: [FerryWarning] = []
 
     package init(
@@ -44,14 +40,7 @@ package struct Planner: Sendable {
         self.composes = composes
     }
 
-    /// Plans the way from one version to another.
-    ///
-    /// - Parameters:
-    ///   - source: The store's version.
-    ///   - target: The version to end at.
-    ///   - rows: Source entity name (exactly that entity, without subentities) to its rows in the store.
-    ///   - areRowsEstimated: Whether `rows` are estimates.
-    /// - Returns: The plan; what keeps it from running stands in its refusals.
+    /// Plans the chain to a target; `rows` has the rows of each source entity, without its subentities.
     package func plan(
         from source: ModelVersion, to target: ModelVersion, rows: [String: Int64], areRowsEstimated: Bool
     ) -> MigrationPlan {
@@ -66,7 +55,7 @@ package struct Planner: Sendable {
             do throws(FerryError) {
                 plan.warnings = try MappingEdge.warningsOfEqualVersions(in: mappingModels, catalog)
             } catch {
-                // A mapping model whose versions are not known stands in no way where none has to be gone.
+                // A mapping model of unknown versions does no harm to a plan without steps.
             }
             return plan
         }
@@ -118,7 +107,7 @@ package struct Planner: Sendable {
         }
     }
 
-    /// What the table of losses says is not said twice.
+    /// The warnings of the steps, without those that repeat losses.
     private static func warnings(of plan: MigrationPlan) -> [FerryWarning] {
         plan.steps.flatMap { step in
             let losses = step.resolved.mappingModels.filter(\.isInferred).flatMap(\.warnings)
@@ -126,7 +115,7 @@ package struct Planner: Sendable {
         }
     }
 
-    /// In place where a step can be; beside a step that needs a copy that is in the run folder, never on the store.
+    /// Chooses in-place mode where possible; beside a copy, such a step runs in the run folder, never on the store.
     private func chooseModes(of plan: inout MigrationPlan) {
         for index in plan.steps.indices where plan.steps[index].isInferred {
             guard plan.steps[index].needsCopyBecause == nil else { continue }
@@ -138,7 +127,7 @@ package struct Planner: Sendable {
     private func addRows(_ rows: [String: Int64], areEstimated: Bool, to plan: inout MigrationPlan) {
         var known: [String: Int64]? = rows
         for index in plan.steps.indices {
-            // What stands before a step that cannot be planned is not known either.
+            // After a step that cannot be planned, rows are unknown.
             if !plan.refusals.isEmpty, plan.steps[index].versions.first != plan.chain.first { known = nil }
             plan.steps[index].forEachMapping { mapping in
                 mapping.rows = known?[mapping.mapping.source] ?? 0
@@ -149,7 +138,7 @@ package struct Planner: Sendable {
         }
     }
 
-    /// The rows that a step leaves of each entity; nil when only its run can tell.
+    /// The rows of each entity after a step; nil if only the run can tell.
     private static func rows(after step: ResolvedStep, from rows: [String: Int64]) -> [String: Int64]? {
         guard !step.hasPolicies else { return nil }
         var left: [String: Int64] = [:]
@@ -184,9 +173,9 @@ package struct Planner: Sendable {
 }
 
 extension StepPlan {
-    /// Splits the entity mappings into partitions, each mapping with its executor.
+    /// Splits the entity mappings into partitions and gives each its executor.
     ///
-    /// - Throws: ``FerryError`` `.badMapping` when a given split cannot work, `.unsupported` when the executor cannot.
+    /// - Throws: ``FerryError`` `.badMapping` for impossible partitions, `.unsupported` for an impossible executor.
     mutating func split(_ choice: ExecutorChoice) throws(FerryError) {
         partitions = try Partitioning(resolved).partitions().map { mappings throws(FerryError) in
             PartitionPlan(
@@ -198,7 +187,7 @@ extension StepPlan {
         }
     }
 
-    /// Why the step cannot be taken in place, as far as the models tell; nil when it can.
+    /// The reason in the models why the step cannot be done in place, or nil.
     func obstacleInPlace(_ layouts: inout AssumedLayouts) -> String? {
         do throws(FerryError) {
             let source = try layouts.layout(of: resolved.source)
@@ -219,7 +208,7 @@ extension StepPlan {
     }
 }
 
-/// The layouts that Core Data gives versions, as far as the models tell: where one step ends, the next one begins.
+/// The layouts that Core Data gives versions; the last one is cached, since the next step begins with it.
 struct AssumedLayouts {
     private var last: StoreLayout?
 
@@ -231,19 +220,17 @@ struct AssumedLayouts {
     }
 }
 
-/// What carries the rows of each entity mapping, and why.
 package enum ExecutorChoice: String, Sendable, Hashable, CaseIterable {
-    /// Statements of SQL, and Swift where only code knows what to do.
+    /// SQL statements, and Swift for mappings with code.
     case auto
-    /// Swift for all.
+    /// Swift for all mappings.
     case row
-    /// Statements of SQL for all; refused where one cannot.
+    /// SQL statements for all mappings; a mapping with code is refused.
     case set
 
-    /// The executor of an entity mapping.
+    /// Returns the executor of an entity mapping, and the reason.
     ///
-    /// - Throws: ``FerryError`` `.unsupported` when statements of SQL are asked for and cannot do it, or the mapping reads
-    ///   more than a statement can.
+    /// - Throws: ``FerryError`` `.unsupported` for a policy under `set`, or for more reads than a statement can do.
     func executor(
         for mapping: ResolvedEntityMapping, in step: ResolvedStep
     ) throws(FerryError) -> (executor: EntityMappingPlan.Executor, reason: String) {

@@ -3,12 +3,11 @@ internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 
-/// What SQLite has to read of the expressions of an entity mapping, and whether it can.
+/// Checks that SQLite can run the expressions of an entity mapping.
 ///
-/// What passed the check of the mapping can still be too much for SQLite: a statement joins only so many tables. What is
-/// deeper than its parser reads is one call of a function of ours, which takes only so many columns.
+/// An expression may join too many tables. If it is too deep for the parser, it is a call with limited columns.
 struct ExpressionDepth {
-    /// SQLite joins 64 tables; some are the statement's own.
+    /// SQLite joins 64 tables; some belong to the statement itself.
     private static let hopLimit = 48
 
     private let mapping: ResolvedEntityMapping
@@ -21,9 +20,7 @@ struct ExpressionDepth {
         translation = ExpressionTranslation(scope: mapping.expressionScope(in: step.source.model))
     }
 
-    /// What the body makes of an expression; nil of one that cannot be translated.
-    ///
-    /// The check of the mapping model refuses such a one, with its place; here it would be said again, without.
+    /// Returns nil for an expression that cannot be translated: the mapping model's check reports it, with its place.
     private static func translated<Result>(_ body: () throws -> Result) -> Result? {
         do { return try body() } catch { return nil }
     }
@@ -35,10 +32,8 @@ struct ExpressionDepth {
         return Self.translated { try translation.value(expression, for: attribute) }
     }
 
-    /// Checks what is part of SQL.
-    ///
-    /// - Throws: ``FerryError`` `.unsupported` when an expression is deeper than SQLite reads and has more columns than a
-    ///   function takes, or all expressions together follow more relationships than SQLite joins tables.
+    /// - Throws: ``FerryError`` `.unsupported` if an expression is deeper than SQLite reads and has more columns than a
+    ///   function takes, or if all expressions together follow more relationships than SQLite joins tables.
     func check() throws(FerryError) {
         var parts: [(what: String, computation: Computation)] = []
         if let filter = mapping.filter, let condition = Self.translated({ try translation.condition(filter) }) {
@@ -74,7 +69,6 @@ struct ExpressionDepth {
 }
 
 extension Computation {
-    /// The relationships that its paths follow, each with the way to it.
     fileprivate func addHops(to hops: inout Set<[String]>) {
         switch self {
         case .column(let path):
@@ -84,7 +78,7 @@ extension Computation {
                 hops.insert(way)
             }
         case .collection(let collection):
-            // Its own statement, but joined to the objects that it begins at.
+            // A collection has its own statement, joined to the objects where it starts.
             if case .object(let path) = collection.start { Computation.column(path).addHops(to: &hops) }
             for united in collection.united { Computation.collection(united).addHops(to: &hops) }
             fallthrough
@@ -93,16 +87,14 @@ extension Computation {
     }
 }
 
-/// Derived attributes that a step can only carry over as the store has them, since only Core Data computes them.
+/// Derived attributes that only Core Data computes, so that a step can only carry over their stored values.
 ///
-/// The values stay right where the step takes over, as it is, whatever they follow from. The triggers are a matter of
-/// the store, which is asked for them before anything is written.
+/// The values stay right if the step keeps all that they derive from. The store's triggers are checked separately.
 struct CarriedDerivations {
     let step: ResolvedStep
     private var source: ManagedObjectModel { step.source.model }
     private var destination: ManagedObjectModel { step.destination.model }
 
-    /// What the step would make wrong.
     func refusals() -> [FerryError] {
         var refusals: [FerryError] = []
         for entity in destination.sortedEntityNames {
@@ -141,7 +133,7 @@ struct CarriedDerivations {
         return isTakenOver(Array(path), of: place) ? nil : "the mapping gives \(place) other values"
     }
 
-    /// Whether every object of an entity has an attribute's value from the same attribute of its source.
+    /// Whether all objects of an entity take an attribute's value from the same attribute of their sources.
     private func isTakenOver(_ path: [String], of entity: String) -> Bool {
         let name = path.joined(separator: ".")
         return mappings(to: entity).allSatisfy { mapping in
@@ -152,7 +144,7 @@ struct CarriedDerivations {
         }
     }
 
-    /// Whether an inferred mapping takes a relationship from the one of the same name.
+    /// Whether an inferred mapping fills a relationship from the relationship of the same name.
     private func isCarried(_ name: String, of entity: String) -> Bool {
         let matching = ModelMatching(source: source, destination: destination)
         return mappings(to: entity).allSatisfy { mapping in

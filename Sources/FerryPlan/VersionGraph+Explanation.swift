@@ -3,7 +3,7 @@ internal import FerryMapping
 internal import FerryModel
 
 extension VersionGraph {
-    /// Why a path is the way: each edge, the order that it follows, and what it was preferred over.
+    /// Explains a path: the reason for each edge, the version order, and rejected paths.
     func explanation(of path: [Edge]) -> ChainExplanation {
         var explanation = ChainExplanation()
         let names = names(of: path)
@@ -32,7 +32,6 @@ extension VersionGraph {
         return "\(chosen)inferred\(isBack ? " backwards" : ""): \(what)"
     }
 
-    /// Versions that follow each other, as nodes.
     private var neighbourPairs: [(Int, Int)] {
         zip(catalog.versions, catalog.versions.dropFirst()).map { (node($0), node($1)) }
     }
@@ -45,7 +44,7 @@ extension VersionGraph {
         }
     }
 
-    /// What could not be inferred, where the way goes around it.
+    /// Notes mappings on rejected paths that could not be inferred.
     private func obstacleNotes() -> [String] {
         inferable.filter { $0.obstacles != nil }.map { inferable in
             let (from, to) = (catalog.displayName(of: inferable.source), catalog.displayName(of: inferable.destination))
@@ -54,7 +53,7 @@ extension VersionGraph {
         }
     }
 
-    /// The way from version to version in their order, where another one was taken.
+    /// Notes the path in version order, if another one was taken.
     private func comparison(_ names: [String], _ path: [Edge]) -> [String] {
         guard case .search = route.choice, node(source) >= 0, path.contains(where: { !$0.isInferred }) else {
             return []
@@ -68,7 +67,6 @@ extension VersionGraph {
         ]
     }
 
-    /// Where one inferred mapping was compared with the way over the versions between.
     private func straightNotes() -> [String] {
         comparisons.map { comparison in
             guard case .stepwise(let kept) = comparison.verdict else {
@@ -81,7 +79,7 @@ extension VersionGraph {
         }
     }
 
-    /// Another version with the target's hashes, under whose renaming identifiers less is lost.
+    /// Notes another version with the target's hashes whose renaming identifiers lose less.
     private func equalTarget(_ path: [Edge]) -> [String] {
         guard let last = path.last, last.isInferred, let better = keepingMore(than: last) else { return [] }
         let (target, other) = (
@@ -106,7 +104,7 @@ extension VersionGraph {
 }
 
 extension VersionGraph {
-    /// Whether source and target have to do with each other: in one bundle, or with a way between them.
+    /// Whether source and target are in one bundle, or connected by a path.
     var isRelated: Bool {
         (source.bundle == target.bundle && source.bundle != nil) || search(from: target, to: source) != nil
             || search(from: source, to: target) != nil
@@ -128,7 +126,6 @@ extension VersionGraph {
         return missing(last, next, inferable.first { $0.leads(from: last, to: next) }?.obstacles)
     }
 
-    /// Why one version cannot follow another.
     func missing(
         _ start: ModelVersion, _ end: ModelVersion, _ obstacles: [InferredMapping.Change]?, saidBy origin: String? = nil
     ) -> FerryError {
@@ -159,7 +156,7 @@ extension VersionGraph {
         return FerryError(.unreachable, message, remedy: remedy, place: place)
     }
 
-    /// Where the way breaks: the last version that a start reaches, and the next one that leads to the target.
+    /// The gap in the path: the last version that the start reaches, and the next version that reaches the target.
     private func gap(from start: ModelVersion) -> (ModelVersion, ModelVersion) {
         let isBack = catalog.isBefore(target, start)
         let order = isBack ? catalog.versions.reversed() : catalog.versions
@@ -168,15 +165,15 @@ extension VersionGraph {
         let reachable = order.filter { search(from: start, to: $0) != nil && place($0) < targetPlace }
         let leading = order.filter { search(from: $0, to: target) != nil && place($0) > place(start) }
         let last = reachable.last ?? start
-        // Without inference the neighbours themselves are what lacks a mapping model.
+        // Without inference, neighbours lack a mapping model.
         let next = (route.infers ? leading : Array(order)).first { place($0) > place(last) }
         return (named(last), named(next ?? target))
     }
 }
 
-/// Why a chain is the one that it is.
+/// The reasons for a chain.
 package struct ChainExplanation: Sendable {
-    /// One version to the next.
+    /// A step from one version to the next.
     package struct Edge: Sendable {
         package var from: String
         package var to: String
@@ -185,6 +182,6 @@ package struct ChainExplanation: Sendable {
     }
 
     package var edges: [Edge] = []
-    /// What was preferred over what, and what the order of versions is.
+    /// Notes on the version order and on rejected paths.
     package var notes: [String] = []
 }

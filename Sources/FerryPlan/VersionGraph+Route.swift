@@ -3,13 +3,13 @@ internal import FerryMapping
 internal import FerryModel
 
 extension VersionGraph {
-    /// The chain that a list, or a function, puts together version by version.
+    /// Builds the path version by version, from a list or a function.
     mutating func chosenPath() throws(FerryError) -> [Edge] {
         var current = source
         var path: [Edge] = []
         var passed = [source.hashes]
         while current.hashes != target.hashes {
-            // Without a choice here the search finds the rest of the way.
+            // Without a choice the search finds the rest of the path.
             guard let (chosen, origin) = try next(after: current) else {
                 return path + (try searchedPath(from: current))
             }
@@ -20,7 +20,7 @@ extension VersionGraph {
                     .unreachable, "\(to) cannot follow \(from), as \(origin) says: the chain has passed it already.",
                     remedy: "Name each version once.")
             }
-            // What is inferred goes by the identifiers of the version that was chosen, whatever the target calls itself.
+            // At the target, inference uses the renaming identifiers of the chosen version.
             let end = chosen.hashes == target.hashes ? chosen : next
             path.append(try chosenEdge(from: current, to: end, saidBy: origin))
             passed.append(next.hashes)
@@ -68,7 +68,7 @@ extension VersionGraph {
         var versions: [ModelVersion] = []
         for name in names {
             let version = try version(name, saidBy: origin)
-            // Versions with equal hashes are one, however many names they have: that of the first is passed.
+            // Versions with equal hashes count once, under the first name.
             if versions.last?.hashes != version.hashes { versions.append(version) }
         }
         let from = catalog.displayName(of: current)
@@ -107,9 +107,7 @@ extension VersionGraph {
 }
 
 extension VersionGraph {
-    /// The refusal of a way that mapping models would lead along which lie beside the models but were not given.
-    ///
-    /// Nil when none of them would be used, or those given do all that they would.
+    /// The refusal of a path along mapping models that lie beside the models and were not given, or nil.
     static func refusal(
         ofMappingModels beside: [MappingModel], besides given: [MappingModel], catalog: ModelCatalog,
         from source: ModelVersion, to target: ModelVersion, route: ChainRoute
@@ -118,7 +116,7 @@ extension VersionGraph {
             do throws(FerryError) {
                 return try !MappingEdge.all(of: [model], in: catalog).isEmpty
             } catch {
-                // Of versions that are not there: it leads nowhere here.
+                // A mapping model of unknown versions gives no edge.
                 return false
             }
         }
@@ -129,7 +127,7 @@ extension VersionGraph {
                 catalog: catalog, mappingModels: given + leading, from: source, to: target, route: route)
             path = try graph.path()
         } catch {
-            // What keeps the way from being found says more than this would.
+            // The caller's own search throws a clearer error.
             return nil
         }
         let paths = Set(leading.map(\.path))
@@ -156,31 +154,30 @@ extension VersionGraph {
     }
 }
 
-/// Which way a migration may take from version to version.
+/// The choice and the limits of a migration's chain.
 package struct ChainRoute: Sendable {
-    /// What says which version comes next.
     package enum Choice: Sendable {
         /// The search: mapping models first, then inferred mappings.
         case search
-        /// A list of versions by name, in their order; `origin` is what messages call it.
+        /// Version names in order; messages name the list by `origin`.
         case list([String], origin: String)
-        /// A function that is asked version by version.
+        /// A function that returns the next version, or nil to search.
         case ask(@Sendable (Question) throws -> String?)
     }
 
-    /// What is asked for each version of a chain.
+    /// The parameter of ``Choice/ask(_:)``, for each version of a chain.
     package struct Question: Sendable {
-        /// The version that the chain has come to.
+        /// The version that the chain has reached.
         package var version: String
         package var target: String
-        /// Versions to which a mapping model leads from here, and the neighbour in version order.
+        /// Destinations of mapping models from this version, and the neighbour in version order.
         package var candidates: [String]
     }
 
     package var choice: Choice
-    /// Whether a mapping is inferred where no mapping model leads on.
+    /// Whether mappings are inferred between versions without a mapping model.
     package var infers: Bool
-    /// Whether a target that is older than the store's version is one.
+    /// Whether the target may be older than the store's version.
     package var allowsDowngrade: Bool
 
     package init(choice: Choice = .search, infers: Bool = true, allowsDowngrade: Bool = false) {

@@ -4,15 +4,14 @@ internal import FerryModel
 
 /// Model versions as nodes, mapping models as edges; versions with equal hashes are one node.
 ///
-/// Where no mapping model leads, an inferred mapping is an edge: straight between the ends of the way and those of the
-/// mapping models, and between neighbours in version order. Whether one can be inferred is only found out where a way
-/// would lead over it.
+/// Inferred mappings are edges between neighbours in version order, and directly between the ends of the chain and of
+/// mapping models. A mapping is inferred only when a path needs it.
 struct VersionGraph {
     struct Edge: VersionPair, Sendable {
         var source: ModelVersion { didSet { resolution = nil } }
         var destination: ModelVersion { didSet { resolution = nil } }
         var mappingModels: [MappingModel]
-        /// What comparing ways has found out already: the same for every set of policies, as an inferred mapping has none.
+        /// The cached resolution of an inferred edge, which has no policies.
         var resolution: MappingResolution?
 
         var isInferred: Bool { mappingModels.allSatisfy(\.isInferred) }
@@ -24,13 +23,13 @@ struct VersionGraph {
         }
     }
 
-    /// Versions that no mapping model connects and a mapping may be inferred between.
+    /// Two versions without a mapping model, between which a mapping may be inferred.
     struct Inferable: VersionPair {
         var source: ModelVersion
         var destination: ModelVersion
-        /// How many versions further the destination stands.
+        /// The number of steps in version order between the two versions.
         var span: Int
-        /// Why no mapping can be inferred; nil while that is not known, or when one can.
+        /// The changes that prevent inference; nil if inference succeeds or was not tried.
         var obstacles: [InferredMapping.Change]?
     }
 
@@ -40,17 +39,16 @@ struct VersionGraph {
     let target: ModelVersion
     private(set) var edges: [Edge] = []
     private(set) var inferable: [Inferable] = []
-    /// What was compared on the way, for the explanation.
+    /// The comparisons made so far, for the explanation.
     var comparisons: [RouteComparison] = []
-    /// Comparisons of an earlier graph of the same versions, by the names of ``RouteComparison/names``.
+    /// Comparisons of an earlier graph of the same versions, by ``RouteComparison/names``.
     let compared: [[String]: RouteComparison]
-    /// What the store's rows hold of what comparing asks about; what is missing may be there.
+    /// Counted values of stored properties; a property without a count may have values.
     let values: [StoredProperty: Int64]
 
-    /// Takes the mapping models as edges.
+    /// Creates the edges; a source version that is not in the catalog is a neighbour of the target.
     ///
-    /// A source version that is not in the catalog is a neighbour of the target. Throws when a mapping model names a
-    /// version that is not there, or an ambiguous one.
+    /// - Throws: ``FerryError`` `.noSuchVersion` or `.ambiguousVersion`, naming the mapping model.
     init(
         catalog: ModelCatalog, mappingModels: [MappingModel], from source: ModelVersion, to target: ModelVersion,
         route: ChainRoute = ChainRoute(), values: [StoredProperty: Int64] = [:],
@@ -78,13 +76,13 @@ struct VersionGraph {
         for (version, next) in zip(catalog.versions, catalog.versions.dropFirst()) { addInferable(next, version) }
     }
 
-    /// Whether the target stands before the source, and may.
+    /// Whether the target is older than the source, and may be.
     private var leadsBack: Bool {
         catalog.isBefore(target, source)
             && (route.allowsDowngrade || !catalog.isDowngrade(from: source, to: target))
     }
 
-    /// Straight ways from a version, the target and both ends of each mapping model to the later ones of them.
+    /// Adds inferable edges between a version, the target and the ends of all mapping models, in the chain's direction.
     private mutating func addStraight(from start: ModelVersion) {
         guard route.infers else { return }
         var fixed: [ModelVersion] = []
@@ -109,7 +107,7 @@ struct VersionGraph {
                 span: node(source) < 0 ? 1 : nodes(from: source, to: destination).count - 1))
     }
 
-    /// One version of each node from one to another, both included, in the direction of the way.
+    /// One version of each node between two versions, both included, in the chain's direction.
     func nodes(from source: ModelVersion, to destination: ModelVersion) -> [ModelVersion] {
         let (first, last) = (node(source), node(destination))
         let between = catalog.versions.indices.filter {
@@ -122,19 +120,16 @@ struct VersionGraph {
         edges.first { $0.leads(from: source, to: destination) }
     }
 
-    /// Of several versions with equal hashes the one that was asked for, else the last.
+    /// Of the versions with equal hashes the target, the source, or the last one.
     func named(_ version: ModelVersion) -> ModelVersion {
         if version.hashes == target.hashes { return target }
         if version.hashes == source.hashes { return source }
         return catalog.versions.last { $0.hashes == version.hashes } ?? version
     }
 
-    // MARK: Ways
-
-    /// The chain of edges from the source to the target that the route asks for.
+    /// Returns the edges from the source to the target that the route chooses.
     ///
-    /// - Throws: ``FerryError`` `.backward` or `.unreachable`, which names the edge that is missing, and why it cannot
-    ///   be inferred.
+    /// - Throws: ``FerryError`` `.backward`, or `.unreachable` with the missing edge and why it cannot be inferred.
     mutating func path() throws(FerryError) -> [Edge] {
         if catalog.isDowngrade(from: source, to: target), !route.allowsDowngrade, isRelated { throw backward }
         var path: [Edge]
@@ -142,7 +137,7 @@ struct VersionGraph {
         case .search: path = try searchedPath(from: source)
         case .list, .ask: path = try chosenPath()
         }
-        // Whatever a mapping model calls a version with these hashes: the first is the store's, the last the one asked for.
+        // The store's version and the requested target replace versions with equal hashes at both ends.
         if !path.isEmpty {
             path[0].source = source
             path[path.count - 1].destination = target
@@ -150,10 +145,10 @@ struct VersionGraph {
         return path
     }
 
-    /// The chain that mapping models lead furthest along, with what they leave straight.
+    /// Returns the path that passes the fewest versions by inference, then the one of the fewest edges.
     ///
-    /// Of equally long ones it is the first in the order of the mapping models. Where a straight way loses what the
-    /// versions between keep, it goes over them.
+    /// Of equal paths the first in the order of mapping models wins. A direct inferred edge is replaced by the edges
+    /// over the versions between if these keep properties that it loses.
     mutating func searchedPath(from start: ModelVersion) throws(FerryError) -> [Edge] {
         addStraight(from: start)
         while let hops = search(from: start, to: target) {
@@ -165,18 +160,17 @@ struct VersionGraph {
         throw unreachable(from: start)
     }
 
-    /// The names of the versions along a path.
     func names(of path: [Edge]) -> [String] {
         [catalog.displayName(of: source)] + path.map { catalog.displayName(of: $0.destination) }
     }
 
-    /// A way over an edge, by its place among the edges or the inferable ones.
+    /// An edge by its index in ``edges`` or ``inferable``.
     enum Hop {
         case explicit(Int)
         case inferred(Int)
     }
 
-    /// The edges of a way; nil when a mapping on it cannot be inferred, which is then known.
+    /// Returns the edges of a path, or nil if a mapping cannot be inferred; its obstacles are then recorded.
     private mutating func edges(along hops: [Hop]) -> [Edge]? {
         var path: [Edge] = []
         for hop in hops {
@@ -194,18 +188,17 @@ struct VersionGraph {
         return path
     }
 
-    /// The edge that follows from two versions, or why there is none.
+    /// Infers the edge between two versions, or returns the obstacles.
     ///
-    /// Versions with equal hashes may have different renaming identifiers. On the way the one of them is passed that
-    /// keeps most; at its end stands the one that was asked for.
+    /// Of versions with equal hashes the one that keeps most is used between steps, the requested one at the end.
     func infer(_ source: ModelVersion, _ destination: ModelVersion) -> (Edge?, obstacles: [InferredMapping.Change]) {
         let inferred = inferred(source, destination)
         guard destination.hashes != target.hashes, let edge = inferred.0 else { return inferred }
         return (keepingMore(than: edge)?.edge ?? edge, [])
     }
 
-    /// The edge to another version with the hashes of an inferred edge's destination that loses least, with what it keeps;
-    /// nil where none loses less.
+    /// Returns the edge to a version with equal hashes that loses least, with the properties that only it keeps, or
+    /// nil.
     func keepingMore(than edge: Edge) -> (edge: Edge, kept: Set<StoredProperty>)? {
         let others = catalog.versions.filter {
             $0.hashes == edge.destination.hashes
@@ -232,14 +225,14 @@ struct VersionGraph {
         return (Edge(source: source, destination: destination, mappingModels: [mappingModel]), [])
     }
 
-    /// Versions without an entity in common are no successors of each other, whatever the order of their files.
+    /// Versions without a common entity are no successors of each other, whatever the order of their files.
     private func carriesObjects(_ mappingModel: MappingModel) -> Bool {
         mappingModel.entityMappings.contains { $0.source != nil && $0.destination != nil }
             || mappingModel.entityMappings.allSatisfy { $0.source == nil }
     }
 
     func search(from source: ModelVersion, to target: ModelVersion) -> [Hop]? {
-        // Few versions and edges: a round over all of them per hop is quick enough.
+        // The search visits all edges for each hop: versions and edges are few.
         struct Way {
             var inferred = 0
             var hops: [Hop] = []
@@ -267,7 +260,7 @@ struct VersionGraph {
         return ways[node(target)]?.hops
     }
 
-    /// The place of the first version with these hashes; −1 for the store's own, which may be in no file.
+    /// The index of the first version with equal hashes; −1 for a store's version that is in no file.
     func node(_ version: ModelVersion) -> Int {
         catalog.versions.firstIndex { $0.hashes == version.hashes } ?? -1
     }

@@ -4,8 +4,8 @@ internal import FerryModel
 
 /// Reads compiled mapping models (`.cdm`).
 ///
-/// The compiler has already written out what is automatic, so a property without an expression stays empty. The file
-/// names its models only by their entities' hashes; ``MappingModel/sourceHashes`` holds them.
+/// The compiler has written out automatic rules, so a property without an expression stays empty. The file names its
+/// models only by the hashes of entities, in ``MappingModel/sourceHashes``.
 struct CompiledMappingFile {
     private let file: String
 
@@ -97,9 +97,9 @@ struct CompiledMappingFile {
 }
 
 extension ArchivedObject {
-    /// The texts of an archived dictionary by their keys, as the user info of an entity mapping is kept.
+    /// The texts of an archived dictionary by key, as in the user info of an entity mapping; other values are left out.
     ///
-    /// - Throws: `.badArchive` when it is no dictionary. Values that are no texts are left out.
+    /// - Throws: `.badArchive` if the object is no dictionary.
     func texts() throws(FerryError) -> [String: String] {
         guard let entries = try entriesByText else {
             throw FerryError(.badArchive, "The user info is no dictionary.")
@@ -114,7 +114,7 @@ extension RelationshipRule {
     private static let bySourceRelationship = "destinationInstancesForSourceRelationshipNamed:sourceInstances:"
     private static let byEntityMapping = "destinationInstancesForEntityMappingNamed:sourceInstances:"
 
-    /// The rule that a relationship's value expression stands for: one of the migration manager's two lookups.
+    /// The rule of a relationship's value expression, which is one of the migration manager's two lookups.
     ///
     /// - Throws: ``FerryError`` `.unsupported` for any other expression.
     init(lookup expression: Expression) throws(FerryError) {
@@ -127,7 +127,7 @@ extension RelationshipRule {
         else { throw Self.unsupported }
         switch selector {
         case Self.byEntityMapping: self = .destinations(ofMapping: name, from: arguments[1])
-        // The name is that of the source relationship, which the path of the second argument already gives.
+        // The first argument names the source relationship, which the path of the second one ends with anyway.
         case Self.bySourceRelationship: self = .destinationsOfAnyMapping(from: arguments[1])
         default: throw Self.unsupported
         }

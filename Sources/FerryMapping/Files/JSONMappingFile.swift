@@ -9,12 +9,12 @@ struct JSONMappingFile {
         "name", "source", "destination", "where", "forEach", "onInvalid", "unique", "automatic", "attributes",
         "relationships", "policy", "note",
     ]
-    /// What Core Data binds itself; an iteration cannot take these names.
+    /// Variables that Core Data binds itself; an iteration cannot take these names.
     private static let boundVariables = [
         "source", "destination", "manager", "entityMapping", "propertyMapping", "entityPolicy",
     ]
 
-    /// Reads a file's bytes; `extended` reads the mapping model whose path, relative to this file, is given.
+    /// Reads a file's bytes; `extended` reads the mapping model at a path relative to this file.
     static func read(
         _ bytes: [UInt8], name: String, path: String, extended: (String) throws(FerryError) -> MappingModel
     ) throws(FerryError) -> MappingModel {
@@ -73,7 +73,7 @@ struct JSONMappingFile {
         return extended
     }
 
-    /// Own entity mappings take the place of those they replace; the others follow.
+    /// Replaces base mappings by own mappings of the same name, and appends the other own mappings.
     private static func replacing(_ own: [EntityMapping], in base: [EntityMapping]) -> [EntityMapping] {
         var result = base
         for mapping in own {
@@ -86,7 +86,7 @@ struct JSONMappingFile {
         return result
     }
 
-    /// Tables by their names, each as the text of an object of JSON.
+    /// Tables by name, each as the text of a JSON object.
     private static func tables(_ cursor: JSONCursor) throws(FerryError) -> [String: String] {
         var tables: [String: String] = [:]
         for (name, table) in try cursor.members() {
@@ -102,7 +102,7 @@ struct JSONMappingFile {
         return tables
     }
 
-    /// The mapping with the content of tables in the places of their names.
+    /// The mapping with the contents of tables in place of their names.
     private static func filled(
         _ mapping: EntityMapping, from tables: [String: String], _ cursor: JSONCursor
     ) throws(FerryError) -> EntityMapping {
@@ -217,7 +217,7 @@ struct JSONMappingFile {
         return mapping
     }
 
-    /// Checks a note, which is for readers of the file: a text, or several lines of it.
+    /// Checks a note for readers of the file: a text, or an array of lines.
     private static func note(in members: [String: JSONCursor]) throws(FerryError) {
         guard let note = members["note"] else { return }
         if case .string = note.node.value { return }
@@ -301,7 +301,7 @@ struct JSONMappingFile {
         return .destinations(ofMapping: try target.name(), from: try parsed(from, Expression.parse))
     }
 
-    // MARK: Core Data's language
+    // MARK: Expressions
 
     private static func parsed<Parsed>(
         _ cursor: JSONCursor, _ parse: (String) throws(FerryError) -> Parsed
@@ -318,7 +318,7 @@ struct JSONMappingFile {
 }
 
 extension EntityMapping {
-    /// Keeps a place that is left to be written, which begins with `?`; false of any other.
+    /// Records a part that the file leaves open, with a text that begins with `?`; false for any other part.
     @discardableResult
     fileprivate mutating func keepIfOpen(_ cursor: JSONCursor?, _ part: String, property: String? = nil) -> Bool {
         guard let cursor, let text = cursor.openText else { return false }
@@ -327,7 +327,7 @@ extension EntityMapping {
         return true
     }
 
-    /// Keeps the text of an expression under the name that errors give it.
+    /// Keeps the text of an expression under the name that errors use.
     fileprivate mutating func keepText(of cursor: JSONCursor, as part: String) {
         guard case .string(let text) = cursor.node.value else { return }
         texts[part] = .init(text: text, line: cursor.node.line)

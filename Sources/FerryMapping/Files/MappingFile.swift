@@ -4,7 +4,7 @@ internal import FerryModel
 
 /// Reads mapping models of every format.
 package struct MappingFile {
-    /// A mapping file larger than this is not one; Xcode's are streamed and have no limit.
+    /// The size limit of JSON and compiled files; Xcode's files are streamed and have no limit.
     static let byteLimit = 64 << 20
 
     private let files: FileLayer
@@ -12,12 +12,9 @@ package struct MappingFile {
     /// The real paths of the files being read, the outermost first.
     private var reading: [String] = []
 
-    // MARK: Entry points
-
     /// Reads one mapping model: `.xcmappingmodel` (the folder or its XML), `.cdm`, or Ferry's JSON.
     ///
-    /// - Throws: `.notFound` when nothing is there; `.badMapping` or `.badExpression` with file, line and path of what is
-    ///   wrong in it.
+    /// - Throws: `.notFound` if no file exists; `.badMapping` or `.badExpression` with file, line and path.
     package static func load(path: String, files: FileLayer = FileLayer()) throws(FerryError) -> MappingModel {
         var file = MappingFile(files: files)
         var model = try WorkThread.withStack { () throws(FerryError) in try file.read(path) }
@@ -72,7 +69,7 @@ package struct MappingFile {
         }
     }
 
-    /// The first byte that is no white space or byte order mark, which tells the formats apart.
+    /// The first byte after white space or a byte order mark, which identifies the format.
     private func firstByte(of path: String) throws(FerryError) -> UInt8? {
         let start = try files.open(path).read(count: 1024, at: 0)
         return start.first { ![0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF].contains($0) }
@@ -84,7 +81,7 @@ package struct MappingFile {
         return bytes
     }
 
-    /// Gives the bytes of a file piece by piece, none at the end; they are fingerprinted as they pass.
+    /// A closure that returns the file's bytes in pieces, at the end an empty one, and adds them to the fingerprint.
     private func stream(_ path: String) throws(FerryError) -> () throws(FerryError) -> [UInt8] {
         let input = try files.open(path)
         let fingerprint = fingerprint
@@ -97,9 +94,7 @@ package struct MappingFile {
         }
     }
 
-    // MARK: Names
-
-    /// The file's name without extension; the folder's, for the XML inside it.
+    /// The file's name without extension; for the XML in a folder, the folder's.
     private static func name(of path: String) -> String {
         let name = fileName(of: path)
         let parent = FileLayer.parent(of: path)
@@ -115,17 +110,14 @@ package struct MappingFile {
     }
 }
 
-/// The last name of a path, as messages show it.
 func fileName(of path: String) -> String { FileLayer.name(of: path) }
 
-/// The mapping models of a folder.
 extension MappingFile {
-    /// Reads one mapping model, or all that are in a folder, in natural order of their names.
+    /// Reads one mapping model, or all in a folder, in natural order of their names.
     ///
-    /// A file of the folder that another one extends is part of that one and not read by itself. JSON files without the
-    /// keys of a mapping file are passed over. Folders inside the folder are not searched.
+    /// Files that another one extends, JSON files without the keys of a mapping file, and inner folders are skipped.
     ///
-    /// - Throws: As ``load(path:files:)``; `.notFound` also when a folder holds no mapping model.
+    /// - Throws: As ``load(path:files:)``; `.notFound` also if a folder holds no mapping model.
     package static func loadAll(path: String, files: FileLayer = FileLayer()) throws(FerryError) -> [MappingModel] {
         guard try present(path, files).isDirectory, fileExtension(of: path) != "xcmappingmodel" else {
             return [try load(path: path, files: files)]
@@ -144,7 +136,7 @@ extension MappingFile {
         return loaded.filter { !extended.contains($0.path) }
     }
 
-    /// The mapping models in a folder, in natural order of their names; none is read.
+    /// The paths of the mapping models in a folder, in natural order of their names.
     package static func paths(in folder: String, files: FileLayer) throws(FerryError) -> [String] {
         let names = try files.list(folder).map(\.name).filter { !$0.hasPrefix(".") }.sorted(by: naturalOrder)
         var paths: [String] = []
@@ -159,14 +151,10 @@ extension MappingFile {
         return paths
     }
 
-    /// Whether a JSON file has the keys of a mapping file: `entityMappings`, `source` with `destination`, or `extends`
-    /// with no key that a mapping file does not have.
-    ///
-    /// A file that is no JSON counts where it has the first of these words in quotation marks: then it is a mapping file
-    /// with a mistake in it.
+    /// Whether a JSON file has the keys of a mapping file; invalid JSON needs only `"entityMappings"`.
     private static func isMappingFile(_ path: String, _ files: FileLayer) throws(FerryError) -> Bool {
         guard try files.attributesIfPresent(path)?.isDirectory == false else { return false }
-        // Another program's JSON may be of any size; only what has one of the words is read whole.
+        // Other programs' JSON may be of any size; only a file with one of the words is read whole.
         guard try has(anyOf: ["\"entityMappings\"", "\"destination\"", "\"extends\""], path, files) else {
             return false
         }
@@ -180,13 +168,13 @@ extension MappingFile {
         }
         guard case .object(let members) = root.value else { return false }
         let keys = Set(members.map(\.key))
-        // A report of Ferry's own, kept beside the models, has counts under the same word.
+        // A report of Ferry beside the models has counts under the same key.
         if keys.contains("outcome") { return false }
         return keys.contains("entityMappings") || keys.isSuperset(of: ["source", "destination"])
             || (keys.contains("extends") && keys.isSubset(of: JSONMappingFile.keys))
     }
 
-    /// Whether a file has one of a few short words in it; read piece by piece.
+    /// Whether a file contains one of a few short words; the file is read in pieces.
     private static func has(
         anyOf words: [String], _ path: String, _ files: FileLayer
     ) throws(FerryError) -> Bool {
@@ -205,13 +193,13 @@ extension MappingFile {
     }
 }
 
-/// The SHA-256 over all files that make up one mapping model, in the order they are read.
+/// The SHA-256 over all files of one mapping model, in the order of reading.
 final class Fingerprint {
     private var hash: SHA256? = SHA256()
 
     func update(_ bytes: [UInt8]) { hash?.update(bytes) }
 
-    /// Ends the use of this fingerprint.
+    /// Finalizes the hash; may be called once.
     func finish() -> [UInt8] {
         guard let hash = hash.take() else { preconditionFailure("A fingerprint is finished once.") }
         return hash.finalize()

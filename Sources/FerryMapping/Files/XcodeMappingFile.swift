@@ -5,8 +5,7 @@ internal import struct Foundation.Data
 
 /// Reads Xcode's mapping models (`.xcmappingmodel/xcmapping.xml`).
 ///
-/// The file is the store of Xcode's mapping editor. Entity mappings that were deleted there are still in it, so only
-/// what the one mapping model object reaches is read.
+/// The file is the store of Xcode's mapping editor, with deleted mappings in it: only objects in use are read.
 struct XcodeMappingFile {
     private let file: String
     private let objects: [String: MappingXMLObject]
@@ -19,10 +18,10 @@ struct XcodeMappingFile {
         let file = fileName(of: path)
         var reader = XcodeMappingFile(
             file: file, objects: try MappingXMLReader.read(pieces, file: file), path: path)
-        return try reader.mappingModel(name: name, path: path)
+        return try reader.mappingModel(name: name)
     }
 
-    private mutating func mappingModel(name: String, path: String) throws(FerryError) -> MappingModel {
+    private mutating func mappingModel(name: String) throws(FerryError) -> MappingModel {
         let roots = objects.values.filter { $0.type == "XDDEVMAPPINGMODEL" }
         guard let root = roots.first, roots.count == 1 else {
             throw damaged("it holds \(roots.count) mapping models instead of one")
@@ -77,7 +76,7 @@ struct XcodeMappingFile {
             }
         }
         for attribute in try referred("attributemappings", by: object, type: "XDDEVATTRIBUTEMAPPING") {
-            // The editor leaves nameless ones behind; they set nothing.
+            // The editor leaves mappings without a name behind, which set nothing.
             guard let name = text("name", of: attribute) else { continue }
             try mapping.add(
                 "attribute", name, to: \.attributes, orElse: .empty, damaged: damaged
@@ -102,35 +101,35 @@ struct XcodeMappingFile {
 
     // MARK: Properties
 
-    /// What the editor's fields Key Path and Mapping Name say.
+    /// The rule of the editor's fields Key Path and Mapping Name.
     private mutating func helperFields(
         of object: MappingXMLObject, named name: String, in mapping: EntityMapping
     ) throws(FerryError) -> RelationshipRule? {
         let mappingName = text("sourcemappingname", of: object)
         let path = text("sourcekeypath", of: object)
         guard mappingName != nil || path != nil else { return nil }
-        func tell(_ code: FerryWarning.Code, _ what: String) {
+        func report(_ code: FerryWarning.Code, _ what: String) {
             warn(
                 code, "\(file): relationship \"\(name)\" of entity mapping \"\(mapping.name)\" \(what)",
                 about: mapping.name, name)
         }
         guard mapping.source != nil else {
-            tell(.leftOutOfMapping, "looks for source objects, but the mapping has no source entity; left out.")
+            report(.leftOutOfMapping, "looks for source objects, but the mapping has no source entity; left out.")
             return nil
         }
         let from: Expression
         if let path {
             from = try Expression.parse(path)
         } else if mappingName == mapping.name {
-            // The objects that a mapping itself made are hardly meant; for a tree, automatic comes to the same.
-            tell(.leftOutOfMapping, "names its own mapping but no key path; left out.")
+            // The mapping's own objects are hardly meant; for a tree, the automatic rule gives the same.
+            report(.leftOutOfMapping, "names its own mapping but no key path; left out.")
             return nil
         } else {
             from = .keyPath(.variable("source"), [.key(name)])
-            tell(.completedMapping, "names a mapping but no key path; $source.\(name) is taken.")
+            report(.completedMapping, "names a mapping but no key path; $source.\(name) is taken.")
         }
         guard let mappingName else {
-            tell(.completedMapping, "names a key path but no mapping; all mappings that fit are taken.")
+            report(.completedMapping, "names a key path but no mapping; all mappings that fit are taken.")
             return .destinationsOfAnyMapping(from: from)
         }
         return .destinations(ofMapping: mappingName, from: from)
@@ -144,7 +143,7 @@ struct XcodeMappingFile {
                 code, message, about: .init(property: property, entityMapping: entityMapping, path: path)))
     }
 
-    /// The archived expression of a property mapping; where it is present, it wins over every other field.
+    /// The archived expression of a property mapping; it takes precedence over every other field.
     private func expression(of object: MappingXMLObject) throws(FerryError) -> Expression? {
         guard let data = object.attributes["valueexpressiondata"], !data.isBlank else { return nil }
         return try ArchivedExpression.decode(try bytes(data))
@@ -152,14 +151,14 @@ struct XcodeMappingFile {
 
     // MARK: Fields
 
-    /// A string attribute; an empty one counts as absent.
+    /// A string attribute, or nil if it is blank.
     private func text(_ name: String, of object: MappingXMLObject) -> String? {
         guard let text = object.attributes[name], !text.isBlank else { return nil }
         return text.decodingSwappedEscapes
     }
 
     private func bytes(_ base64: String) throws(FerryError) -> [UInt8] {
-        // The text has line breaks in it.
+        // The text contains line breaks.
         guard let data = Data(base64Encoded: base64, options: .ignoreUnknownCharacters) else {
             throw FerryError(.badArchive, "its Base64 is damaged.")
         }
@@ -191,9 +190,7 @@ struct XcodeMappingFile {
 
 extension String {
     fileprivate var isBlank: Bool { allSatisfy(\.isWhitespace) }
-}
 
-extension String {
     /// The text with the escapes of Core Data's XML store decoded.
     ///
     /// The store writes some UTF-16 code units as `\uXXYY` with their two bytes swapped: `<`, U+003C, is `\u3c00`.
@@ -227,20 +224,18 @@ extension String {
 /// An `<object>` of an `xcmapping.xml`, as Core Data's XML store writes it.
 struct MappingXMLObject {
     var type: String
-    /// Attribute name to text; a nil attribute is missing.
     var attributes: [String: String] = [:]
-    /// Relationship name to the identifiers it refers to; a nil relationship is missing.
     var relationships: [String: [String]] = [:]
 }
 
-/// Reads the objects of an `xcmapping.xml` piece by piece.
+/// Reads the objects of an `xcmapping.xml` in pieces.
 ///
-/// The two embedded copies of the models, nearly all of the bytes, are dropped as they arrive.
+/// The two embedded copies of the models, nearly all of the bytes, are dropped.
 struct MappingXMLReader {
     private static let droppedAttributes: Set = ["sourcemodeldata", "destinationmodeldata"]
-    /// Real files are three deep.
+    /// Real files have a depth of three.
     private static let depthLimit = 16
-    /// Of what is kept, with a share for each object and name: the largest known mapping models have 2 MB of it.
+    /// The limit of kept bytes, with a share for each object and name; the largest known mapping models keep 2 MB.
     private static let keptLimit = 32 << 20
     private static let objectBytes = 200
 
@@ -252,9 +247,9 @@ struct MappingXMLReader {
     private var text = ""
     private var kept = 0
 
-    /// All objects by their identifiers, orphans included; messages give the file by this name.
+    /// All objects by identifier, including orphans.
     ///
-    /// - Throws: ``FerryError`` `.badMapping` with the line where the text is not what it should be.
+    /// - Throws: ``FerryError`` `.badMapping` with the line of the error.
     static func read(
         _ pieces: @escaping () throws(FerryError) -> [UInt8], file: String
     ) throws(FerryError) -> [String: MappingXMLObject] {
@@ -268,8 +263,6 @@ struct MappingXMLReader {
         while let token = try reader.tokens.next() { try reader.take(token) }
         return reader.objects
     }
-
-    // MARK: Elements
 
     private mutating func take(_ token: XMLTokenizer.Token) throws(FerryError) {
         switch token {

@@ -1,10 +1,10 @@
 internal import FerryModel
 
-/// Which changes a mapping can be inferred over, and why not over the others.
+/// Decides which changes a mapping can be inferred over, with a reason against the others.
 struct InferenceRules {
     private let difference: ModelDifference
     private let matching: ModelMatching
-    /// Destination roots whose table would take objects of several source tables.
+    /// Destination roots whose table would get objects of several source tables.
     private let merged: [String: [String]]
 
     init(_ difference: ModelDifference) {
@@ -63,7 +63,7 @@ struct InferenceRules {
 
     // MARK: Entities
 
-    /// Entities that had different tables have keys that may be equal, so that they cannot share one.
+    /// Objects of different tables may have equal keys, so they cannot share a table.
     private func hierarchy(of entity: String) -> Verdict {
         guard let roots = merged[matching.destination.root(of: entity)] else { return .inferable }
         return .impossible(
@@ -103,14 +103,14 @@ struct InferenceRules {
     private func types(_ change: ModelDifference.Change) -> Verdict {
         guard let name = change.property, let new = matching.destination.attribute(name, of: change.entity),
             let old = matching.sourceAttribute(of: name, in: change.entity),
-            // What is not stored in both takes nothing over.
+            // A property that is not stored in both versions takes over no value.
             !old.isTransient, !new.isTransient, !matching.destination.isComputedByStore(new, of: change.entity),
             !old.type.converts(to: new.type)
         else { return .inferable }
         return .impossible("Source and destination attribute types are incompatible: \(old.type) and \(new.type).")
     }
 
-    /// Elements are carried one by one, like attributes.
+    /// Elements are carried over one by one, like attributes.
     private func composite(_ change: ModelDifference.Change) -> Verdict {
         guard let attribute = change.property.flatMap({ matching.destination.attribute($0, of: change.entity) }) else {
             return .inferable
@@ -141,8 +141,7 @@ struct InferenceRules {
         return .impossible(lost)
     }
 
-    /// Relationships whose objects would no longer fit although their destination entity is the same: one of its
-    /// subentities left the hierarchy.
+    /// Relationships to an unchanged destination entity of which a subentity has left the hierarchy.
     private func lostDestinations() -> [(entity: String, relationship: String, reason: String)] {
         var found: [(String, String, String)] = []
         for name in matching.destination.sortedEntityNames where matching.sourceEntities[name] != nil {
@@ -156,9 +155,7 @@ struct InferenceRules {
         return found
     }
 
-    /// Why a relationship cannot keep all of its objects, or nil.
-    ///
-    /// Objects of removed entities go anyway.
+    /// The reason why a relationship cannot keep all objects that the destination still has, or nil.
     private func lost(_ old: Relationship, _ new: Relationship) -> String? {
         guard !old.isTransient, !new.isTransient else { return nil }
         for family in matching.source.family(of: old.destinationEntity)

@@ -3,30 +3,28 @@ internal import FerryExpression
 package import FerryModel
 internal import class Foundation.NSUUID
 
-/// What follows from two model versions alone: Core Data's lightweight migration.
+/// The mapping that follows from two model versions alone, as in Core Data's lightweight migration.
 package struct InferredMapping: Sendable {
     /// A difference between the versions, and whether a mapping can be inferred over it.
     package struct Change: Sendable, Hashable {
-        /// The destination's name of the entity; of a removed one the source's.
+        /// The entity's name in the destination; in the source if it is removed.
         package var entity: String
         package var property: String?
         package var kind: ModelDifference.Kind
         package var isInferable: Bool
-        /// Why not; or, for what can be inferred, on which condition the store's rows pass.
+        /// The reason against inference, or the condition that the store's rows must meet.
         package var reason: String?
     }
 
-    /// Nil when a change stands in its way.
+    /// Nil if a change prevents inference.
     package var mappingModel: MappingModel?
     package var changes: [Change]
 
-    /// The changes that no mapping can be inferred over.
     package var obstacles: [Change] { changes.filter { !$0.isInferable } }
 
     /// Infers the mapping of one version to another.
     ///
-    /// Its entity mappings are named as Core Data names them: `IEM_Add_E`, `IEM_Remove_E`, `IEM_Copy_E`,
-    /// `IEM_Transform_E`.
+    /// Entity mappings have Core Data's names: `IEM_Add_E`, `IEM_Remove_E`, `IEM_Copy_E`, `IEM_Transform_E`.
     package static func infer(source: ModelVersion, destination: ModelVersion) -> InferredMapping {
         let difference = ModelDifference(from: source.model, to: destination.model)
         let changes = InferenceRules(difference).verdicts()
@@ -50,20 +48,18 @@ extension InferredMapping.Change {
     }
 }
 
-/// The entity mappings that follow from two versions over which a mapping can be inferred.
 struct InferredEntityMappings {
     let source: ModelVersion
     let destination: ModelVersion
     let difference: ModelDifference
     private var matching: ModelMatching { difference.matching }
 
-    /// By entity name, removed entities last; abstract entities have none, unless they had objects before.
+    /// By entity name, removed entities last; without abstract entities, unless they had objects before.
     func all() -> [EntityMapping] {
         destination.model.sortedEntityNames.compactMap(mapping(of:))
             + removed.map { EntityMapping(name: "IEM_Remove_\($0)", source: $0, destination: nil) }
     }
 
-    /// What the plan has to say about what goes.
     func losses() -> [FerryWarning] {
         var properties: [String: [String]] = [:]
         for change in difference.changes {
@@ -116,7 +112,7 @@ struct InferredEntityMappings {
 
     private func mapping(of entity: String) -> EntityMapping? {
         let isAbstract = destination.model.entities[entity]?.isAbstract == true
-        // An abstract entity had no objects; what is now abstract must have had none.
+        // An abstract entity has no objects; an entity that becomes abstract must have none.
         guard let old = matching.sourceEntities[entity], source.model.entities[old]?.isAbstract == false else {
             return isAbstract ? nil : EntityMapping(name: "IEM_Add_\(entity)", source: nil, destination: entity)
         }
@@ -133,13 +129,11 @@ struct InferredEntityMappings {
         return mapping
     }
 
-    // MARK: Rules
-
-    /// Nil where the automatic rule does the same.
+    /// Nil if the automatic rule does the same.
     private func rule(for attribute: Attribute, in entity: String, old: String) -> AttributeRule? {
         guard !attribute.isTransient, !destination.model.isComputedByStore(attribute, of: entity) else { return nil }
         guard let before = matching.sourceAttribute(of: attribute.name, in: entity), !before.isTransient else {
-            // The name may be that of another attribute, which goes elsewhere or goes away.
+            // The source attribute of this name is another attribute, which is renamed or removed.
             return source.model.attribute(attribute.name, of: old) == nil ? nil : .empty
         }
         let path = Expression(sourceKeys: before.name)
@@ -175,16 +169,16 @@ extension Expression.Constant {
     }
 }
 
-/// A mapping model to begin with: what is inferred is filled in, what cannot be is marked.
+/// A mapping model for its author to complete: inferred rules are filled in, missing values are marked.
 package struct MappingSkeleton: Sendable {
-    /// A value that only its author can give, and why.
+    /// A value that only the author can give, with the reason.
     package struct Open: Sendable, Hashable {
         package var entity: String
         package var property: String?
         package var reason: String
     }
 
-    /// Without the properties that are open; what is automatic is not written down.
+    /// Without open properties and automatic rules.
     package private(set) var mappingModel: MappingModel
     /// In the order of the changes.
     package private(set) var open: [Open] = []
@@ -223,7 +217,7 @@ package struct MappingSkeleton: Sendable {
             : EntityMapping.derivedName(source: mapping.source, destination: mapping.destination)
     }
 
-    /// What has a condition only the rows can meet is a hint; what has no value at all must get one.
+    /// Whether a property needs a value; a condition that only rows can meet is a hint.
     private static func needsValue(_ change: InferredMapping.Change) -> Bool {
         !change.isInferable
             || [.attributeAdded, .attributeMadePersistent, .relationshipAdded, .relationshipMadePersistent]

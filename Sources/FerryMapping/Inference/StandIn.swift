@@ -1,46 +1,45 @@
 internal import FerryExpression
 package import FerryModel
 
-/// What a mapping model leaves to migration policies, entity mapping by entity mapping, with what it shows of each.
+/// The entity mappings of a mapping model that need code, with the contents that the mapping model shows.
 ///
-/// From it a mapping file is begun that takes their place, or a package with the policies' hooks. Entity mappings that
-/// Ferry can run as they are stay in the mapping model.
+/// Ferry begins a mapping file from them, or a package with the policies' hooks.
 package struct StandIn: Sendable {
     /// One entity mapping that needs a stand-in.
     package struct Part: Sendable {
-        /// As the mapping model has it.
+        /// The entity mapping in the mapping model.
         package var original: EntityMapping
-        /// What takes its place, without the properties that are open; nil where no source entity is named.
+        /// Its replacement, without open properties; nil without a source entity.
         package var replacement: EntityMapping?
         /// All properties of the destination entity that a mapping sets.
         package var properties: [Property] = []
-        /// Whether no entity mapping makes objects of its destination entity: code may have.
+        /// Whether no entity mapping makes objects of the destination entity, so that code may have.
         package var isUnfilled = false
     }
 
-    /// One destination property of such an entity mapping.
+    /// One destination property of an entity mapping that needs code.
     package struct Property: Sendable, Hashable {
         package var name: String
         package var type: String
         /// The destination entity of a relationship; nil for an attribute.
         package var destinationEntity: String?
         package var isToMany = false
-        /// What the mapping model gives to it; nil where that must be said.
+        /// The value in the mapping model; nil if the author must give it.
         package var given: String?
-        /// What must be said in place of it, after the type.
+        /// The text after the type, if the author must give the value.
         package var hint = ""
-        /// The selectors and keys that its expression takes from the policy.
+        /// The selectors and keys of the policy that its expression uses.
         package var asks: [String] = []
 
         package var isOpen: Bool { given == nil }
-        /// What a file has in its place: it begins with a question mark.
+        /// The text of an open property in a file: it begins with a question mark.
         package var openText: String { "? \(destinationEntity == nil ? type : objects)\(hint)" }
 
         private var objects: String { "\(isToMany ? "objects" : "an object") of \(destinationEntity ?? "")" }
     }
 
     package private(set) var parts: [Part] = []
-    /// What has no place in the file, one line each.
+    /// Facts that have no place in the file, one line each.
     package private(set) var notes: [String] = []
 
     private let source: ManagedObjectModel
@@ -71,10 +70,10 @@ package struct StandIn: Sendable {
         var standIn = mapping
         (standIn.attributes, standIn.relationships, standIn.userInfo) = ([:], [:], [:])
         standIn.unreadable = mapping.unreadable.filter { $0.property == nil }
-        // The reader refuses the file until the line is gone: nothing else says that the code was looked at.
-        let told = mapping.shown.filter { $0.hasPrefix("user info ") }
+        // The reader refuses the file until the author removes the line, so that the code is not overlooked.
+        let userInfo = mapping.shown.filter { $0.hasPrefix("user info ") }
         standIn.policyClassName = mapping.policyClassName.map { name in
-            "? \(([name] + told).joined(separator: ", ")): "
+            "? \(([name] + userInfo).joined(separator: ", ")): "
                 + "say in this entity mapping, or in others, what it did, then remove this line"
         }
         for attribute in destination.attributes(of: to)
@@ -140,21 +139,20 @@ package struct StandIn: Sendable {
         return property
     }
 
-    // MARK: Entities that no mapping fills
+    // MARK: Entities without a mapping
 
-    /// Entities whose objects only code can have made: those that the mapping model adds, and those that an open
-    /// relationship of a policy's mapping leads to.
+    /// Adds new entities, and destinations of open relationships, whose objects only code can have made.
     private mutating func addUnfilled(of model: MappingModel) {
         let filled = Set(model.entityMappings.filter { $0.source != nil }.compactMap(\.destination))
         let added = model.entityMappings.filter { $0.source == nil && $0.policyClassName == nil }
         let related = parts.flatMap(\.properties).filter(\.isOpen).compactMap(\.destinationEntity)
-        var told: Set<String> = []
-        for entity in added.compactMap(\.destination) + related where told.insert(entity).inserted {
+        var listed: Set<String> = []
+        for entity in added.compactMap(\.destination) + related where listed.insert(entity).inserted {
             guard destination.entities[entity]?.isAbstract == false, !filled.contains(entity) else { continue }
             addUnfilled(entity, added.first { $0.destination == entity }?.name ?? entity)
         }
         let silent = destination.sortedEntityNames.filter { name in
-            destination.entities[name]?.isAbstract == false && !filled.contains(name) && !told.contains(name)
+            destination.entities[name]?.isAbstract == false && !filled.contains(name) && !listed.contains(name)
         }
         for name in silent {
             notes.append("No entity mapping makes objects of \(name): it begins empty, unless one is written for it.")
@@ -171,7 +169,7 @@ package struct StandIn: Sendable {
             part.properties.append(
                 Property(name: attribute.name, type: attribute.type.sourceName, hint: isFree ? ", or null" : ""))
         }
-        // A relationship and its inverse are stored once: one side of it is asked for.
+        // A relationship and its inverse are stored once, so only one side is open.
         let asked = Set(parts.flatMap { part in part.properties.filter(\.isOpen).compactMap(\.destinationEntity) })
         for relationship in destination.relationships(of: entity) where !relationship.isTransient {
             var property = Property(relationship)
@@ -193,7 +191,7 @@ extension StandIn.Property {
 }
 
 extension Expression {
-    /// The selectors and keys that it takes from `$entityPolicy`, each once.
+    /// The selectors and keys of `$entityPolicy` in the expression, each once.
     fileprivate var policyCalls: [String] {
         let own: [String] =
             switch self {

@@ -4,10 +4,9 @@ internal import FerryModel
 
 /// Rules of a step that take over one value of external storage, so that both results would name its file.
 ///
-/// A file belongs to the one value that names it: with that value Core Data may remove it, and with it the data of any
-/// other value that names it.
+/// A file belongs to one value: with that value Core Data may delete it, and with it the data of any other value.
 struct SharedFiles {
-    /// The rule of an attribute that takes over values of external storage as they are.
+    /// The rule of an attribute that takes over values of external storage unchanged.
     struct Rule {
         /// The position of its entity mapping.
         var mapping: Int
@@ -16,7 +15,7 @@ struct SharedFiles {
 
     private let step: ResolvedStep
     private var rules: [PropertyName: [Rule]] = [:]
-    /// Whether some rule takes what two objects may share, or what a condition, a merge or code chooses.
+    /// Whether two objects may share a value, or a condition, a merge or code chooses it.
     private var dependsOnRows = false
 
     init(_ step: ResolvedStep) {
@@ -46,7 +45,6 @@ struct SharedFiles {
             .append(Rule(mapping: mapping.position, attribute: rule.name))
     }
 
-    /// Whether two values could name one file.
     var arePossible: Bool { dependsOnRows || rules.values.contains { $0.count > 1 } }
 
     /// The first two rules that take the same values of the same objects.
@@ -68,12 +66,11 @@ struct SharedFiles {
 }
 
 extension ResolvedStep {
-    /// Whether two values of the step's destination could name one external file.
+    /// Whether two values of the destination could share an external file.
     package var mayShareFiles: Bool { SharedFiles(self).arePossible }
 }
 
 extension StepResolver {
-    /// Reports values that would name one file.
     mutating func reportSharedFiles(in step: ResolvedStep) {
         guard let (first, second) = SharedFiles(step).certain else { return }
         let (one, other) = (step.entityMappings[first.mapping], step.entityMappings[second.mapping])

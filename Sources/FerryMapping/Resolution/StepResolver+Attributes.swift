@@ -3,7 +3,7 @@ internal import FerryExpression
 internal import FerryModel
 
 extension StepResolver {
-    /// A value for every stored attribute of the destination entity that is not computed by the store, in name order.
+    /// A value for every stored attribute of the destination entity that the store does not compute, in name order.
     mutating func attributes(of mapping: LiveMapping) -> [ResolvedAttribute] {
         let all = destination.model.attributes(of: mapping.destination)
         reportUnknownProperties(
@@ -32,7 +32,7 @@ extension StepResolver {
         return resolved
     }
 
-    /// The rule of a composite's element: its own, else that of the composite around it, element by element.
+    /// The rule of a composite's element: its own, else its part of the composite's rule.
     private mutating func rule(for leaf: String, in mapping: LiveMapping) -> AttributeRule? {
         let rules = mapping.mapping.attributes
         if let own = rules[leaf] { return own }
@@ -69,7 +69,7 @@ extension StepResolver {
         }
     }
 
-    /// What `$entityMapping` and `$propertyMapping` tell.
+    /// The values of `$entityMapping` and `$propertyMapping`.
     private static func names(
         of mapping: LiveMapping, _ attribute: Attribute
     ) -> [String: [String: Expression.Constant]] {
@@ -81,13 +81,12 @@ extension StepResolver {
         return ["entityMapping": keys, "propertyMapping": ["name": .string(attribute.name)]]
     }
 
-    /// The source attribute of the same name.
     private mutating func automaticExpression(for attribute: Attribute, in mapping: LiveMapping) -> Expression? {
         guard let sourceAttribute = source.model.attribute(attribute.name, of: mapping.source),
             !sourceAttribute.isTransient
         else { return nil }
         guard sourceAttribute.type.converts(to: attribute.type) else {
-            // What cannot be carried over as it is is as a rule why there is a policy.
+            // A value that needs a conversion is usually the reason for a policy.
             if mapping.policy != nil { return nil }
             report(
                 .badMapping,
@@ -98,15 +97,14 @@ extension StepResolver {
             return nil
         }
         let path = Expression(sourceKeys: attribute.name)
-        // Their types fit; what else may differ is how they are stored.
+        // The types fit, but external storage may differ.
         if sourceAttribute.allowsExternalStorage != attribute.allowsExternalStorage {
             check(path, for: attribute, in: mapping)
         }
         return path
     }
 
-    /// Reports properties of the file, each with whether it is set, that the destination does not have: stale when they are
-    /// automatic, else a mistake.
+    /// Reports properties that the destination lacks: a warning for an automatic one, an error for one that is set.
     mutating func reportUnknownProperties(
         _ kind: String, _ properties: [String: Bool], known: Set<String>, _ mapping: LiveMapping
     ) {
@@ -115,7 +113,7 @@ extension StepResolver {
             let isAttribute = model.attribute(name, of: mapping.destination) != nil
             let isRelationship = model.relationship(name, of: mapping.destination) != nil
             let found = isAttribute ? "attribute" : isRelationship ? "relationship" : nil
-            // An element of a composite is one, too.
+            // An element of a composite counts as an attribute, too.
             if found == kind { continue }
             if let found {
                 report(
@@ -147,8 +145,6 @@ extension StepResolver {
             .badMapping, message, mapping, property: name,
             remedy: "Correct the name; \(destination.name) decides which there are.")
     }
-
-    // MARK: unique
 
     mutating func unique(of mapping: LiveMapping) -> [String] {
         let known = destination.model.leaves(of: mapping.destination).filter { !$0.isTransient && !$0.isDerived }

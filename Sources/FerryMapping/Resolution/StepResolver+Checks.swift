@@ -2,14 +2,13 @@ internal import FerryBase
 internal import FerryExpression
 internal import FerryModel
 
-/// What the models alone cannot decide: the preflight reads the rows for it.
+/// Conditions that the models alone do not decide.
 extension StepResolver {
     // MARK: Mandatory relationships
 
-    /// Tells of mandatory relationships that an inferred mapping cannot fill, from neither side.
+    /// Warns of mandatory relationships that an inferred mapping fills from neither side.
     ///
-    /// Core Data's lightweight migration checks no relationships: objects without a related one are found by the
-    /// validation when they are saved next.
+    /// Core Data's lightweight migration checks no relationships; the next save validates them.
     mutating func warnOfEmptyRelationships(in mappings: [ResolvedEntityMapping]) {
         for mapping in mappings where mappingModels[mapping.mappingModel].isInferred {
             for relationship in destination.model.relationships(of: mapping.destination)
@@ -27,8 +26,8 @@ extension StepResolver {
         }
     }
 
-    /// A relationship that its own mapping leaves empty is filled where another one sets its inverse.
-    mutating func takeBackWhatInversesFill(in mappings: [ResolvedEntityMapping]) {
+    /// Removes the warnings of empty relationships that another mapping fills by the inverse.
+    mutating func removeWarningsOfFilledRelationships(in mappings: [ResolvedEntityMapping]) {
         for (warning, name, relationship) in emptied {
             guard let mapping = mappings.first(where: { $0.name == name }),
                 isSetByInverse(relationship, of: mapping, in: mappings)
@@ -49,7 +48,7 @@ extension StepResolver {
 
     // MARK: Uniqueness
 
-    /// The uniqueness constraints that the source did not have, where its rows show beforehand whether they hold.
+    /// The uniqueness constraints that the source did not have and that its rows can prove beforehand.
     func uniquenessChecks(of mappings: [ResolvedEntityMapping]) -> [MappingResolution.UniquenessCheck] {
         var checks: [MappingResolution.UniquenessCheck] = []
         for name in destination.model.sortedEntityNames {
@@ -65,8 +64,7 @@ extension StepResolver {
         return checks
     }
 
-    /// Whether objects of an entity that does not have a constraint fall under it nevertheless: its index goes over the
-    /// whole table, and all of its attributes are inherited ones that they have as well.
+    /// Whether a constraint's index, over the whole table, covers an entity that only inherits the attributes.
     private func sharesColumns(of constraint: [String], _ name: String, _ other: String) -> Bool {
         let model = destination.model
         return !model.isKind(other, of: name)
@@ -77,7 +75,7 @@ extension StepResolver {
             }
     }
 
-    /// Where the constrained values of a mapping come from; nil when that takes more than looking at columns.
+    /// The sources of a mapping's constrained values; nil if they are not plain columns.
     private func source(
         of constraint: [String], in mapping: ResolvedEntityMapping
     ) -> MappingResolution.UniquenessCheck.Source? {
@@ -92,7 +90,7 @@ extension StepResolver {
             switch rule.expression {
             case nil: values.append(.init(attribute: nil, defaultValue: attribute.defaultValue))
             case .predefined("ifnil:then:", let operands)?:
-                // Its second operand is the default value: nothing else infers this form.
+                // Only inference uses this form, whose second operand is the default value.
                 guard mappingModels[mapping.mappingModel].isInferred, let path = operands.first,
                     let name = path.sourceKeys
                 else { return nil }
@@ -105,7 +103,7 @@ extension StepResolver {
         return .init(entity: mapping.source, values: values)
     }
 
-    /// Whether the source has the same constraint over all of these objects.
+    /// Whether the source has the constraint for all of these objects.
     private func isKept(_ sources: [MappingResolution.UniquenessCheck.Source]) -> Bool {
         let homes = sources.map { source -> String? in
             guard source.values.allSatisfy({ $0.defaultValue == nil && $0.attribute != nil }) else { return nil }
@@ -119,7 +117,7 @@ extension StepResolver {
 }
 
 extension StepResolver {
-    /// What the variable of `forEach` stands for.
+    /// The type of the variable of `forEach`.
     mutating func iteration(of mapping: LiveMapping) -> ExpressionScope.Iteration? {
         guard let iteration = mapping.mapping.iteration else { return nil }
         do throws(FerryError) {
@@ -127,7 +125,7 @@ extension StepResolver {
             return .init(variable: iteration.variable, element: element)
         } catch {
             reportExpression(error, "forEach", nil, in: mapping)
-            // Complaints about the variable itself would only follow from this one.
+            // Errors about the variable itself would only follow from this one.
             return .init(variable: iteration.variable, element: .json)
         }
     }
@@ -141,7 +139,6 @@ extension StepResolver {
         }
     }
 
-    /// Checks a value expression and that the attribute can take its values.
     mutating func check(_ expression: Expression, for attribute: Attribute, in mapping: LiveMapping) {
         do throws(FerryError) {
             _ = try ExpressionTranslation(scope: mapping.scope).value(expression, for: attribute)
@@ -150,7 +147,6 @@ extension StepResolver {
         }
     }
 
-    /// The entity of the source objects that an expression yields.
     func entity(of expression: Expression, in mapping: LiveMapping) throws(FerryError) -> String {
         let path = try ExpressionTranslation(scope: mapping.scope).path(toObjects: expression)
         guard case .object(let entity) = path.end else {
@@ -159,7 +155,6 @@ extension StepResolver {
         return entity
     }
 
-    /// Reports what is wrong with an expression, with the mapping and the part of it where it stands.
     mutating func reportExpression(_ error: FerryError, _ part: String, _ property: String?, in mapping: LiveMapping) {
         let lacksPolicy = error.code == .missingPolicy && mapping.policy == nil
         let remedy = lacksPolicy ? Remedy(standIn(for: mapping.mapping, model: mapping.model)) : error.remedy
@@ -172,7 +167,7 @@ extension StepResolver {
             error.code, "\(part): \(message)", mapping, property: property, line: written?.line, remedy: remedy)
     }
 
-    /// Where in its text the wrong part of an expression stands; an archived one is shown as text.
+    /// The place of the error in the expression's text; an archived expression is shown as text.
     private func place(
         of error: FerryError, _ part: String, _ property: String?, in mapping: LiveMapping,
         _ written: EntityMapping.WrittenText?
@@ -196,11 +191,11 @@ extension StepResolver {
     }
 }
 
-/// Entity mappings that would make each object twice.
+/// Entity mappings that would make objects twice.
 extension StepResolver {
     mutating func reportDoubles() {
         for (position, second) in live.enumerated() {
-            for first in live[..<position] where carriesTheSame(first, second) {
+            for first in live[..<position] where carrySameObjects(first, second) {
                 guard first.model != second.model else {
                     reportDouble(first, second)
                     continue
@@ -220,7 +215,7 @@ extension StepResolver {
         }
     }
 
-    /// Of one mapping model: two entity mappings may make two objects of each on purpose, but not the same object twice.
+    /// Reports two mappings of one file that make the same object twice; different objects may be intended.
     private mutating func reportDouble(_ first: LiveMapping, _ second: LiveMapping) {
         let old = source.model.entities[second.source]
         guard
@@ -249,9 +244,9 @@ extension StepResolver {
                 about: .init(entity: second.source, entityMapping: other.name)))
     }
 
-    private func carriesTheSame(_ first: LiveMapping, _ second: LiveMapping) -> Bool {
+    private func carrySameObjects(_ first: LiveMapping, _ second: LiveMapping) -> Bool {
         guard first.source == second.source, first.destination == second.destination,
-            // What is found is not made again.
+            // Such mappings find objects instead of making them again.
             first.mapping.unique.isEmpty, second.mapping.unique.isEmpty,
             first.mapping.iteration?.elements == second.mapping.iteration?.elements
         else { return false }
@@ -281,7 +276,7 @@ extension StepResolver {
     }
 }
 
-/// What must be written before an entity mapping can run: what a policy's code does, and what a file leaves open.
+/// Policies without code, and parts that a file leaves open.
 extension StepResolver {
     mutating func reportPolicy(_ policy: String, _ mapping: EntityMapping, model: Int) {
         report(
@@ -295,13 +290,11 @@ extension StepResolver {
                 """)
     }
 
-    /// The way out that needs no code.
     func standIn(for mapping: EntityMapping, model: Int) -> String {
         "Write a JSON mapping file with \"extends\": \"\(fileName(of: mappingModels[model].path))\" and an entity mapping "
             + "named \"\(mapping.name)\", which takes its place."
     }
 
-    /// Every place that a file leaves to be written, with the type of what belongs there.
     mutating func reportOpenParts(of mapping: EntityMapping, model: Int) {
         for part in mapping.unreadable where part.isOpen {
             let type = part.property.flatMap { property in
@@ -315,7 +308,7 @@ extension StepResolver {
         }
     }
 
-    /// The files in which the models of the step are found again; none where one is not in a model file.
+    /// The model files of both versions; none if one is not from a model file.
     var modelFiles: [String] {
         let paths = [source, destination].flatMap { $0.parts.isEmpty ? [$0.path] : $0.parts }.map { path in
             let parent = FileLayer.parent(of: path)
@@ -327,12 +320,12 @@ extension StepResolver {
     }
 }
 
-/// A clause for a message about an unknown name: what was meant, or nothing.
+/// A clause with a similar name, or nothing, for a message about an unknown name.
 func nearNameHint(_ name: String, among candidates: some Sequence<String>) -> String {
     NearNames.near(to: name, among: candidates).first.map { "; did you mean \"\($0)\"?" } ?? ""
 }
 
-/// The same as the end of a sentence.
+/// A clause with a similar name, or nothing, as the end of a sentence.
 func nearNameEnd(_ name: String, among candidates: some Sequence<String>) -> String {
     let hint = nearNameHint(name, among: candidates)
     return hint.isEmpty ? "." : hint

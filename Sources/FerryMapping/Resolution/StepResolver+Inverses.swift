@@ -2,11 +2,11 @@ internal import FerryBase
 internal import FerryExpression
 internal import FerryModel
 
-/// A relationship and its inverse are stored once, so that one of two mappings of the same pair of objects must go.
+/// A relationship and its inverse are stored once, so of two rules for one pair of objects one is dropped.
 extension StepResolver {
-    /// One of a relationship's mappings, and the same pair of objects seen from the other side.
+    /// A relationship's rule for one target mapping, with the inverse's rule for the same pair.
     private struct Sides {
-        /// Positions in the step and names.
+        /// The position in the step.
         var mapping: Int
         var relationship: Relationship
         var value: ResolvedRelationship
@@ -15,21 +15,20 @@ extension StepResolver {
         var inverseValue: ResolvedRelationship
     }
 
-    /// Leaves every pair of objects with one relationship that sets it.
+    /// Leaves one rule for every pair of objects.
     ///
-    /// Where both sides come to the same, the to-one side stays, since its key stands in the row; else the later one in
-    /// Core Data's order wins, and a warning says so.
+    /// Of equivalent sides the to-one side stays: its row has the key. Else the later side in Core Data's order wins.
     mutating func settleInverses(in mappings: inout [ResolvedEntityMapping]) {
         let pairs = pairs(in: mappings)
         let first = Dictionary(pairs.map { (name($0.relationship, in: $0.mapping), $0.mapping) }, uniquingKeysWith: min)
         for sides in pairs {
-            let comeToTheSame =
+            let areEquivalent =
                 sides.inverseValue.mappings.contains(mappings[sides.mapping].name) && mirror(sides)
             let isCode = (mappings[sides.mapping].policy != nil, mappings[sides.inverseMapping].policy != nil)
             if isCode.0 || isCode.1 {
-                // Whether a policy sets its side only its code tells: the other side stays, whoever it is.
-                guard comeToTheSame, isCode.0, !isCode.1 else { continue }
-            } else if comeToTheSame {
+                // Only a policy's code tells whether it sets its side, so the other side stays.
+                guard areEquivalent, isCode.0, !isCode.1 else { continue }
+            } else if areEquivalent {
                 if stays(sides, first) { continue }
             } else {
                 guard isInverseLater(sides) else { continue }
@@ -46,7 +45,7 @@ extension StepResolver {
                     OverruledRule(
                         source: first.source, rule: sides.value, inverse: "\(last.destination).\(sides.inverse.name)"))
             }
-            mappings[sides.mapping].takeOut(mappings[sides.inverseMapping].name, of: sides.relationship.name)
+            mappings[sides.mapping].removeTarget(mappings[sides.inverseMapping].name, of: sides.relationship.name)
         }
     }
 
@@ -61,7 +60,7 @@ extension StepResolver {
                 for other in value.mappings.compactMap({ positions[$0] }) {
                     guard
                         let inverseValue = mappings[other].relationships.first(where: { $0.name == inverse.name }),
-                        // A relationship that is its own inverse has no other side that could go.
+                        // A relationship that is its own inverse has no other side.
                         name(relationship, in: mapping.position) != name(inverse, in: other)
                     else { continue }
                     pairs.append(
@@ -74,7 +73,7 @@ extension StepResolver {
         return pairs
     }
 
-    /// Whether both sides start from the same pairs of source objects: one path is the other one walked back.
+    /// Whether both sides relate the same source objects: one path is the other one reversed.
     private func mirror(_ sides: Sides) -> Bool {
         guard let path = path(of: sides.value, in: sides.mapping),
             let inversePath = self.path(of: sides.inverseValue, in: sides.inverseMapping),
@@ -91,9 +90,7 @@ extension StepResolver {
         }
     }
 
-    /// Whether, of two sides that come to the same, the relationship stays and its inverse goes.
-    ///
-    /// One side of a relationship stays in all mappings, so that its pairs are not scattered.
+    /// Whether, of two equivalent sides, the relationship stays in all mappings and its inverse is dropped.
     private func stays(_ sides: Sides, _ first: [PropertyName: Int]) -> Bool {
         let (left, right) = (sides.relationship, sides.inverse)
         if left.isToMany != right.isToMany { return !left.isToMany }
@@ -118,8 +115,7 @@ extension StepResolver {
 }
 
 extension ResolvedEntityMapping {
-    /// Takes another mapping from those whose objects a relationship leads to.
-    fileprivate mutating func takeOut(_ other: String, of relationship: String) {
+    fileprivate mutating func removeTarget(_ other: String, of relationship: String) {
         guard let index = relationships.firstIndex(where: { $0.name == relationship }) else { return }
         relationships[index].mappings.removeAll { $0 == other }
         if relationships[index].mappings.isEmpty { relationships.remove(at: index) }

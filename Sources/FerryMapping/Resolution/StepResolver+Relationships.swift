@@ -40,29 +40,25 @@ extension StepResolver {
         }
     }
 
-    /// Whether a rule says what the automatic one would, or would under another name: then it passes on the links as they
-    /// are, with their order.
+    /// Whether a rule equals the automatic one, apart from the name, and passes on links with their order.
     private func passesOnLinks(
         to relationship: Relationship, _ from: Expression, _ mappings: [String], in mapping: LiveMapping
     ) -> Bool {
         guard let name = from.sourceKey,
             let sourceRelationship = source.model.relationship(name, of: mapping.source)
         else { return false }
-        // Under its own name a relationship may change its form; under another one that is another relationship.
-        guard name == relationship.name || haveOneForm(sourceRelationship, relationship) else { return false }
+        // Under its own name a relationship may change its cardinality; under another name it is another relationship.
+        guard name == relationship.name || haveSameCardinality(sourceRelationship, relationship) else { return false }
         return carrying(sourceRelationship.destinationEntity, to: relationship).map(\.name) == mappings
     }
 
-    /// Whether a relationship of the source and one of the destination, each with its inverse, have room for as many
-    /// objects.
-    private func haveOneForm(_ old: Relationship, _ new: Relationship) -> Bool {
+    /// Whether two relationships, each with its inverse, have the same cardinality.
+    private func haveSameCardinality(_ old: Relationship, _ new: Relationship) -> Bool {
         old.isToMany == new.isToMany
             && source.model.inverse(of: old)?.isToMany == destination.model.inverse(of: new)?.isToMany
     }
 
-    // MARK: Automatic
-
-    /// What all mappings that carry the related objects made of the source relationship of the same name.
+    /// The objects that all mappings of the related objects made of the source relationship of the same name.
     private mutating func automaticValue(
         of relationship: Relationship, in mapping: LiveMapping
     ) -> ResolvedRelationship? {
@@ -87,16 +83,13 @@ extension StepResolver {
 
     /// The live mappings that make objects fit for a relationship of source objects of an entity.
     ///
-    /// An entity mapping reads the objects of exactly its source entity, so that mappings of ancestors carry none of
-    /// these objects.
+    /// An entity mapping reads objects of exactly its source entity, so mappings of ancestors carry none of them.
     private func carrying(_ entity: String, to relationship: Relationship) -> [LiveMapping] {
         live.filter {
             source.model.isKind($0.source, of: entity)
                 && destination.model.isKind($0.destination, of: relationship.destinationEntity)
         }
     }
-
-    // MARK: Explicit
 
     private mutating func value(
         of relationship: Relationship, mappingNamed name: String, from: Expression, in mapping: LiveMapping

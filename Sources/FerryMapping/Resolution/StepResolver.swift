@@ -2,7 +2,7 @@ internal import FerryBase
 internal import FerryExpression
 internal import FerryModel
 
-/// One resolution under way: the mappings that make objects, and what was found so far.
+/// A resolution in progress: the mappings that make objects, and the findings so far.
 struct StepResolver {
     let source: ModelVersion
     let destination: ModelVersion
@@ -11,11 +11,11 @@ struct StepResolver {
 
     /// In processing order.
     var live: [LiveMapping] = []
-    /// Names of entity mappings that exist but make no objects, by mapping model.
+    /// Names of entity mappings that make no objects, by mapping model.
     var idle: [Int: Set<String>] = [:]
     var problems: [FerryError] = []
     var warnings: [FerryWarning] = []
-    /// Relationships that an entity mapping does not fill, with what was said of them.
+    /// Relationships that an entity mapping leaves empty, with their warnings.
     var emptied: [(warning: FerryWarning, mapping: String, relationship: Relationship)] = []
     var overruled: [OverruledRule] = []
     var needsEmptySource: [MappingResolution.EmptyCheck] = []
@@ -29,24 +29,24 @@ struct StepResolver {
         for (position, mapping) in live.enumerated() {
             resolved.append(resolve(mapping, at: position, keepsPrimaryKey: keeping[position]))
         }
-        takeBackWhatInversesFill(in: resolved)
+        removeWarningsOfFilledRelationships(in: resolved)
         settleInverses(in: &resolved)
         warnOfEmptyRelationships(in: resolved)
-        warnOfWhatIsLeftOut()
+        warnOfDroppedAndEmptyEntities()
         var step = ResolvedStep(
             source: source, destination: destination, mappingModels: mappingModels, entityMappings: resolved,
             warnings: warnings)
         step.overruled = overruled
         reportSharedFiles(in: step)
-        // What a mapping leaves empty may be its policy's to fill, or that of the stand-in which takes its place.
-        let inCode = Set(live.filter { $0.mapping.policyClassName != nil }.map(\.name))
+        // A policy, or the mapping that replaces it, may fill attributes that a mapping leaves empty.
+        let withPolicy = Set(live.filter { $0.mapping.policyClassName != nil }.map(\.name))
         return MappingResolution(
             step: step, problems: problems,
-            needsRowCheck: step.valuesWithoutSource.filter { !inCode.contains($0.entityMapping) },
+            needsRowCheck: step.valuesWithoutSource.filter { !withPolicy.contains($0.entityMapping) },
             needsEmptySource: needsEmptySource, needsUniqueValues: uniquenessChecks(of: resolved))
     }
 
-    // MARK: Which mappings make objects
+    // MARK: Mappings that make objects
 
     private mutating func collect() {
         var modelsOfName: [String: Set<Int>] = [:]
@@ -93,7 +93,7 @@ struct StepResolver {
         if let source = mapping.source, let destination = mapping.destination,
             self.destination.model.entities[destination]?.isAbstract == true
         {
-            // An entity that was made abstract is no mistake of a file: only its rows could not go on.
+            // An entity that becomes abstract is no error of a file: only its rows cannot be carried over.
             if mappingModels[model].isInferred {
                 needsEmptySource.append(.init(entityMapping: mapping.name, source: source, destination: destination))
                 return nil
@@ -121,9 +121,9 @@ struct StepResolver {
                 model: self.source.model, entity: source, policyFunctions: policy.map { policies.functions(of: $0) }))
     }
 
-    /// The mappings meant by a name in a mapping model: its own, else those of the step's other mapping models.
+    /// The mappings of a name in a mapping model: its own, else those of the step's other mapping models.
     ///
-    /// Nil when there is no such mapping; empty when it makes no objects.
+    /// Nil if no mapping has the name; empty if its mapping makes no objects.
     func mappings(named name: String, from model: Int) -> [LiveMapping]? {
         let named = live.filter { $0.mapping.name == name || $0.name == name }
         let own = named.filter { $0.model == model }
@@ -132,8 +132,6 @@ struct StepResolver {
         if !named.isEmpty { return named }
         return idle.values.contains { $0.contains(name) } ? [] : nil
     }
-
-    // MARK: One mapping
 
     private mutating func resolve(
         _ mapping: LiveMapping, at position: Int, keepsPrimaryKey: Bool
@@ -156,18 +154,18 @@ struct StepResolver {
         resolved.policyKeepsPrimaryKeys = keepsPrimaryKey && mapping.policy != nil
         resolved.userInfo = mapping.mapping.userInfo
         if mapping.mapping.policyClassName != nil, mapping.policy == nil {
-            // Code or a stand-in takes this mapping's place; what else it lacks is no complaint of its own.
+            // Code or another mapping replaces this one, so its other problems are not reported.
             problems.removeSubrange(problemsBefore...)
         }
         return resolved
     }
 
-    // MARK: What is left out
+    // MARK: Dropped and empty entities
 
-    private mutating func warnOfWhatIsLeftOut() {
+    private mutating func warnOfDroppedAndEmptyEntities() {
         let mappings = mappingModels.flatMap(\.entityMappings)
         let filled = Set(live.map(\.destination))
-        // That a new entity is empty goes without saying where no file claims to add anything.
+        // An empty new entity needs no warning if no file has a mapping that adds it.
         let claims = mappingModels.filter { !$0.isInferred }.flatMap(\.entityMappings)
         for mapping in claims
         where mapping.source == nil && mapping.policyClassName == nil && !mapping.unreadable.contains(where: \.isOpen) {
@@ -190,8 +188,6 @@ struct StepResolver {
                     about: .init(entity: name)))
         }
     }
-
-    // MARK: Reports
 
     mutating func report(
         _ code: FerryError.Code, _ message: String, _ mapping: LiveMapping, property: String? = nil, line: Int? = nil,
@@ -216,32 +212,30 @@ struct StepResolver {
     }
 }
 
-/// A property of the objects of an entity.
 struct PropertyName: Hashable {
     var entity: String
     var property: String
 }
 
-/// An entity mapping that makes objects, with what its resolution needs to know of its surroundings.
+/// An entity mapping that makes objects, with the context of its resolution.
 struct LiveMapping {
     /// Its name in the step.
     var name: String
     var mapping: EntityMapping
-    /// The place of its mapping model.
+    /// The index of its mapping model.
     var model: Int
     var source: String
     var destination: String
     /// The registered name of its migration policy.
     var policy: String?
-    /// What the names in its expressions mean.
     var scope: ExpressionScope
 }
 
 extension StepResolver {
     /// Whether each live mapping's objects keep the primary keys of their sources.
     ///
-    /// Keys are unique per root table. In each destination root the first source root that can keep its keys does, and of
-    /// it each source entity once: two mappings of one entity may make two objects of one source object.
+    /// Keys are unique per root table. In each destination root the first source root that can keep its keys does. Each
+    /// of its source entities does so once: two mappings of one entity may make two objects of one source object.
     func keepingPrimaryKeys() -> [Bool] {
         var keeper: [String: String] = [:]
         var carried: [String: Set<String>] = [:]

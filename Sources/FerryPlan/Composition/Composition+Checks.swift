@@ -3,10 +3,10 @@ internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 
-// What each of the two steps asks of rows, asked of the rows of the store that there is.
+// The row checks of both steps, translated to rows of the source store.
 extension Composition {
     func addChecks(to step: inout StepPlan) throws(CompositionObstacle) {
-        // Those of the version in between are known already.
+        // The first step's checks cover the middle version.
         step.needsRowCheck = first.needsRowCheck + step.resolved.valuesWithoutSource
         step.needsEmptySource = first.needsEmptySource
         for check in second.needsEmptySource { step.needsEmptySource += try emptyChecks(for: check) }
@@ -18,14 +18,12 @@ extension Composition {
         }
         try checkUniqueness()
         step.needsValues = first.needsValues
-        for check in try valueChecks(step.resolved) where !step.needsValues.contains(where: check.asksTheSame) {
+        for check in try valueChecks(step.resolved) where !step.needsValues.contains(where: check.readsSameColumn) {
             step.needsValues.append(check)
         }
     }
 
-    // MARK: Mandatory values
-
-    /// Values that the version in between needs, where the destination does not need the same ones.
+    /// Checks of values that are mandatory in the middle version and that no check of the destination covers.
     private func valueChecks(_ step: ResolvedStep) throws(CompositionObstacle) -> [ValueCheck] {
         var checks: [ValueCheck] = []
         for mapping in first.resolved.entityMappings {
@@ -58,7 +56,7 @@ extension Composition {
         }
     }
 
-    /// Whether the destination has a mandatory attribute of the same value, which is looked at anyway.
+    /// Whether a mandatory attribute of the destination has the same expression, so that its check covers the value.
     private func isNeeded(_ expression: Expression?, of source: String, in step: ResolvedStep) -> Bool {
         step.entityMappings.contains { mapping in
             mapping.source == source && mapping.filter == nil
@@ -69,9 +67,7 @@ extension Composition {
         }
     }
 
-    // MARK: Abstract entities
-
-    /// An entity in between that must have no objects gets them from entities of the source.
+    /// Translates a check of a middle entity to the source entities that become it.
     private func emptyChecks(
         for check: MappingResolution.EmptyCheck
     ) throws(CompositionObstacle) -> [MappingResolution.EmptyCheck] {
@@ -86,9 +82,7 @@ extension Composition {
         }
     }
 
-    // MARK: Uniqueness
-
-    /// The values that must be unique in the destination, by the source's attributes; nil when no object has any.
+    /// Translates a uniqueness check to source attributes; nil if no source entity provides objects.
     private func uniquenessCheck(
         for check: MappingResolution.UniquenessCheck
     ) throws(CompositionObstacle) -> MappingResolution.UniquenessCheck? {
@@ -128,12 +122,12 @@ extension Composition {
         return .init(attribute: own, defaultValue: value.defaultValue)
     }
 
-    /// Constraints of the version in between that cannot be looked at beforehand.
+    /// Refuses uniqueness constraints of the middle version that source rows cannot prove.
     private func checkUniqueness() throws(CompositionObstacle) {
         for name in middleModel.sortedEntityNames {
             let constraints = middleModel.entities[name]?.uniquenessConstraints ?? []
             for mapping in first.resolved.entityMappings where middleModel.isKind(mapping.destination, of: name) {
-                // What did not change is as unique as before.
+                // An unchanged entity is as unique as before.
                 if first.resolved.middle.isEmpty, mapping.source == mapping.destination,
                     first.resolved.source.hashes[name] == middle.hashes[name]
                 {
@@ -160,25 +154,23 @@ extension Composition {
 }
 
 extension ValueCheck {
-    /// Whether another check looks at the same column.
-    fileprivate func asksTheSame(_ other: ValueCheck) -> Bool {
+    fileprivate func readsSameColumn(_ other: ValueCheck) -> Bool {
         source == other.source && sourceAttribute == other.sourceAttribute
     }
 }
 
-/// A source attribute that fills a mandatory one; harmless while it has a value in every row.
+/// A source attribute that fills a mandatory attribute and must have a value in every row.
 package struct ValueCheck: Sendable, Hashable {
     package var entityMapping: String
     package var source: String
     package var sourceAttribute: String
-    /// Whether the source's own version lets it be empty.
+    /// Whether the attribute is optional in the source's version.
     package var isOptional: Bool
-    /// The entity and the attribute that it fills, and the version that requires a value.
+    /// The mandatory attribute, its entity and its version.
     package var entity: String
     package var attribute: String
     package var version: String
 
-    /// The refusal for rows without a value.
     package func problem(rows: Int64) -> FerryError {
         let place = FerryError.Place(entityMapping: entityMapping, entity: entity, property: attribute)
         guard isOptional else {

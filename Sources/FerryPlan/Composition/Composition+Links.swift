@@ -2,10 +2,9 @@ internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 
-// The relationships of a composed step.
+// The relationships of a composed step, found for each pair of entity mappings whose objects are related.
 //
-// A relationship is looked at pair by pair: the objects of one entity mapping and those of another that they are related
-// to. Each step names a pair from one of its two sides; the composed step names it from the side of the first.
+// Each step names a pair from one of its two sides; the composed step uses the side of the first step.
 extension Composition {
     /// By position in the composed step, in name order.
     func relationships() throws(CompositionObstacle) -> [Int: [ResolvedRelationship]] {
@@ -31,7 +30,7 @@ extension Composition {
         }
     }
 
-    /// The places of two pairs, and the relationship of the one by which its objects are related to those of the other.
+    /// A relationship between the objects of two pairs, by the positions of the pairs.
     private struct Link {
         var holder: Int
         var target: Int
@@ -56,7 +55,7 @@ extension Composition {
 
     // MARK: One pair
 
-    /// What relates the objects of two mappings in the source, when a rule of the second step relates them.
+    /// Composes the rules of both steps for two mappings; nil if the first step does not relate them.
     private func link(
         _ pair: Pair, _ rule: ResolvedRelationship, _ other: Pair
     ) throws(CompositionObstacle) -> Link? {
@@ -82,7 +81,7 @@ extension Composition {
                 holder: other.position, target: pair.position, name: inverse.name, from: before.rule.from,
                 isAutomatic: isAutomatic)
         }
-        // The new side has no name for it, so that the source's own inverse must lead the other way.
+        // Without a name on the new side, the source's own inverse must lead back.
         guard isAutomatic, let old = before.rule.sourceRelationship,
             let back = sourceModel.relationship(old, of: before.holder.source)?.inverseName
         else {
@@ -94,14 +93,13 @@ extension Composition {
             isAutomatic: true)
     }
 
-    /// A rule of the first step, and whether it stands on the other side of the pair.
+    /// A rule of the first step; `isInverse` if it belongs to the other mapping of the pair.
     private struct Before {
         var holder: ResolvedEntityMapping
         var rule: ResolvedRelationship
         var isInverse: Bool
     }
 
-    /// What relates the objects of two mappings in the version in between.
     private func before(
         _ own: ResolvedEntityMapping, _ relationship: Relationship, _ other: ResolvedEntityMapping
     ) -> Before? {
@@ -114,7 +112,7 @@ extension Composition {
         return Before(holder: other, rule: rule, isInverse: true)
     }
 
-    /// Seen from the side of the second step's rule; nil when the objects come over a path.
+    /// The shape from the side of the second step's rule; nil if the first rule follows a path.
     private func oldShape(_ before: Before) -> LinkShape? {
         guard let name = before.rule.sourceRelationship,
             let relationship = sourceModel.relationship(name, of: before.holder.source)
@@ -125,8 +123,7 @@ extension Composition {
 
     // MARK: Limits
 
-    /// How many objects a relationship must have is looked at where the rows of a mapping model of the user's arrive;
-    /// a version that is passed must ask for nothing else than the others.
+    /// Requires equal limits of a relationship in all three versions.
     private func checkLimits() throws(CompositionObstacle) {
         guard !isInferred else { return }
         for step in [first, second] {
@@ -142,7 +139,7 @@ extension Composition {
         }
     }
 
-    /// How many objects a relationship must have; nothing of the kind at first.
+    /// How many objects a relationship must have; by default any number.
     private struct Limits: Equatable {
         var isOptional = true
         var least = 0
@@ -157,7 +154,7 @@ extension Composition {
             most: isBounded ? relationship.maxCount : 0)
     }
 
-    /// The relationship that one of a mapping continues, by its own rule or by that of the inverse.
+    /// The source relationship that a relationship continues, by its own rule or the rule of its inverse.
     private func origin(
         of new: Relationship, _ mapping: ResolvedEntityMapping, _ step: ResolvedStep
     ) -> Relationship? {
@@ -176,32 +173,30 @@ extension Composition {
     }
 }
 
-/// How many objects a relationship may lead to on either side, and whether they have an order.
+/// Cardinality and order of a relationship, seen from one of its sides.
 struct LinkShape: Equatable {
     struct Side: Equatable {
         var isToMany: Bool
         var isOrdered: Bool
     }
 
-    /// The related objects of one object of the side that the shape is seen from.
+    /// The related objects of one object of the own side.
     var own: Side
-    /// The objects of that side that one related object has.
+    /// The objects of the own side of one related object.
     var other: Side
-    /// Whether both sides hold a key.
+    /// Whether both sides hold a foreign key.
     var isOneToOne: Bool
 
-    /// A relationship as its own entity sees it.
     init(_ relationship: Relationship, in model: ManagedObjectModel) {
         own = Side(isToMany: relationship.isToMany, isOrdered: relationship.isOrdered)
         let inverse = model.inverse(of: relationship)
-        // Without an inverse the key of a to-one stands with its owner, that of a to-many with the related object.
+        // Without an inverse a to-one stores its key with its owner, a to-many with the related object.
         other =
             inverse.map { Side(isToMany: $0.isToMany, isOrdered: $0.isOrdered) }
             ?? Side(isToMany: !relationship.isToMany, isOrdered: false)
         isOneToOne = inverse.map { !$0.isToMany && !relationship.isToMany } ?? false
     }
 
-    /// The same from the other side.
     var mirrored: LinkShape {
         var shape = self
         swap(&shape.own, &shape.other)
@@ -209,7 +204,7 @@ struct LinkShape: Equatable {
     }
 
     var isOrdered: Bool { own.isOrdered || other.isOrdered }
-    /// Whether the links stand in a table of their own.
+    /// Whether a join table stores the links.
     var isJoined: Bool { own.isToMany && other.isToMany }
 
     func isStored(like shape: LinkShape) -> Bool {
@@ -220,23 +215,22 @@ struct LinkShape: Equatable {
         own.isOrdered == shape.own.isOrdered && other.isOrdered == shape.other.isOrdered
     }
 
-    /// Whether a side that could hold several objects holds one only.
     func isNarrowed(to shape: LinkShape) -> Bool {
         own.isToMany && !shape.own.isToMany || other.isToMany && !shape.other.isToMany
     }
 }
 
-/// Whether a relationship comes to the same over a version in between as past it.
+/// Checks that a relationship gets the same links with and without the middle version.
 struct LinkCheck {
     let composition: Composition
     let between: Relationship
-    /// The entity in between that has the relationship.
+    /// The entity of the middle version.
     let entity: String
-    /// The relationship in the three versions, from the same side; the first is nil when its objects come over a path.
+    /// The relationship in the three versions, from the same side; `old` is nil if a rule follows a path.
     let old: LinkShape?
     let shape: LinkShape
     let new: LinkShape
-    /// Whether both rules take links over as they are.
+    /// Whether both rules carry links over unchanged.
     let isAutomatic: Bool
     let hasSeveralMappings: Bool
 
@@ -245,7 +239,7 @@ struct LinkCheck {
         guard !old.isNarrowed(to: shape), !shape.isNarrowed(to: new) else {
             throw obstacle("leaves only one of several objects related")
         }
-        // Of two keys that ought to agree a version with one key takes its own.
+        // A version with one key keeps one of the two keys of a one-to-one, and these may disagree.
         if old.isOneToOne, !shape.isOneToOne, !shape.isStored(like: new) {
             throw obstacle("is stored in several forms")
         }
@@ -256,16 +250,16 @@ struct LinkCheck {
         CompositionObstacle("\(entity).\(between.name) of version \(composition.middle.name) \(what)")
     }
 
-    /// A rule of a mapping model says itself in what order, and which of several objects are taken.
+    /// A custom rule chooses the objects and their order itself.
     private func checkRules() throws(CompositionObstacle) {
         guard shape == new, !hasSeveralMappings else { throw obstacle("is filled by a rule of its own") }
         if shape.isJoined, !shape.isOrdered { return }
         guard keepsAllLinks else { throw obstacle("loses objects on the way") }
-        // A rule in the second step finds the order that the first one left.
+        // The second step's rule reads the order that the first step wrote.
         if shape.isOrdered, let old, !old.hasOrders(of: shape) { throw obstacle("is filled by a rule of its own") }
     }
 
-    /// Positions are taken over, or made once: from the same objects, in the same order.
+    /// Requires positions that are carried over, or made once from the same objects in the same order.
     private func checkOrders(_ old: LinkShape) throws(CompositionObstacle) {
         guard new.isOrdered else { return }
         if old.isOrdered {
@@ -278,7 +272,7 @@ struct LinkCheck {
         guard shape.isStored(like: new), keepsAllLinks else { throw obstacle("is given an order") }
     }
 
-    // MARK: What the steps do with the relationship's objects
+    // MARK: Objects of the relationship
 
     private var owner: String { composition.middleModel.declaringEntity(of: between.name, in: entity) ?? entity }
 
@@ -289,7 +283,7 @@ struct LinkCheck {
         }
     }
 
-    /// Whether the second step relates every pair of objects again.
+    /// Whether the second step keeps every pair of related objects.
     private var keepsAllLinks: Bool {
         let model = composition.middleModel
         let (owners, targets) = (model.concreteFamily(of: owner), model.concreteFamily(of: between.destinationEntity))

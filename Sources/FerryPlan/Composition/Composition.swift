@@ -4,25 +4,22 @@ internal import FerryMapping
 internal import FerryModel
 internal import FerryStore
 
-/// Two steps, one after the other, as one.
+/// Two steps, one after the other, as one step that leaves the same rows.
 ///
-/// The one step leaves the same rows as the two. Whatever cannot be shown to do so, from the models and the mappings
-/// alone, is an obstacle: the steps then stay two.
+/// If the models and mappings alone do not prove equal rows, an obstacle is thrown and the steps stay two.
 struct Composition {
     let first: StepPlan
     let second: StepPlan
-    /// Every entity mapping with the two that it stands for, in order.
+    /// Every composed entity mapping with its two parts, in order.
     private(set) var pairs: [Pair] = []
 
     struct Pair {
         var first: ResolvedEntityMapping
         var second: ResolvedEntityMapping
-        /// The position in the composed step.
         var position: Int
         var name: String
     }
 
-    /// The version that is passed without stopping.
     var middle: ModelVersion { first.resolved.destination }
     var sourceModel: ManagedObjectModel { first.resolved.source.model }
     var middleModel: ManagedObjectModel { middle.model }
@@ -62,7 +59,7 @@ struct Composition {
         return step
     }
 
-    /// Stands for all mapping models of the parts, which say nothing more than their resolved mappings.
+    /// A mapping model in place of those of the parts, which add nothing to their resolved mappings.
     private var mappingModel: MappingModel {
         var model = MappingModel(
             name: "composed", path: "composed mapping", sourceVersion: first.resolved.source.qualifiedName,
@@ -71,16 +68,14 @@ struct Composition {
         return model
     }
 
-    // MARK: Which mappings follow each other
-
-    /// Objects that get new keys, or are chosen by their number, are told apart by what one step alone knows.
+    /// Refuses steps with policies, new keys or several mappings of one source.
     private func checkMappings() throws(CompositionObstacle) {
         for step in [first, second] {
             if let obstacle = step.resolved.obstacleToKeepingKeys { throw CompositionObstacle(obstacle) }
         }
     }
 
-    /// In the order of the first step's mappings: what is met first there is met first here.
+    /// In the order of the first step's mappings, which decides the order of rows.
     private mutating func pairMappings() {
         for before in first.resolved.entityMappings {
             for after in second.resolved.entityMappings where after.source == before.destination {
@@ -89,7 +84,7 @@ struct Composition {
         }
         let names = pairs.map(name)
         for index in pairs.indices {
-            // Several source entities of one mapping need names of their own.
+            // Several source entities of one mapping need distinct names.
             let isShared = names.filter { $0 == names[index] }.count > 1
             pairs[index].name = isShared ? "\(names[index])/\(pairs[index].first.source)" : names[index]
         }
@@ -102,7 +97,7 @@ struct Composition {
             of: second.resolved.destination)
     }
 
-    /// A table hands its highest key to the table that continues it, also when nothing but new entities goes there.
+    /// A table passes its highest key to the table that continues it, even if that one stores only new entities.
     private func checkRoots() throws(CompositionObstacle) {
         for root in Set(second.resolved.entityMappings.map { destinationModel.root(of: $0.destination) }).sorted() {
             let tables = Set(
@@ -120,8 +115,6 @@ struct Composition {
         }
     }
 
-    // MARK: Filters
-
     private func filter(of pair: Pair) throws(CompositionObstacle) -> Predicate? {
         guard let filter = pair.second.filter else { return pair.first.filter }
         let substituted = try substitution(pair).predicate(filter)
@@ -135,7 +128,7 @@ struct Composition {
 }
 
 extension ResolvedStep {
-    /// Why not each object that the step carries over is one object with the same key afterwards; nil where it is.
+    /// The reason why an object is not carried over as one object with the same key, or nil.
     var obstacleToKeepingKeys: String? {
         var sources: Set<String> = []
         for mapping in entityMappings {
@@ -153,19 +146,18 @@ extension ResolvedStep {
     }
 }
 
-/// Why two steps cannot become one; in words that follow "because".
+/// The reason why two steps cannot be composed; in words that follow "because".
 struct CompositionObstacle: Error {
     var reason: String
 
     init(_ reason: String) { self.reason = reason }
 }
 
-/// The steps of a chain, as many of them as one as can be.
+/// The steps of a chain, composed as far as possible.
 struct ChainComposition {
     private(set) var steps: [StepPlan] = []
 
-    /// Takes one step for each edge of the chain; of those that are not to be composed only the modes are those of the
-    /// composed chain.
+    /// Takes one step for each edge; without `composes` the steps only get the modes of the composed chain.
     init(_ singles: [StepPlan], executor: ExecutorChoice, composes: Bool) {
         var groups: [[StepPlan]] = []
         var rest = singles[...]
@@ -189,16 +181,16 @@ struct ChainComposition {
     }
 }
 
-/// The longest run of steps, from one on, that can be one.
+/// The longest run of steps, beginning with a given one, that can be composed.
 private struct Group {
     private(set) var step: StepPlan
     private(set) var count = 1
-    /// Why the next step is not among them; nil at the end of the chain.
+    /// The reason why the next step does not belong to the group; nil at the end of the chain.
     private(set) var end: String?
 
     init(_ first: StepPlan, _ others: ArraySlice<StepPlan>, _ executor: ExecutorChoice) {
         step = first
-        // What can be done in place in the end could be so all the way, as a rule: then one look is enough.
+        // If the whole group can be done in place, one check is enough.
         if takeWhole(others, executor) { return }
         (step, count, end) = (first, 1, nil)
         for other in others {
@@ -213,9 +205,9 @@ private struct Group {
         }
     }
 
-    /// Composes as far as the mappings allow and looks only then whether that can be done in place.
+    /// Composes as far as the mappings allow, and only then checks whether the result can be done in place.
     ///
-    /// When it cannot, which of the steps are to blame is still to be found out.
+    /// Returns false if it cannot; the caller then searches for the step that prevents it.
     private mutating func takeWhole(_ others: ArraySlice<StepPlan>, _ executor: ExecutorChoice) -> Bool {
         for other in others {
             let next: StepPlan
@@ -225,7 +217,7 @@ private struct Group {
                 end = error.reason
                 break
             }
-            // From here on it is a copy; what is done in place by parts is not copied as one.
+            // Here the group becomes a copy; steps that can only be done in place one by one are not copied as one.
             if next.needsCopyBecause != nil, step.obstacleToOnePass() != nil { return false }
             take(next)
         }
@@ -237,7 +229,7 @@ private struct Group {
         count += 1
     }
 
-    /// What makes a copy of one step makes a copy of the whole.
+    /// One step that must be a copy makes the composed step a copy.
     private static func composed(
         _ first: StepPlan, _ second: StepPlan, _ executor: ExecutorChoice
     ) throws(CompositionObstacle) -> StepPlan {
@@ -257,7 +249,7 @@ private struct Group {
 }
 
 extension StepPlan {
-    /// Why steps that can be done in place one by one cannot be so in one pass.
+    /// The reason why steps that can be done in place one by one cannot be so in one pass, or nil.
     fileprivate func obstacleToOnePass() -> CompositionObstacle? {
         var layouts = AssumedLayouts()
         guard !parts.isEmpty, isInferred, needsCopyBecause == nil, let reason = obstacleInPlace(&layouts) else {

@@ -2,16 +2,15 @@ internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 
-/// Puts what an entity mapping makes of an attribute into the place of that attribute.
+/// Replaces attributes of the middle version by the expressions that fill them.
 struct Substitution {
     let mapping: ResolvedEntityMapping
-    /// What the mapping leads from and to.
+    /// The models before and after the mapping.
     let source: ManagedObjectModel
     let middle: ManagedObjectModel
-    /// The name of the version that is passed, for messages.
     let version: String
 
-    /// The source attribute that fills an attribute of the version in between as it is.
+    /// The source attribute that fills an attribute of the middle version unchanged.
     func origin(of attribute: String) -> Attribute? {
         let rule = mapping.attributes.first { $0.name == attribute }
         return rule?.expression?.ownProperty.flatMap { source.attribute($0, of: mapping.source) }
@@ -19,15 +18,15 @@ struct Substitution {
 
     // MARK: Attributes
 
-    /// The rule, from the source's own attributes, for an attribute that takes over one of the version in between.
+    /// The rule, over source attributes, of an attribute that continues one of the middle version.
     ///
-    /// - Throws: ``CompositionObstacle`` where the value is stored in between in a way that changes it.
+    /// - Throws: ``CompositionObstacle`` if the stored form in the middle version changes the value.
     func rule(for name: String, into destination: Attribute) throws(CompositionObstacle) -> ResolvedAttribute {
         guard let between = middle.attribute(name, of: mapping.destination),
             let rule = mapping.attributes.first(where: { $0.name == name })
         else { throw unknown(name) }
         let constant = rule.expression == nil ? rule.defaultValue(of: between) : nil
-        guard rule.expression != nil || constant != nil else { return nothing(destination) }
+        guard rule.expression != nil || constant != nil else { return emptyRule(destination) }
         let passed = ResolvedAttribute(
             name: destination.name, expression: rule.expression, earlierDefault: constant)
         if Storage(between) == Storage(destination) { return passed }
@@ -40,7 +39,7 @@ struct Substitution {
             else { throw changed(name) }
             return passed
         }
-        // A whole number is the same in every type that takes it over as it is.
+        // An integer stays the same in every type that stores it unchanged.
         let isInteger = (between.type.isInteger || between.type == .boolean) && destination.type.isInteger
         guard isInteger, !destination.allowsExternalStorage, between.type.isStoredUnchanged(as: destination.type),
             isIntegral(rule, constant)
@@ -62,14 +61,14 @@ struct Substitution {
         }
     }
 
-    /// What an attribute is that was empty in between.
-    private func nothing(_ destination: Attribute) -> ResolvedAttribute {
-        // Without a default value of its own it is empty anyway.
+    /// The rule of an attribute that is empty in the middle version.
+    private func emptyRule(_ destination: Attribute) -> ResolvedAttribute {
+        // Without a default value of its own the attribute stays empty anyway.
         let expression: Expression? = destination.defaultValue == nil ? nil : .constant(.null)
         return ResolvedAttribute(name: destination.name, expression: expression)
     }
 
-    /// Attributes with equal ones hold equal values in the same form.
+    /// Attributes with equal storage hold equal values in the same form.
     private struct Storage: Equatable {
         var type: AttributeType
         var isExternal: Bool
@@ -84,7 +83,6 @@ struct Substitution {
 
     // MARK: Expressions
 
-    /// The expression in terms of the source's own attributes.
     func expression(_ expression: Expression) throws(CompositionObstacle) -> Expression {
         try substituted(expression.replacing)
     }
@@ -109,7 +107,7 @@ struct Substitution {
         return whole
     }
 
-    /// What takes the place of a part; nil where its own parts are to be looked at.
+    /// Returns the replacement of a part, or nil to look at the part's own parts.
     private func replacement(for part: Expression) throws(CompositionObstacle) -> Expression? {
         switch part {
         case .constant, .function, .predefined: return nil
@@ -126,8 +124,6 @@ struct Substitution {
         }
     }
 
-    // MARK: Obstacles
-
     private func unknown(_ name: String) -> CompositionObstacle {
         CompositionObstacle("\(mapping.destination).\(name) gets its values in version \(version) only")
     }
@@ -142,7 +138,6 @@ struct Substitution {
 }
 
 extension Composition {
-    /// A value for every attribute that the second mapping gives one.
     func attributes(of pair: Pair) throws(CompositionObstacle) -> [ResolvedAttribute] {
         try checkDerivedAttributes(of: pair)
         let substitution = substitution(pair)
@@ -167,7 +162,7 @@ extension Composition {
         return ResolvedAttribute(name: rule.name, expression: try substitution.expression(expression))
     }
 
-    /// A value with a constant in the place of nil, folded as far as the value says already what it is.
+    /// A value with a constant in place of nil, folded if the value is known.
     private static func ifNil(
         _ value: ResolvedAttribute, _ constant: Expression.Constant, _ attribute: Attribute
     ) -> ResolvedAttribute {
@@ -181,7 +176,7 @@ extension Composition {
         }
     }
 
-    /// Derived values are kept by name where both versions derive them; one that paused in between begins anew.
+    /// Refuses derived attributes that the middle version does not derive: their values would begin anew.
     private func checkDerivedAttributes(of pair: Pair) throws(CompositionObstacle) {
         for attribute in destinationModel.attributes(of: pair.second.destination) where attribute.isDerived {
             let isOld = sourceModel.attribute(attribute.name, of: pair.first.source)?.isDerived == true
@@ -195,10 +190,10 @@ extension Composition {
 }
 
 extension Expression {
-    /// The property of its own object that the expression is, and nothing else.
+    /// The property of the source object that is the whole expression.
     var ownProperty: String? { fromSource.sourceKey }
 
-    /// What an expression is made of that has a constant in the place of nil.
+    /// The parts of an expression that has a constant in place of nil.
     var ifNil: (value: Expression, constant: Constant)? {
         guard case .predefined("ifnil:then:", let operands) = self, operands.count == 2,
             case .constant(let constant) = operands[1]
@@ -206,6 +201,5 @@ extension Expression {
         return (operands[0], constant)
     }
 
-    /// Whether a value stands in the place of nil.
     var replacesNil: Bool { ifNil.map { $0.constant != .null } ?? false }
 }

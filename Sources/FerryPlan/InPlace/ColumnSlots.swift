@@ -4,30 +4,29 @@ internal import FerryMapping
 internal import FerryModel
 internal import FerryStore
 
-/// Finds, for every column of a destination table, what each entity mapping puts into it.
+/// Finds the value of every column of a destination table for each entity mapping.
 struct ColumnSlots {
     let relationships: RelationshipRules
     let table: EntityTable
-    /// The mappings whose objects stand in the table.
     let mappings: [ResolvedEntityMapping]
 
     var source: StoreLayout { relationships.source }
     var destination: StoreLayout { relationships.destination }
 
     private(set) var slots: [String: ColumnSlot] = [:]
-    /// Keys to objects that the new version does not relate any more.
+    /// Statements that clear keys to objects that the new version no longer relates.
     private(set) var cuts: [InPlaceStatement] = []
-    /// Positions in relationships that become ordered.
+    /// Statements that number the rows of relationships that become ordered.
     private(set) var numberings: [InPlaceStatement] = []
-    /// To-one relationships whose keys only the other side held so far: the side that becomes one of two.
+    /// New sides of one-to-one relationships whose keys only the other side held.
     private(set) var mirrors: [PropertyKey] = []
 
-    /// What all tables of a version have, sorted once by the tables.
+    /// The contents of all tables of a version, grouped once.
     struct Contents {
-        /// By root.
+        /// By root entity.
         let mappings: [String: [ResolvedEntityMapping]]
         let columns: [String: [(key: PropertyKey, value: Column)]]
-        /// By the name of the table.
+        /// By table name.
         let stored: [String: [(key: PropertyKey, value: RelationshipStorage)]]
 
         init(_ step: ResolvedStep, _ destination: StoreLayout) {
@@ -56,7 +55,6 @@ struct ColumnSlots {
         }
     }
 
-    /// In the order of the new table's columns.
     var inOrder: [ColumnSlot] { table.columns.compactMap { slots[$0.name] } }
 
     // MARK: Attributes
@@ -172,8 +170,7 @@ struct ColumnSlots {
     }
 }
 
-/// A column of a destination table and what each entity mapping puts into it; a mapping that is not named leaves it
-/// empty.
+/// A destination column with its value for each entity mapping; a mapping without a value leaves it NULL.
 struct ColumnSlot: Sendable, Equatable {
     var column: Column
     /// By the mapping's position.
@@ -184,14 +181,14 @@ struct ColumnSlot: Sendable, Equatable {
 
 /// The value of a column in the rows of one entity mapping, from columns of the same row.
 enum SlotValue: Sendable, Hashable {
-    /// As it stands in a column of the source table.
+    /// A source column, unchanged.
     case column(String)
     case constant(DefaultValue)
     case computed(RowComputation)
-    /// The number of the entity that a key leads to: translated from the old number, or the only possible one.
+    /// The entity number beside a key: translated from the old number, or the only possible one.
     case number(key: String, old: String?, [NumberPair])
 
-    /// - Throws: ``FerryError`` when an expression is more than SQL can say of one row.
+    /// - Throws: ``FerryError`` if SQL over one row cannot compute the expression.
     init(_ value: ColumnSource, in source: StoreLayout) throws(FerryError) {
         switch value {
         case .column(let column): self = .column(column)
@@ -200,10 +197,9 @@ enum SlotValue: Sendable, Hashable {
         }
     }
 
-    /// The column whose values it takes over as they stand.
     var column: String? { if case .column(let column) = self { column } else { nil } }
 
-    /// The source column whose values it converts, when it reads no other.
+    /// The source column whose values are converted; nil if other columns are read.
     var base: String? {
         switch self {
         case .column(let column): column
@@ -213,8 +209,7 @@ enum SlotValue: Sendable, Hashable {
         }
     }
 
-    /// The SQL of the value; `names` says what the source's columns are called when the statement runs, where that is
-    /// another name.
+    /// The SQL of the value; `names` has the current names of renamed source columns.
     func sql(names: [String: String] = [:], _ values: inout InPlaceValues) -> String {
         let name = { (column: String) in names[column] ?? column }
         switch self {
@@ -229,31 +224,29 @@ enum SlotValue: Sendable, Hashable {
     }
 }
 
-/// An entity's number in the store and in the new version.
 struct NumberPair: Sendable, Hashable {
     var old: Int64
     var new: Int64
 }
 
 extension [NumberPair] {
-    /// What stands in a CASE over the old number.
     var cases: String { map { "WHEN \($0.old) THEN \($0.new)" }.joined(separator: " ") }
 }
 
-/// An expression over the columns of its own row, translated once, for whatever the columns are called in a statement.
+/// An expression over the columns of its own row, translated once for all later names of the columns.
 struct RowComputation: Sendable, Hashable {
     fileprivate enum Operand: Hashable {
         case column(String)
         case value(DefaultValue)
     }
 
-    /// The source column whose values it converts, when it reads no other.
+    /// The source column whose values are converted; nil if other columns are read.
     let base: String?
-    /// The SQL, taken apart at its operands: every second part is the place of one of them.
+    /// The SQL, split at its operands: every second part is the index of an operand.
     private let parts: [String]
     private let operands: [Operand]
 
-    /// - Throws: ``FerryError`` when the expression reads more than its own row.
+    /// - Throws: ``FerryError`` if the expression reads more than its own row.
     init(_ expression: ColumnExpression, in source: StoreLayout) throws(FerryError) {
         let mapping = expression.mapping
         var translator = SQLTranslator(
@@ -277,9 +270,9 @@ struct RowComputation: Sendable, Hashable {
     }
 }
 
-/// Collects the columns of an expression in the row at hand, and its constants.
+/// Collects the columns and constants of an expression over one row.
 private struct RowOperands: PathResolver {
-    /// Stands around the place of an operand; no SQL has it.
+    /// Encloses the index of an operand; SQL never contains it.
     static let mark: Character = "\0"
 
     let source: StoreLayout
@@ -303,7 +296,7 @@ private struct RowOperands: PathResolver {
     mutating func parameter(program: [UInt8]) -> String { add(.value(.blob(program))) }
 
     mutating func parameter(_ value: SQLParameter) -> String {
-        // Nothing that is inferred asks for the time.
+        // Inferred expressions never read the time.
         guard case .constant(let constant) = value, let stored = constant.stored else { return "NULL" }
         return add(.value(stored))
     }

@@ -2,7 +2,7 @@ internal import FerryModel
 internal import FerryStore
 
 extension InPlaceBuilder {
-    /// Indexes that do not stay as they are, before the columns under them change.
+    /// Drops the indexes that change, before their columns change.
     mutating func dropIndexes() {
         var indexes = IndexMoves(wanted: destination.indexes)
         let updates = Dictionary(
@@ -27,7 +27,7 @@ extension InPlaceBuilder {
                 others.append(index)
             }
         }
-        // What has its name already goes before what could take it.
+        // The other indexes with wanted names are matched first, before one of these can take a name.
         for index in others {
             if let namesake = moves.namesake(of: index, names: names, written: written),
                 keptIndexes.insert(namesake.name).inserted
@@ -39,7 +39,7 @@ extension InPlaceBuilder {
         }
     }
 
-    /// Gives indexes their new names in the schema itself: making them anew would read every row.
+    /// Renames indexes in the schema itself: creating them anew would read every row.
     mutating func renameIndexes() {
         guard !renamedIndexes.isEmpty else { return }
         let reason = "the index is the same, under the name that the new version gives it"
@@ -52,11 +52,11 @@ extension InPlaceBuilder {
             texts += " WHEN \(from) THEN \(values.add(.text(new.sql)))"
             old.append(from)
         }
-        // All at once, since one may get the name that another one has.
+        // One statement for all, since one index may get the name of another.
         add(
             "UPDATE sqlite_master SET name = CASE name\(names) END, sql = CASE name\(texts) END "
                 + "WHERE type = 'index' AND name IN (\(old.joined(separator: ", ")))", values: values, reason)
-        // Reads the schema again; a table that comes and goes makes every other connection do so, too.
+        // RESET reads the schema again; creating and dropping a table makes all other connections read it, too.
         add("PRAGMA writable_schema = RESET", reason)
         let name = freeName()
         add("CREATE TABLE \(name) (x)", reason)
@@ -69,13 +69,11 @@ extension InPlaceBuilder {
         }
     }
 
-    // MARK: Columns
-
     mutating func alterTables() {
         for table in plan.kept {
             rename(table.renames, in: table.newName, having: table.columns)
             var additions = table.additions
-            // In the order in which the versions on the way would add them.
+            // In the order in which the single steps would add them.
             if let shape {
                 additions.sort {
                     shape.place(of: $0.name, in: table.newName) < shape.place(of: $1.name, in: table.newName)
@@ -88,7 +86,7 @@ extension InPlaceBuilder {
         }
     }
 
-    /// Renames columns; those whose new name another one still has go over a name of their own.
+    /// Renames columns; a column whose new name is still in use gets a temporary name first.
     private mutating func rename(_ renames: [Renaming], in table: String, having columns: [String]) {
         var names = Set(columns.map { $0.uppercased() })
         let reason = "the property, or the entity number in the name, is another one"
@@ -104,9 +102,6 @@ extension InPlaceBuilder {
         for rename in waiting { alter(table, "RENAME COLUMN \(rename.from) TO \(rename.to)", reason) }
     }
 
-    // MARK: One-to-one
-
-    /// Gives the new side of a one-to-one its keys.
     mutating func mirrorKeys() {
         for key in plan.tables.flatMap(\.mirrors) {
             guard let relationship = destination.model.relationship(key.property, of: key.entity),
@@ -122,11 +117,11 @@ extension InPlaceBuilder {
     }
 }
 
-/// Which indexes stay through a migration in place.
+/// Finds the indexes that survive a migration in place.
 struct IndexMoves {
-    /// The indexes of the new version by upper-case name.
+    /// By upper-case name.
     private let wanted: [String: IndexDefinition]
-    /// Their statements without their names, in upper case; only an index without successor asks for them.
+    /// The wanted statements without their names, in upper case; needed only for an index without successor.
     private lazy var nameless: [(index: IndexDefinition, tokens: [String])] = wanted.values.map {
         ($0, Self.withoutName(Self.tokens(of: $0.sql).map { $0.uppercased() }))
     }
@@ -136,15 +131,14 @@ struct IndexMoves {
             wanted.map { ($0.name.uppercased(), $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The index of the new version that one of the store's becomes when its table is altered; nil when it must go.
+    /// The index of the new version that an altered table's index becomes; nil if it must be dropped.
     ///
-    /// `names` says what the table and its renamed columns are called afterwards. Indexes of columns whose values are
-    /// `written` are made anew, which is quicker than following.
+    /// `names` has the new names of table and columns. Indexes on `written` columns are faster to make anew.
     func successor(
         of index: IndexDefinition, names: [String: String], written: Set<String>
     ) -> IndexDefinition? {
         guard let successor = wanted[index.name.uppercased()] else { return nil }
-        // Mostly nothing changes, and taking statements apart takes long.
+        // Most indexes do not change, and splitting statements into tokens is slow.
         let isSame = index.sql == successor.sql && names.allSatisfy { $0.key == $0.value }
         if isSame, written.isEmpty { return successor }
         let tokens = Self.tokens(of: successor.sql)
@@ -155,7 +149,7 @@ struct IndexMoves {
         return successor
     }
 
-    /// The index of the new version that is the same one but for its name; SQLite has no statement that renames it.
+    /// The index of the new version that differs in its name alone; SQLite has no statement that renames it.
     mutating func namesake(
         of index: IndexDefinition, names: [String: String], written: Set<String>
     ) -> IndexDefinition? {
@@ -165,18 +159,17 @@ struct IndexMoves {
         return found[0].index
     }
 
-    /// What stands before the name and what stands after it.
     private static func withoutName(_ upper: [String]) -> [String] {
         guard let place = upper.firstIndex(of: "INDEX"), place + 1 < upper.count else { return upper }
         return Array(upper[...place]) + upper[(place + 2)...]
     }
 
-    /// Words without their quotes, and every other character that is no blank.
+    /// Words without their quotes, and every other character that is not blank.
     private static func tokens(of sql: String) -> [String] {
         var tokens: [String] = []
         var word = ""
         func isWordPart(_ character: Character) -> Bool {
-            // Asking Unicode's tables takes long, and names are rarely anything else than ASCII.
+            // Unicode lookups are slow, and most names are ASCII.
             switch character {
             case "a"..."z", "A"..."Z", "0"..."9", "_": true
             case _ where character.isASCII: false

@@ -4,9 +4,7 @@ internal import FerryModel
 internal import FerryStore
 
 extension InPlaceBuilder {
-    // MARK: Z_PRIMARYKEY
-
-    /// Rewrites the entities' rows; those of history and CloudKit, with numbers of their own, stay.
+    /// Rewrites the rows of entities; rows of history and CloudKit have numbers of their own and stay.
     mutating func writeEntityNumbers() {
         let reason = "numbers and names of the new version"
         add("UPDATE Z_PRIMARYKEY SET Z_ENT = -Z_ENT WHERE Z_ENT < \(HistoryTables.firstNumber)", reason)
@@ -29,9 +27,7 @@ extension InPlaceBuilder {
         return "ifnull((SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = -\(number)), 0)"
     }
 
-    // MARK: History
-
-    /// Changes name their entity by number; those of entities that are no more name nothing.
+    /// Renumbers the entities of history changes, and deletes changes of dropped entities.
     mutating func translateHistory() {
         guard let history = schema.history else { return }
         let table = history.changes.quotedName
@@ -65,9 +61,7 @@ extension InPlaceBuilder {
             "changes name the same entities as before", writesObjects: true)
     }
 
-    // MARK: CloudKit
-
-    /// Over negative numbers, since number and key are unique together.
+    /// Negative numbers come between old and new ones, since number and key are unique together.
     mutating func translateMirroring() {
         let moved = plan.tables.flatMap { $0.rows.map(\.numbers) }.filter { $0.old != $0.new }.sorted {
             $0.old < $1.old
@@ -84,9 +78,7 @@ extension InPlaceBuilder {
         }
     }
 
-    // MARK: The end
-
-    /// An entity number that was never set beside its key is damage; where rows are written anyway it is set right.
+    /// Fills missing entity numbers beside keys, which are damage, in tables that are written anyway.
     mutating func completeEntityColumns() {
         for (key, storage) in destination.relationshipStorage.sorted(by: { $0.key < $1.key }) {
             guard case .foreignKey(let table, let column, let entityColumn?, _) = storage,
@@ -101,8 +93,7 @@ extension InPlaceBuilder {
         }
     }
 
-    /// Indexes over the numbers of objects, which follow the rows by triggers alone; one whose rows and columns stayed
-    /// stays too.
+    /// Makes R-Trees anew unless their rows and columns stayed unchanged: only triggers maintain them.
     private mutating func makeRTrees() {
         let kept = destination.rTrees.filter { new in
             source.rTrees.contains { old in
@@ -120,7 +111,6 @@ extension InPlaceBuilder {
         }
     }
 
-    /// A statement that takes a range of keys, here for all of them.
     private mutating func addOverAllKeys(_ sql: String, _ reason: String) {
         var values = InPlaceValues()
         values.addNamed(":low", .integer(.min))
@@ -128,7 +118,7 @@ extension InPlaceBuilder {
         add(sql, values: values, reason, writesObjects: true)
     }
 
-    /// Derived values, then triggers: nothing may be written after them, since they call functions of Apple's.
+    /// Adds derived values, then triggers: triggers call Apple's functions, so nothing may be written after them.
     mutating func close() {
         let old = Dictionary(
             schema.derivedValues.map { ($0.attribute, $0) }, uniquingKeysWith: { first, _ in first })
@@ -145,7 +135,7 @@ extension InPlaceBuilder {
         plan.closing += closing.map { InPlaceStatement($0, writesObjects: false, reason: $1) }
     }
 
-    /// Whether the values of a derived attribute are those of before: nothing that decides about them was written.
+    /// Whether the values of a derived attribute stay valid: none of their inputs was written.
     private func isKept(_ old: DerivedValue, _ new: DerivedValue) -> Bool {
         guard old.derivation.isSameForm(as: new.derivation), old.reads.count == new.reads.count,
             isCarried(old.table, old.column, to: new.table, new.column)
@@ -153,7 +143,7 @@ extension InPlaceBuilder {
         return zip(old.reads, new.reads).allSatisfy { isCarried($0.table, $0.column, to: $1.table, $1.column) }
     }
 
-    /// Whether a column is an old one with all its values.
+    /// Whether a column keeps all values of an old column.
     private func isCarried(_ oldTable: String, _ old: String, to table: String, _ new: String) -> Bool {
         guard !plan.touched.contains(table),
             let kept = plan.kept.first(where: { $0.name == oldTable && $0.newName == table })

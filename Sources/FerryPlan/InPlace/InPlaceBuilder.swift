@@ -3,25 +3,25 @@ internal import FerryMapping
 internal import FerryModel
 internal import FerryStore
 
-/// Puts the statements of a plan into their order.
+/// Puts the statements of a plan into execution order.
 struct InPlaceBuilder {
     let step: ResolvedStep
     let source: StoreLayout
     let schema: InPlaceSchema
     let destination: StoreLayout
     let shape: InPlaceShape?
-    /// The store's numbers of the entities that are not in the new version.
+    /// The store's numbers of the entities that the new version lacks.
     let droppedNumbers: [(entity: String, number: Int64)]
     var plan = InPlacePlan()
 
-    /// By tables of the new version: what brings the rows of those that are altered to their new values.
+    /// Updates of the rows of altered tables, by the name of the new table.
     var updates: [String: InPlaceStatement] = [:]
-    /// What each of the store's tables is called at the moment.
+    /// The current name of each of the store's tables.
     var current: [String: String] = [:]
-    /// Upper-case names that are taken at the moment.
+    /// Upper-case names in use.
     private var occupied: Set<String>
     private var asides = 0
-    /// Names of indexes of the new version that the store has already.
+    /// Names of indexes of the new version that the store already has.
     var keptIndexes: Set<String> = []
     var renamedIndexes: [(from: String, to: IndexDefinition)] = []
 
@@ -50,7 +50,7 @@ struct InPlaceBuilder {
                 sql, values: values, writesObjects: writesObjects, reason: reason, alteration: alteration))
     }
 
-    /// Alters a table by what follows its name in an ALTER TABLE.
+    /// Alters a table; `change` is the part of ALTER TABLE after the table's name.
     mutating func alter(_ table: String, _ change: String, newName: String? = nil, _ reason: String) {
         add(
             "ALTER TABLE \(table) \(change)", reason, alteration: .init(table: table, newName: newName ?? table))
@@ -93,14 +93,14 @@ struct InPlaceBuilder {
         }
         let relationships = RelationshipRules(step, source: source, destination: destination)
         let contents = ColumnSlots.Contents(step, destination)
-        let heirs = heirs(sources.compactMapValues(\.first))
+        let continuations = continuations(sources.compactMapValues(\.first))
         for table in destination.tablesInOrder {
             let root = sources[table.root]?.first
             let old = root.flatMap { source.tables[$0] }
             let slots = try ColumnSlots(relationships, contents, table: table)
             plan.tables.append(
                 TableMove(
-                    slots, source: old, isHeir: root.map { heirs[$0] ?? table.root } == table.root,
+                    slots, source: old, continuesSource: root.map { continuations[$0] ?? table.root } == table.root,
                     mustRebuild: old.flatMap { uniqueClause(in: $0, for: table) } ?? otherForm(of: table.name)))
         }
         for table in destination.joinTables {
@@ -110,27 +110,27 @@ struct InPlaceBuilder {
         }
     }
 
-    /// Why a table that could be altered must be made anew.
+    /// The reason why a table that could be altered must be made anew, or nil.
     private func otherForm(of table: String) -> String? {
         guard shape?.remade.contains(table.uppercased()) == true else { return nil }
         return "the versions on the way leave its columns in another order"
     }
 
     /// The destination root whose table continues each source root's table.
-    private func heirs(_ sources: [String: String]) -> [String: String] {
-        var heirs: [String: String] = [:]
+    private func continuations(_ sources: [String: String]) -> [String: String] {
+        var found: [String: String] = [:]
         for (root, old) in sources.sorted(by: { $0.key < $1.key }) {
             let name = source.tables[old]?.name.uppercased()
             let isSame = { (root: String?) in root.flatMap { destination.tables[$0]?.name.uppercased() } == name }
             let holdsRoot = step.entityMappings.contains {
                 $0.source == old && destination.model.root(of: $0.destination) == root
             }
-            if isSame(root) || heirs[old] == nil || (holdsRoot && !isSame(heirs[old])) { heirs[old] = root }
+            if isSame(root) || found[old] == nil || (holdsRoot && !isSame(found[old])) { found[old] = root }
         }
-        return heirs
+        return found
     }
 
-    /// Old stores state uniqueness in the table itself; such a table is made anew when anything of it changes.
+    /// Old stores declare uniqueness in the table itself; the table is made anew if anything in it changes.
     private func uniqueClause(in table: EntityTable, for new: EntityTable) -> String? {
         let states = schema.tables[table.name.uppercased()]?.uppercased().contains(" UNIQUE") ?? false
         let isWanted = !new.uniqueLists.isEmpty
@@ -147,10 +147,10 @@ struct InPlaceBuilder {
         return isSame ? nil : "uniqueness is stated in the old table"
     }
 
-    // MARK: Before
+    // MARK: Triggers, links and removed rows
 
     private mutating func dropTriggers() {
-        // Triggers first: a view takes its own along.
+        // Triggers first: dropping a view drops its triggers.
         for trigger in schema.appTriggers { add("DROP TRIGGER \(quoted(trigger.name))", "made anew at the end") }
         for view in schema.views { add("DROP VIEW \(quoted(view.name))", "made anew at the end") }
         for name in schema.triggers {
@@ -205,7 +205,7 @@ struct InPlaceBuilder {
 
     // MARK: Names of tables
 
-    /// Frees the names that new tables need, then gives altered tables theirs.
+    /// Frees the names that new tables need, then renames altered tables.
     private mutating func moveAside() {
         let tables = plan.tables.map(\.destination.name) + plan.joinTables.map(\.destination.name)
         let wanted = Set(tables.map { $0.uppercased() })
@@ -214,7 +214,7 @@ struct InPlaceBuilder {
             add("DROP TABLE \(quoted(table))", "a leftover of an earlier version stands in the way")
             occupied.remove(table.uppercased())
         }
-        for table in goneTables.sorted() where wanted.contains(table.uppercased()) { setAside(table) }
+        for table in droppedTables.sorted() where wanted.contains(table.uppercased()) { setAside(table) }
         let taken = occupied
         for (from, to) in renamed where taken.contains(to.uppercased()) && to.uppercased() != from.uppercased() {
             setAside(from)
@@ -224,7 +224,6 @@ struct InPlaceBuilder {
 
     private mutating func setAside(_ table: String) { rename(table, to: freeName(), "its name is needed") }
 
-    /// A name for a while that no table of the store has.
     mutating func freeName() -> String {
         repeat { asides += 1 } while schema.tables["FERRY_\(asides)"] != nil
         return "ferry_\(asides)"
@@ -253,7 +252,7 @@ struct InPlaceBuilder {
 
     private mutating func fillTables() {
         plan.statements += plan.tables.compactMap { $0.fill(current) } + plan.joinTables.flatMap { $0.fills(current) }
-        // What a split table has taken over goes from the one that it came from.
+        // Rows that a split table has copied are deleted from their old table.
         for move in plan.tables where move.way == .split {
             guard let old = move.source else { continue }
             delete(move.rows.map(\.numbers.old), from: old, "their entities have a table of their own now")
@@ -261,13 +260,12 @@ struct InPlaceBuilder {
     }
 
     private mutating func dropTables() {
-        for table in goneTables {
+        for table in droppedTables {
             add("DROP TABLE \(current[table] ?? table)", "nothing of it is in the new version, or all was taken over")
         }
     }
 
-    /// The store's tables that become none of the new version's.
-    private var goneTables: [String] {
+    private var droppedTables: [String] {
         let kept = Set(plan.kept.map(\.name))
         return (source.tablesInOrder.map(\.name) + source.joinTables.map(\.name)).filter { !kept.contains($0) }
     }

@@ -3,7 +3,7 @@ internal import FerryModel
 internal import FerryStore
 
 extension InPlacePlan {
-    /// The plan in lines that stay the same as long as it does, for tests and for reading.
+    /// The plan as text that changes only with the plan, for tests and for reading.
     package func text(of step: ResolvedStep) -> String {
         var lines = ["tables"]
         for move in tables {

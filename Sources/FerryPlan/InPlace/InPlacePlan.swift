@@ -3,33 +3,31 @@ package import FerryMapping
 package import FerryModel
 package import FerryStore
 
-/// The statements that turn a store into the next version within itself, in order.
+/// The statements that migrate a store within itself, in order.
 ///
-/// Does no I/O: given the names that the store has and those that the new version wants, the same statements follow.
-/// Metadata and the cached model are not among them: the engine writes them before ``closing``.
+/// Does no I/O. The engine writes metadata and the cached model before ``closing``.
 package struct InPlacePlan: Sendable, Equatable {
-    /// How the tables of the new version come to be, and what fills each of their columns.
+    /// The source of each table of the new version and of its columns.
     var tables: [TableMove] = []
     var joinTables: [JoinMove] = []
-    /// Everything up to the indexes of the new version.
+    /// All statements up to the indexes of the new version.
     package internal(set) var statements: [InPlaceStatement] = []
-    /// Triggers and the app's views and triggers, when nothing is written any more.
+    /// Triggers and the app's views, created after the last row is written.
     package internal(set) var closing: [InPlaceStatement] = []
-    /// Tables of the new version whose rows were written, as they are called then.
+    /// Tables of the new version whose rows are written, by their new names.
     package internal(set) var touched: Set<String> = []
-    /// Changes of history that go with their entities, to be counted before the statements.
+    /// History changes of dropped entities, to be counted before the statements run.
     package internal(set) var droppedHistory: [CountedRows] = []
 
-    /// Rows of an entity that a query counts.
     package struct CountedRows: Sendable, Equatable {
         package let entity: String
         package let sql: String
     }
 
-    /// Plans a step whose mappings were inferred.
+    /// Plans a step of inferred mappings.
     ///
-    /// `source` is the store's actual layout, and `destination` that of a new store; `shape` is what the step must leave of
-    /// the schema, where that is not what altering and the new version's layout give.
+    /// `source` is the actual layout, `destination` a new store's; `shape` is the schema to leave, if altering
+    /// leaves another one.
     ///
     /// - Throws: ``InPlaceObstacle``.
     package init(
@@ -44,8 +42,7 @@ package struct InPlacePlan: Sendable, Equatable {
 
     init() {}
 
-    /// The names of what earlier versions had left and what is not there any more: it stood in the way, or in a table
-    /// that was made anew.
+    /// The names of leftovers of earlier versions that no longer exist after the step.
     package func leftBehind(
         of leftovers: [Leftover], in catalog: StoreCatalog, _ destination: StoreLayout
     ) -> [String] {
@@ -63,21 +60,20 @@ package struct InPlacePlan: Sendable, Equatable {
         return lost.map(\.name)
     }
 
-    /// Tables of the new version to those of the store that they continue.
+    /// Tables of the new version to the store's tables that they continue.
     package var continued: [String: String] {
         Dictionary(
             uniqueKeysWithValues: tables.compactMap { move in move.source.map { (move.destination.name, $0.name) } })
     }
 
-    /// Tables of the store that stay as they are but for their columns, to what they are called then.
+    /// Altered tables of the store to their new names.
     package var altered: [String: String] {
         Dictionary(uniqueKeysWithValues: tables.compactMap(\.kept).map { ($0.name, $0.newName) })
     }
 
-    /// The tables of the store that stay, for objects and for links.
     var kept: [KeptTable] { tables.compactMap(\.kept) + joinTables.compactMap(\.kept) }
 
-    /// Makes what ANALYZE once found say what it is to say in the end, in rows of table, index and numbers.
+    /// Replaces the statistics of ANALYZE by rows of table, index and numbers.
     package mutating func setStatistics(_ rows: [[String?]]) {
         let reason = "what ANALYZE found, of tables and indexes that were not made anew"
         statements.append(InPlaceStatement("DELETE FROM sqlite_stat1", writesObjects: false, reason: reason))
@@ -91,7 +87,6 @@ package struct InPlacePlan: Sendable, Equatable {
         }
     }
 
-    /// Whether a step's mappings are of the kind that rows can keep their places under.
     private static func check(_ step: ResolvedStep) throws(InPlaceObstacle) {
         for mapping in step.entityMappings where !mapping.readsEveryObject || !mapping.unique.isEmpty {
             throw .needsCopy("entity mapping \(mapping.name) chooses, multiplies or merges objects")
@@ -100,7 +95,6 @@ package struct InPlacePlan: Sendable, Equatable {
     }
 }
 
-/// One statement of a migration in place, with the values that it binds and why it is there.
 package struct InPlaceStatement: Sendable, Hashable {
     package var sql: String
     /// Named parameters, as `:v0`.
@@ -108,18 +102,16 @@ package struct InPlaceStatement: Sendable, Hashable {
     package var reason: String
     /// The entity of the new version all of whose rows, and no other row, the statement writes.
     ///
-    /// It does not number them anew, and they alone belong into their table. So the rows that it changes need not be
-    /// counted again.
+    /// The entity keeps its number and is alone in its table, so that its changed rows need no separate count.
     package let countedEntity: String?
-    /// What an ALTER TABLE is about; nil for every other statement.
+    /// The change of an ALTER TABLE; nil for every other statement.
     package var alteration: Alteration?
 
-    /// Whether it only writes objects and links: neither the schema nor what is as small as that.
+    /// Whether the statement writes only objects and links, not the schema or small tables.
     package let writesObjects: Bool
 
     package struct Alteration: Sendable, Hashable {
         package var table: String
-        /// The table's name afterwards.
         package var newName: String
     }
 
@@ -135,7 +127,7 @@ package struct InPlaceStatement: Sendable, Hashable {
         self.alteration = alteration
     }
 
-    /// Gives the rows of a relationship that becomes ordered their positions, in the order of the keys.
+    /// Numbers the rows of a relationship that becomes ordered, in the order of the keys.
     static func numbering(
         _ column: String, of table: String, key: String, group: String, by order: String
     ) -> InPlaceStatement {
@@ -145,24 +137,23 @@ package struct InPlaceStatement: Sendable, Hashable {
     }
 }
 
-/// A table of the store that stays, under whatever name, with the changes of its columns.
+/// A table of the store that is altered and may be renamed.
 struct KeptTable: Sendable, Equatable {
     let name: String
     let newName: String
     let columns: [String]
-    /// Why columns are added.
+    /// The reason for the additions.
     let reason: String
     var renames: [Renaming] = []
     var additions: [Column] = []
 }
 
-/// A column of the store and what the new version calls it.
 struct Renaming: Sendable, Hashable {
     var from: String
     var to: String
 }
 
-/// The values that a statement is bound to: values of a model never stand in SQL text, only entity numbers do.
+/// The bound values of a statement: SQL text contains entity numbers, but no values of a model.
 package struct InPlaceValues: Sendable, Hashable {
     package struct Named: Sendable, Hashable {
         package var name: String
@@ -173,7 +164,7 @@ package struct InPlaceValues: Sendable, Hashable {
 
     mutating func addNamed(_ name: String, _ value: DefaultValue) { named.append(Named(name: name, value: value)) }
 
-    /// Adds a value and returns the parameter that stands for it.
+    /// Adds a value and returns its parameter.
     mutating func add(_ value: DefaultValue) -> String {
         if let known = named.first(where: { $0.value == value }) { return known.name }
         let name = ":v\(named.count)"
@@ -182,34 +173,33 @@ package struct InPlaceValues: Sendable, Hashable {
     }
 }
 
-/// Why a step cannot be taken in place.
 package enum InPlaceObstacle: Error, Sendable {
     /// A copy can do it; in words that follow "because".
     case needsCopy(String)
-    /// Nothing can: the store holds what would lose its meaning.
+    /// No migration can do it: stored data would lose its meaning.
     case refused(FerryError)
 }
 
-/// What a plan in place must know of a store beside the layout of its model.
+/// The facts about a store's schema, beside its layout, that a plan in place needs.
 package struct InPlaceSchema: Sendable {
-    /// Upper-case name of every ordinary table to the statement that made it.
+    /// Statements that create ordinary tables, by upper-case table name.
     package var tables: [String: String]
-    /// Upper-case name of a join table to the columns of its primary key, in its order.
+    /// The columns of the primary key, in order, by the upper-case name of a join table.
     package var joinKeys: [String: [String]] = [:]
-    /// Indexes on the model's tables that Core Data has made.
+    /// Core Data's indexes on the model's tables.
     package var indexes: [IndexDefinition]
-    /// Core Data's triggers, which call functions that only Apple registers, and R-Trees.
+    /// Core Data's triggers, whose functions only Apple registers, and R-Trees.
     package var triggers: [String] = []
     package var rTrees: [String] = []
     /// Tables of earlier versions of the model.
     package var leftoverTables: [String] = []
-    /// The app's views and triggers on tables that keep their meaning, with their statements.
+    /// The app's views and triggers on tables that keep their meaning.
     package var views: [(name: String, sql: String)] = []
     package var appTriggers: [(name: String, sql: String)] = []
     package var history: HistoryTables?
     /// CloudKit's tables that name entities by number (`ZENTITYID`).
     package var numberedCloudKitTables: [String] = []
-    /// Derived attributes under the names of the store; one that is missing is computed anew.
+    /// Derived attributes of the store; a missing one is computed anew.
     package var derivedValues: [DerivedValue] = []
 
     package init(tables: [String: String], indexes: [IndexDefinition]) {
@@ -217,7 +207,7 @@ package struct InPlaceSchema: Sendable {
         self.indexes = indexes
     }
 
-    /// The schema of a store that Core Data would make anew, for plans without a store.
+    /// The schema of a new store, for plans without a store.
     package init(of layout: StoreLayout) {
         let entityTables = layout.tables.values.map { ($0.name.uppercased(), $0.sql) }
         let joinTables = layout.joinTables.map { ($0.name.uppercased(), $0.sql) }
@@ -230,11 +220,10 @@ package struct InPlaceSchema: Sendable {
     }
 }
 
-/// What several steps in place, one after the other, leave of a schema; one step must leave it as they do.
+/// The schema that several steps in place leave, and that a composed step must leave, too.
 ///
 /// Altered tables keep traces of every alteration: the order of their columns, quotes around names.
 package struct InPlaceShape: Sendable {
-    /// A table as it is in the end.
     package struct Table: Sendable, Hashable {
         package var sql: String
         /// Names of all its columns, in order.
@@ -254,7 +243,7 @@ package struct InPlaceShape: Sendable {
     package var touched: Set<String>
     /// Upper-case names of tables that altering would leave in another form.
     package var remade: Set<String> = []
-    /// Names of indexes that stay, but would say so in other words.
+    /// Names of indexes that stay, but whose SQL text changes.
     package var rewritten: Set<String> = []
 
     package init(tables: [String: Table], indexes: [IndexDefinition], touched: Set<String>) {
@@ -265,24 +254,22 @@ package struct InPlaceShape: Sendable {
 
     func sql(of table: String) -> String? { tables[table.uppercased()]?.sql }
 
-    /// The place of a column in its table.
     func place(of column: String, in table: String) -> Int {
         tables[table.uppercased()]?.columns.firstIndex { $0.uppercased() == column.uppercased() } ?? .max
     }
 }
 
-/// What a step in place computes of the rows of one entity, as SQL over the table that they stand in before it.
+/// The values that a step in place computes for the rows of one entity, as SQL over their old table.
 package struct InPlaceComputations: Sendable {
-    /// The entity of the older version.
+    /// The source entity.
     package let entity: String
     package let table: String
     /// `Z_ENT` of its rows.
     package let number: Int64
-    /// Attributes of the newer version with their values.
+    /// Destination attributes with their SQL.
     package let columns: [(property: String, sql: String)]
     package let values: [InPlaceValues.Named]
 
-    /// Nil where nothing is computed.
     fileprivate init?(_ rows: TableMove.Rows, in move: TableMove) {
         let computed = move.slots.filter { slot in
             if case .computed? = slot.values[rows.position] { true } else { false }
@@ -297,7 +284,7 @@ package struct InPlaceComputations: Sendable {
 }
 
 extension InPlacePlan {
-    /// What it computes, in the order of the entity mappings.
+    /// The computed values, in the order of the entity mappings.
     package var computations: [InPlaceComputations] {
         tables.flatMap { move in move.rows.map { (rows: $0, move: move) } }
             .sorted { $0.rows.position < $1.rows.position }

@@ -2,28 +2,28 @@ internal import FerryMapping
 internal import FerryModel
 internal import FerryStore
 
-/// How the rows of one destination join table come to be.
+/// The source of one destination join table's rows.
 struct JoinMove: Sendable, Equatable {
     enum Way: Sendable, Equatable {
-        /// The store's table itself, with columns renamed and added.
+        /// The store's table, with columns renamed and added.
         case alter(KeptTable)
-        /// From another join table, whose columns stand in another order or go.
+        /// Another join table, whose columns are dropped or in another order.
         case rebuild(JoinTable, columns: [Renaming])
-        /// From keys in rows, as `INSERT … SELECT` parts: source table, first and second key, condition.
+        /// Foreign keys in the rows of entity tables.
         case keys([KeyRows])
         case create
     }
 
-    /// Rows of an entity table that hold one end of each link.
+    /// Rows of an entity table that each hold the key of one end of a link.
     struct KeyRows: Sendable, Hashable {
         var table: String
         /// `Z_ENT` of the rows.
         var number: Int64
-        /// Whether the row's object is the second one of the link.
+        /// Whether the row's object is the second end of the link.
         var isSecond: Bool
         /// The column with the position of the row's object among those of the key's object.
         var order: String?
-        /// The key column, and the objects that it may lead to.
+        /// The key column, and its target table and entity.
         var key: String
         var targetTable: String
         var targetNumber: Int64
@@ -31,9 +31,9 @@ struct JoinMove: Sendable, Equatable {
 
     let destination: JoinTable
     let way: Way
-    /// Links that go since one of their ends goes or leaves the relationship.
+    /// Statements that delete links of dropped or no longer related objects.
     private(set) var cuts: [InPlaceStatement] = []
-    /// Positions in relationships that become ordered.
+    /// Statements that number the rows of relationships that become ordered.
     private(set) var numberings: [InPlaceStatement] = []
 
     init(
@@ -50,7 +50,7 @@ struct JoinMove: Sendable, Equatable {
                 let old = sources.source.joinTables.first(where: { $0.name == name })
             else { throw .needsCopy("\(table.name) takes over links from several places") }
             cuts = try Self.cuts(of: pairs, old, own: own, other: other, sources)
-            // Migrations in place by Core Data can leave the columns of the key in another order.
+            // Core Data's own migrations in place can leave the columns of the key in another order.
             let key = (table.isKeyTurned ? [other, own] : [own, other]).map { $0.uppercased() }
             let isKeyKept = keys[old.name.uppercased()]?.map { $0.uppercased() } == key
             way = Self.way(
@@ -66,7 +66,6 @@ struct JoinMove: Sendable, Equatable {
         }
     }
 
-    /// The store's table where it becomes this one.
     var kept: KeptTable? { if case .alter(let kept) = way { kept } else { nil } }
 
     private mutating func number(isSecondKnown: Bool, isFirstKnown: Bool) {
@@ -146,7 +145,7 @@ struct JoinMove: Sendable, Equatable {
         return found
     }
 
-    /// Fills a new table; `names` says what the store's tables are called then, where that is another name.
+    /// Fills a new table; `names` has the current names of the store's tables.
     func fills(_ names: [String: String]) -> [InPlaceStatement] {
         switch way {
         case .alter, .create: []

@@ -2,33 +2,30 @@ internal import FerryMapping
 internal import FerryModel
 internal import FerryStore
 
-// Where the links of a destination relationship stand in the source store, for a step that leaves rows where they are:
-// the two sides of a relationship are put together, since links that stand where they are to stand need no statement.
+// The stored links of a destination relationship in the source store, for a step that leaves rows in place. Both sides
+// of a relationship are read together, since links in their right place need no statement.
 extension RelationshipRules {
     /// A key column in the rows of one entity mapping.
     struct Key: Hashable {
         var column: String
         var entityColumn: String?
         var orderColumn: String?
-        /// The source table of the objects that the key leads to.
         var targetTable: String
         /// Source entities that the key can lead to, and those of them whose objects stay related.
         var possible: Set<String>
         var allowed: Set<String>
     }
 
-    /// Mappings that relate objects, each with the one of the related objects.
+    /// Two mappings whose objects a rule relates.
     struct Pair {
         var own: ResolvedEntityMapping
         var other: ResolvedEntityMapping
-        /// What the rule of the pair passes on.
         let origin: SourceRelationship
-        /// As it is stored, seen from `own`.
+        /// The storage as seen from `own`.
         var storage: RelationshipStorage
-        /// The source entity that it declares for `other`.
+        /// The source entity that the relationship declares for `other`.
         var target: String
 
-        /// The same from the other side, of a rule of `own`.
         func mirrored(in source: StoreLayout) -> Pair {
             let back = source.model.inverse(of: origin.relationship)?.destinationEntity
             return Pair(
@@ -37,7 +34,7 @@ extension RelationshipRules {
         }
     }
 
-    /// What a destination relationship is made of, from its own side.
+    /// The pairs of a destination relationship, by its own rules and by those of its inverse.
     func pairs(of relationship: PropertyKey) throws(InPlaceObstacle) -> [Pair] {
         let pairs = try ruled(relationship)
         guard let declared = destination.model.relationship(relationship.property, of: relationship.entity),
@@ -47,7 +44,7 @@ extension RelationshipRules {
         return try pairs + ruled(inverse).map { $0.mirrored(in: source) }
     }
 
-    /// What the rules say that name a relationship.
+    /// The pairs by the rules of the relationship itself.
     private func ruled(_ relationship: PropertyKey) throws(InPlaceObstacle) -> [Pair] {
         var found: [Pair] = []
         for contribution in contributions(to: relationship) {
@@ -67,16 +64,14 @@ extension RelationshipRules {
 
     // MARK: Keys in rows
 
-    /// The key that the rows of a mapping hold for a to-one relationship of their own, which is made of some pairs; nil when
-    /// it is left empty.
+    /// The key of a to-one relationship in the rows of a mapping; nil if it stays NULL.
     ///
-    /// - Throws: When the rows do not hold the key already.
+    /// - Throws: ``InPlaceObstacle`` if the rows do not hold the key already.
     func key(_ pairs: [Pair], in mapping: ResolvedEntityMapping) throws(InPlaceObstacle) -> Key? {
         try key(ofOwn: pairs.filter { $0.own.position == mapping.position }, in: mapping)
     }
 
-    /// Whether a to-one relationship is a new side of one whose keys stand in the related rows: a one-to-one holds a key
-    /// on both sides.
+    /// Whether a to-one relationship is the new side of a one-to-one whose keys only the related rows hold.
     func isHeldByOtherSide(_ relationship: PropertyKey, _ pairs: [Pair], in mapping: ResolvedEntityMapping) -> Bool {
         let own = pairs.filter { $0.own.position == mapping.position }
         guard !own.isEmpty,
@@ -86,7 +81,7 @@ extension RelationshipRules {
         return own.allSatisfy { if case .inverseForeignKey = $0.storage { true } else { false } }
     }
 
-    /// The same of a to-many relationship without inverse, whose key the related rows hold.
+    /// The key of a to-many relationship without inverse, which the related rows hold.
     func key(ofInverseless relationship: PropertyKey, in mapping: ResolvedEntityMapping) throws(InPlaceObstacle) -> Key?
     {
         let pairs = try pairs(of: relationship).filter { $0.other.position == mapping.position }

@@ -2,28 +2,24 @@ internal import FerryMapping
 internal import FerryModel
 internal import FerryStore
 
-/// How the rows of one destination table come to be.
+/// The source of one destination table's rows.
 struct TableMove: Sendable, Equatable {
     enum Way: Sendable, Equatable {
-        /// The source's table itself, with columns renamed and added; destination column to the source column that becomes
-        /// it.
+        /// The source table, with columns renamed and added; `carriers` maps destination columns to source columns.
         case alter(KeptTable, carriers: [String: String])
-        /// A new table that takes rows of the source's one, which goes when all is done; why.
+        /// A new table with the rows of the source table, which is dropped at the end; the reason.
         case rebuild(String)
-        /// A new table beside the source's one, which another table continues.
+        /// A new table beside the source table, which another table continues.
         case split
-        /// A new table without rows.
         case create
     }
 
-    /// The rows of one entity mapping.
     struct Rows: Sendable, Equatable {
         let position: Int
-        /// Entities of the older and of the newer version.
         let source: String
         let destination: String
         let numbers: NumberPair
-        /// The source's columns that can hold something in them; of one entity alone it is not asked.
+        /// Source columns that can have values in these rows; empty, and unused, if the table has one mapping.
         let columns: Set<String>
     }
 
@@ -33,14 +29,12 @@ struct TableMove: Sendable, Equatable {
     let rows: [Rows]
     /// In the order of the table's columns.
     let slots: [ColumnSlot]
-    /// Keys to objects that the new version does not relate any more.
+    /// Statements and relationships that ``ColumnSlots`` has found.
     let cuts: [InPlaceStatement]
-    /// Positions in relationships that become ordered.
     let numberings: [InPlaceStatement]
-    /// To-one relationships whose keys only the other side held so far: the side that becomes one of two.
     let mirrors: [PropertyKey]
 
-    init(_ found: ColumnSlots, source: EntityTable?, isHeir: Bool, mustRebuild: String?) {
+    init(_ found: ColumnSlots, source: EntityTable?, continuesSource: Bool, mustRebuild: String?) {
         self.source = source
         (destination, slots) = (found.table, found.inOrder)
         (cuts, numberings, mirrors) = (found.cuts, found.numberings, found.mirrors)
@@ -58,7 +52,7 @@ struct TableMove: Sendable, Equatable {
             way = .create
             return
         }
-        if !isHeir {
+        if !continuesSource {
             way = .split
         } else if let mustRebuild {
             way = .rebuild(mustRebuild)
@@ -67,12 +61,9 @@ struct TableMove: Sendable, Equatable {
         }
     }
 
-    /// The store's table where it becomes this one.
     var kept: KeptTable? { if case .alter(let kept, _) = way { kept } else { nil } }
 
-    // MARK: Carriers
-
-    /// Which source column becomes which destination column; a rebuild when one is left over.
+    /// Assigns source columns to destination columns; a source column that is left over forces a rebuild.
     private static func alteration(
         of source: EntityTable, to destination: EntityTable, _ slots: [ColumnSlot], _ rows: [Rows],
         in layout: StoreLayout
@@ -112,10 +103,7 @@ struct TableMove: Sendable, Equatable {
         return .alter(kept, carriers: carriers)
     }
 
-    // MARK: Rows
-
-    /// Fills a new table, where there is anything for it; `names` says what the store's tables are called then, where that is
-    /// another name.
+    /// Fills a new table, unless it has no rows; `names` has the current names of the store's tables.
     func fill(_ names: [String: String]) -> InPlaceStatement? {
         guard kept == nil, let source, !rows.isEmpty else { return nil }
         var values = InPlaceValues()
@@ -136,7 +124,7 @@ struct TableMove: Sendable, Equatable {
             values: values, writesObjects: true, reason: reason, countedEntity: onlyEntity)
     }
 
-    /// The entity of the table, where it is one and keeps its number.
+    /// The entity of the table, if it is the only one and keeps its number.
     private var onlyEntity: String? {
         rows.count == 1 && rows[0].numbers.old == rows[0].numbers.new ? rows[0].destination : nil
     }
@@ -146,7 +134,7 @@ struct TableMove: Sendable, Equatable {
         var isWhole = true
         for rows in rows {
             guard let value = slot.values[rows.position] else {
-                // A column that is empty in these rows anyway may be taken over with the others.
+                // A column that is NULL in these rows may be copied with the others.
                 let others = self.rows.compactMap { slot.values[$0.position] }
                 let isPlain = others.allSatisfy { $0.column != nil }
                 if !isPlain || !rows.columns.isDisjoint(with: others.compactMap(\.base)) { isWhole = false }
@@ -159,7 +147,7 @@ struct TableMove: Sendable, Equatable {
         return "CASE \(Self.cases(groups)) END"
     }
 
-    /// Brings the rows of an altered table to their new values in one pass; nil when they have them.
+    /// Updates the rows of an altered table in one pass; nil if no value changes.
     func update() -> (statement: InPlaceStatement, columns: Set<String>)? {
         guard case .alter(_, let carriers) = way else { return nil }
         let names = Dictionary(carriers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
@@ -191,7 +179,7 @@ struct TableMove: Sendable, Equatable {
             return "\(assignment.column) = \(value)"
         }
         let columns = Set(assignments.map(\.column))
-        // With one entity nothing is assigned that is not assigned to all of its rows.
+        // With one entity every assignment covers all of its rows.
         let statement = InPlaceStatement(
             "UPDATE \(destination.name) SET \(sets.joined(separator: ", ")) WHERE \(touched.rowCondition("+"))",
             values: values, writesObjects: true, reason: "new values in \(columns.sorted().joined(separator: ", "))",

@@ -3,17 +3,16 @@ package import FerryMapping
 internal import FerryModel
 package import FerryStore
 
-/// Rows that no rule heals, and what takes them out of a store, with the links to them, before it is migrated in place.
+/// Rows that no rule repairs, with the statements that delete them and the links to them before a migration in place.
 package struct UnhealedRows: Sendable, Equatable {
     package let kind: StoreDamage.Kind
-    /// The source entity; of rows of no entity the root of their table.
+    /// The source entity, or the root entity of the table for rows of unknown entities.
     package let entity: String
-    /// The query that counts them.
     package let count: String
-    /// In their order, for a store whose triggers do not run: they call functions that only Apple registers.
+    /// In execution order, for a store whose triggers do not run: they call functions that only Apple registers.
     package let statements: [String]
 
-    /// Those of no entity of their tables, then those that lack what they must have.
+    /// Returns the rows of unknown entities, then the rows without a mandatory value.
     package static func all(of step: ResolvedStep, in source: StoreLayout) -> [UnhealedRows] {
         var found = source.tablesInOrder.map { table in
             UnhealedRows(.unknownEntity, table.root, source.isOfUnknownEntity(in: table), in: table, of: source)
@@ -36,7 +35,7 @@ package struct UnhealedRows: Sendable, Equatable {
         (self.kind, self.entity) = (kind, entity)
         let rows = "SELECT Z_PK FROM \(table.name) WHERE \(condition)"
         count = "SELECT count(*) FROM (\(rows))"
-        // No key is given twice, also when its row goes.
+        // Z_MAX covers deleted rows, so that no key is given twice.
         statements =
             [source.raisedHighestKey(ofRoot: table.root)].compactMap(\.self)
             + Self.cuts(ofLinksTo: rows, in: table, of: source)
@@ -56,7 +55,7 @@ package struct UnhealedRows: Sendable, Equatable {
             case .inverseless(let holder, let column) where source.table(of: key.entity)?.name == table.name:
                 return cut(column, [], in: holder)
             case .join(let join, _, let other, _, _) where target == table.name:
-                // Of a relationship that is its own inverse only one side is told.
+                // The layout stores only one side of a relationship that is its own inverse.
                 let turned = source.joinTables.first { $0.name == join && $0.isReflexive }
                 return ([other] + (turned.map { [$0.firstColumn, $0.secondColumn] } ?? []))
                     .map { "DELETE FROM \(join) WHERE \($0) IN (\(rows))" }
@@ -67,20 +66,18 @@ package struct UnhealedRows: Sendable, Equatable {
 }
 
 extension InPlacePlan {
-    /// Why rows whose entity no model version knows cannot stay as they are; nil when they can.
+    /// Returns the refusal to keep rows of unknown entities, or nil.
     ///
-    /// They can where their table does, and where their number does not come to mean an entity of the new version.
-    ///
-    /// `numbers` are what they have as `Z_ENT`.
+    /// The rows can stay if their table stays and none of its new entities gets one of their `numbers`, `Z_ENT`.
     package func refusal(
         toKeep rows: Int64, of numbers: [Int64], in table: EntityTable, into destination: StoreLayout
     ) -> FerryError? {
-        let heir = tables.first { $0.kept?.name == table.name }?.destination
-        guard heir.map({ Set(destination.numbers(ofFamily: $0.root)).isDisjoint(with: numbers) }) != true else {
+        let continuation = tables.first { $0.kept?.name == table.name }?.destination
+        guard continuation.map({ Set(destination.numbers(ofFamily: $0.root)).isDisjoint(with: numbers) }) != true else {
             return nil
         }
         let reason =
-            heir == nil
+            continuation == nil
             ? "the table is made anew or goes, and they have no place in a new one"
             : "their number is that of another entity in the new version"
         return FerryError(
@@ -93,7 +90,7 @@ extension InPlacePlan {
 }
 
 extension StoreLayout {
-    /// A statement for a `Z_MAX` below a key in use, which would give a key twice.
+    /// A statement that raises `Z_MAX` to the highest key in use, so that no key is given twice.
     func raisedHighestKey(ofRoot root: String) -> String? {
         guard let table = tables[root], let number = number(of: root) else { return nil }
         return
@@ -101,15 +98,14 @@ extension StoreLayout {
             + "WHERE Z_ENT = \(number)"
     }
 
-    /// The condition that no entity of a table has the number of a row.
+    /// The condition of rows whose `Z_ENT` is the number of no entity of the table.
     package func isOfUnknownEntity(in table: EntityTable) -> String {
         "Z_ENT IS NULL OR Z_ENT NOT IN (\(numbers(ofFamily: table.root).sqlList))"
     }
 
-    /// Statements that set the numbers of entities beside keys right where they are not those of the rows to which the
-    /// keys lead: every renumbering reads them, so that a wrong one would come to mean anything.
+    /// Statements that correct the entity numbers beside foreign keys, which every renumbering reads.
     ///
-    /// `damage` is what a scan has found; nil when there was none.
+    /// `damage` has the findings of a scan; nil without a scan, for all keys.
     package func entityColumnRepairs(_ damage: [StoreDamage]?) -> [String] {
         relationshipStorage.sorted { $0.key < $1.key }.compactMap { key, storage in
             let isWrong = damage.map { damage in

@@ -3,21 +3,18 @@ internal import FerryExpression
 internal import FerryMapping
 package import FerryModel
 
-/// The table of what a chain loses.
 struct ChainLosses {
-    /// One for each edge of the chain.
     let steps: [ResolvedStep]
-    /// Names of the versions that the steps lead to.
+    /// The name of each step's destination version.
     let versions: [String]
-    /// Of exactly each entity of the store.
+    /// Rows of the store by entity, without subentities.
     let rows: [String: Int64]
-    /// Whether the rows are estimates.
     let areEstimated: Bool
 
-    /// What is lost, entity by entity; what no row has is not lost.
+    /// The losses, entity by entity, without those of no rows.
     func all() -> [ChainLoss] {
         let lost = LossTrace(steps).losses()
-        return (withoutHeirs(lost) + filtered() + narrowed() + losingLinks(lost) + orders()).compactMap { loss in
+        return (droppedProperties(lost) + filtered() + narrowed() + losingLinks(lost) + orders()).compactMap { loss in
             var loss = loss
             loss.count = count(of: loss)
             return loss.count == .exactly(0) ? nil : loss
@@ -45,9 +42,7 @@ struct ChainLosses {
             cause: cause)
     }
 
-    // MARK: Without an heir
-
-    private func withoutHeirs(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
+    private func droppedProperties(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
         guard let model = steps.first?.source.model else { return [] }
         var losses: [ChainLoss] = []
         for entity in model.sortedEntityNames {
@@ -55,7 +50,7 @@ struct ChainLosses {
                 losses.append(loss(entity, nil, [entity], at: step))
             }
             for name in names(declaredBy: entity, in: model) {
-                // The family loses it as one, unless some of it keeps it.
+                // One loss stands for the family, unless some subentities keep the property.
                 let family = model.family(of: entity)
                     .filter { model.entities[$0]?.isAbstract == false }
                 let living = family.filter { lost[StoredProperty(entity: $0, property: nil)] == nil }
@@ -105,9 +100,7 @@ struct ChainLosses {
         }
     }
 
-    // MARK: Filters
-
-    /// Entities of which not every object must pass a mapping of a step.
+    /// Entities of which every entity mapping may leave out objects.
     private func filtered() -> [ChainLoss] {
         var losses: [ChainLoss] = []
         for (index, step) in steps.enumerated() {
@@ -122,13 +115,11 @@ struct ChainLosses {
         return losses
     }
 
-    /// Whether one of two filters is what the other one leaves.
+    /// Whether one filter is the complement of another.
     private func coverAll(_ mappings: [ResolvedEntityMapping]) -> Bool {
         let filters = mappings.filter { $0.iteration == nil }.compactMap(\.filter)
         return filters.contains { filter in filters.contains { $0.isComplement(of: filter) } }
     }
-
-    // MARK: Types
 
     private func narrowed() -> [ChainLoss] {
         var losses: [ChainLoss] = []
@@ -148,11 +139,9 @@ struct ChainLosses {
         return losses
     }
 
-    // MARK: Links
-
     private func losingLinks(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
         let overruled = overruled(lost)
-        // What loses all of its links loses those beyond the first, too.
+        // A relationship that loses all links is not reported for the links beyond the first, too.
         let narrowed = steps.enumerated().flatMap { index, step in
             NarrowedLinks(step).losses(at: index + 1, to: versions[index])
         }
@@ -160,11 +149,11 @@ struct ChainLosses {
         return narrowed + overruled
     }
 
-    /// Links that a relationship had and does not get, since its inverse is filled from elsewhere.
+    /// Relationships whose links are lost because another rule fills the inverse.
     private func overruled(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
         var losses: [ChainLoss] = []
         for (index, step) in steps.enumerated() {
-            // What a mapping model's rule takes from elsewhere it takes on purpose, and the warning says so.
+            // A custom rule of a mapping model is deliberate, and a warning reports it.
             for overruled in step.overruled where overruled.rule.isAutomatic {
                 guard let name = overruled.rule.sourceRelationship,
                     lost[StoredProperty(entity: overruled.source, property: name)] != index
@@ -200,14 +189,13 @@ extension Predicate {
 }
 
 extension AttributeType {
-    /// Whether a value of this type may lose a part of itself in another one without an error: what does not fit at all
-    /// fails a migration.
+    /// Whether a conversion may silently lose a part of a value; a value that does not fit at all fails a migration.
     fileprivate func loses(in other: AttributeType) -> Bool {
         let hasFraction = [.double, .float, .decimal, .date, .string].contains(self)
         return switch other {
         case .boolean: isNumeric && self != .boolean
         case .integer16, .integer32, .integer64: hasFraction
-        // What a whole number has more digits of than the type is rounded.
+        // Integers with more digits than the type holds are rounded.
         case .float: [.double, .decimal, .date, .integer32, .integer64].contains(self)
         case .double: self == .integer64
         default: false
@@ -215,38 +203,34 @@ extension AttributeType {
     }
 }
 
-/// Something that the store's rows hold and that nothing holds after the migration.
+/// A stored property, or the objects of an entity, that the migration does not keep.
 package struct ChainLoss: Sendable {
-    /// Why it goes.
     package enum Cause: Sendable, Hashable {
-        /// The version that the step leads to does not have it.
+        /// The destination version of the step lacks it.
         case removed
         /// No entity mapping carries the entity's objects.
         case noEntityMapping
         /// No entity mapping reads the property.
         case notRead
-        /// The filters of the entity mappings let not all objects through, or iterations make none of some.
+        /// Filters leave out objects, or iterations create no object for some of them.
         case filtered
         /// The new type does not hold every value of the old one.
         case narrowed(to: AttributeType)
-        /// Of several objects that it leads to, or that lead to the same one, the new relationship keeps one; whether
-        /// the links beyond the first of each object are all that is lost.
+        /// The new relationship keeps one of several links; `isExact` if only links beyond the first are lost.
         case relatedToOne(isExact: Bool)
-        /// Another relationship has the links: its inverse has another one, from which the relationship is filled.
+        /// Another rule fills the inverse, and thereby the relationship.
         case overruled(by: String)
-        /// The links stay, but the new relationship has no order.
+        /// The new relationship keeps the links without an order.
         case unordered
-        /// The links stay, but their positions follow from the order in which the rows come.
+        /// The links stay, but row order decides their positions.
         case orderedAnew
-        /// It is damaged, and was asked to be left out; what is wrong.
+        /// The damaged object or link is left out at the caller's request; the value describes the damage.
         case damaged(String)
     }
 
-    /// How many objects lose it.
     package enum Count: Sendable, Hashable {
         case exactly(Int64)
         case about(Int64)
-        /// At least one.
         case some
         case unknown
 
@@ -260,15 +244,14 @@ package struct ChainLoss: Sendable {
         package var isEstimated: Bool { if case .exactly = self { false } else { true } }
     }
 
-    /// The entity that declares the property, where all below it lose it, too.
+    /// The entity that declares the property, if all of its subentities lose it.
     package var entity: String
-    /// Nil when the objects themselves go.
+    /// Nil if the objects themselves are lost.
     package var property: String?
-    /// The entities whose rows are counted.
     package var entities: [String]
-    /// The version that the losing step leads to.
+    /// The destination version of the losing step.
     package var version: String
-    /// The place of that step in the chain, from 1.
+    /// The place of the losing step in the chain, from 1.
     package var step: Int
     package var cause: Cause
     package var count = Count.unknown
@@ -288,7 +271,6 @@ package struct ChainLoss: Sendable {
 
     package var name: String { property.map { "\(entity).\($0)" } ?? entity }
 
-    /// Whether the links stay, and only their order goes.
     package var isOfOrder: Bool { cause == .unordered || cause == .orderedAnew }
 
     package var because: String {
@@ -306,7 +288,7 @@ package struct ChainLoss: Sendable {
         }
     }
 
-    /// How much it is: `4 values`, `about 7 objects`.
+    /// The count in words: `4 values`, `about 7 objects`.
     package var amount: String {
         let one = property == nil || isOfOrder ? "object" : "value"
         switch count {
@@ -317,7 +299,6 @@ package struct ChainLoss: Sendable {
         }
     }
 
-    /// The loss as a sentence.
     package var sentence: String {
         "\(isOfOrder ? "The order of " : "")\(name) is lost, \(isOfOrder ? "of " : "")\(amount): \(because)."
     }

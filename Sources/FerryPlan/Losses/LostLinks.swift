@@ -3,16 +3,13 @@ internal import FerryMapping
 internal import FerryModel
 internal import FerryStore
 
-/// The source relationships of which a step relates one object where there were several.
-///
-/// A relationship of a mapping is looked at together with its inverse: where either side has room for one object only,
-/// links beyond the first have no place.
+/// The source relationships of which a step keeps one of several links, since a side becomes to-one.
 struct NarrowedLinks {
     let step: ResolvedStep
     private var sources: [PropertyKey: Set<String>] = [:]
-    /// Sides that some rule takes over with all their links.
+    /// Sides whose links another rule carries over completely.
     private var kept: Set<PropertyKey> = []
-    /// Sides that are narrowed together with their inverse: what is left depends on which links are chosen.
+    /// Sides that are narrowed together with their inverse: the choice of links decides which are lost.
     private var bothWays: Set<PropertyKey> = []
 
     init(_ step: ResolvedStep) {
@@ -37,7 +34,7 @@ struct NarrowedLinks {
             if let inverse, inverse.isToMany, let otherSide {
                 narrowed[otherSide, default: []].formUnion(old.family(of: otherSide.entity))
             } else if inverse == nil, !link.isToMany {
-                // Any number of objects could lead to the same one.
+                // Any number of objects may have a key to the same one.
                 narrowed[side, default: []].insert(mapping.source)
             }
         }
@@ -50,7 +47,7 @@ struct NarrowedLinks {
         sources.merge(narrowed) { $0.union($1) }
     }
 
-    /// What is lost, in the order of names; nothing of links that another rule takes over.
+    /// The losses in name order, without links that another rule carries over.
     func losses(at place: Int, to version: String) -> [ChainLoss] {
         let model = step.source.model
         return sources.filter { !kept.contains($0.key) }.map { side, sources in
@@ -64,12 +61,11 @@ struct NarrowedLinks {
     }
 }
 
-/// The orders of the store's relationships that a chain does not take along: the links stay, but nothing tells any more
-/// which object comes first.
+/// The orders of the store's relationships that a chain loses while the links stay.
 ///
-/// An order is followed under the names that it has in each version, so that only one that the store has can be lost.
+/// An order is traced under its name in each version, so that only orders of the store are reported.
 struct LostOrders {
-    /// The order of an owner's objects, as far as they are of one entity: a relationship may be filled by several rules.
+    /// The order of an owner's objects of one entity, since several rules may fill a relationship.
     private struct Part: Hashable {
         var owner: Side
         var member: String
@@ -89,7 +85,7 @@ struct LostOrders {
         precondition(!steps.isEmpty, "a chain has a step")
         model = steps[0].source.model
         self.versions = versions
-        // What each order of a version was in the store.
+        // The orders of the store that each order of a version continues.
         var held: [Side: Set<Side>] = [:]
         for entity in model.sortedEntityNames where model.entities[entity]?.isAbstract == false {
             for relationship in model.relationships(of: entity)
@@ -103,7 +99,7 @@ struct LostOrders {
         }
     }
 
-    /// What the orders of the step's destination were in the store.
+    /// Returns the orders of the store that the step's destination continues, and records the lost ones.
     private mutating func pass(_ held: [Side: Set<Side>], through orders: StepOrders, at step: Int) -> [Side: Set<Side>]
     {
         var next: [Side: Set<Side>] = [:]
@@ -116,7 +112,7 @@ struct LostOrders {
             case .kept(let side):
                 kept.insert(part)
                 next[side, default: []].formUnion(origins)
-            case .inCode: kept.insert(part)
+            case .decidedByPolicy: kept.insert(part)
             case .unordered: lost[part] = .unordered
             case .orderedAnew: lost[part] = lost[part] ?? .orderedAnew
             }
@@ -132,7 +128,6 @@ struct LostOrders {
         return next
     }
 
-    /// What is lost, in the order of names.
     func losses() -> [ChainLoss] {
         found.map { side, loss in
             ChainLoss(
@@ -149,15 +144,15 @@ private struct Side: Hashable {
     var name: String
 }
 
-/// What becomes of the orders of a step's source.
+/// The outcome of the orders of a step's source.
 private struct StepOrders {
     enum Outcome {
-        /// It is that of this relationship.
+        /// The order continues in this relationship.
         case kept(Side)
-        /// A migration policy has it in its hands.
-        case inCode
+        /// A migration policy decides about it.
+        case decidedByPolicy
         case unordered
-        /// Other objects, or other rules beside, let positions follow from the order in which rows come.
+        /// Positions follow from row order, since other objects or other rules take part.
         case orderedAnew
     }
 
@@ -189,12 +184,11 @@ private struct StepOrders {
         }
     }
 
-    /// A relationship that a rule fills, with its inverse.
     private struct Ends {
         var target: Relationship
         var inverse: Relationship?
         var key: PropertyKey
-        /// Both names of the one stored relationship.
+        /// The keys of the relationship and its inverse.
         var pair: Set<PropertyKey>
     }
 
@@ -216,35 +210,35 @@ private struct StepOrders {
         let areCopied =
             CopiedOrders.arePassedOn(by: rule, of: mapping, mappings)
             && (step.hasPolicies || rules.allSatisfy(\.passesOnOrders))
-        // From the side of the owners their objects come in order, whatever keys they get.
+        // From the owners' side their objects come in order, whatever keys they get.
         let comeInOrder = areCopied || rules.allSatisfy { $0.key == ends.key }
         let inverse = old.inverse(of: link)
         for target in rule.mappings.compactMap({ mappings[$0] }) {
-            let isInCode = mapping.policy != nil || target.policy != nil
+            let hasPolicy = mapping.policy != nil || target.policy != nil
             if link.isToMany, link.isOrdered {
                 add(
-                    (mapping, link.name), of: target.source, to: ends.target, isKept: comeInOrder, isInCode: isInCode)
+                    (mapping, link.name), of: target.source, to: ends.target, isKept: comeInOrder, hasPolicy: hasPolicy)
             }
             if let inverse, inverse.isToMany, inverse.isOrdered {
                 add(
                     (target, inverse.name), of: mapping.source, to: ends.inverse, isKept: areCopied,
-                    isInCode: isInCode)
+                    hasPolicy: hasPolicy)
             }
         }
     }
 
     private mutating func add(
         _ owner: (mapping: ResolvedEntityMapping, name: String), of member: String, to relationship: Relationship?,
-        isKept: Bool, isInCode: Bool
+        isKept: Bool, hasPolicy: Bool
     ) {
-        // Where one object is left, there are no others to come after it; the other links are a loss of their own.
+        // A to-one relationship has no order; its other links are a loss of their own.
         if let relationship, !relationship.isToMany { return }
         let isOrdered = relationship?.isOrdered ?? false
         let outcome: Outcome
         if let relationship, isOrdered, isKept {
             outcome = .kept(Side(entity: owner.mapping.destination, name: relationship.name))
-        } else if isInCode {
-            outcome = .inCode
+        } else if hasPolicy {
+            outcome = .decidedByPolicy
         } else {
             outcome = isOrdered ? .orderedAnew : .unordered
         }

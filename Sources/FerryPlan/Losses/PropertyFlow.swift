@@ -2,20 +2,19 @@ internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 
-/// Where a step takes what the rows of each source entity hold.
+/// The destination properties that continue the properties of a step's source.
 struct PropertyFlow {
-    /// The version that the step begins with.
     let model: ManagedObjectModel
-    /// What takes over a property, or has a value that is made of it; what objects become.
-    private var heirs: [StoredProperty: Set<StoredProperty>] = [:]
-    /// Source entities whose objects are in the hands of a migration policy.
-    private var inCode: Set<String> = []
+    /// The destination properties whose values come from a property, and the entities that objects become.
+    private var continuations: [StoredProperty: Set<StoredProperty>] = [:]
+    /// Source entities with a migration policy.
+    private var policyEntities: Set<String> = []
 
     init(_ step: ResolvedStep) {
         model = step.source.model
         for mapping in step.entityMappings {
             add([.init(entity: mapping.source, property: nil)], .init(entity: mapping.destination, property: nil))
-            if mapping.policy != nil { inCode.insert(mapping.source) }
+            if mapping.policy != nil { policyEntities.insert(mapping.source) }
             let elements = mapping.iteration.map { mentions(in: $0.elements, of: mapping) } ?? []
             for attribute in mapping.attributes {
                 guard let expression = attribute.expression else { continue }
@@ -31,33 +30,33 @@ struct PropertyFlow {
         }
     }
 
-    private mutating func add(_ read: [StoredProperty], _ heir: StoredProperty) {
-        for property in read { heirs[property, default: []].insert(heir) }
+    private mutating func add(_ read: [StoredProperty], _ continuation: StoredProperty) {
+        for property in read { continuations[property, default: []].insert(continuation) }
     }
 
-    /// What takes a property over; a relationship and its inverse are one, and go on with either.
-    func heirs(of property: StoredProperty) -> Set<StoredProperty> {
+    /// The properties that continue a property; a relationship also continues where its inverse does.
+    func continuations(of property: StoredProperty) -> Set<StoredProperty> {
         guard let name = property.property,
             let relationship = model.relationship(name, of: property.entity),
             let inverse = model.inverse(of: relationship)
-        else { return heirs[property] ?? [] }
-        let others = model.family(of: relationship.destinationEntity).filter { !inCode.contains($0) }
+        else { return continuations[property] ?? [] }
+        let others = model.family(of: relationship.destinationEntity).filter { !policyEntities.contains($0) }
             .map { StoredProperty(entity: $0, property: inverse.name) }
-        return others.reduce(heirs[property] ?? []) { $0.union(heirs[$1] ?? []) }
+        return others.reduce(continuations[property] ?? []) { $0.union(continuations[$1] ?? []) }
     }
 
-    /// Whether a policy's code may take a property over.
-    func isInCode(_ property: StoredProperty) -> Bool {
-        if inCode.contains(property.entity) { return true }
+    /// Whether a policy's code may carry a property over.
+    func isHandledByPolicy(_ property: StoredProperty) -> Bool {
+        if policyEntities.contains(property.entity) { return true }
         guard let name = property.property,
             let relationship = model.relationship(name, of: property.entity)
         else { return false }
-        return model.family(of: relationship.destinationEntity).contains { inCode.contains($0) }
+        return model.family(of: relationship.destinationEntity).contains { policyEntities.contains($0) }
     }
 
-    // MARK: What an expression reads
+    // MARK: Properties in expressions
 
-    /// The properties of source objects that an expression reads, each for every entity that may have it.
+    /// The source properties that an expression reads, each for every entity that may have it.
     private func mentions(in expression: Expression, of mapping: ResolvedEntityMapping) -> [StoredProperty] {
         var found: [StoredProperty] = []
         expression.forEachPath { base, keys in
@@ -85,7 +84,7 @@ struct PropertyFlow {
             if let attribute = model.attribute(key, of: entity), attribute.type != .composite {
                 return found + entities.map { StoredProperty(entity: $0, property: key) }
             }
-            // All of a composite, or an element of one.
+            // A whole composite attribute, or an element of one.
             let rest = keys[index...]
             let leaves = model.leaves(of: entity).map(\.name).filter { leaf in
                 leaf == key || leaf.hasPrefix(key + ".")
@@ -101,7 +100,7 @@ struct PropertyFlow {
 }
 
 extension Expression {
-    /// Calls for each key path in the expression, and for each variable by itself, with its base and keys.
+    /// Calls `body` with the base and the keys of each key path, and with each lone variable.
     fileprivate func forEachPath(_ body: (Expression, [String]) -> Void) {
         switch self {
         case .constant: break
@@ -126,28 +125,24 @@ extension Expression {
     }
 }
 
-/// What a store's rows of an entity hold: one of its properties, or the objects themselves.
+/// A property that the rows of an entity store, or the objects themselves.
 package struct StoredProperty: Sendable, Hashable {
     package var entity: String
     /// An attribute, an element of a composite under its full name, or a relationship; nil for the objects.
     package var property: String?
 
-    /// `Entity.property`, or the entity's name.
     package var name: String { property.map { "\(entity).\($0)" } ?? entity }
 }
 
-/// What a chain of steps takes from the rows of the version that it begins with.
+/// Finds the properties that a chain of steps loses.
 ///
-/// A property is lost where no step has an heir of it any more. What a migration policy has in its hands counts as kept:
-/// only its code tells.
+/// A property is lost at the first step without continuation; one that a policy handles counts as kept.
 struct LossTrace {
     private let flows: [PropertyFlow]
 
     init(_ steps: [ResolvedStep]) { flows = steps.map(PropertyFlow.init) }
 
-    /// What is lost, each with the place of the step that loses it.
-    ///
-    /// Entities are told without their properties.
+    /// The lost properties with the index of the losing step; a lost entity is listed without its properties.
     func losses() -> [StoredProperty: Int] {
         guard let model = flows.first?.model else { return [:] }
         var losses: [StoredProperty: Int] = [:]
@@ -165,19 +160,19 @@ struct LossTrace {
         return losses
     }
 
-    /// The properties of an entity's rows that hold what nothing else tells.
+    /// The stored properties of an entity that no other values determine.
     static func stored(of entity: String, in model: ManagedObjectModel) -> [String] {
         model.leaves(of: entity).filter { !$0.isTransient && !model.isComputedByStore($0, of: entity) }.map(\.name)
             + model.relationships(of: entity).filter { !$0.isTransient }.map(\.name)
     }
 
-    /// The step after which nothing is left of a property; nil when something is in the end.
+    /// The index of the step that loses a property, or nil.
     private func end(of property: StoredProperty) -> Int? {
-        var heirs: Set<StoredProperty> = [property]
+        var continuations: Set<StoredProperty> = [property]
         for (index, flow) in flows.enumerated() {
-            if heirs.contains(where: flow.isInCode) { return nil }
-            heirs = heirs.reduce(into: []) { $0.formUnion(flow.heirs(of: $1)) }
-            if heirs.isEmpty { return index }
+            if continuations.contains(where: flow.isHandledByPolicy) { return nil }
+            continuations = continuations.reduce(into: []) { $0.formUnion(flow.continuations(of: $1)) }
+            if continuations.isEmpty { return index }
         }
         return nil
     }

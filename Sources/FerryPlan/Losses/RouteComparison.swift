@@ -2,36 +2,35 @@ internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
 
-/// Two ways between the same versions: one inferred mapping, or one from each version to the next.
+/// A comparison of one inferred mapping with the steps over the versions between.
 package struct RouteComparison: Sendable {
     enum Verdict: Equatable {
-        /// Straight, as Core Data infers it: the other way keeps nothing more.
+        /// One inferred mapping, as Core Data infers it: the steps keep nothing more.
         case straight
-        /// Over the versions between, which keep what is named.
+        /// The steps over the versions between, which keep these properties.
         case stepwise([StoredProperty])
-        /// Each loses what the other keeps, and rows have it.
+        /// Each path loses properties that the other keeps, and rows have values of them.
         case open
     }
 
-    /// Names of the versions of the way over those between.
+    /// Names of the versions of the stepwise path.
     let names: [String]
-    /// What only the straight way loses, and what only the other one loses, as far as rows may have it.
+    /// Properties that only one of the two paths loses and that rows may have values of.
     var lostStraight: [StoredProperty]
     var lostStepwise: [StoredProperty]
-    /// The way over the versions between; nil where it cannot be taken or need not be looked at.
+    /// The stepwise edges; nil if they cannot be resolved or need no comparison.
     var steps: [VersionGraph.Edge]?
-    /// What only one of the two loses, whatever the rows have.
+    /// Properties that only one of the two paths loses, with or without values.
     var onlyStraight: Set<StoredProperty> = []
     var onlyStepwise: Set<StoredProperty> = []
-    /// What the store's rows must tell for the verdict; empty where they cannot, or need not.
+    /// Properties whose values must be counted for the verdict.
     var questions: [StoredProperty]
 
-    /// Names of the versions that the steps pass, where another one of equal hashes keeps more than the one of ``names``.
+    /// Names of the versions that ``steps`` pass: of versions with equal hashes the one that keeps most.
     var passed: [String]?
 
-    /// The one way in words.
     var straight: String { "\(names[0]) → \(names[names.count - 1])" }
-    /// The other one; of many versions the first and the last.
+    /// The stepwise path in words; of many versions the first two and the last two.
     var stepwise: String {
         let names = passed ?? names
         guard names.count > 8 else { return names.joined(separator: " → ") }
@@ -46,9 +45,9 @@ package struct RouteComparison: Sendable {
 }
 
 extension VersionGraph {
-    /// An inferred edge, or the edges over the versions between where these keep what it loses.
+    /// Returns the inferred edge, or the stepwise edges if they keep properties that it loses.
     ///
-    /// - Throws: ``FerryError`` `.ambiguousChain` when each way loses what the other keeps.
+    /// - Throws: ``FerryError`` `.ambiguousChain` if each path loses properties that the other keeps.
     mutating func keepingMost(_ edge: Edge) throws(FerryError) -> [Edge] {
         guard edge.isInferred, node(edge.source) >= 0 else { return [edge] }
         let nodes = nodes(from: edge.source, to: edge.destination)
@@ -68,7 +67,7 @@ extension VersionGraph {
         }
     }
 
-    /// - Returns: Nil when the straight way cannot be taken.
+    /// Returns nil if the inferred edge cannot be resolved.
     private func compare(_ edge: Edge, _ nodes: [ModelVersion], _ names: [String]) -> RouteComparison? {
         guard let straight = losses(of: [edge]) else { return nil }
         var comparison = RouteComparison(names: names, lostStraight: [], lostStepwise: [], questions: [])
@@ -82,13 +81,13 @@ extension VersionGraph {
         comparison.lostStraight = Self.sorted(comparison.onlyStraight)
         comparison.lostStepwise = Self.sorted(comparison.onlyStepwise)
         if edge.source.hashes == source.hashes, !comparison.onlyStraight.isEmpty {
-            // Where the straight way loses nothing more than the other, it is as good whatever the rows hold.
+            // A direct path that loses nothing more is as good, whatever the rows hold.
             comparison.questions = Self.sorted(comparison.onlyStraight.union(comparison.onlyStepwise))
         }
         return comparison
     }
 
-    /// What rows may have, in the order of names.
+    /// The properties that rows may have values of, in name order.
     private func held(_ properties: Set<StoredProperty>) -> [StoredProperty] {
         Self.sorted(properties.filter { values[$0] != 0 })
     }
@@ -97,7 +96,7 @@ extension VersionGraph {
         properties.sorted { codeUnitOrder($0.name, $1.name) }
     }
 
-    /// The edges from each version to the next; nil when a mapping between two of them cannot be inferred.
+    /// Returns the edge from each version to the next, or nil if a mapping cannot be inferred.
     private func steps(over nodes: [ModelVersion]) -> [Edge]? {
         var steps: [Edge] = []
         for (version, next) in zip(nodes, nodes.dropFirst()) {
@@ -108,7 +107,7 @@ extension VersionGraph {
         return steps
     }
 
-    /// What a way loses, an entity with all of its properties; nil for a way that cannot be taken.
+    /// Returns the losses of a path, with all properties of a lost entity; nil if an edge cannot be resolved.
     func losses(of edges: [Edge]) -> Set<StoredProperty>? {
         var steps: [ResolvedStep] = []
         for edge in edges {

@@ -4,18 +4,17 @@ package import FerryMapping
 package import FerryModel
 package import FerryStore
 
-/// Where a column of the new store takes its values from, in the rows that one entity mapping makes.
+/// The source of a destination column's values in the rows of one entity mapping.
 ///
-/// Statements over chunks, bound rows and statements in place all begin with it: none of them looks at a rule, at a
-/// default value or at the types of two attributes again.
+/// Chunks, bound rows and statements in place share it, without reading rules, defaults or types again.
 package enum ColumnSource: Sendable, Hashable {
-    /// A column of the source object's own row, as it stands there.
+    /// A column of the source object's row, unchanged.
     case column(String)
-    /// The same for all rows, as the store holds it.
+    /// One stored value for all rows.
     case constant(DefaultValue)
     case expression(ColumnExpression)
 
-    /// Nil where the column stays empty.
+    /// Nil if the column stays NULL.
     package init?(
         _ rule: ResolvedAttribute, for attribute: Attribute, of mapping: ResolvedEntityMapping, in source: StoreLayout
     ) {
@@ -24,7 +23,7 @@ package enum ColumnSource: Sendable, Hashable {
             self = .constant(value.stored(in: attribute))
             return
         }
-        // By far the most are taken over as they are; translating each of them takes long.
+        // Most attributes are copied unchanged, and translating an expression is slow.
         if let name = expression.sourceKeys, let column = source.column(of: name, in: mapping.source),
             let before = source.model.attribute(name, of: mapping.source),
             before.type.isStoredUnchanged(as: attribute.type),
@@ -40,13 +39,12 @@ package enum ColumnSource: Sendable, Hashable {
     }
 }
 
-/// A column of the new store with its source.
 package struct FilledColumn: Sendable, Hashable {
     package let attribute: Attribute
     package let name: String
     package let source: ColumnSource
 
-    /// The columns of the attributes that an entity mapping sets, in the order of its rules.
+    /// The columns of the attributes that an entity mapping sets, in rule order.
     static func all(
         of mapping: ResolvedEntityMapping, _ source: StoreLayout, _ destination: StoreLayout
     ) throws(FerryError) -> [FilledColumn] {
@@ -65,33 +63,32 @@ package struct FilledColumn: Sendable, Hashable {
     }
 }
 
-/// An expression whose values come into a column.
+/// An expression that computes the values of a column.
 package struct ColumnExpression: Sendable, Hashable {
     package let expression: Expression
-    /// The attribute of the column.
     let attribute: Attribute
     let mapping: ResolvedEntityMapping
     let base: String?
 
-    /// What the expression comes to over the source's model, as the column stores it.
+    /// Translates the expression over the source's model into the column's stored form.
     ///
-    /// - Throws: ``FerryError`` where the expression does not fit the models.
+    /// - Throws: ``FerryError`` if the expression does not fit the models.
     package func computation(in model: ManagedObjectModel) throws(FerryError) -> Computation {
         try ExpressionTranslation(scope: mapping.expressionScope(in: model)).value(expression, for: attribute)
     }
 }
 
 extension DefaultValue {
-    /// The value as the column of an attribute holds it.
+    /// The value in the stored form of an attribute's column.
     package func stored(in attribute: Attribute) -> DefaultValue {
-        // Contents that stand in the row of an attribute with external storage begin with 01.
+        // A BLOB in the row of an attribute with external storage begins with the byte 01.
         if attribute.allowsExternalStorage, case .blob(let bytes) = self { return .blob([1] + bytes) }
         return self
     }
 }
 
 extension Expression.Constant {
-    /// The constant as a statement binds it; nil for nil.
+    /// The constant as a bound value; nil for NULL.
     package var stored: DefaultValue? {
         switch self {
         case .null: nil
@@ -103,9 +100,9 @@ extension Expression.Constant {
     }
 }
 
-/// A stored value that a computation passes on wherever that is a BLOB, so that it may be of any size.
+/// A stored value that a computation passes on unchanged if it is a BLOB, so that it may be of any size.
 package struct PassedValue: Sendable, Hashable {
-    /// What becomes of the byte before the contents of a value that may be kept in a file.
+    /// The change of the byte before a BLOB that allows external storage.
     package enum Mark: Sendable { case asStored, added, removed }
 
     package let path: ResolvedPath
@@ -113,7 +110,7 @@ package struct PassedValue: Sendable, Hashable {
 }
 
 extension Computation {
-    /// The stored value that is passed on; nil where a value is computed.
+    /// The stored value that is passed on; nil if the value is computed.
     package var passedValue: PassedValue? {
         switch self {
         case .column(let path): return PassedValue(path: path)
@@ -133,7 +130,6 @@ extension Computation {
 }
 
 extension ResolvedEntityMapping {
-    /// What the names in the mapping's expressions stand for.
     package func expressionScope(in model: ManagedObjectModel) -> ExpressionScope {
         ExpressionScope(
             model: model, entity: source,
@@ -145,13 +141,13 @@ extension ResolvedEntityMapping {
 }
 
 extension Expression {
-    /// The attribute of the source object that the whole expression is about; nil when it is several.
+    /// The source attribute whose value the expression is, with or without a substitute for nil.
     fileprivate var plainAttribute: String? {
         ifNil?.value.plainAttribute ?? sourceKeys
     }
 }
 
-/// The relationships that an iteration follows from `$source`, the last of which gives the elements.
+/// The relationships of an iteration from `$source` to its elements.
 package enum IterationPath {
     package static func relationships(of elements: Expression) -> [String]? {
         guard case .keyPath(let base, let steps) = elements else { return nil }
@@ -164,7 +160,7 @@ package enum IterationPath {
         return names.count == steps.count ? names : nil
     }
 
-    /// The entity of the elements, or nil when the mapping iterates over nothing or over JSON.
+    /// The entity of the elements; nil without an iteration or over JSON.
     package static func entity(of mapping: ResolvedEntityMapping, in model: ManagedObjectModel) -> String? {
         guard let elements = mapping.iteration?.elements else { return nil }
         do {
@@ -172,7 +168,7 @@ package enum IterationPath {
             guard case .object(let entity) = try translation.element(ofEach: elements) else { return nil }
             return entity
         } catch {
-            // The mapping's check refused it, with its place.
+            // The check of the mapping reports this error, with its place.
             return nil
         }
     }

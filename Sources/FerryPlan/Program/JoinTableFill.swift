@@ -2,23 +2,22 @@ internal import FerryMapping
 internal import FerryModel
 package import FerryStore
 
-/// How a copy fills one join table.
+/// The plan for filling one join table of a copy.
 package struct JoinTableFill: Sendable, Equatable {
     package enum Order: String, Sendable {
-        /// The rows come in the order of the table's keys, where there are any.
+        /// The rows arrive in the order of the primary key, or there are none.
         case asWalked
-        /// One statement sorts them.
+        /// One statement sorts the rows.
         case sorted
-        /// They are gathered in scratch first, because several rules give them, or positions depend on all of them.
+        /// Scratch gathers the rows first, because several rules give them, or positions depend on all of them.
         case gathered
     }
 
     package let table: JoinTable
     package let order: Order
-    /// The source's table that holds the same links, each column in the place of the one that it fills; nil where the
-    /// links have to be looked up one by one.
+    /// The source's join table of the same links, its columns in the order of ``table``; nil if links are looked up.
     package let origin: JoinTable?
-    /// The rows in the table of the entity that names it, as far as the store's counts tell.
+    /// The known rows in the table of the entity that declares the relationship.
     package let owners: Int64
 
     init(
@@ -28,7 +27,7 @@ package struct JoinTableFill: Sendable, Equatable {
         (self.table, self.owners) = (table, owners)
         let filling = assignments.filter { $0.joinTable == table.name }
         guard !step.hasPolicies else {
-            // A policy may relate objects of any many-to-many.
+            // A policy may relate objects of any many-to-many relationship.
             (order, origin) = (.gathered, nil)
             return
         }
@@ -43,8 +42,7 @@ package struct JoinTableFill: Sendable, Equatable {
         origin = filling.count == 1 ? Self.origin(of: table, filling[0], step, source, damage) : nil
     }
 
-    /// Whether a walk over one mapping's keys meets the rows of a join table in the order of its primary key, and knows
-    /// their positions.
+    /// Whether a walk over one mapping's keys gives the rows in the order of the primary key, with their positions.
     private static func isWalked(_ assignment: RelationshipAssignment, into table: JoinTable) -> Bool {
         guard let contribution = assignment.contributions.first,
             case .join(_, let own, _, let otherOrder, let ownOrder) = assignment.storage
@@ -55,10 +53,9 @@ package struct JoinTableFill: Sendable, Equatable {
 }
 
 extension JoinTableFill {
-    /// The source's join table whose rows are those of one of the destination, as they are.
+    /// The source's join table whose rows can be copied unchanged.
     ///
-    /// That is so where every link of the source leads from a row to a row, and every object at either end is carried with
-    /// its key. Then no row of an object has to be looked up to relate it.
+    /// Every link must lead from a row to a row, and every object must keep its key: then links need no lookup.
     private static func origin(
         of table: JoinTable, _ assignment: RelationshipAssignment, _ step: ResolvedStep, _ source: StoreLayout,
         _ damage: LinkDamage
@@ -72,7 +69,7 @@ extension JoinTableFill {
             guard let passed = contribution.origin, mapping.keepsEveryObject,
                 contribution.copied.suffice(otherOrder: otherOrder, ownOrder: ownOrder),
                 let entity = source.model.declaringEntity(of: passed.name, in: mapping.source),
-                // Every row of the source's table leads from a row to a row.
+                // No row of the source's join table has a dangling key.
                 let links = source.joinTables.first(where: { $0.name == passed.storage.table }),
                 !damage.dangling.contains(links.relationship),
                 contribution.rule.keepsEveryTarget(of: passed.relationship, step, source.model),

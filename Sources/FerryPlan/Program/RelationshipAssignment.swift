@@ -5,27 +5,26 @@ package import FerryStore
 
 /// One stored relationship of a copy and the rules that fill it.
 ///
-/// A relationship and its inverse are stored once. The resolved step leaves one of the two names to each pair of entity
-/// mappings, so that both may be there, for different objects.
+/// A relationship and its inverse are stored once. The resolved step names each pair of entity mappings by one of the
+/// two, so both names may occur, for different objects.
 package struct RelationshipAssignment: Sendable, Equatable {
-    /// The side that is filled, as it is declared in the destination model.
+    /// The filled side, as declared in the destination model.
     package let declared: PropertyKey
     package let relationship: Relationship
     package let storage: RelationshipStorage
     package internal(set) var contributions: [RelationshipContribution]
-    /// Whether each side of a one-to-one writes its key with its rows, so that nothing has to be settled.
+    /// Whether each side of a one-to-one writes its key with its rows, so that it needs no settling.
     package fileprivate(set) var isWrittenByBoth = false
 
-    /// The table of a many-to-many.
     package var joinTable: String? { if case .join(let table, _, _, _, _) = storage { table } else { nil } }
 }
 
-/// Finds which side of each relationship is filled, and when.
+/// Chooses the side that fills each relationship, and the time of filling.
 struct RelationshipAssigner {
     private let rules: RelationshipRules
     private let step: ResolvedStep
     private let mappings: MappingsByName
-    /// Position of a mapping to its place in the order of the run.
+    /// Position of a mapping to its place in the run.
     private let runOrder: [Int: Int]
     private let counting: CountedKeys
 
@@ -65,12 +64,9 @@ struct RelationshipAssigner {
             declared: key, relationship: relationship, storage: storage, contributions: placed)
     }
 
-    // MARK: With the rows
+    // MARK: Keys written with rows
 
-    /// The same assignment with its key, or its other key, moved to where it is written with a row.
-    ///
-    /// These are both sides of a one-to-one, or the side of a one-to-many that has the key. Nothing is moved where one of
-    /// the keys is not known with its row.
+    /// Moves the key to rows that know it, of both sides of a one-to-one or the keyed side of a one-to-many.
     private func writtenWithRows(
         _ assignment: RelationshipAssignment, given: Set<PropertyKey>
     ) -> [RelationshipAssignment] {
@@ -84,11 +80,10 @@ struct RelationshipAssigner {
         return [own, other]
     }
 
-    /// The rules of one side, told from the other.
+    /// The rules of an assignment as rules of the other side.
     ///
-    /// Where two entity mappings make one object each of the same source object and relate these two, it is the same
-    /// whose rule says so. Then each side can write its own key with its own row. Nil where objects of one side may be
-    /// related to several of the other.
+    /// If two entity mappings make one object each of the same source object and relate the two, each side can write
+    /// its own key. Nil if an object may be related to several objects of the other side.
     private func otherSide(
         of assignment: RelationshipAssignment
     ) -> (key: PropertyKey, contributions: [RelationshipContribution])? {
@@ -109,8 +104,7 @@ struct RelationshipAssigner {
         return (inverse, contributions)
     }
 
-    /// Whether the other side has a key to write: a one-to-one, or a to-many without an order, whose one object would
-    /// need a position.
+    /// Whether the other side has a key to write: in a one-to-one, or in a to-many without positions.
     private func hasOtherKey(_ assignment: RelationshipAssignment) -> Bool {
         switch assignment.storage {
         case .foreignKey(let table, let column, _, _):
@@ -128,7 +122,7 @@ struct RelationshipAssigner {
         of contribution: RelationshipContribution, _ storage: RelationshipStorage
     ) -> RelationshipContribution.Key {
         let (mapping, rule) = (contribution.mapping, contribution.rule)
-        // A policy's objects are related in the second pass, by the policy.
+        // A policy relates its objects itself, in the second pass.
         guard case .foreignKey = storage, mapping.policy == nil, isToOnePath(rule.from, in: mapping) else {
             return .afterRows
         }
@@ -143,23 +137,22 @@ struct RelationshipAssigner {
         return isKnown ? .lookedUp : .afterRows
     }
 
-    /// Whether a path ends at one object at most.
     private func isToOnePath(_ from: Expression, in mapping: ResolvedEntityMapping) -> Bool {
         guard from.isPath else { return false }
         do {
-            return try !ExpressionTranslation(scope: mapping.expressionScope(in: source.model)).path(toObjects: from).isToMany
+            return try !ExpressionTranslation(scope: mapping.expressionScope(in: source.model)).path(toObjects: from)
+                .isToMany
         } catch {
-            // The mapping's check refused it, with its place.
+            // The check of the mapping reports this error, with its place.
             return false
         }
     }
 
-    // MARK: Which side is walked
+    // MARK: Walked side
 
-    /// The same many-to-many, filled from the side whose keys come first in the join table's primary key.
+    /// A many-to-many as filled from the side whose keys come first in the primary key of the join table.
     ///
-    /// The links of two kept sides are the same from either, and from this one they come in the order in which they
-    /// are stored. Nil where the sides differ, or where positions depend on which one is walked.
+    /// From this side links come in storage order. Nil if the sides differ, or if positions depend on the side.
     private func walkedFromFirstColumn(_ assignment: RelationshipAssignment) -> RelationshipAssignment? {
         guard case .join(let table, let own, _, let otherOrder, let ownOrder) = assignment.storage,
             let join = destination.joinTables.first(where: { $0.name == table }),
@@ -190,15 +183,14 @@ struct RelationshipAssigner {
     }
 }
 
-/// Decides where a row that is being written can have the new key of an object that is made elsewhere: by counting.
+/// Decides whether a row can count the new key of another mapping's object instead of looking it up.
 ///
-/// The objects that an entity mapping makes get keys one after another, in the order of their source objects, after a
-/// number that is known before the first of them is written. So what goes over the very same source objects, each of them
-/// once and in that order, knows the key of each by counting, whether its row is there yet or not. Neither an association
-/// nor a later update is needed.
+/// An entity mapping gives consecutive keys in the order of its source objects, after a number that is known
+/// beforehand. Another mapping that reads the same source objects, each once and in that order, can count these keys
+/// before their rows exist. It needs no association and no later update.
 struct CountedKeys {
     private let step: ResolvedStep
-    /// The entity mappings in the order of the run.
+    /// In run order.
     private let run: [ResolvedEntityMapping]
 
     init(_ step: StepPlan) {
@@ -206,10 +198,7 @@ struct CountedKeys {
         run = step.partitions.flatMap { $0.entityMappings.map(\.mapping) }
     }
 
-    /// Whether the rows of a mapping can count the keys of what its rule takes, which then need nothing but the source
-    /// object at hand.
-    ///
-    /// Of several mappings that the rule names only the first one that has an object would be counted.
+    /// Whether the rows of a mapping can count the keys of the rule's objects, given only the source object.
     func suffice(_ rule: ResolvedRelationship, of mapping: ResolvedEntityMapping) -> Bool {
         guard !step.hasPolicies, rule.isOfSameObject, rule.mappings.count == 1,
             let other = step.entityMapping(named: rule.mappings[0]), !other.keepsPrimaryKey, other.isOneToOne,
@@ -218,7 +207,7 @@ struct CountedKeys {
         return earlierMakers(than: other).allSatisfy(\.isOneToOne)
     }
 
-    /// The mappings whose new objects come before those of a mapping in the same table.
+    /// The mappings that give new keys in the same table before a mapping.
     func earlierMakers(than mapping: ResolvedEntityMapping) -> [ResolvedEntityMapping] {
         let model = step.destination.model
         let root = model.root(of: mapping.destination)

@@ -3,15 +3,14 @@ package import FerryMapping
 package import FerryModel
 package import FerryStore
 
-/// Where the pairs of related objects of a step come from, rule by rule.
+/// The rules that give the pairs of related objects of a step.
 ///
-/// A relationship and its inverse are stored once, and the resolved step names each pair of entity mappings on one of the
-/// two sides. Copying, statements in place and estimates all begin with this.
+/// A relationship and its inverse are stored once; the resolved step names each pair of mappings on one side.
 package struct RelationshipRules: Sendable {
     let step: ResolvedStep
     let source: StoreLayout
     let destination: StoreLayout
-    /// By the name of the relationship that is filled, in the order of the mappings.
+    /// By the name of the filled relationship, in mapping order.
     private let byName: [String: [RelationshipContribution]]
 
     package init(_ step: ResolvedStep, source: StoreLayout, destination: StoreLayout) {
@@ -27,14 +26,14 @@ package struct RelationshipRules: Sendable {
         self.byName = byName
     }
 
-    /// What fills a relationship under its own name, not that of its inverse.
+    /// The rules that fill a relationship under its own name, not under that of its inverse.
     func contributions(to relationship: PropertyKey) -> [RelationshipContribution] {
         byName[relationship.property, default: []].filter {
             destination.model.isKind($0.mapping.destination, of: relationship.entity)
         }
     }
 
-    /// All rules by the relationships of the destination, as they are declared; in name order.
+    /// All rules by the declared relationships of the destination, in name order.
     var byRelationship: [(key: PropertyKey, contributions: [RelationshipContribution])] {
         var found: [PropertyKey: [RelationshipContribution]] = [:]
         for (name, contributions) in byName {
@@ -48,7 +47,7 @@ package struct RelationshipRules: Sendable {
     }
 }
 
-/// The entity mappings of a step by their names; of two with one name the first.
+/// The entity mappings of a step by name; of equal names the first.
 struct MappingsByName {
     private let all: [ResolvedEntityMapping]
     private let places: [String: Int]
@@ -62,31 +61,29 @@ struct MappingsByName {
 
     subscript(name: String) -> ResolvedEntityMapping? { places[name].map { all[$0] } }
 
-    /// Whether the objects of every one of some mappings have a property.
     func all(_ names: [String], satisfy condition: (ResolvedEntityMapping) -> Bool) -> Bool {
         names.allSatisfy { name in places[name].map { condition(all[$0]) } ?? false }
     }
 }
 
-/// What one rule of an entity mapping says of a relationship.
+/// One rule of an entity mapping for a relationship.
 package struct RelationshipContribution: Sendable, Equatable {
-    /// Where a copy finds the foreign key of a row.
+    /// The source of a row's foreign key in a copy.
     package enum Key: Sendable, Hashable {
-        /// It is not written with the row: the rule's pairs follow when all rows are there.
+        /// The key is not written with the row: the rule's links follow after all rows.
         case afterRows
-        /// A column of the source, as it is: every key in it leads to an object that is carried with its key.
+        /// A source column, unchanged: every key in it leads to an object that keeps its key.
         case column(String)
-        /// What became of the object at the end of the rule's path.
+        /// The new key of the object at the end of the rule's path is looked up.
         case lookedUp
-        /// A new key that follows from the place of the source object.
+        /// A new key that is counted from the place of the source object.
         case counted
     }
 
     package let mapping: ResolvedEntityMapping
     package let rule: ResolvedRelationship
-    /// What the rule passes on; nil where it makes links of its own.
+    /// The source relationship that the rule passes on; nil if the rule makes links of its own.
     package let origin: SourceRelationship?
-    /// Whether the positions that the source has are passed on.
     package let copied: CopiedOrders
     package internal(set) var key = Key.afterRows
 
@@ -102,26 +99,24 @@ package struct RelationshipContribution: Sendable, Equatable {
     /// Whether the foreign key is written with the row itself.
     package var isInline: Bool { key != .afterRows }
     package var isCounted: Bool { key == .counted }
-    /// Whether any position is passed on as it is.
     package var copiesOrder: Bool { copied.related || copied.own }
 
-    /// Whether the other mapping's association alone gives the pairs: every object of this mapping keeps its key and
-    /// is related to what the other one made of the very same object.
+    /// Whether the other mapping's association alone gives the pairs: every object of this mapping keeps its key and is
+    /// related to the other mapping's object of the same source.
     package func isOwnAssociation(of other: ResolvedEntityMapping) -> Bool {
         mapping.keepsEveryObject && other.source == mapping.source && !other.keepsPrimaryKey && other.policy == nil
             && rule.from == .variable("source")
     }
 }
 
-/// Positions that the source has and a rule passes on.
+/// The positions of the source that a rule passes on.
 package struct CopiedOrders: Sendable, Hashable {
-    /// Of the related objects among those of the rule's object.
+    /// Positions of related objects among those of the rule's object.
     package private(set) var related = false
-    /// Of the rule's object among those of a related one.
+    /// Positions of the rule's object among those of a related object.
     package private(set) var own = false
 
-    /// The positions that can be passed on as they are: the same objects with the same keys, or what policies make of
-    /// them.
+    /// Positions are passed on between objects that keep their keys, or that policies make.
     init(
         of origin: SourceRelationship?, by rule: ResolvedRelationship, of mapping: ResolvedEntityMapping,
         _ mappings: MappingsByName
@@ -142,7 +137,7 @@ package struct CopiedOrders: Sendable, Hashable {
         mapping.mayKeepPrimaryKeys && rule.isAutomatic && mappings.all(rule.mappings, satisfy: \.mayKeepPrimaryKeys)
     }
 
-    /// Whether every order of a many-to-many is among them.
+    /// Whether the rule passes on every order column of a many-to-many.
     func suffice(otherOrder: String?, ownOrder: String?) -> Bool {
         (otherOrder == nil || related) && (ownOrder == nil || own)
     }
@@ -152,15 +147,15 @@ extension ResolvedEntityMapping {
     /// Whether each source object becomes one with the same key.
     var keepsEveryObject: Bool { keepsPrimaryKey && filter == nil }
 
-    /// Whether each source object becomes one object, or none where the filter leaves it out.
+    /// Whether each source object becomes one object, or none if the filter leaves it out.
     package var isOneToOne: Bool { iteration == nil && unique.isEmpty && policy == nil }
 }
 
 extension ResolvedRelationship {
-    /// Whether the related objects are what is made of the very same source object.
+    /// Whether the related objects are made of the same source object.
     var isOfSameObject: Bool { from == .variable("source") || from == .evaluatedObject }
 
-    /// Whether every object that a relationship of the source can lead to is carried with its key.
+    /// Whether every object that a source relationship can lead to is carried over with its key.
     func keepsEveryTarget(
         of relationship: Relationship, _ step: ResolvedStep, _ model: ManagedObjectModel
     ) -> Bool {
@@ -170,14 +165,14 @@ extension ResolvedRelationship {
     }
 }
 
-/// The relationship of the source objects whose links a rule passes on, and where the source stores them.
+/// The source relationship whose links a rule passes on.
 package struct SourceRelationship: Sendable, Hashable {
     package let name: String
     package let relationship: Relationship
-    /// As the source objects see it.
+    /// As seen from the source objects.
     package let storage: RelationshipStorage
 
-    /// Nil where the rule takes objects from anything but a stored relationship of the source object's own.
+    /// Nil if the rule does not take a stored relationship of the source object itself.
     package init?(_ rule: ResolvedRelationship, of mapping: ResolvedEntityMapping, in source: StoreLayout) {
         guard let name = rule.sourceRelationship,
             let relationship = source.model.relationship(name, of: mapping.source),
@@ -186,8 +181,7 @@ package struct SourceRelationship: Sendable, Hashable {
         (self.name, self.relationship, self.storage) = (name, relationship, storage)
     }
 
-    /// A storage as the related object's side would name it: the same columns, or of a one-to-one, where both sides hold a
-    /// key, the related object's own.
+    /// A storage as seen from the related object; in a one-to-one, where both sides hold a key, its own key.
     func otherSide(
         of storage: RelationshipStorage, _ related: ResolvedEntityMapping, in source: StoreLayout
     ) -> RelationshipStorage {
@@ -211,17 +205,16 @@ package struct SourceRelationship: Sendable, Hashable {
 }
 
 extension ManagedObjectModel {
-    /// A property of an entity as it is declared.
+    /// The key of a property under the entity that declares it.
     func key(of property: String, in entity: String) -> PropertyKey? {
         declaringEntity(of: property, in: entity).map { PropertyKey($0, property) }
     }
 
-    /// The inverse of a relationship as it is declared.
+    /// The key of a relationship's inverse under the entity that declares it.
     func inverseKey(of relationship: Relationship) -> PropertyKey? {
         relationship.inverseName.flatMap { key(of: $0, in: relationship.destinationEntity) }
     }
 
-    /// An entity and those below it, as far as they have objects.
     package func concreteFamily(of entity: String) -> Set<String> {
         Set(family(of: entity).filter { entities[$0]?.isAbstract != true })
     }
@@ -231,12 +224,12 @@ extension ManagedObjectModel {
 package enum OrderPosition {
     package static let step: Int64 = 1024
 
-    /// SQL of the position of an object by SQL of its place in its group, from 1.
+    /// SQL of a position, given SQL of the object's place in its group, from 1.
     package static func sql(place: String, step: String = "\(step)") -> String { "\(step) + \(step) * \(place)" }
 
-    /// SQL that gives the rows of each group their positions, with `isForGaps` only where one of the group has none.
+    /// SQL that numbers the rows of each group; with `isForGaps` only groups with a row without a position.
     ///
-    /// `schema` ends with its dot; `key` is the name under which a row is reached.
+    /// `schema` ends with its dot; `key` is the column that identifies a row.
     package static func numbering(
         _ column: String, of table: String, in schema: String = "", key: String, group: String, by order: String,
         isForGaps: Bool = false, step: String = "\(step)"
@@ -248,7 +241,7 @@ package enum OrderPosition {
             + "WHERE \(group) IS NOT NULL) AS p WHERE \(table).\(key) = p.k\(isForGaps ? " AND p.hasGap" : "")"
     }
 
-    /// The position behind the last one; nil where that is at the end of all positions.
+    /// The position after the last one; nil on overflow.
     package static func next(after last: Int64?) -> Int64? {
         let (position, isTooHigh) = (last ?? step).addingReportingOverflow(step)
         return isTooHigh ? nil : position
@@ -256,10 +249,10 @@ package enum OrderPosition {
 }
 
 extension StoreLayout {
-    /// SQL that settles a one-to-one, of which both sides hold a key.
+    /// SQL that settles a one-to-one, in which both sides hold a key.
     ///
-    /// The side that was filled decides: of several objects that lead to one the first stays related, and one that was
-    /// not chosen lets go. Nil where the other side has no key of its own; `schema` ends with its dot.
+    /// The filled side decides: of several objects with a key to one, the first stays related, and the keys of the
+    /// others are cleared. Nil if the other side has no key of its own; `schema` ends with its dot.
     package func mirroring(
         _ relationship: Relationship, in storage: RelationshipStorage, of schema: String = "",
         keepsDangling: Bool = false

@@ -2,51 +2,47 @@ internal import FerryMapping
 internal import FerryModel
 package import FerryStore
 
-/// A piece of the work of a step that is copied, as it is recorded.
+/// A unit of work of a copied step, as it is recorded.
 package struct StepOperation: Sendable, Equatable {
     package enum Work: Sendable, Equatable {
-        /// The objects of entity mappings, by position, that go through one source table together.
+        /// The rows of entity mappings, by position, in one pass over a source table.
         case rows([Int])
-        /// A join table from the source's one that holds the same links.
+        /// A join table, copied from the source's join table with the same links.
         case copyLinks(JoinTable, from: JoinTable)
-        /// All links of a relationship by one statement, which sorts them; by its place in ``StepProgram/relationships``.
+        /// All links of a relationship in one statement that sorts them; by index in ``StepProgram/relationships``.
         case linkAtOnce(Int)
-        /// The links of one of a relationship's contributions, chunk by chunk.
+        /// The links of one contribution to a relationship, in chunks.
         case link(Int, contribution: Int)
         /// The second and third pass of migration policies.
         case policies
-        /// What is known of a relationship when all of its links are there.
+        /// Work on a relationship that needs all of its links.
         case settle(Int)
-        /// Positions in an ordered relationship into which policies may have put objects.
+        /// Positions of an ordered relationship to which policies may have added objects.
         case positions(PropertyKey, table: String, column: String, order: String)
-        /// A join table from what was gathered for it.
         case fillGathered(JoinTable)
         case index(IndexDefinition)
         case rTree(RTree)
         case highestKeys
-        /// The app's own objects and persistent history, which the store alone tells.
+        /// The app's own objects and persistent history, which only the store describes.
         case appObjects
         case derived(DerivedValue)
         case trigger(TriggerDefinition)
     }
 
     package let work: Work
-    /// Under which it is recorded as done; where it is several units, what their names begin with.
+    /// The name of the record; for several units the start of their names.
     package let unit: String
-    /// The rows that it reads, where the store's counts tell.
+    /// The known number of rows that the operation reads.
     package let rows: Int64?
 
     private init(_ work: Work, _ unit: String, rows: Int64? = nil) {
         (self.work, self.unit, self.rows) = (work, unit, rows)
     }
 
-    /// The record of an index, which may be made before its turn.
+    /// The record of an index, which may be made early.
     package static func unit(of index: IndexDefinition) -> String { "index:\(index.name)" }
 
-    /// The record of the rows of an entity mapping.
     package static func unit(ofRowsOf position: Int) -> String { "rows:\(position)" }
-
-    // MARK: In order
 
     static func all(
         _ step: StepPlan, _ assignments: [RelationshipAssignment], _ tables: [JoinTableFill], _ rows: RowCounts,
@@ -73,12 +69,9 @@ package struct StepOperation: Sendable, Equatable {
         return operations
     }
 
-    /// Puts the mappings of a step, by position and in the order of its partitions, into passes; no mapping comes before one that it
-    /// may need.
+    /// Groups mappings into passes, by position and in partition order; no mapping precedes one that it may need.
     ///
-    /// Mappings that keep their keys need nothing of each other: what became of an object follows from its own key. So
-    /// those that stand one after another may go in any order, and those of one table go together, so that each of its
-    /// pages is read once for all of them.
+    /// Consecutive mappings that keep their keys run in any order, so those of one table share a pass.
     package static func passes(_ step: StepPlan, _ source: StoreLayout) -> [[Int]] {
         var passes: [[Int]] = []
         var places: [String: Int] = [:]
@@ -147,7 +140,7 @@ package struct StepOperation: Sendable, Equatable {
     private static func unit(of table: JoinTable) -> String { "join:\(table.name)" }
 }
 
-/// The rows that a step reads and writes, as far as the store's counts tell.
+/// The rows that a step reads and writes, as far as known.
 struct RowCounts {
     /// Source objects by the position of the entity mapping.
     private(set) var byMapping: [Int: Int64] = [:]

@@ -3,28 +3,27 @@ package import FerryMapping
 package import FerryModel
 package import FerryStore
 
-/// What a step that is copied does on one store, decided once: the engine carries it out, and estimates count it.
+/// The program of a copied step on one store: the plan decides it, the engine runs it, estimates count it.
 ///
-/// It follows from the step, both layouts and what a scan has found of damage, and from nothing else.
+/// It follows only from the step, both layouts and the damage that a scan found.
 package struct StepProgram: Sendable, Equatable {
-    /// What fills the columns of attributes, by the position of the entity mapping.
+    /// By the position of the entity mapping.
     package let columns: [[FilledColumn]]
-    /// What fills each stored relationship, in the order in which they are filled.
+    /// In the order in which they are filled.
     package let relationships: [RelationshipAssignment]
-    /// By the destination's order.
+    /// In the order of the destination's layout.
     package let joinTables: [JoinTableFill]
     /// By the position of the entity mapping.
     package let keys: [KeyRule]
-    /// Positions of the entity mappings whose objects may have the keys of their sources, by the root entity of the
-    /// destination.
+    /// Positions of the entity mappings whose objects may keep their keys, by the destination's root entity.
     private let keepers: [String: [Int]]
     package let damage: LinkDamage
-    /// In the order in which they run.
+    /// In execution order.
     package let operations: [StepOperation]
 
-    /// Decides over a step with its partitions and what a scan has found of damage in the source.
+    /// Plans a partitioned step; `damage` is what a scan found in the source.
     ///
-    /// - Throws: ``FerryError`` `.internalError` where a layout is not that of its version.
+    /// - Throws: ``FerryError`` `.internalError` if a layout does not fit its version.
     package init(
         _ step: StepPlan, source: StoreLayout, destination: StoreLayout, damage: [StoreDamage] = []
     ) throws(FerryError) {
@@ -51,7 +50,7 @@ package struct StepProgram: Sendable, Equatable {
         (relationships, joinTables, self.damage) = (assignments, tables, found)
     }
 
-    /// What fills a join table; nil where the destination has none of the name.
+    /// The source of a join table's rows, or nil if the destination has no table of this name.
     package func joinTable(_ name: String?) -> JoinTableFill? { joinTables.first { $0.table.name == name } }
 
     /// The foreign keys that a mapping writes with its rows.
@@ -65,31 +64,31 @@ package struct StepProgram: Sendable, Equatable {
         }
     }
 
-    /// Positions of the mappings whose objects may have the keys of their sources in the table of a root entity.
+    /// Positions of the mappings whose objects may keep their keys in the table of a root entity.
     package func keepers(inTableOf root: String) -> [Int] { keepers[root] ?? [] }
 
-    /// Whether what became of source objects is stored for any mapping.
+    /// Whether any mapping stores associations of source objects with new objects.
     package var storesAssociations: Bool { keys.contains { $0.association != .none } }
 }
 
-/// Where the keys of one entity mapping's objects come from, and where it is looked up what became of a source object.
+/// The source of the keys of one entity mapping's objects, and the storage of its associations.
 package struct KeyRule: Sendable, Equatable {
     package enum Association: String, Sendable {
-        /// It follows from the object's own key, or is never asked.
+        /// The new key follows from the source key, or nothing looks it up.
         case none
         case stored
-        /// Stored, and only ever read as a whole.
+        /// Stored, and only read as a whole.
         case readAtOnce
     }
 
     package let isKept: Bool
-    /// Positions of the mappings whose new objects come before those of this one in the same table, in their order.
+    /// Positions of the mappings that give new keys in the same table before this one, in their order.
     package let earlierMakers: [Int]
-    /// Names of the mappings whose new keys this one counts while it writes its rows.
+    /// Names of the mappings whose new keys this mapping counts while it writes its rows.
     package let counted: [String]
     package let association: Association
 
-    /// By position.
+    /// By the position of the entity mapping.
     static func all(
         _ step: StepPlan, _ assignments: [RelationshipAssignment], _ tables: [JoinTableFill]
     ) -> [KeyRule] {
@@ -108,12 +107,12 @@ package struct KeyRule: Sendable, Equatable {
         }
     }
 
-    /// Positions of the mappings whose associations are needed.
+    /// Positions of the mappings whose associations other work looks up.
     private static func associated(_ step: ResolvedStep, _ assignments: [RelationshipAssignment]) -> Set<Int> {
         let mappings = MappingsByName(step)
         var associated: Set<Int> = []
         if step.hasPolicies {
-            // A policy may ask for what any mapping made.
+            // A policy may look up the objects of any mapping.
             associated = Set(step.entityMappings.filter { !$0.keepsPrimaryKey }.map(\.position))
         }
         for contribution in assignments.flatMap(\.contributions) {
@@ -143,7 +142,7 @@ package struct KeyRule: Sendable, Equatable {
 }
 
 extension RelationshipAssignment {
-    /// Finds the keys that rows take from the source as they are.
+    /// Sets the keys that rows copy unchanged from the source.
     fileprivate mutating func passOnKeys(_ step: ResolvedStep, _ source: StoreLayout, _ damage: LinkDamage) {
         guard case .foreignKey(_, _, let entityColumn, _) = storage else { return }
         for index in contributions.indices {
@@ -151,7 +150,7 @@ extension RelationshipAssignment {
             guard contributions[index].isInline, let origin = contributions[index].origin,
                 case .foreignKey(_, let column, _, _) = origin.storage,
                 damage.isDangling(origin.relationship, of: mapping.source) == false,
-                // With several targets only the row itself tells which of them it is.
+                // Of several target mappings only the row tells the entity.
                 entityColumn == nil || rule.mappings.count == 1,
                 rule.keepsEveryTarget(of: origin.relationship, step, source.model)
             else { continue }
@@ -160,11 +159,10 @@ extension RelationshipAssignment {
     }
 }
 
-/// What a scan has found of links that do not lead where they must, of the relationships that a step carries.
+/// The link damage, found by a scan, of the relationships that a step carries over.
 package struct LinkDamage: Sendable, Equatable {
-    /// What is set right on the way, and counted.
+    /// Damage that the step repairs and counts.
     package let carried: [StoreDamage]
-    /// The relationships with links that lead nowhere.
     let dangling: Set<PropertyKey>
     private let model: ManagedObjectModel
 
@@ -184,7 +182,7 @@ package struct LinkDamage: Sendable, Equatable {
         carried = keys.sorted().flatMap { found[$0] ?? [] }
     }
 
-    /// Whether a relationship that an entity mapping carries has a kind of damage, on whichever of its two sides.
+    /// Whether a relationship that an entity mapping carries over, or its inverse, has a kind of damage.
     package func has(_ kind: StoreDamage.Kind, _ relationship: Relationship, of entity: String) -> Bool {
         let keys = Self.keys(of: relationship, in: entity, model)
         return carried.contains { damage in
@@ -192,18 +190,17 @@ package struct LinkDamage: Sendable, Equatable {
         }
     }
 
-    /// Whether every link of a relationship leads to an object of its entity.
+    /// Whether every key of a relationship leads to an object of its entity.
     package func isSound(_ name: String, of entity: String) -> Bool {
         guard let relationship = model.relationship(name, of: entity) else { return false }
         return dangling.isDisjoint(with: Self.keys(of: relationship, in: entity, model))
     }
 
-    /// Whether a scan names the relationship itself, as it is declared, among those with links that lead nowhere.
+    /// Whether a scan reports dangling keys of the relationship itself, not of its inverse.
     func isDangling(_ relationship: Relationship, of entity: String) -> Bool? {
         Self.keys(of: relationship, in: entity, model).first.map(dangling.contains)
     }
 
-    /// A relationship and its inverse, as they are declared.
     private static func keys(
         of relationship: Relationship, in entity: String, _ model: ManagedObjectModel
     ) -> [PropertyKey] {
