@@ -7,7 +7,7 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// What was wrong with the store before, and what becomes of it.
+/// Preflight of damage that the store already has.
 extension Preflight {
     mutating func findDamage() throws {
         findings.damage = try StoreDamage.scan(
@@ -15,7 +15,7 @@ extension Preflight {
             walk: planned.walk)
         for damage in findings.damage {
             switch damage.kind {
-            // Healed in a copy, where the run counts what of it is carried at all.
+            // A copy heals these kinds, and the run counts the rows that it carries.
             case .danglingKey, .oneSidedInverse, .missingOrder:
                 if isInPlace, !isCopiedLater { keep(damage) }
                 warn(words(for: damage), of: damage)
@@ -23,7 +23,7 @@ extension Preflight {
                 if isInPlace || damage.kind == .lowMaximumKey { heal(damage.kind, damage.entity, rows: damage.rows) }
                 warn(words(for: damage), of: damage)
             case .unknownEntity: try treatUnknownEntities(damage)
-            // Counts only where it is carried into a mandatory attribute, which is checked with that.
+            // Matters only to a mandatory destination attribute; the check of mandatory values covers that.
             case .missingValue, .missingFile: break
             }
         }
@@ -46,12 +46,12 @@ extension Preflight {
         let place = FerryError.Place(entity: damage.entity)
         switch configuration.damaged {
         case .drop:
-            // In place the run itself counts what it deletes.
+            // A run in place counts the rows that it deletes.
             if !isInPlace { heal(.unknownEntity, damage.entity, rows: damage.rows) }
             warn("\(rows); they are left out, with the links to them.", of: damage)
             lose(damage.entity, rows: damage.rows, because: "a Z_ENT that is no entity of the table")
         case .keep where isInPlace:
-            // What stands in the way of the step at all is among the refusals already.
+            // The refusals contain the reason already if the whole step is refused.
             guard refusals.isEmpty else { return }
             if let refusal = try statements.refusalToKeepUnknownEntities() {
                 refusals.append(refusal)
@@ -100,8 +100,8 @@ extension Preflight {
         }
     }
 
-    /// Whether the contents of the attribute's files are to go into rows where they are mandatory; nil when they stay in
-    /// files.
+    /// Whether some destination attribute that takes the files' contents into its rows is mandatory; nil if the
+    /// contents stay in files.
     private func takenIn(_ damage: StoreDamage) -> Bool? {
         let takers = step.resolved.entityMappings.flatMap { mapping -> [Attribute] in
             guard layout.model.isKind(mapping.source, of: damage.entity) else { return [] }
