@@ -1,8 +1,8 @@
 package import FerryBase
 
 extension SnapshotStore {
-    /// Reads a whole snapshot: manifest with its own hash, archive with its hash, content with size and hash, and every
-    /// external file.
+    /// Checks a whole snapshot: the manifest with its own hash, the archive with its hash, the content with its size
+    /// and hash, and every external file.
     ///
     /// - Throws: ``FerryError`` `.snapshotDamaged`, or the reason of the stop request.
     package func verify(
@@ -23,9 +23,7 @@ extension SnapshotStore {
         }
     }
 
-    /// Reads a whole snapshot.
-    ///
-    /// - Returns: What is wrong with it, or nil.
+    /// Reads a whole snapshot, and returns its damage, or nil.
     package func problem(of snapshot: Snapshot, stop: StopRequest = StopRequest()) throws -> FerryError? {
         do {
             try verify(snapshot, stop: stop)
@@ -35,10 +33,10 @@ extension SnapshotStore {
         }
     }
 
-    /// Compares the external files of a store with what a snapshot says of those of the same names.
+    /// Compares the external files of a store with a snapshot's files of the same names.
     ///
-    /// A name stands for one content, so what the store still has must be as it was. `folder` is that of the store's
-    /// external data (`.NAME_SUPPORT`), and `report` is given the name of each file that is another one.
+    /// A name identifies one content, so each file that the store still has must be equal. `folder` is the store's
+    /// external data (`.NAME_SUPPORT`), and `report` gets the name of each different file.
     ///
     /// - Throws: ``FerryError`` `.snapshotDamaged`, or the reason of the stop request.
     package func compareExternalFiles(
@@ -52,8 +50,8 @@ extension SnapshotStore {
 
     /// Restores the database of a snapshot, and its external data.
     ///
-    /// The database appears at its path only when it is whole, verified and durable. The external files come beside those
-    /// that their folder has; nil leaves them out.
+    /// The database gets its name only when it is complete, verified and durable. The external files are added to those
+    /// of `externalFolder`; nil leaves them out.
     ///
     /// - Throws: ``FerryError`` `.badSnapshot` for a damaged one, `.outputExists`, `.fileFailed`, or the reason of the
     ///   stop request.
@@ -69,8 +67,8 @@ extension SnapshotStore {
             let aside = path + ".partial"
             try files.removeIfPresent(aside)
             do {
-                // The same archive decodes to the same content: its hash and the form's checksums are enough, and the
-                // content's own hash would cost as much again.
+                // An equal archive decodes to equal content: its hash and the form's checksums suffice, and the
+                // content's own hash would take as long again.
                 try ContentWriter(try files.create(aside, mode: 0o600)).run { write in
                     try decode(snapshot, head, hashesContent: false, progress, stop, write)
                 }
@@ -84,7 +82,7 @@ extension SnapshotStore {
                 try files.rename(aside, to: path)
                 try files.syncFolder(FileLayer.parent(of: path))
             } catch {
-                // Cleaning up must not hide why it failed.
+                // The first error is reported.
                 do { _ = try files.removeIfPresent(aside) } catch {}
                 throw error
             }
@@ -95,7 +93,7 @@ extension SnapshotStore {
         }
     }
 
-    /// Decodes the archive and checks it against its manifest.
+    /// Decodes the archive and compares it with its manifest.
     private func decode(
         _ snapshot: Snapshot, _ head: Manifest.Head, hashesContent: Bool, _ progress: ProgressHook?,
         _ stop: StopRequest, _ body: (UnsafeRawBufferPointer) throws -> Void
@@ -112,7 +110,7 @@ extension SnapshotStore {
         ) { piece in
             try body(piece)
             done += Int64(piece.count)
-            // As often as while it was made.
+            // As often as while the archive was made.
             if done - reported >= 64 << 20 || done == head.content.bytes {
                 reported = done
                 progress?(
@@ -128,7 +126,7 @@ extension SnapshotStore {
         }
     }
 
-    /// Removes what a killed call has left of a copy, and makes the names durable.
+    /// Removes unfinished copies of a killed call, and makes the names durable.
     private func tidyFolders(below folder: String) throws {
         guard try files.exists(folder) else { return }
         try files.removeUnfinishedCopies(in: folder)

@@ -7,12 +7,12 @@ internal import FerrySQLite
 internal import Foundation
 
 extension MigrationRun {
-    /// What the run would do; touches nothing.
+    /// The plan of the run; changes nothing.
     ///
-    /// With `checksRows`, rows are counted and scanned as the run itself would do first. What keeps it from running stands
-    /// in the refusals.
+    /// With `checksRows`, this counts and scans rows like the beginning of a run. The refusals say why the plan cannot
+    /// run.
     ///
-    /// - Throws: ``FerryError`` when there is nothing to plan from: an unknown version, a target that is not there.
+    /// - Throws: ``FerryError`` for an unknown version, or a target that does not exist.
     func plan(_ store: OpenedStore, checksRows: Bool) throws -> PlanReport {
         try WorkThread.withStack { try planHere(store, checksRows: checksRows) }
     }
@@ -45,7 +45,7 @@ extension MigrationRun {
         return report
     }
 
-    /// The plan in the words of the library, with what the façade adds.
+    /// The public report of a plan, with the disk space that it needs.
     func report(_ planned: Planned, _ store: OpenedStore) throws -> PlanReport {
         var report = PlanReport(planned.plan, store: place.store, rows: planned.rows.values.reduce(0, +))
         for index in report.steps.indices { report.steps[index].scratchBytes = planned.steps[index].peak }
@@ -53,7 +53,7 @@ extension MigrationRun {
         return report
     }
 
-    /// What stands in the way of later steps, and what the disk has no room for.
+    /// The refusals of later steps, and those for a lack of disk space.
     func refusals(beyondFirstStepOf planned: Planned, _ store: OpenedStore) throws -> [FerryError] {
         try LaterStepsPreflight(
             planned: planned, connection: store.sourceGuard.connection, dropping: configuration.dropping
@@ -69,7 +69,7 @@ extension MigrationRun {
 }
 
 extension PlanReport {
-    /// The plan in the words of the library.
+    /// The public report of a plan.
     init(_ plan: MigrationPlan, store: String, rows: Int64) {
         self.init(store: URL(fileURLWithPath: store), chain: plan.chain)
         self.rows = rows
@@ -91,7 +91,7 @@ extension PlanReport {
         }
     }
 
-    /// Puts the steps that cannot be taken in their places, so that each step keeps its number.
+    /// Inserts the steps that cannot run, so that each step keeps its number.
     mutating func insertRefusedSteps(of plan: MigrationPlan) {
         for index in plan.refusedSteps.sorted() where index <= steps.count && index + 1 < chain.count {
             let versions = Array(chain[index...index + 1])
@@ -136,7 +136,7 @@ extension PlanReport {
 }
 
 extension MigrationRun {
-    /// The statements of each step, found by taking the plan through a store without rows.
+    /// The statements of each step, recorded by running the plan on a store without rows.
     ///
     /// - Throws: ``FerryError`` when the plan cannot run.
     func statements(_ store: OpenedStore) throws -> [PlannedStatements] {
