@@ -2,8 +2,7 @@ package import FerryBase
 
 /// The external data of a store, or of its snapshot: a folder with a file per large value.
 ///
-/// Core Data never changes such a file, but writes a new one under a new name; a hard link is therefore as good as a
-/// copy.
+/// Core Data never changes such a file, but writes a new one; a hard link is therefore as good as a copy.
 struct ExternalData {
     let files: FileLayer
     let stop: StopRequest
@@ -11,9 +10,7 @@ struct ExternalData {
     /// The deepest nesting of folders that is copied; Core Data makes one level.
     private static let deepest = 8
 
-    /// Copies all files of a folder, one at a time in memory, and reports each with its size and hash.
-    ///
-    /// Keeps equal files that an interrupted call has copied.
+    /// Copies all files of a folder, one at a time in memory, except equal ones; reports each with its size and hash.
     func copy(
         from source: String, to destination: String, prefix: String = "", depth: Int = 0,
         report: (Manifest.ExternalFile) throws -> Void
@@ -103,7 +100,6 @@ struct ExternalData {
 }
 
 extension SHA256 {
-    /// Adds the content of a file.
     package mutating func update(contentOf input: borrowing InputFile) throws(FerryError) {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
         defer { buffer.deallocate() }

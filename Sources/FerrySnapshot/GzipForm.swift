@@ -6,7 +6,6 @@ final class GzipCompressor: Compressor {
     // zlib's state has a pointer to the stream, so the stream must not move.
     private let stream: UnsafeMutablePointer<z_stream>
 
-    /// - Parameter level: A level of the form.
     /// - Throws: ``FerryError`` `.outOfMemory`.
     init(level: Int) throws(FerryError) {
         stream = .allocate(capacity: 1)

@@ -8,9 +8,7 @@ internal import Foundation
 enum Manifest {
     struct Head: Codable, Sendable {
         var ferry = 1
-        /// One more than the highest in the folder: the order of creation, independent of the clock.
-        ///
-        /// Absent in manifests of earlier versions.
+        /// One more than the highest in the folder, whatever the clock; absent in manifests of earlier versions.
         var sequence: Int64?
         var created: String
         var createdSeconds: Int64
@@ -120,8 +118,7 @@ struct ManifestWriter: ~Copyable {
 extension Manifest {
     /// Reads a manifest, checks its own hash, and passes the external files to the body.
     ///
-    /// The hash is the last line, so the body runs before the hash is checked; for a check first, read once without a
-    /// body.
+    /// The hash comes last, so the body runs before its check; for a check first, read once without a body.
     ///
     /// - Throws: ``FerryError`` `.snapshotDamaged` when the bytes are not those that were written.
     static func read(

@@ -14,13 +14,10 @@ final class SlotWorker<Slot: AnyObject>: @unchecked Sendable {
 
     init(_ slots: [Slot]) { ring = SlotRing(slots) }
 
-    /// Runs a body that fills slots, while a second thread takes them; called once.
+    /// Runs a body that calls ``fill(_:)``, while a second thread takes the slots; called once.
     ///
-    /// - Parameters:
-    ///   - name: The name of the second thread.
-    ///   - body: Calls ``fill(_:)``.
-    ///   - take: Runs on the second thread for each slot; after the first failure, slots are skipped.
-    ///   - end: Runs there after the last slot; its argument says whether the body ended without an error.
+    /// After the first failure, `take` is not called again; `end` runs on the second thread after the last slot.
+    ///
     /// - Throws: The second thread's error, after it has taken all filled slots; else the body's error.
     func run(
         _ name: String, filling body: () throws -> Void, taking take: @escaping @Sendable (Slot) throws -> Void,
@@ -94,9 +91,8 @@ final class ContentWriter: @unchecked Sendable {
 
     init(_ output: consuming OutputFile) { self.output = output }
 
-    /// Runs the body, and makes the written content durable; called once.
+    /// Runs the body, which writes pieces of at most ``ArchiveReader/pieceBytes``, and makes them durable; called once.
     ///
-    /// - Parameter body: Gets the function that writes a piece of content, of at most ``ArchiveReader/pieceBytes``.
     /// - Throws: The body's error, or ``FerryError`` when the file cannot be written.
     func run(_ body: ((UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws {
         let slots = SlotWorker((0..<3).map { _ in Slot() })

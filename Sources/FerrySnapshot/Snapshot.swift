@@ -51,8 +51,7 @@ package struct SnapshotOptions: Sendable {
     package var level = 1
     /// Content bytes per frame: a resumed snapshot repeats at most this much.
     package var frameBytes: Int64 = 64 << 20
-    /// Identifies the state of the store: an unfinished snapshot is resumed only if it has an equal one; nil is never
-    /// equal.
+    /// The state of the store: an unfinished snapshot is resumed only at an equal one; nil is never equal.
     package var fingerprint: String?
     package var progress: ProgressHook?
     package var stop = StopRequest()
@@ -74,8 +73,7 @@ package struct Snapshot: Sendable {
 
     /// Whether its manifest is intact; otherwise neither its age nor its content is known.
     package var isDescribed: Bool { head != nil }
-    /// The number in its folder, in the order of creation, from 1; nil in manifests of earlier versions, which are
-    /// older.
+    /// The number in its folder, in the order of creation, from 1; nil in manifests of earlier versions.
     package var sequence: Int64? { head?.sequence }
     /// Seconds since 1970.
     package var created: Int64 { head?.createdSeconds ?? 0 }

@@ -28,7 +28,6 @@ package enum SnapshotForm: String, Codable, Sendable, CaseIterable {
 
     /// The levels of the form; the first is the fastest.
     package var levels: ClosedRange<Int> { facts.levels }
-    /// The common name.
     package var name: String { facts.name }
     /// The stock program whose option `-d` decodes an archive.
     package var program: String { rawValue }
@@ -119,8 +118,7 @@ package enum SnapshotMemory {
         2_340, 3_550, 6_110, 7_390, 8_410, 8_410, 11_490, 11_490, 21_730, 34_020, 34_020, 58_600, 58_600, 58_600,
         74_980, 74_980, 79_080, 79_080, 100_330,
     ]
-    /// KiB of zlib's contexts at any level: 256 and 40 according to its header, with some room for the rest of their
-    /// state.
+    /// KiB of zlib's contexts at any level: its header says 256 and 40, and their other state needs some room.
     private static let gzip = 320
 
     /// The most bytes that a snapshot of this level needs, including buffers.
@@ -130,8 +128,7 @@ package enum SnapshotMemory {
         return contexts << 10 + ArchiveWriter.bufferBytes(form)
     }
 
-    /// - Throws: ``FerryError`` `.usage` when a level needs more than the budget; the remedy names a lower level and a
-    ///   limit.
+    /// - Throws: ``FerryError`` `.usage` when a level needs more than the budget; the remedy names both ways out.
     package static func check(
         level: Int, form: SnapshotForm = .preferred, within budget: MemoryBudget
     ) throws(FerryError) {

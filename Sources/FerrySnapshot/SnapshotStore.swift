@@ -16,8 +16,7 @@ package struct SnapshotStore: Sendable {
 
     /// All snapshots, newest first; damage that shows without reading archives is in ``Snapshot/problem``.
     ///
-    /// The order is that of creation, independent of the clock. Snapshots without a number in their manifest come last,
-    /// by their time.
+    /// The order is that of creation, whatever the clock; snapshots without a number come last, by their time.
     ///
     /// - Throws: ``FerryError`` `.fileFailed`; a missing folder holds no snapshots.
     package func list() throws -> [Snapshot] {

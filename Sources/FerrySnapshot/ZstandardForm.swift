@@ -6,7 +6,6 @@
     final class ZstandardCompressor: Compressor {
         private let context: OpaquePointer
 
-        /// - Parameter level: A level of the form.
         /// - Throws: ``FerryError`` `.outOfMemory`.
         init(level: Int) throws(FerryError) {
             guard let context = ZSTD_createCCtx() else {
@@ -58,8 +57,7 @@
                 throw FerryError(.outOfMemory, "There is no memory for a zstd context.")
             }
             self.context = context
-            // Ferry's frames have 64 MiB at most, so no valid frame needs a larger window, and a malicious one gets no
-            // memory.
+            // Valid frames have at most 64 MiB, so none needs a larger window, and a malicious one gets no memory.
             _ = ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, 26)
         }
 

@@ -72,7 +72,6 @@ struct JournalSwitch {
 
     // MARK: Returning to WAL mode
 
-    /// Restores WAL mode.
     func returnToLog() throws {
         try setMode("WAL")
         // The journal is empty, and no other connection can have begun a new one.
@@ -81,9 +80,8 @@ struct JournalSwitch {
         connection.keepWriteAheadLogOnClose(false)
     }
 
-    /// Restores WAL mode after a transaction that failed or was killed, and records the store's state.
-    ///
-    /// `wasRolledBack` says whether this connection has rolled back a hot journal.
+    /// Restores WAL mode after a failed or killed transaction; `wasRolledBack` if this connection rolled back a hot
+    /// journal.
     func giveBack(_ record: inout RunRecord, wasRolledBack: Bool) throws {
         guard let rollbackMode = record.rollbackMode else { return }
         let header = try DatabaseHeader(connection.rawBytes(count: DatabaseHeader.byteCount, at: 0))
@@ -143,7 +141,7 @@ extension JournalSwitch {
         connection.keepWriteAheadLogOnClose(false)
     }
 
-    /// Does this after a transaction that failed; the next call does the rest.
+    /// Does the work of ``end(_:)`` after a transaction that failed; the next call does the rest.
     func abandon(_ record: inout RunRecord) throws {
         if record.rollbackMode != nil { return try giveBack(&record, wasRolledBack: false) }
         if try isLogged() { _ = try connection.checkpoint("TRUNCATE") } else { try removeEmptyJournal() }

@@ -7,9 +7,7 @@ internal import FerryStore
 internal import FerryVerify
 
 extension MigrationRun {
-    /// Runs all steps on the store itself in one transaction.
-    ///
-    /// The store changes at COMMIT only; a kill before it leaves the old store.
+    /// Runs all steps on the store itself in one transaction; a kill before COMMIT leaves the old store.
     func runInPlace(
         _ planned: Planned, _ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder
     ) throws {
@@ -112,9 +110,8 @@ extension MigrationRun {
         withExtendedLifetime(connection) {}
     }
 
-    /// The record of a run in place that can resume: only its snapshot was taken.
-    ///
-    /// Nil if the run must begin again, because the store or the plan has changed.
+    /// The record of a run in place of which only the snapshot was taken; nil if the store or the plan has changed
+    /// since.
     func continued(
         _ begun: RunRecord, _ plan: MigrationPlan, _ sourceGuard: SourceGuard, _ folder: RunFolder
     ) throws -> RunRecord? {
@@ -149,7 +146,6 @@ extension MigrationRun {
 }
 
 extension EngineOptions {
-    /// Verification's checks inside the transaction of a step in place.
     var checksInPlace: InPlaceRun.Checks {
         { [progress, stop] work in
             let verification = try VerificationInPlace(
@@ -161,12 +157,10 @@ extension EngineOptions {
 }
 
 extension Connection {
-    /// Opens a file for a migration in place.
     convenience init(inPlace path: String, memory: MemoryBudget, vfs: VFS?, trace: TraceHook?) throws {
         try self.init(path: path, mode: .readWrite, vfs: vfs, trace: trace)
         try syncFully()
-        // If the store's journal is one that is deleted at the commit, SQLite syncs its folder too, before anything
-        // that only the old store needs is deleted.
+        // EXTRA also syncs the folder of a deleted journal, before files that only the old store needs are deleted.
         try execute("PRAGMA synchronous = EXTRA")
         // SQLite overwrites deleted content with zeros only in pages that it writes anyway, as in Core Data.
         try execute("PRAGMA secure_delete = FAST; PRAGMA temp_store = FILE")
@@ -188,9 +182,7 @@ extension RunRecord {
 }
 
 /// The statements of the step that begins at the store, found once: for a step that passes many versions they are the
-/// slowest part of the plan.
-///
-/// Keeps no connection open, and asks for one only to plan.
+/// slowest part of the plan. Opens a connection only to plan.
 final class StatementsInPlace {
     private let planning: () throws -> InPlacePlanning
     private var found: Result<(statements: InPlacePlan, isWhole: Bool), any Error>?

@@ -11,15 +11,13 @@ struct Inputs: Sendable {
     var mappingModels: [MappingModel]
     /// Mapping models beside the models that were not given; empty until ``lookingBeside(files:)``.
     private(set) var mappingModelsBeside: [MappingModel] = []
-    /// Files that were skipped.
     private(set) var warnings: [FerryWarning]
     var policies: PolicyRegistry
     /// The SHA-256 of each input in hexadecimal, by its real path.
     var digests: [String: String]
-    /// Comparisons of the routes between two versions, kept for all stores that are migrated with these inputs.
+    /// Comparisons of the routes between two versions, for all stores of these inputs, at most one per source version.
     ///
-    /// A comparison costs more than the rest of a small store's plan, and is equal for every store of a version. Their
-    /// number is at most that of the versions to begin with.
+    /// A comparison costs more than the rest of a small store's plan, and is equal for every store of a version.
     let comparisons = Locked<[RouteEnds: [RouteComparison]]>([:])
 
     init(

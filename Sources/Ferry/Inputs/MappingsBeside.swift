@@ -81,7 +81,6 @@ struct FolderSearch {
     /// The numbers that the search may still read.
     private var folders = 200
     private var entries = 5_000
-    /// Whether a limit ended the search.
     private(set) var isCutOff = false
 
     init(files: FileLayer) { self.files = files }

@@ -3,8 +3,7 @@ package import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// Names in a new store that do not follow from its model: from a store that Core Data made, or, for join tables, from
-/// a setting.
+/// Names in a new store that its model leaves open: from a store of Core Data, or, for join tables, from a setting.
 package struct TargetNames {
     private let like: String?
     private let joinTables: [String]
@@ -66,8 +65,7 @@ package struct TargetNames {
 }
 
 extension MigrationRun {
-    /// The target with the schema of the store given as ``Configuration/like``, and with the known names of join tables
-    /// that its model leaves open; each unknown name becomes a refusal.
+    /// The target with the schema of ``Configuration/like``, and with known names of join tables; refuses unknown ones.
     func settleNames(of target: ModelVersion, from version: ModelVersion, _ store: OpenedStore) throws -> ModelVersion {
         nameRefusals = []
         var (names, schema) = try TargetNames(
@@ -92,10 +90,8 @@ extension MigrationRun {
 /// The names of the join tables that a model leaves open, from all sources.
 struct JoinNames {
     private let open: [OpenJoin]
-    /// The version's name, for messages.
     private let version: String
     private(set) var known: [KnownJoin] = []
-    /// Join tables without a known name.
     private(set) var unknown: [OpenJoin]
 
     init(_ open: [OpenJoin], version: String) {
@@ -166,8 +162,7 @@ struct JoinNames {
         }
     }
 
-    /// Takes the names of a store of another version for entities that declare the same properties in both: the choice
-    /// of the name depends on the properties alone.
+    /// Takes names from a store of another version for entities with equal properties, on which alone a name depends.
     mutating func takeUnchanged(from layout: StoreLayout, for model: ManagedObjectModel) {
         let matching = ModelMatching(source: layout.model, destination: model)
         for join in unknown {

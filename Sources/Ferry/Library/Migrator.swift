@@ -42,9 +42,7 @@ public struct Migrator: Sendable {
         releaseUnusedMemory()
     }
 
-    /// A migrator with these models, mapping models and policies for another store.
-    ///
-    /// It shares the comparisons of routes that this one has made.
+    /// A migrator with these models, mapping models and policies for another store; shares the comparisons of routes.
     package func of(_ store: URL) -> Migrator {
         var migrator = self
         migrator.store = store

@@ -36,7 +36,7 @@ public struct StoreFiles: Sendable {
         guard let progress = ProgressMeter.read(in: folder, of: record.id) else { return status }
         status.fraction = max(progress.fraction ?? 0, status.fraction ?? 0)
         status.step = progress.step
-        // The record is newer if its phase is later; a phase in which the meter is ahead is taken from the meter.
+        // The record is newer if its phase is later.
         if record.phase.order <= progress.phase.order { status.phase = progress.phase }
         guard isRunning else { return status }
         status.subject = progress.subject

@@ -14,7 +14,6 @@ struct LossCounter {
     let layout: StoreLayout
     /// The number of rows of exactly each entity, if known.
     let rows: [String: Int64]
-    /// The counts of the walk over the store's pages, if one was made.
     var walk: PageWalk?
 
     /// Whether any row has a value of each property, as 1 or 0; properties without storage in the store are left out.
@@ -103,7 +102,7 @@ struct LossCounter {
         return layout.column(of: property, in: entity).map { Connection.quoted($0.name) }
     }
 
-    /// A condition: the value changes when it is converted to the narrower type.
+    /// The condition of values that change in the narrower type.
     private static func changes(_ column: String, in type: AttributeType) -> String {
         switch type {
         // Every value except zero becomes 1.

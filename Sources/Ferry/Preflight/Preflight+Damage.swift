@@ -7,7 +7,6 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Preflight of damage that the store already has.
 extension Preflight {
     mutating func findDamage() throws {
         findings.damage = try StoreDamage.scan(
@@ -100,8 +99,7 @@ extension Preflight {
         }
     }
 
-    /// Whether some destination attribute that takes the files' contents into its rows is mandatory; nil if the
-    /// contents stay in files.
+    /// Whether rows take in the files' contents, and some such attribute is mandatory; nil if contents stay in files.
     private func takenIn(_ damage: StoreDamage) -> Bool? {
         let takers = step.resolved.entityMappings.flatMap { mapping -> [Attribute] in
             guard layout.model.isKind(mapping.source, of: damage.entity) else { return [] }
@@ -126,7 +124,7 @@ extension Preflight {
             place: .init(entity: damage.entity, property: damage.property))
     }
 
-    // MARK: Words
+    // MARK: Messages
 
     private func name(of damage: StoreDamage) -> String {
         damage.property.map { "\(damage.entity).\($0)" } ?? damage.entity

@@ -81,8 +81,7 @@ struct PageMark: Codable {
 }
 
 extension MigrationRun {
-    /// Walks over the store's pages and counts rows for the plan and preflight, unless an earlier call checked the
-    /// pages.
+    /// Walks over the store's pages and counts rows for plan and preflight, unless an earlier call checked the pages.
     func walkPages(of store: OpenedStore, _ layout: StoreLayout, _ folder: RunFolder?) throws -> PageWalk? {
         let now = try store.sourceGuard.fingerprint()
         if let folder, try PageMark.read(in: folder, of: now, files: files) != nil { return nil }
@@ -95,9 +94,7 @@ extension MigrationRun {
         return try PageWalk(of: layout, on: store.sourceGuard.connection, stop: stop)
     }
 
-    /// Returns the damage in the store's pages, from an earlier call if one checked them.
-    ///
-    /// Makes the run folder if the check took long enough to keep its result.
+    /// The damage in the store's pages, found now or by an earlier call; makes the run folder to keep a slow result.
     func checkPages(
         _ store: OpenedStore, after walk: PageWalk? = nil, _ folder: inout RunFolder?
     ) throws -> [String] {

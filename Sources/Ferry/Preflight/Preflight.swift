@@ -162,13 +162,11 @@ struct Preflight {
 }
 
 extension DamageKind {
-    /// The public kind with the same raw value.
     init(_ kind: StoreDamage.Kind) { self.init(rawValue: kind.rawValue) }
 }
 
 /// The findings of preflight in a store: the run needs some of them, and the final report contains all.
 package struct Findings: Codable, Sendable {
-    /// All damage in the store.
     var damage: [StoreDamage] = []
     /// Healed damage that the run's steps do not count themselves.
     var healed: [MigrationReport.Healed] = []

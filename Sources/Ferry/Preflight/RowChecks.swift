@@ -15,10 +15,8 @@ struct RowChecks {
     /// The counted rows of exactly each entity.
     let rows: [String: Int64]
     let step: StepPlan
-    /// The counts of the walk over the store's pages, if one was made.
     var walk: PageWalk?
 
-    /// Whether a step has requirements on its rows.
     static func areAsked(by step: StepPlan) -> Bool {
         !step.needsRowCheck.isEmpty || !step.needsEmptySource.isEmpty || !step.needsUniqueValues.isEmpty
             || !step.needsValues.isEmpty
@@ -186,7 +184,6 @@ extension ResolvedStep.MandatoryValue {
 struct LaterStepsPreflight {
     let planned: Planned
     let connection: Connection
-    /// Names of objects that the first step drops.
     let dropping: Set<String>
 
     private var plan: MigrationPlan { planned.plan }
@@ -310,8 +307,7 @@ struct LaterStepsPreflight {
         return found
     }
 
-    /// The store's attribute, or the default value, from which an attribute after the steps of a path has its value;
-    /// nil if the value is computed.
+    /// The store's attribute or the default value that an attribute has after a path's steps; nil if it is computed.
     private func trace(_ attribute: String, along path: Path) -> Value? {
         var name = attribute
         var substitute: DefaultValue?

@@ -37,8 +37,6 @@ struct StepEstimates {
     /// The journal of a step in place, and the sorting of its new indexes, as a share of the store.
     private static let shareInPlace = 0.3
 
-    /// Returns an estimate for each step, in the order of the steps.
-    ///
     /// - Throws: ``DatabaseError``, and ``FerryError`` when a version cannot be laid out.
     func find() throws -> [Step] {
         let bytes = try store.contentBytes()
@@ -215,14 +213,12 @@ struct DiskNeed {
 
     /// The size of a new store relative to the old one: it may have more columns and indexes.
     private static let destinationShare = 1.2
-    /// The share of the transaction that writes the finished new store into the old one: its journal or `-wal`, and the
-    /// growth of the old store.
+    /// For the swap's transaction: its journal or `-wal`, and the growth of the old store.
     private static let swapShare = 1.4
     /// The size of a database compressed by zstd or zlib at level 1; text and numbers compress rather to a third.
     private static let snapshotShare = 0.6
 
-    /// Adds up the space of `stores` new stores that exist at one time, since a step reads the destination of the step
-    /// before.
+    /// Adds up the space of `stores` new stores at one time: a step reads the destination of the step before.
     ///
     /// `scratch` is the space of each remaining step beside its new store; a finished step frees its own. The old
     /// store, into which the swap writes, is on the volume of the run folder.
@@ -257,7 +253,6 @@ struct DiskNeed {
         Dictionary(volumes.values.map { ($0.folder, $0.bytes) }, uniquingKeysWith: +)
     }
 
-    /// The volumes without enough free space.
     func refusals() throws(FerryError) -> [FerryError] {
         var refusals: [FerryError] = []
         for volume in volumes.values.sorted(by: { $0.folder < $1.folder }) {

@@ -18,10 +18,8 @@ final class EventRelay: Sendable {
         onEvent(.phase(phase, step: step))
     }
 
-    /// The current phase and step.
     var position: (phase: Phase?, step: Int?) { last.withLock { $0 } }
 
-    /// The use of each phase in this call so far.
     var phases: [PhaseUse] { clock.withLock { $0.measured() } }
 
     /// Ends the present meter, and passes further reports to another one, if any.
@@ -125,6 +123,5 @@ extension [PhaseUse] {
 }
 
 extension Phase {
-    /// The index among the phases of a run.
     var order: Int { Phase.allCases.firstIndex(of: self) ?? 0 }
 }

@@ -46,7 +46,6 @@ final class ProgressMeter: Sendable {
         }
     }
 
-    /// - Returns: The completed share of the run, and the seconds to its end.
     func take(_ update: ProgressUpdate, step: Int?) -> (fraction: Double?, secondsLeft: Double?) {
         state.withLock { state in
             let isNew = state.phase != update.phase || state.step != step

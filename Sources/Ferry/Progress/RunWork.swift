@@ -23,7 +23,6 @@ package struct RunWork: Sendable {
             self.needsTotal = needsTotal
         }
 
-        /// Replaces the expected number by the known one.
         mutating func recount(_ known: Double) {
             guard count > 0, known != count else { return }
             seconds *= known / count
@@ -70,8 +69,7 @@ extension RunWork {
         static let snapshot = 4.7e-9
         static let swap = 6.5e-9
         static let pageCopy = 3e-9
-        /// For a row: carried by SQL, apart from its bytes; carried by Swift; by a policy; found by its values; made by
-        /// an iteration.
+        /// For a row: by SQL without its bytes; by Swift; by a policy; found by its values; made by an iteration.
         static let row = 0.23e-6
         static let rowByte = 3.8e-9
         static let rowInSwift = 1.2e-6
@@ -125,7 +123,6 @@ extension RunWork {
         package struct Content: Sendable {
             package var names: [String]
             package var rows: Double
-            /// Whether an index contains texts.
             package var isText: Bool
             /// Whether an index is filled together with its table.
             package var isEarly: Bool

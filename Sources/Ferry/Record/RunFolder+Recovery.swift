@@ -7,13 +7,11 @@ internal import FerryStore
 /// SQLite rolls such a transaction back at the next read of the store. The store then gets its former journal mode
 /// back, and the record gets the store's new state.
 extension RunFolder {
-    /// Recovers the store of the run, or its output, before any other code opens it.
-    ///
-    /// The record is then as it was last saved.
+    /// Recovers the store of the run, or its output, before any other code opens it, and saves the record.
     ///
     /// - Returns: Whether the swap has happened.
-    /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another program has opened a store whose journal mode must be
-    ///   restored.
+    /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another program has opened a store that needs its journal
+    ///   mode.
     package func recover(_ record: inout RunRecord, at path: String, trace: TraceHook? = nil) throws -> Bool {
         do {
             switch record.swap {

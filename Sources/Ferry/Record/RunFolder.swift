@@ -2,9 +2,7 @@ package import FerryBase
 internal import FerryStore
 internal import Foundation
 
-/// The folder of one unfinished run, held by its lock.
-///
-/// The folder is beside the file that the run will make, so that the last step is a rename on one volume.
+/// The folder of an unfinished run, held by its lock, beside the run's result, so that the last step is a rename.
 package final class RunFolder {
     package let path: String
     let files: FileLayer
@@ -58,8 +56,7 @@ package final class RunFolder {
     /// Reads the record of the run in the folder.
     ///
     /// - Returns: Nil for a new folder.
-    /// - Throws: ``FerryError`` `.runDiffers` when the folder's content is no run, or has a form that this version does
-    ///   not know.
+    /// - Throws: ``FerryError`` `.runDiffers` when the folder's content is no run, or has an unknown form.
     package func load() throws -> RunRecord? {
         record = try Self.read(path, files: files)
         let others = try files.list(path).filter { !Self.ownNames.contains($0.name) }
@@ -270,7 +267,6 @@ struct RunPlace: Sendable {
         return try files.leadToOne(RunFolder.path(beside: output), RunFolder.path(beside: other))
     }
 
-    /// Refuses to overwrite any file.
     func checkOutput(files: FileLayer) throws(FerryError) {
         guard let output else { return }
         try StoreFileNames(output).checkNothingIsThere(files: files)

@@ -4,7 +4,6 @@ internal import Foundation
 
 /// `STORE.ferry-log.json`: the last runs that ended on a store.
 struct RunLog {
-    /// The most runs in the file.
     private static let limit = 20
 
     private static let ending = ".ferry-log.json"
@@ -52,11 +51,9 @@ struct RunLog {
         var runs: [Entry] = []
     }
 
-    /// Adds a finished run, or replaces its entry, so that cleaning up twice logs it once.
+    /// Adds a finished run, or replaces its entry, so that cleaning up twice logs it once; renames an unreadable log.
     ///
-    /// Renames a log that cannot be read, and begins a new one.
-    ///
-    /// - Returns: A warning about a replaced log.
+    /// - Returns: A warning about a renamed log.
     /// - Throws: ``FerryError`` `.fileFailed` when the log cannot be written.
     func add(_ record: RunRecord, hashes: [String: [UInt8]]) throws -> FerryWarning? {
         var (content, warning) = (Content(), FerryWarning?.none)

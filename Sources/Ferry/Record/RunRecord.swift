@@ -5,8 +5,7 @@ internal import Foundation
 
 /// The content of `run.json`: the identity of a run, the inputs that must not change, and the run's progress.
 ///
-/// If the record and the databases of the run differ, the databases are right: the record names the current step, but
-/// no rows.
+/// If it differs from the databases of the run, these are right: it names the current step, but no rows.
 package struct RunRecord: Codable, Sendable {
     /// The version of this file's form and of the unfinished databases beside it.
     ///
@@ -27,15 +26,13 @@ package struct RunRecord: Codable, Sendable {
     package var source: Fingerprint
     /// The store's fingerprint after the swap has written its `-wal` back; see ``Swap``.
     package var checkpointed: Fingerprint?
-    /// The fingerprint of a store in WAL mode while it has a rollback journal for one transaction; see
-    /// ``JournalSwitch``.
+    /// The fingerprint of a store in WAL mode while ``JournalSwitch`` gives it a rollback journal for one transaction.
     package var rollbackMode: DatabaseFingerprint?
     /// The side files that existed before the run.
     package var sideFiles: SideFiles
     package var phase: Phase
     /// The archive that the run took or restores.
     package var snapshot: String?
-    /// The bytes in the snapshot that this run took.
     var snapshotBytes: Int64?
     package var swap: SwapIntent?
     /// The store's fingerprint after the swap, taken before any other program could open it.
@@ -96,9 +93,8 @@ package struct RunRecord: Codable, Sendable {
         var isInPlace = false
         /// Whether steps that could run in place are copies; absent in records of earlier tools.
         var copiesInferred: Bool?
-        /// The completed steps, in order; the last one may be verified while the next one runs.
-        ///
-        /// For a store that is changed itself, they are recorded before COMMIT.
+        /// The completed steps in order, of which the last may be verified while the next runs; those on the store
+        /// itself are recorded before COMMIT.
         var steps: [StepRecord] = []
         /// The last step, counted from 1, whose source passed the check of its rows.
         var checkedStep: Int?
@@ -149,8 +145,7 @@ package struct RunRecord: Codable, Sendable {
         var isFinished: Bool
         /// Whether the app's hook after the step has returned.
         var isSeen: Bool?
-        /// The state of the finished destination; absent for a store that is changed itself, and in records of earlier
-        /// tools.
+        /// The finished destination's state; absent for a run on the store itself, and in records of earlier tools.
         var destination: FileState?
         var entityMappings: [MigrationReport.EntityMappingReport]
         var unmapped: [MigrationReport.Unmapped]
@@ -160,9 +155,7 @@ package struct RunRecord: Codable, Sendable {
         var chunks: Int
         /// The decisions of the step's policies; absent if there were none, and in records of earlier tools.
         var policies: PolicyEvidence?
-        /// Absent until the step is verified.
-        ///
-        /// An earlier tool expects a verification in every step, and refuses the record.
+        /// Absent until the step is verified: an earlier tool refuses such a record.
         var verification: VerificationSummary?
     }
 }

@@ -172,9 +172,7 @@ extension RunRecord.Migration {
 }
 
 extension MigrationRun {
-    /// The record of a run whose new store is in place, although a later operation has failed.
-    ///
-    /// - Throws: The error, if the swap has not certainly happened.
+    /// The record of a run whose new store is in place, or the error, if that is not certain.
     func done(despite error: any Error, _ folder: RunFolder, _ sourceGuard: SourceGuard) throws -> RunRecord {
         guard var record = folder.record else { throw error }
         do {
@@ -188,10 +186,7 @@ extension MigrationRun {
         return record
     }
 
-    /// Does the last piece of a run's work and ends the run.
-    ///
-    /// - Returns: The report; it contains an error from after the commit.
-    /// - Throws: The errors of the work before its commit.
+    /// Does the last piece of a run's work and ends the run; the report has an error from after the commit.
     func finish(
         _ folder: RunFolder, _ record: inout RunRecord, _ sourceGuard: SourceGuard,
         after work: (inout RunRecord) throws -> Void

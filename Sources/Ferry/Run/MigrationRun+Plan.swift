@@ -15,7 +15,6 @@ struct Planned {
     let rows: [String: Int64]
     /// The statements of the first step, if it runs in place; nil for a plan without steps.
     let statements: StatementsInPlace?
-    /// The counts of the walk over the store's pages, if one was made.
     let walk: PageWalk?
     /// Whether the run writes rows; if not, it ignores their damage.
     var writesRows = true
@@ -24,7 +23,7 @@ struct Planned {
 }
 
 extension MigrationRun {
-    /// The size of a store whose pages are checked in no time, so that nothing speaks against the check.
+    /// The size of a store whose pages are checked in no time.
     static let smallStoreBytes: Int64 = 16 << 20
 
     /// The plan, with counted rows unless the counts do not matter.

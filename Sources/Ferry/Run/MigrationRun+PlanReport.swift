@@ -7,10 +7,7 @@ internal import FerrySQLite
 internal import Foundation
 
 extension MigrationRun {
-    /// The plan of the run; changes nothing.
-    ///
-    /// With `checksRows`, this counts and scans rows like the beginning of a run. The refusals say why the plan cannot
-    /// run.
+    /// The plan of the run, without changes; with `checksRows`, counts and scans rows like the beginning of a run.
     ///
     /// - Throws: ``FerryError`` for an unknown version, or a target that does not exist.
     func plan(_ store: OpenedStore, checksRows: Bool) throws -> PlanReport {
@@ -69,7 +66,6 @@ extension MigrationRun {
 }
 
 extension PlanReport {
-    /// The public report of a plan.
     init(_ plan: MigrationPlan, store: String, rows: Int64) {
         self.init(store: URL(fileURLWithPath: store), chain: plan.chain)
         self.rows = rows

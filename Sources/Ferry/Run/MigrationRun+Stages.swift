@@ -8,8 +8,7 @@ internal import FerryVerify
 
 /// The app's hooks before and after each step.
 ///
-/// A hook is called again only if its call ended before the hook's return was recorded; the store is then as at the
-/// first time.
+/// A hook whose call ended before its return was recorded is called again, with the store as at the first time.
 extension MigrationRun {
     /// Calls the app's hook before a step, and checks that it has not changed the step's source.
     func callWillMigrate(

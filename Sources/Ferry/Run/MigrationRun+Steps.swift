@@ -126,10 +126,9 @@ extension MigrationRun {
             options: options)
     }
 
-    /// The engine's options for a step.
+    /// The engine's options for a step, with the damage and the objects of the store itself for the first one.
     ///
-    /// The damage and the objects of the store itself concern the first step. A copy leaves no dangling keys. Steps in
-    /// place keep theirs, so a step after them searches for damage again.
+    /// A copy leaves no dangling keys. Steps in place keep theirs, so a step after them searches for damage again.
     func engineOptions(
         _ migration: RunRecord.Migration, step: Int, after steps: ArraySlice<StepPlan> = []
     ) -> EngineOptions {
@@ -166,7 +165,6 @@ extension MigrationRun {
         return try writesMuch([step], on: connection, StatementsInPlace(step, dropping: []) { connection })
     }
 
-    /// The destination of the last step.
     func lastDestination(_ record: RunRecord, in folder: RunFolder) -> String {
         destination(ofStep: record.migration?.steps.count ?? 0, in: folder)
     }

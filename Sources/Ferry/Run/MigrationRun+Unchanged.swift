@@ -22,7 +22,6 @@ extension MigrationRun {
         return try finish(folder, &record, sourceGuard) { try putInPlace(sourceGuard, &$0, folder) }
     }
 
-    /// Checks that the store can be copied, and that the disk has room.
     private func checkUnchanged(
         _ store: OpenedStore, _ plan: MigrationPlan, _ folder: inout RunFolder?
     ) throws -> Findings {

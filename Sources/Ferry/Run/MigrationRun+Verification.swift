@@ -9,7 +9,6 @@ internal import Foundation
 
 /// The verification of each step: before the next step, or beside it.
 extension MigrationRun {
-    /// Verifies a complete step.
     func verify(_ run: any StepWork, _ number: Int, _ record: inout RunRecord) throws {
         var summary = VerificationSummary(mode: .none)
         if configuration.verify != .none {
@@ -176,9 +175,7 @@ final class VerificationBeside: Sendable {
         return try result.get()
     }
 
-    /// Waits for the end.
-    ///
-    /// - Returns: The error with the differences; nil if none was found.
+    /// Waits for the end, and returns the error with the differences, if there are any.
     func difference() -> FerryError? {
         guard case .failure(let error as FerryError) = result, error.code == .verificationFailed else { return nil }
         return error
@@ -193,7 +190,6 @@ final class VerificationBeside: Sendable {
 }
 
 extension EntityMappingCounts {
-    /// The recorded counts of a mapping.
     fileprivate init(_ report: MigrationReport.EntityMappingReport) {
         self.init(name: report.name, source: report.source, destination: report.destination)
         (read, created, written) = (report.read, report.created, report.written)

@@ -162,10 +162,8 @@ final class MigrationRun {
         earlierPhases = record.phases
     }
 
-    /// Records the use of the phases so far.
     func noteTimes(_ record: inout RunRecord) { record.phases = earlierPhases.adding(relay.phases) }
 
-    /// The recorded seconds of earlier calls.
     var earlierSeconds: Double { earlierPhases.map(\.seconds).reduce(0, +) }
 
     /// Whether a version, by name, is the target of the migration.

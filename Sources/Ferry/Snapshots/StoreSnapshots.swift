@@ -126,7 +126,6 @@ struct StoreSnapshots {
 }
 
 extension Fingerprint {
-    /// The hash of the store's part as a short text.
     fileprivate var digest: String {
         get throws {
             let encoder = JSONEncoder()

@@ -70,9 +70,7 @@ package struct StoreFileNames: Sendable, Hashable {
 
     package init(_ main: String) { self.main = main }
 
-    /// The write-ahead log.
     package var log: String { main + "-wal" }
-    /// The index of the write-ahead log.
     package var index: String { main + "-shm" }
     package var journal: String { main + "-journal" }
     package var sides: [String] { [log, index, journal] }

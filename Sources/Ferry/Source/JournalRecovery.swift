@@ -17,8 +17,7 @@ struct JournalRecovery {
     let trace: TraceHook?
 
     /// - Returns: The folder with the copies; nil if there is no hot journal, and nothing was done.
-    /// - Throws: ``FerryError`` `.storeInUse` while a program is writing; the error of a failed copy, before any
-    ///   change.
+    /// - Throws: ``FerryError`` `.storeInUse` while a program is writing; a failed copy's error, before any change.
     func run() throws -> String? {
         do {
             guard try isHot() else { return nil }

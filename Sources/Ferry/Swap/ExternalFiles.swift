@@ -72,10 +72,9 @@ struct ExternalFiles {
 
     private static func oldNames(in workFolder: String) -> String { workFolder + "/external-old.sqlite" }
 
-    /// Deletes the files that the store named before and does not name now, and counts other files without a reference.
+    /// Deletes files that the store named before and does not name now, and counts other files without a reference.
     ///
-    /// Deletes none if another store has its files in the same folder, or if ``noteNames(on:workFolder:)`` has left no
-    /// list.
+    /// Deletes none without the list of ``noteNames(on:workFolder:)``, or if another store shares the folder.
     func removeReleased(workFolder: String) throws -> MigrationReport.ExternalFiles {
         guard try hasFiles() else { return MigrationReport.ExternalFiles() }
         let reader = try SourceGuard(path: store, purpose: .reading, files: files)

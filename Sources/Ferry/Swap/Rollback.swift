@@ -18,8 +18,7 @@ struct Rollback {
     var stop = StopRequest()
     var trace: TraceHook?
 
-    /// - Parameter archive: The name or path of the snapshot; nil means the newest whose content the store does not
-    ///   have.
+    /// - Parameter archive: The name or path of the snapshot; nil means the newest that the store does not match.
     /// - Returns: The report.
     /// - Throws: ``FerryError`` `.noSnapshot`; `.badSnapshot` for a damaged one, before any change.
     func run(to archive: String?) throws -> RollbackReport {
@@ -48,8 +47,8 @@ struct Rollback {
             guard opened.access == .readWrite else { throw RollbackPlace.notWritable(store) }
             let present = try RunLog(beside: store, files: files).lastRun(thatLeft: opened.fingerprint())
             if let present, present.kind == .rollback, left == nil, isFolderLeft, archive == nil {
-                // That call was killed while it removed its folder; this call repeats it, and must not undo its
-                // rollback.
+                // That call was killed while it removed its folder: this one repeats its rollback, and must not undo
+                // it.
                 try opened.close()
                 try folder.remove()
                 return try report(snapshots.choose(present.snapshot), replaced: nil, kept: [])
@@ -57,8 +56,7 @@ struct Rollback {
             let snapshot = try snapshots.choose(archive, butFor: present?.kind == .rollback ? present?.snapshot : nil)
             return try replaceStore(snapshot, opened, isUnchanged: present != nil, folder)
         } catch {
-            // The first error is reported. A failed close leaves only empty side files; the next command takes over the
-            // folder.
+            // The first error is reported; the next command takes over the folder, and empty side files do no harm.
             do { try sourceGuard?.close() } catch {}
             do { if folder.record?.changesPlace != true { try folder.remove() } } catch {}
             throw FerryError.wrapping(error, on: store)

@@ -126,9 +126,7 @@ package enum SwapIntent: Codable, Hashable, Sendable {
     case place(Place)
 
     package struct Overwrite: Codable, Hashable, Sendable {
-        /// The number of the old content's schema (`PRAGMA schema_version`); nil if the file was no database.
-        ///
-        /// The transaction increases the number by one; changes of rows do not.
+        /// The old content's `PRAGMA schema_version`, to which the swap adds one; nil if the file was no database.
         var schemaVersion: Int64?
         /// The new content's version hashes, in hexadecimal.
         var hashes: [String: String]
@@ -148,9 +146,8 @@ package enum SwapIntent: Codable, Hashable, Sendable {
     package struct Place: Codable, Hashable, Sendable {
         private var device: UInt64
         private var inode: UInt64
-        /// The size of an output, which only the run may write before its end.
-        ///
-        /// Absent for a store, which its app may open at once, and in records of earlier tools.
+        /// The size of an output, which only the run may write before its end; absent for a store, which its app may
+        /// open at once, and in records of earlier tools.
         private var bytes: Int64?
         private var modified: Int64?
 
