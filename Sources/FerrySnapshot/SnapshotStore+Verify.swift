@@ -5,12 +5,10 @@ extension SnapshotStore {
     /// and hash, and every external file.
     ///
     /// - Throws: ``FerryError`` `.snapshotDamaged`, or the reason of the stop request.
-    package func verify(
-        _ snapshot: Snapshot, progress: ProgressHook? = nil, stop: StopRequest = StopRequest()
-    ) throws {
+    package func verify(_ snapshot: Snapshot, stop: StopRequest = StopRequest()) throws {
         do {
             let head = try Manifest.read(snapshot.manifestPath, files: files)
-            try decode(snapshot, head, hashesContent: true, progress, stop) { _ in }
+            try decode(snapshot, head, hashesContent: true, stop) { _ in }
             guard head.external != nil else { return }
             let external = ExternalData(files: files, stop: stop)
             _ = try Manifest.read(snapshot.manifestPath, files: files) {
@@ -56,8 +54,7 @@ extension SnapshotStore {
     /// - Throws: ``FerryError`` `.badSnapshot` for a damaged one, `.outputExists`, `.fileFailed`, or the reason of the
     ///   stop request.
     package func restore(
-        _ snapshot: Snapshot, to path: String, externalFolder: String?, progress: ProgressHook? = nil,
-        stop: StopRequest = StopRequest()
+        _ snapshot: Snapshot, to path: String, externalFolder: String?, stop: StopRequest = StopRequest()
     ) throws {
         guard try !files.exists(path) else {
             throw FerryError(.outputExists, "There is something at \(path).", remedy: "Give the path of a new file.")
@@ -70,7 +67,7 @@ extension SnapshotStore {
                 // An equal archive decodes to equal content: its hash and the form's checksums suffice, and the
                 // content's own hash would take as long again.
                 try ContentWriter(try files.create(aside, mode: 0o600)).run { write in
-                    try decode(snapshot, head, hashesContent: false, progress, stop, write)
+                    try decode(snapshot, head, hashesContent: false, stop, write)
                 }
                 if head.external != nil, let externalFolder {
                     let external = ExternalData(files: files, stop: stop)
@@ -95,28 +92,16 @@ extension SnapshotStore {
 
     /// Decodes the archive and compares it with its manifest.
     private func decode(
-        _ snapshot: Snapshot, _ head: Manifest.Head, hashesContent: Bool, _ progress: ProgressHook?,
-        _ stop: StopRequest, _ body: (UnsafeRawBufferPointer) throws -> Void
+        _ snapshot: Snapshot, _ head: Manifest.Head, hashesContent: Bool, _ stop: StopRequest,
+        _ body: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
         let path = snapshot.archivePath
         guard try files.attributes(path).size == head.archive.bytes else {
             throw ArchiveReader.damaged(path, "it has another size than its manifest says")
         }
         var hashes = ArchiveHashes()
-        var done: Int64 = 0
-        var reported: Int64 = 0
         let bytes = try ArchiveReader(files: files, stop: stop, hashesContent: hashesContent).decode(
-            path, as: snapshot.form, bytes: head.archive.bytes, limit: head.content.bytes, hashes: &hashes
-        ) { piece in
-            try body(piece)
-            done += Int64(piece.count)
-            // As often as while the archive was made.
-            if done - reported >= 64 << 20 || done == head.content.bytes {
-                reported = done
-                progress?(
-                    ProgressUpdate(phase: .snapshot, subject: snapshot.name, done: done, total: head.content.bytes))
-            }
-        }
+            path, as: snapshot.form, bytes: head.archive.bytes, limit: head.content.bytes, hashes: &hashes, body)
         let (archive, content) = hashes.finalize()
         guard archive.hexadecimal == head.archive.sha256 else {
             throw ArchiveReader.damaged(path, "its bytes are not those that were written")

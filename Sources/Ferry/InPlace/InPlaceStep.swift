@@ -20,7 +20,7 @@ struct InPlaceStep: StepWork {
     let isCopied: Bool
     let sourceGuard: SourceGuard
     /// Whether the destination gets the store's journal mode; the destination of a copy step has a rollback journal.
-    let keepsLog: Bool
+    let keepsJournalMode: Bool
     let folder: String
     let files: FileLayer
     let options: EngineOptions
@@ -119,7 +119,7 @@ struct InPlaceStep: StepWork {
             if !isCopied, try !connection.checkpoint("TRUNCATE") {
                 throw FerryError(.internalError, "\(destinationPath) could not be written back from its -wal.")
             }
-            try setMode(keepsLog && storeUsesLog() ? "WAL" : "DELETE", connection)
+            try setMode(keepsJournalMode && storeUsesLog() ? "WAL" : "DELETE", connection)
         }
         // The rollback journal, if any, is empty.
         try StoreFileNames(destinationPath).removeSides(files: files)
@@ -225,7 +225,7 @@ struct CommittedStep {
         return [log.device, log.inode, UInt64(bitPattern: log.size), UInt64(bitPattern: log.modified)]
     }
 
-    /// The report; nil if the step is not done. Without a `-wal`, the destination's version decides.
+    /// The report; nil if the step is not done, which the destination's version shows without a `-wal`.
     func read(orBy isMigrated: () throws -> Bool) throws -> StepReport? {
         guard let content = try files.decoded(Content.self, at: path) else { return nil }
         guard try content.log.map({ try $0 == log() }) ?? isMigrated() else { return nil }

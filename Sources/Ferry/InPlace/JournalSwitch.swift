@@ -25,7 +25,7 @@ struct JournalSwitch {
     func leaveLog(_ record: inout RunRecord) throws {
         // A first read in shared mode: SQLite then removes the `-shm` together with the `-wal`.
         _ = try connection.integer("SELECT count(*) FROM sqlite_master")
-        var now = try alone { try record.checkSource($0) }
+        var now = try lockExclusively { try record.checkSource($0) }
         if now.store.walFrames != nil { now = try writeBack() }
         now.store = now.store.withoutLog
         record.checkpointed = now
@@ -40,12 +40,12 @@ struct JournalSwitch {
     /// committed, and after its removal the main file is as recorded.
     private func writeBack() throws -> Fingerprint {
         guard try connection.checkpoint("PASSIVE") else { throw inUse }
-        return try alone()
+        return try lockExclusively()
     }
 
     /// Returns the store's fingerprint; from then on no other connection can open the store.
     @discardableResult
-    func alone(_ check: (Fingerprint) throws -> Void = { _ in }) throws -> Fingerprint {
+    func lockExclusively(_ check: (Fingerprint) throws -> Void = { _ in }) throws -> Fingerprint {
         try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         do {
             try connection.execute("BEGIN EXCLUSIVE")
@@ -82,11 +82,11 @@ struct JournalSwitch {
 
     /// Restores WAL mode after a failed or killed transaction; `wasRolledBack` if this connection rolled back a hot
     /// journal.
-    func giveBack(_ record: inout RunRecord, wasRolledBack: Bool) throws {
+    func restoreLog(_ record: inout RunRecord, wasRolledBack: Bool) throws {
         guard let rollbackMode = record.rollbackMode else { return }
         let header = try DatabaseHeader(connection.rawBytes(count: DatabaseHeader.byteCount, at: 0))
         if header?.usesWriteAheadLog != false, !wasRolledBack { return }
-        let now = try alone().store
+        let now = try lockExclusively().store
         if now.usesWriteAheadLog {
             // The rolled back transaction was the change of the journal mode.
             let before = record.checkpointed?.store ?? record.source.store.withoutLog
@@ -96,7 +96,7 @@ struct JournalSwitch {
             try returnToLog()
             // Another program has written, or the transaction was committed.
             guard now.isSame(butForTime: rollbackMode) else { return }
-            record.source.store = try alone().store.withoutLog
+            record.source.store = try lockExclusively().store.withoutLog
         }
         record.checkpointed = nil
         record.rollbackMode = nil
@@ -115,7 +115,7 @@ extension JournalSwitch {
     /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another program has opened the store, `.sourceChanged`.
     func begin(_ record: inout RunRecord, for source: Connection, largestLogged: Int64) throws {
         guard record.source.store.usesWriteAheadLog else {
-            try alone { try record.checkSource($0) }
+            try lockExclusively { try record.checkSource($0) }
             try folder.save(record)
             return try setMode("TRUNCATE")
         }
@@ -123,14 +123,14 @@ extension JournalSwitch {
         guard try source.contentBytes() <= largestLogged && pageSize == connection.pragma("page_size")?.integer else {
             return try leaveLog(&record)
         }
-        let now = try alone { try record.checkSource($0) }
+        let now = try lockExclusively { try record.checkSource($0) }
         guard now.store.walFrames != nil else { return try folder.save(record) }
         var written = try writeBack()
         written.store = written.store.withoutLog
         record.checkpointed = written
         try folder.save(record)
         guard try connection.checkpoint("TRUNCATE") else { throw inUse }
-        try alone { try record.checkSource($0) }
+        try lockExclusively { try record.checkSource($0) }
     }
 
     /// Leaves the whole store in its main file, in its former journal mode, after COMMIT.
@@ -143,17 +143,17 @@ extension JournalSwitch {
 
     /// Does the work of ``end(_:)`` after a transaction that failed; the next call does the rest.
     func abandon(_ record: inout RunRecord) throws {
-        if record.rollbackMode != nil { return try giveBack(&record, wasRolledBack: false) }
+        if record.rollbackMode != nil { return try restoreLog(&record, wasRolledBack: false) }
         if try isLogged() { _ = try connection.checkpoint("TRUNCATE") } else { try removeEmptyJournal() }
     }
 
     /// Ends a swap that was killed after its COMMIT; another program may have opened the store meanwhile.
-    func endLate(_ record: inout RunRecord) throws {
-        if record.rollbackMode != nil { return try giveBack(&record, wasRolledBack: false) }
+    func endAfterKill(_ record: inout RunRecord) throws {
+        if record.rollbackMode != nil { return try restoreLog(&record, wasRolledBack: false) }
         if try isLogged() {
             _ = try connection.checkpoint("TRUNCATE")
         } else {
-            try alone()
+            try lockExclusively()
             try removeEmptyJournal()
         }
     }

@@ -96,7 +96,7 @@ extension MigrationRun {
             try connection.checkPlace()
         } catch {
             // The first error is reported; the next call restores the rest.
-            do { if leavesLog { try journal.giveBack(&record, wasRolledBack: false) } } catch {}
+            do { if leavesLog { try journal.restoreLog(&record, wasRolledBack: false) } } catch {}
             throw error
         }
         record = current
@@ -181,8 +181,8 @@ extension RunRecord {
     }
 }
 
-/// The statements of the step that begins at the store, found once: for a step that passes many versions they are the
-/// slowest part of the plan. Opens a connection only to plan.
+/// The statements of the step that begins at the store, found once, since they are the slowest part of a plan through
+/// many versions; opens a connection only to find them.
 final class StatementsInPlace {
     private let planning: () throws -> InPlacePlanning
     private var found: Result<(statements: InPlacePlan, isWhole: Bool), any Error>?

@@ -166,12 +166,12 @@ extension Inputs {
         switch catalog.target(for: hashes, along: links.map { ($0.source, $0.destination) }) {
         case .version(let version): return version
         case .severalBundles(let versions):
-            throw open("Several model bundles may be meant, and they lead to different versions", versions)
-        case .noCurrent(let versions): throw open("The models do not say which version is the current one", versions)
+            throw several("Several model bundles may be meant, and they lead to different versions", versions)
+        case .noCurrent(let versions): throw several("The models do not say which version is the current one", versions)
         }
     }
 
-    private func open(_ message: String, _ candidates: [ModelVersion]) -> FerryError {
+    private func several(_ message: String, _ candidates: [ModelVersion]) -> FerryError {
         let names = candidates.map { catalog.displayName(of: $0) }
         return FerryError(
             .ambiguousVersion, "\(message): \(names.map { "'\($0)'" }.joined(separator: ", ")).",

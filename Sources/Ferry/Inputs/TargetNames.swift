@@ -19,7 +19,7 @@ package struct TargetNames {
     package func settled(
         _ version: ModelVersion, files: FileLayer
     ) throws -> (version: ModelVersion, warnings: [String]) {
-        var (names, schema) = try said(of: version, named: version.name, files: files)
+        var (names, schema) = try namesAndSchema(of: version, named: version.name, files: files)
         let warnings = names.unknown.filter(\.isSideOpen).map { join in
             "No rule tells for certain how Core Data names the join table of \(join.table.relationship.entity)."
                 + "\(join.table.relationship.property): it gets the later name, \(join.table.name)."
@@ -32,7 +32,7 @@ package struct TargetNames {
     }
 
     /// The names of join tables from the setting and from the store of that version, and that store's whole schema.
-    func said(
+    func namesAndSchema(
         of version: ModelVersion, named name: String, files: FileLayer
     ) throws -> (names: JoinNames, schema: KnownSchema?) {
         var names = JoinNames(StoreLayout.openJoins(of: version.model), version: name)
@@ -70,7 +70,7 @@ extension MigrationRun {
         nameRefusals = []
         var (names, schema) = try TargetNames(
             like: configuration.like?.filePath, joinTables: configuration.joinTables, trace: configuration.trace
-        ).said(of: target, named: inputs.catalog.displayName(of: target), files: files)
+        ).namesAndSchema(of: target, named: inputs.catalog.displayName(of: target), files: files)
         if !names.unknown.isEmpty {
             let layout = try StoreLayout.actual(for: version.model, on: store.sourceGuard.connection)
             names.takeUnchanged(from: layout, for: target.model)
@@ -108,8 +108,8 @@ struct JoinNames {
     /// Takes names from the setting: `Entity.relationship`, or `Entity.relationship=TABLE`.
     ///
     /// - Throws: ``FerryError`` `.layoutUnknown` for text that names no open join table.
-    mutating func take(_ said: [String]) throws(FerryError) {
-        for text in said {
+    mutating func take(_ given: [String]) throws(FerryError) {
+        for text in given {
             let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
             guard let name = parts.first,
                 let join = open.first(where: { $0.isSideOpen && Self.sides(of: $0).contains(name) })
@@ -143,13 +143,13 @@ struct JoinNames {
     /// - Throws: ``FerryError`` `.layoutUnknown`.
     func check(against layout: StoreLayout, of store: String) throws(FerryError) {
         for join in open where join.isSideOpen {
-            guard let said = known.first(where: { $0.entity == join.table.relationship.entity && join.names($0) }),
+            guard let given = known.first(where: { $0.entity == join.table.relationship.entity && join.names($0) }),
                 let found = layout.knownJoin(join, in: join.table.relationship.entity),
-                found.relationship != said.relationship
+                found.relationship != given.relationship
             else { continue }
             throw FerryError(
                 .layoutUnknown,
-                "\(said.entity).\(said.relationship) is said to name its table, but in \(store) "
+                "\(given.entity).\(given.relationship) is said to name its table, but in \(store) "
                     + "\(found.entity).\(found.relationship) does.",
                 remedy: "Leave \(setting: .joinTables) out: \(setting: .like) tells it.")
         }

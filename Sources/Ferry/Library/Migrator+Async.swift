@@ -56,14 +56,14 @@ final class ProgressFollower: Sendable {
         progress.isCancellable = true
         progress.isPausable = false
         progress.cancellationHandler = { stop.request(.cancelled) }
-        heedCancellation()
+        checkCancellation()
     }
 
     /// Foundation does not call the handler for an earlier cancellation, and may call it late, on another thread.
-    private func heedCancellation() { if progress.isCancelled { stop.request(.cancelled) } }
+    private func checkCancellation() { if progress.isCancelled { stop.request(.cancelled) } }
 
     func take(_ event: MigrationEvent) {
-        heedCancellation()
+        checkCancellation()
         switch event {
         case .progress(let update):
             guard let fraction = update.fraction else { return }
@@ -136,7 +136,7 @@ extension Migrator {
     public func needsMigration(_ configuration: Configuration = Configuration()) throws -> Bool {
         let path = try RunPlace.place(store.filePath, files: files)
         if try RunFolder.exists(RunFolder.path(beside: path), files: files) { return true }
-        return try looking(configuration) { run, store in
+        return try withRun(configuration) { run, store in
             try run.fitInputs(to: store)
             let (version, target) = try run.ends(of: store)
             return version.hashes != target.hashes

@@ -76,11 +76,11 @@ public struct Migrator: Sendable {
     /// - Returns: The plan.
     /// - Throws: ``FerryError`` when the store cannot be read or its version cannot be identified.
     public func plan(_ configuration: Configuration = Configuration(), checksRows: Bool = false) throws -> PlanReport {
-        try looking(configuration) { try $0.plan($1, checksRows: checksRows) }
+        try withRun(configuration) { try $0.plan($1, checksRows: checksRows) }
     }
 
     /// Calls a body with the store, and with a run that only reads it.
-    func looking<Result>(
+    func withRun<Result>(
         _ configuration: Configuration, _ body: (MigrationRun, OpenedStore) throws -> Result
     ) throws -> Result {
         let run = try MigrationRun(
@@ -133,7 +133,7 @@ extension Migrator {
     /// - Returns: One list for each step; empty if the store has the target version.
     /// - Throws: ``FerryError`` as ``plan(_:checksRows:)`` does, and the first refusal of a plan that cannot run.
     public func statements(_ configuration: Configuration = Configuration()) throws -> [PlannedStatements] {
-        try looking(configuration) { try $0.statements($1) }
+        try withRun(configuration) { try $0.statements($1) }
     }
 }
 

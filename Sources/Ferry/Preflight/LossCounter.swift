@@ -27,7 +27,7 @@ struct LossCounter {
         return known
     }
 
-    /// The losses that some row has, or may have, with their counts. Large tables are counted only if `all` is true.
+    /// The losses that some row has, or may have, with their counts; large tables are counted only if `all` is true.
     func counted(_ losses: [ChainLoss], all: Bool) throws -> [ChainLoss] {
         try losses.compactMap { loss in
             var loss = loss
@@ -71,7 +71,7 @@ struct LossCounter {
             // Only the run knows how many objects the earlier steps leave.
             return loss.step == 1 || count == 0 ? .exactly(count) : .unknown
         }
-        if change.isEmpty, let counted = countedOnTheWay(place) { return .exactly(counted) }
+        if change.isEmpty, let counted = countedByWalk(place) { return .exactly(counted) }
         if isSmall { return .exactly(try number("SELECT count(*) FROM \(place.table) WHERE \(condition)")) }
         if loss.property == nil { return loss.count }
         let isThere = try number(
@@ -83,8 +83,8 @@ struct LossCounter {
     }
 
     /// Rows with a value in the column, or all rows of the entities; nil if the walk did not count them.
-    private func countedOnTheWay(_ place: Place) -> Int64? {
-        guard let table = place.own, let tally = walk?.tallies[table] else { return nil }
+    private func countedByWalk(_ place: Place) -> Int64? {
+        guard let table = place.ownTable, let tally = walk?.tallies[table] else { return nil }
         var count: Int64 = 0
         for number in place.numbers.compactMap(\.integer) {
             count += tally.rows[number] ?? 0
@@ -149,7 +149,7 @@ struct LossCounter {
         var condition: String
         var numbers: [Value]
         /// The table's name, if the rows are those of the entities.
-        var own: String?
+        var ownTable: String?
         /// The column of the values; nil for the objects themselves.
         var column: String?
         /// The column of keys that several rows may share; only of a relationship.
@@ -162,12 +162,12 @@ struct LossCounter {
         let own = "Z_ENT IN (\(numbers.map { _ in "?" }.joined(separator: ", ")))"
         var place = Place(table: Connection.quoted(table.name), condition: own, numbers: numbers)
         guard let property else {
-            place.own = table.name
+            place.ownTable = table.name
             return place
         }
         if let column = layout.column(of: property, in: first) {
             place.condition += " AND \(Connection.quoted(column.name)) IS NOT NULL"
-            (place.own, place.column) = (table.name, column.name)
+            (place.ownTable, place.column) = (table.name, column.name)
             return place
         }
         switch layout.storage(of: property, in: first) {
@@ -198,13 +198,13 @@ extension Configuration {
         return FerryError(
             .lossRefused, open.map(\.sentence).joined(separator: " "),
             remedy: """
-                \(Self.way(out: open)), \
+                \(Self.remedy(for: open)), \
                 or allow the loss with \(setting: .allowedLosses, each: names.map { .element($0) }, separator: " ").
                 """,
             place: .init(entity: open[0].entity, property: open[0].property))
     }
 
-    private static func way(out losses: [ChainLoss]) -> String {
+    private static func remedy(for losses: [ChainLoss]) -> String {
         if losses.allSatisfy(\.isDamage) { return "Repair these rows with the app" }
         return losses.allSatisfy(\.isOfOrder)
             ? "Keep the order in the new version and in its mapping models" : "Give it an heir in a mapping model"

@@ -11,7 +11,7 @@ extension Preflight {
     /// The objects that cannot be carried into the new store; reads no rows.
     func refusalsOfAppObjects() throws -> [FerryError] {
         do {
-            return try judged(appObjects(isInPlace: isInPlace)).refusals
+            return try refusalsAndPlan(appObjects(isInPlace: isInPlace)).refusals
         } catch {
             throw FerryError.wrapping(error, on: store.path)
         }
@@ -20,7 +20,7 @@ extension Preflight {
     /// Finds the objects that cannot be carried into the new store, and those that are left behind.
     mutating func findAppObjects() throws {
         let appObjects = try appObjects(isInPlace: isInPlace)
-        let (refused, plan) = try judged(appObjects)
+        let (refused, plan) = try refusalsAndPlan(appObjects)
         refusals += refused
         guard let appObjects else { return }
         // Only a table that is not rewritten keeps columns that no model explains.
@@ -41,21 +41,21 @@ extension Preflight {
     }
 
     /// The reasons why the new store cannot be laid out with the objects of this store.
-    private var unlaidOut: [FerryError] {
+    private var layoutRefusals: [FerryError] {
         StoreLayout.refusals(for: step.resolved.destination.model, foundTriggers: .of(layout))
     }
 
     /// The objects beside the model; nil if the new store cannot be laid out.
     private func appObjects(isInPlace: Bool) throws -> AppObjects? {
-        guard step.mode != .none, unlaidOut.isEmpty else { return nil }
+        guard step.mode != .none, layoutRefusals.isEmpty else { return nil }
         let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(layout))
         return try AppObjects(
             of: layout, into: destination, on: connection, dropping: configuration.dropping, inPlace: isInPlace)
     }
 
     /// The refusals of a step, and the plan of a step in place, which takes long for a step through many versions.
-    private func judged(_ appObjects: AppObjects?) throws -> (refusals: [FerryError], plan: InPlacePlan?) {
-        guard let appObjects else { return (step.mode == .none ? [] : unlaidOut, nil) }
+    private func refusalsAndPlan(_ appObjects: AppObjects?) throws -> (refusals: [FerryError], plan: InPlacePlan?) {
+        guard let appObjects else { return (step.mode == .none ? [] : layoutRefusals, nil) }
         if isInPlace {
             let unknown = appObjects.refusals.filter { $0.code == .unknownObject }
             guard unknown.isEmpty else { return (unknown, nil) }

@@ -16,11 +16,13 @@ extension Preflight {
             switch damage.kind {
             // A copy heals these kinds, and the run counts the rows that it carries.
             case .danglingKey, .oneSidedInverse, .missingOrder:
-                if isInPlace, !isCopiedLater { keep(damage) }
-                warn(words(for: damage), of: damage)
+                if isInPlace, !isCopiedLater { noteKept(damage) }
+                warn(message(for: damage), of: damage)
             case .wrongEntity, .lowMaximumKey:
-                if isInPlace || damage.kind == .lowMaximumKey { heal(damage.kind, damage.entity, rows: damage.rows) }
-                warn(words(for: damage), of: damage)
+                if isInPlace || damage.kind == .lowMaximumKey {
+                    noteHealed(damage.kind, damage.entity, rows: damage.rows)
+                }
+                warn(message(for: damage), of: damage)
             case .unknownEntity: try treatUnknownEntities(damage)
             // Matters only to a mandatory destination attribute; the check of mandatory values covers that.
             case .missingValue, .missingFile: break
@@ -29,8 +31,8 @@ extension Preflight {
         try findMissingFiles()
     }
 
-    private mutating func keep(_ damage: StoreDamage) {
-        keep(damage.kind, damage.entity, damage.property, rows: damage.rows)
+    private mutating func noteKept(_ damage: StoreDamage) {
+        noteKept(damage.kind, damage.entity, damage.property, rows: damage.rows)
     }
 
     private mutating func warn(_ message: String, of damage: StoreDamage) {
@@ -46,9 +48,9 @@ extension Preflight {
         switch configuration.damaged {
         case .drop:
             // A run in place counts the rows that it deletes.
-            if !isInPlace { heal(.unknownEntity, damage.entity, rows: damage.rows) }
+            if !isInPlace { noteHealed(.unknownEntity, damage.entity, rows: damage.rows) }
             warn("\(rows); they are left out, with the links to them.", of: damage)
-            lose(damage.entity, rows: damage.rows, because: "a Z_ENT that is no entity of the table")
+            noteLoss(damage.entity, rows: damage.rows, because: "a Z_ENT that is no entity of the table")
         case .keep where isInPlace:
             // The refusals contain the reason already if the whole step is refused.
             guard refusals.isEmpty else { return }
@@ -56,7 +58,7 @@ extension Preflight {
                 refusals.append(refusal)
                 return
             }
-            keep(damage)
+            noteKept(damage)
             warn("\(rows); they stay as they are.", of: damage)
         case .keep:
             refusals.append(
@@ -82,14 +84,14 @@ extension Preflight {
         let found = try StoreDamage.missingFiles(in: layout, of: store.path, on: connection, files: FileLayer())
         findings.damage += found
         for damage in found {
-            guard let mandatory = takenIn(damage) else {
-                keep(damage)
-                warn(words(for: damage), of: damage)
+            guard let mandatory = isMandatoryInRow(damage) else {
+                noteKept(damage)
+                warn(message(for: damage), of: damage)
                 continue
             }
             if configuration.damaged == .drop, !mandatory {
-                heal(.missingFile, damage.entity, rows: damage.rows)
-                lose(damage.entity, damage.property, rows: damage.rows, because: "its file is not there")
+                noteHealed(.missingFile, damage.entity, rows: damage.rows)
+                noteLoss(damage.entity, damage.property, rows: damage.rows, because: "its file is not there")
                 warn(
                     "\(name(of: damage)) names files that are not there in \(damage.rows.counting("row")); it is left empty there.",
                     of: damage)
@@ -100,7 +102,7 @@ extension Preflight {
     }
 
     /// Whether rows take in the files' contents, and some such attribute is mandatory; nil if contents stay in files.
-    private func takenIn(_ damage: StoreDamage) -> Bool? {
+    private func isMandatoryInRow(_ damage: StoreDamage) -> Bool? {
         let takers = step.resolved.entityMappings.flatMap { mapping -> [Attribute] in
             guard layout.model.isKind(mapping.source, of: damage.entity) else { return [] }
             return mapping.attributes.compactMap { attribute in
@@ -130,7 +132,7 @@ extension Preflight {
         damage.property.map { "\(damage.entity).\($0)" } ?? damage.entity
     }
 
-    private func words(for damage: StoreDamage) -> String {
+    private func message(for damage: StoreDamage) -> String {
         let isInPlace = isInPlace && !isCopiedLater
         let name = name(of: damage)
         return switch damage.kind {

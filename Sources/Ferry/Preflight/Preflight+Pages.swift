@@ -29,7 +29,7 @@ extension Preflight {
                 .damagedPages, "\(what). What cannot be reached any more is left out; nothing can count it.",
                 about: .init(path: store.path))
             // The pages do not show the entity of the rows.
-            lose("Damaged pages", rows: nil, because: "pages of the store do not fit together")
+            noteLoss("Damaged pages", rows: nil, because: "pages of the store do not fit together")
             return true
         case .keep where !isCopied:
             warn(.damagedPages, "\(what). That stays as it is.", about: .init(path: store.path))
@@ -63,15 +63,15 @@ extension FerryError {
 /// The result of the check of a store's pages, kept in the run folder until the run begins.
 ///
 /// The check of a large store takes minutes, and a call that stops after it must not make the next call repeat it.
-struct PageMark: Codable {
+struct PageCheck: Codable {
     var store: Fingerprint
     var found: [String]
 
     static let fileName = "pages.json"
 
     /// Reads the result; nil if there is none for the store's present state, and then the pages must be checked again.
-    static func read(in folder: RunFolder, of store: Fingerprint, files: FileLayer) throws -> PageMark? {
-        let mark = try files.decoded(PageMark.self, at: folder.path + "/" + fileName)
+    static func read(in folder: RunFolder, of store: Fingerprint, files: FileLayer) throws -> PageCheck? {
+        let mark = try files.decoded(PageCheck.self, at: folder.path + "/" + fileName)
         return mark?.store.compare(with: store) == .same ? mark : nil
     }
 
@@ -84,7 +84,7 @@ extension MigrationRun {
     /// Walks over the store's pages and counts rows for plan and preflight, unless an earlier call checked the pages.
     func walkPages(of store: OpenedStore, _ layout: StoreLayout, _ folder: RunFolder?) throws -> PageWalk? {
         let now = try store.sourceGuard.fingerprint()
-        if let folder, try PageMark.read(in: folder, of: now, files: files) != nil { return nil }
+        if let folder, try PageCheck.read(in: folder, of: now, files: files) != nil { return nil }
         // A short walk needs no progress event, least of all before a refusal.
         if try store.contentBytes() > Self.smallStoreBytes {
             relay.send(.progress(ProgressUpdate(phase: .preflight, subject: "pages of the store")))
@@ -99,14 +99,14 @@ extension MigrationRun {
         _ store: OpenedStore, after walk: PageWalk? = nil, _ folder: inout RunFolder?
     ) throws -> [String] {
         let now = try store.sourceGuard.fingerprint()
-        if let known = try folder.flatMap({ try PageMark.read(in: $0, of: now, files: files) }) { return known.found }
+        if let known = try folder.flatMap({ try PageCheck.read(in: $0, of: now, files: files) }) { return known.found }
         if walk == nil { relay.send(.progress(ProgressUpdate(phase: .preflight, subject: "pages of the store"))) }
         let time = Clock.nanoseconds()
         let found = try store.sourceGuard.connection.damagedPages(after: walk, stop: stop)
         guard walkSeconds + Clock.seconds(since: time) >= configuration.leastMarkedSeconds else { return found }
         let place = try folder ?? RunFolder(path: place.runFolder, files: files)
         folder = place
-        try PageMark(store: now, found: found).save(in: place, files: files)
+        try PageCheck(store: now, found: found).save(in: place, files: files)
         stop.unitIsDone()
         try stop.check()
         return found

@@ -47,7 +47,7 @@ struct Preflight {
             refusals += values.refusals
             findings.warnings += values.warnings
             try findEmptyMandatoryValues(checks)
-            refusals += try checks.valuesMissingOnTheWay()
+            refusals += try checks.missingInPassedVersions()
             try findAppObjects()
             refusals += try checks.rowsOfAbstractEntities() + checks.duplicates(step.needsUniqueValues)
             try findEmptyMandatoryRelationships(checks)
@@ -64,7 +64,7 @@ struct Preflight {
     }
 
     /// Notes rows, or values of a property, that are left out; `rows` is nil if they cannot be counted.
-    mutating func lose(_ entity: String, _ property: String? = nil, rows: Int64?, because what: String) {
+    mutating func noteLoss(_ entity: String, _ property: String? = nil, rows: Int64?, because what: String) {
         losses.append(
             ChainLoss(
                 entity: entity, property: property, entities: [entity],
@@ -72,11 +72,11 @@ struct Preflight {
                 count: rows.map { .exactly($0) } ?? .unknown))
     }
 
-    mutating func heal(_ kind: StoreDamage.Kind, _ entity: String, rows: Int64) {
+    mutating func noteHealed(_ kind: StoreDamage.Kind, _ entity: String, rows: Int64) {
         findings.healed.append(.init(step: 1, kind: DamageKind(kind), entity: entity, rows: rows))
     }
 
-    mutating func keep(_ kind: StoreDamage.Kind, _ entity: String, _ property: String?, rows: Int64) {
+    mutating func noteKept(_ kind: StoreDamage.Kind, _ entity: String, _ property: String?, rows: Int64) {
         findings.kept.append(.init(kind: DamageKind(kind), entity: entity, property: property, rows: rows))
     }
 
@@ -96,9 +96,9 @@ struct Preflight {
             for (value, count) in zip(values, counts) where count > 0 { treat(value.value, of: mapping, rows: count) }
             guard let count = counts.last, count > 0, configuration.damaged == .drop else { continue }
             // A run in place counts the rows that it deletes.
-            if !isInPlace { heal(.missingValue, mapping.source, rows: count) }
+            if !isInPlace { noteHealed(.missingValue, mapping.source, rows: count) }
             let missing = zip(values, counts).filter { !$0.0.value.wasOptional && $0.1 > 0 }.map(\.0.value.source)
-            lose(mapping.source, rows: count, because: "no value of \(missing.joined(separator: " or "))")
+            noteLoss(mapping.source, rows: count, because: "no value of \(missing.joined(separator: " or "))")
         }
     }
 
@@ -116,7 +116,7 @@ struct Preflight {
         let damage = "\(source) is mandatory in the store's own version, but has no value in \(rows.counting("row"))"
         switch configuration.damaged {
         case .keep:
-            keep(.missingValue, mapping.source, value.source, rows: rows)
+            noteKept(.missingValue, mapping.source, value.source, rows: rows)
             warn(.damagedRows, "\(damage); \(destination) stays empty there.", about: subject)
         case .drop:
             warn(.damagedRows, "\(damage); they are left out, with the links to them.", about: subject)

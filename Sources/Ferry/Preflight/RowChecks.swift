@@ -17,7 +17,7 @@ struct RowChecks {
     let step: StepPlan
     var walk: PageWalk?
 
-    static func areAsked(by step: StepPlan) -> Bool {
+    static func areNeeded(by step: StepPlan) -> Bool {
         !step.needsRowCheck.isEmpty || !step.needsEmptySource.isEmpty || !step.needsUniqueValues.isEmpty
             || !step.needsValues.isEmpty
             || step.resolved.entityMappings.contains { mapping in
@@ -92,7 +92,7 @@ struct RowChecks {
     // MARK: Versions on the way
 
     /// Rows without a value that a version between the store's and the next one requires.
-    func valuesMissingOnTheWay() throws -> [FerryError] {
+    func missingInPassedVersions() throws -> [FerryError] {
         var refusals: [FerryError] = []
         for (entity, checks) in Dictionary(grouping: step.needsValues, by: \.source).sorted(by: { $0.key < $1.key }) {
             guard let place = rows(of: entity) else { continue }
@@ -205,7 +205,7 @@ struct LaterStepsPreflight {
             guard let first = plan.steps.first?.sourceRows else { break }
             let checks = checks(of: step, first)
             refusals += try checks.emptyValues { try emptyRows($0, of: $1, before: index, checks) }
-            refusals += try valuesMissingOnTheWay(step, index, checks)
+            refusals += try missingInPassedVersions(step, index, checks)
             refusals += try checks.duplicates(step.needsUniqueValues.compactMap { traced($0, index) })
         }
         return refusals
@@ -258,7 +258,7 @@ struct LaterStepsPreflight {
     }
 
     /// Rows without a value that a version passed by a composed step requires.
-    private func valuesMissingOnTheWay(_ step: StepPlan, _ index: Int, _ checks: RowChecks) throws -> [FerryError] {
+    private func missingInPassedVersions(_ step: StepPlan, _ index: Int, _ checks: RowChecks) throws -> [FerryError] {
         try step.needsValues.compactMap { check in
             let empty = try emptyRows(check.sourceAttribute, of: check.source, before: index, checks)
             return empty > 0 ? check.problem(rows: empty) : nil

@@ -41,12 +41,12 @@ extension RunFolder {
         let switching = JournalSwitch(connection: connection, folder: self)
         if isDone {
             do {
-                try switching.endLate(&record)
+                try switching.endAfterKill(&record)
             } catch let error as FerryError where error.code == .storeInUseAtSwap {
                 // The new store is whole, and another program uses it already, in either journal mode.
             }
         } else {
-            try switching.giveBack(&record, wasRolledBack: isHot)
+            try switching.restoreLog(&record, wasRolledBack: isHot)
         }
         if intent != nil, !isDone, !record.source.store.usesWriteAheadLog {
             // A rolled back journal restores the file's bytes with another time. A writer with a rollback journal

@@ -49,8 +49,8 @@ package final class RunFolder {
     }
 
     private static let ownNames: Set = [
-        "lock", "run.json", "run.json.new", "progress.json", "progress.json.new", PageMark.fileName,
-        PageMark.fileName + ".new",
+        "lock", "run.json", "run.json.new", "progress.json", "progress.json.new", PageCheck.fileName,
+        PageCheck.fileName + ".new",
     ]
 
     /// Reads the record of the run in the folder.

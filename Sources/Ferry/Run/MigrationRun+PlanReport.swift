@@ -83,7 +83,7 @@ extension PlanReport {
                     to: step.versions.last ?? step.resolved.destination.name, versions: step.versions,
                     isApartBecause: step.isApartBecause, mode: Self.mode(step.mode),
                     reason: Self.reason(step, in: plan), mappingModels: step.mappingModelNames,
-                    partitions: step.partitions.map { $0.entityMappings.map(Self.words) }))
+                    partitions: step.partitions.map { $0.entityMappings.map(Self.reported) }))
         }
     }
 
@@ -122,7 +122,7 @@ extension PlanReport {
         }
     }
 
-    private static func words(_ plan: FerryPlan.EntityMappingPlan) -> EntityMappingPlan {
+    private static func reported(_ plan: FerryPlan.EntityMappingPlan) -> EntityMappingPlan {
         EntityMappingPlan(
             name: plan.mapping.name, source: plan.mapping.source, destination: plan.mapping.destination,
             executor: RowExecutor(rawValue: plan.executor.rawValue), reason: plan.reason,

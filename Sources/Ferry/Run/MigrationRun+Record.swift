@@ -30,7 +30,7 @@ extension MigrationRun {
         if let known, let found {
             try checkSame(known, plan, sourceGuard.fingerprint().with(inputs: inputs.digests))
             try found.checkPlace()
-            goOn(with: found.record ?? known)
+            resume(with: found.record ?? known)
             return (found, found.record ?? known)
         }
         if try hasOutput(of: plan, sourceGuard) { return nil }

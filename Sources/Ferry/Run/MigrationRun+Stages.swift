@@ -60,7 +60,7 @@ extension MigrationRun {
     }
 
     /// Discards a step whose result a hook was changing when the call ended; the step then runs again, with its hook.
-    func takeBackStage(_ number: Int, _ record: inout RunRecord, _ folder: RunFolder) throws {
+    func discardChangedStep(_ number: Int, _ record: inout RunRecord, _ folder: RunFolder) throws {
         guard configuration.didMigrate != nil, let steps = record.migration?.steps, steps.count == number,
             steps[number - 1].isFinished, steps[number - 1].isSeen != true,
             try !isUntouched(destination(ofStep: number, in: folder), steps[number - 1].destination)

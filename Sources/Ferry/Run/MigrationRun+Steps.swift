@@ -34,7 +34,7 @@ extension MigrationRun {
     ) throws {
         let (index, step) = (number - 1, plan.steps[number - 1])
         try stop.check()
-        try takeBackStage(number, &record, folder)
+        try discardChangedStep(number, &record, folder)
         guard let migration = record.migration else { return }
         let isRecorded = index < migration.steps.count
         if index > 0, !isRecorded {
@@ -122,8 +122,8 @@ extension MigrationRun {
             // After a killed hook the step runs again from its source, so the source must stay.
             isCopied: try configuration.hasStages || previous.map { try writesMuch(step, at: $0) } ?? true,
             sourceGuard: sourceGuard,
-            keepsLog: plan.steps[..<number].allSatisfy { $0.mode == .inPlace }, folder: stepFolder, files: files,
-            options: options)
+            keepsJournalMode: plan.steps[..<number].allSatisfy { $0.mode == .inPlace }, folder: stepFolder,
+            files: files, options: options)
     }
 
     /// The engine's options for a step, with the damage and the objects of the store itself for the first one.
@@ -177,7 +177,7 @@ extension MigrationRun {
     ///
     /// Preflight has checked the requirements that the store's own rows decide; this check covers the others.
     private func checkRows(_ step: StepPlan, _ path: String) throws {
-        guard RowChecks.areAsked(by: step) else { return }
+        guard RowChecks.areNeeded(by: step) else { return }
         do {
             let connection = try Connection(path: path, mode: .readOnly, trace: configuration.trace)
             connection.abandonStatements(on: stop)
@@ -189,7 +189,7 @@ extension MigrationRun {
             let checks = RowChecks(
                 connection: connection, layout: layout, rows: inspection.rowsOfEntities, step: step, walk: walk)
             var refusals = checks.valuesWithoutSource().refusals + checks.rowsOfAbstractEntities()
-            refusals += try checks.emptyValues(checks.emptyRows(_:of:)) + checks.valuesMissingOnTheWay()
+            refusals += try checks.emptyValues(checks.emptyRows(_:of:)) + checks.missingInPassedVersions()
             refusals += try checks.duplicates(step.needsUniqueValues)
             guard var first = refusals.first else { return }
             first.message = "In the step to version \(step.resolved.destination.name): \(first.message)"

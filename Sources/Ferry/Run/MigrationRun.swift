@@ -61,7 +61,7 @@ final class MigrationRun {
             let found = try RunFolder(path: place.runFolder, files: files)
             record = try found.load(restart: configuration.restart)
             if var left = record, try found.recover(&left, at: place.result, trace: configuration.trace) {
-                goOn(with: left)
+                resume(with: left)
                 let report = finish(found, left)
                 if let report, try isTarget(report.to) { return report }
                 try found.requireEmpty()
@@ -106,7 +106,7 @@ final class MigrationRun {
         if version.hashes == target.hashes {
             if let known, let found, known.isCommitted(to: inputs.catalog.displayName(of: target)) {
                 try sourceGuard.close()
-                goOn(with: known)
+                resume(with: known)
                 if let report = finish(found, known) { return report }
             }
             guard place.output != nil, configuration.copiesUnchanged else {
@@ -157,7 +157,7 @@ final class MigrationRun {
     }
 
     /// Marks this call as a continuation of an earlier call's run.
-    func goOn(with record: RunRecord) {
+    func resume(with record: RunRecord) {
         isResumed = true
         earlierPhases = record.phases
     }

@@ -36,7 +36,7 @@ struct Rollback {
         var sourceGuard: SourceGuard?
         do {
             switch try RollbackPlace(store, files: files) {
-            case .nothing: return try putWhereNothingIs(snapshots.choose(archive), folder)
+            case .nothing: return try restoreMissing(snapshots.choose(archive), folder)
             case .damaged(let damage): return try replaceDamaged(snapshots.choose(archive), damage, folder)
             case .store: break
             }
@@ -159,7 +159,7 @@ struct Rollback {
 
     // MARK: No store, or one that SQLite cannot read
 
-    private func putWhereNothingIs(_ snapshot: Snapshot, _ folder: RunFolder) throws -> RollbackReport {
+    private func restoreMissing(_ snapshot: Snapshot, _ folder: RunFolder) throws -> RollbackReport {
         var record = try begin(RunRecord(rollbackOf: store, in: folder, files: files), snapshot, folder)
         let destination = try restore(snapshot, folder)
         let remains = DamagedStore(store: StoreFileNames(store), files: files)

@@ -78,7 +78,7 @@ package struct Swap {
         stop.unitIsDone()
         try connection.checkPlace()
         try journal.end(record)
-        record.ended = try journal.alone().store.withoutLog
+        record.ended = try journal.lockExclusively().store.withoutLog
     }
 }
 
