@@ -54,8 +54,6 @@ extension SnapshotStore {
         return snapshot
     }
 
-    // MARK: Beginning
-
     private func begin(
         _ source: some PageSource, _ description: SnapshotDescription, _ options: SnapshotOptions
     ) throws -> ArchiveState {
@@ -84,8 +82,6 @@ extension SnapshotStore {
     private func removeState(of state: ArchiveState) throws { try files.removeIfPresent(path(of: state)) }
 
     private func path(of state: ArchiveState) -> String { folder + "/" + state.name + SnapshotNames.partialState }
-
-    // MARK: The archive
 
     private func writeArchive(
         _ source: some PageSource, from begun: ArchiveState, _ options: SnapshotOptions
@@ -124,8 +120,6 @@ extension SnapshotStore {
             return false
         }
     }
-
-    // MARK: Finishing
 
     private func finish(
         _ result: ArchiveWriter.Result, _ description: SnapshotDescription, _ options: SnapshotOptions

@@ -69,8 +69,6 @@ package struct SnapshotStore: Sendable {
         return states.sorted { $0.name < $1.name }
     }
 
-    // MARK: Loading
-
     /// Reads a manifest, and checks that the archive exists.
     func load(_ name: String) throws -> Snapshot {
         var snapshot = Snapshot(folder: folder, name: name)
@@ -99,7 +97,6 @@ package struct SnapshotStore: Sendable {
 }
 
 extension SnapshotStore {
-    /// The result of pruning.
     package struct Pruned: Sendable {
         package var removed: [Snapshot]
         package var kept: [Snapshot]

@@ -33,8 +33,6 @@ struct InPlaceStep: StepWork {
     /// Whether no other program can write the source; true too for a store that not even SQLite can write.
     var isSourcePrivate: Bool { previous != nil || sourceGuard.access == .unlocked }
 
-    // MARK: Running
-
     func run() throws -> StepReport {
         let committed = CommittedStep(destination: destinationPath, folder: folder, files: files)
         if var report = try committed.read(orBy: isMigrated) {
@@ -110,8 +108,6 @@ struct InPlaceStep: StepWork {
     private func open() throws -> Connection {
         try Connection(inPlace: destinationPath, memory: options.memory, vfs: options.vfs, trace: options.trace)
     }
-
-    // MARK: Finishing
 
     func finish() throws {
         do {

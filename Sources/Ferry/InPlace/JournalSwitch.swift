@@ -43,7 +43,7 @@ struct JournalSwitch {
         return try lockExclusively()
     }
 
-    /// Returns the store's fingerprint; from then on no other connection can open the store.
+    /// Locks the store exclusively, beyond the transaction, and returns its fingerprint.
     @discardableResult
     func lockExclusively(_ check: (Fingerprint) throws -> Void = { _ in }) throws -> Fingerprint {
         try connection.execute("PRAGMA locking_mode = EXCLUSIVE")

@@ -65,7 +65,7 @@ public struct RehearsalReport: Sendable, Hashable, Codable {
     public var migration: MigrationReport?
     /// The source rows that were carried.
     public var rows: Int64 = 0
-    /// The time of carrying them.
+    /// The time of carrying the rows.
     public var rowTime: Duration = .zero
     /// The longest chunk of rows, including its commit.
     public var longestChunk: Duration = .zero

@@ -49,8 +49,6 @@ public struct Migrator: Sendable {
         return migrator
     }
 
-    // MARK: Reading
-
     /// Finds the version of the store.
     ///
     /// - Throws: ``FerryError`` `.notFound`, `.notADatabase`, `.notACoreDataStore`, `.hotJournal`.
@@ -86,15 +84,13 @@ public struct Migrator: Sendable {
         let run = try MigrationRun(
             store: store.filePath, inputs: inputs, configuration: configuration, stop: StopRequest(),
             relay: EventRelay { _ in }, files: files)
-        return try reading(configuration.trace) { try body(run, $0) }
+        return try reading(configuration.trace) { store in try WorkThread.withStack { try body(run, store) } }
     }
 
     private func reading<Result>(_ trace: TraceHook? = nil, _ body: (OpenedStore) throws -> Result) throws -> Result {
         let path = try RunPlace.existing(store.filePath, files: files)
         return try OpenedStore.reading(path, files: files, trace: trace, body)
     }
-
-    // MARK: Running
 
     /// Runs the migration on the calling thread; resumes an unfinished run of the same plan.
     ///
@@ -111,10 +107,10 @@ public struct Migrator: Sendable {
         _ configuration: Configuration = Configuration(), stop: StopRequest = StopRequest(),
         onEvent: @escaping @Sendable (MigrationEvent) -> Void = { _ in }
     ) throws -> MigrationReport {
-        try MigrationRun(
+        let run = try MigrationRun(
             store: store.filePath, inputs: inputs, configuration: configuration, stop: stop, relay: EventRelay(onEvent),
-            files: files.traced(by: configuration.trace)
-        ).run()
+            files: files.traced(by: configuration.trace))
+        return try WorkThread.withStack { try run.run() }
     }
 }
 

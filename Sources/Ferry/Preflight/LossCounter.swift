@@ -95,8 +95,6 @@ struct LossCounter {
         return count
     }
 
-    // MARK: Narrowed values
-
     private func column(of loss: ChainLoss) -> String? {
         guard let property = loss.property, let entity = loss.entities.first else { return nil }
         return layout.column(of: property, in: entity).map { Connection.quoted($0.name) }

@@ -39,8 +39,6 @@ extension Preflight {
         warn(.damagedRows, message, about: .init(entity: damage.entity, property: damage.property))
     }
 
-    // MARK: Rows of unknown entities
-
     private mutating func treatUnknownEntities(_ damage: StoreDamage) throws {
         let rows =
             "\(damage.rows.counting("row")) in the table of \(damage.entity) \(damage.rows == 1 ? "has" : "have") a Z_ENT that is no entity of that table"
@@ -77,8 +75,6 @@ extension Preflight {
                         """, place: place))
         }
     }
-
-    // MARK: External files
 
     private mutating func findMissingFiles() throws {
         let found = try StoreDamage.missingFiles(in: layout, of: store.path, on: connection, files: FileLayer())
@@ -125,8 +121,6 @@ extension Preflight {
                 : "Restore \(folder), or leave these values empty with \(setting: .damaged, .choice("drop")).",
             place: .init(entity: damage.entity, property: damage.property))
     }
-
-    // MARK: Messages
 
     private func name(of damage: StoreDamage) -> String {
         damage.property.map { "\(damage.entity).\($0)" } ?? damage.entity

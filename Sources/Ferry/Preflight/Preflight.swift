@@ -12,7 +12,6 @@ struct Preflight {
     let planned: Planned
     /// The step that reads the store; the stores that later steps read do not exist yet.
     let step: StepPlan
-    /// The statements of the step, if it runs in place.
     let statements: StatementsInPlace
     let configuration: Configuration
     /// The damage in the store's pages, if they were checked already.
@@ -80,8 +79,6 @@ struct Preflight {
         findings.kept.append(.init(kind: DamageKind(kind), entity: entity, property: property, rows: rows))
     }
 
-    // MARK: Mandatory values
-
     /// Finds mandatory destination attributes whose source attribute is NULL in some row.
     private mutating func findEmptyMandatoryValues(_ checks: RowChecks) throws {
         for mapping in step.resolved.entityMappings where mapping.readsEveryObject {
@@ -132,8 +129,6 @@ struct Preflight {
                         entityMapping: mapping.name, entity: mapping.destination, property: value.destination)))
         }
     }
-
-    // MARK: Mandatory relationships
 
     /// Warns of mandatory to-one relationships whose source relationship is empty in some row.
     ///

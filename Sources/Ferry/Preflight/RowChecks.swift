@@ -26,8 +26,6 @@ struct RowChecks {
             }
     }
 
-    // MARK: Mandatory values
-
     /// Mandatory attributes that an entity mapping gives no value at all.
     func valuesWithoutSource() -> (refusals: [FerryError], warnings: [FerryWarning]) {
         var refusals: [FerryError] = []
@@ -89,8 +87,6 @@ struct RowChecks {
             .rows(without: columns, together: together.map { columns[$0] })
     }
 
-    // MARK: Versions on the way
-
     /// Rows without a value that a version between the store's and the next one requires.
     func missingInPassedVersions() throws -> [FerryError] {
         var refusals: [FerryError] = []
@@ -108,15 +104,11 @@ struct RowChecks {
         return refusals
     }
 
-    // MARK: Abstract entities
-
     func rowsOfAbstractEntities() -> [FerryError] {
         step.needsEmptySource.compactMap { check in
             rows[check.source].flatMap { $0 > 0 ? check.problem(rows: $0) : nil }
         }
     }
-
-    // MARK: Uniqueness
 
     /// The rows that a new uniqueness constraint forbids; nil is never a duplicate.
     func duplicates(_ checks: [MappingResolution.UniquenessCheck]) throws -> [FerryError] {

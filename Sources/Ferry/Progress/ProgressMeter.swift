@@ -37,8 +37,6 @@ final class ProgressMeter: Sendable {
 
     static func path(in folder: String) -> String { folder + "/progress.json" }
 
-    // MARK: Measuring
-
     func begin(_ phase: Phase, step: Int?) {
         state.withLock { state in
             enter(phase, step, &state)
@@ -60,7 +58,6 @@ final class ProgressMeter: Sendable {
         }
     }
 
-    /// Writes the progress at the end of a call.
     func end() { state.withLock { write(&$0, isDue: true) } }
 
     private func enter(_ phase: Phase, _ step: Int?, _ state: inout State) {
@@ -86,8 +83,6 @@ final class ProgressMeter: Sendable {
         guard Clock.nanoseconds(from: state.begun, to: now) >= 1_000_000_000 else { return nil }
         return state.estimate.secondsLeft(at: now)
     }
-
-    // MARK: The file
 
     struct Content: Codable, Sendable {
         var ferry = 1

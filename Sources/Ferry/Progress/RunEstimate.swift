@@ -44,8 +44,6 @@ package struct RunEstimate {
 
     private var total: Double { pieces.map(\.seconds).reduce(0, +) }
 
-    // MARK: Input
-
     /// Begins a phase; all earlier pieces count as complete.
     package mutating func begin(_ phase: Phase, step: Int?, at now: UInt64) {
         if let current, pieces[current].covers(phase, step: step) { return }
@@ -92,8 +90,6 @@ package struct RunEstimate {
         next = current + 1
         largest = max(largest, fractionNow)
     }
-
-    // MARK: Output
 
     /// The completed share of the run.
     package var fraction: Double { max(largest, fractionNow) }

@@ -88,7 +88,6 @@ struct RunLog {
 
     var last: Entry? { get throws { try read().runs.last } }
 
-    /// The time of an entry; nil if the text is no time.
     static func date(_ text: String) -> Date? {
         do { return try Date(text, strategy: .iso8601) } catch { return nil }
     }

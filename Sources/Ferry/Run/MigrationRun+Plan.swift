@@ -175,6 +175,5 @@ extension StoreInspection {
 }
 
 extension Configuration {
-    /// Names of objects that the first step drops.
     var dropping: Set<String> { Set(dropUnknown) }
 }

@@ -11,10 +11,6 @@ extension MigrationRun {
     ///
     /// - Throws: ``FerryError`` for an unknown version, or a target that does not exist.
     func plan(_ store: OpenedStore, checksRows: Bool) throws -> PlanReport {
-        try WorkThread.withStack { try planHere(store, checksRows: checksRows) }
-    }
-
-    private func planHere(_ store: OpenedStore, checksRows: Bool) throws -> PlanReport {
         guard var planned = try planned(store, checksRows: checksRows) else {
             let target = try ends(of: store).target
             return PlanReport(store: Self.url(place.store), chain: [inputs.catalog.displayName(of: target)])
@@ -136,10 +132,6 @@ extension MigrationRun {
     ///
     /// - Throws: ``FerryError`` when the plan cannot run.
     func statements(_ store: OpenedStore) throws -> [PlannedStatements] {
-        try WorkThread.withStack { try statementsHere(store) }
-    }
-
-    private func statementsHere(_ store: OpenedStore) throws -> [PlannedStatements] {
         guard let plan = try planned(store, checksRows: false)?.plan else { return [] }
         if let first = plan.refusals.first { throw first }
         return try files.withWorkFolder(named: "ferry-plan", in: FileManager.default.temporaryDirectory.filePath) {

@@ -126,7 +126,6 @@ extension MigrationRun {
 }
 
 extension KnownSchema {
-    /// The SHA-256 of the whole schema, in hexadecimal.
     fileprivate var digest: String {
         var hash = SHA256()
         for (entity, number) in entityNumbers.sorted(by: { $0.value < $1.value }) {

@@ -44,7 +44,6 @@ extension MigrationRun {
         return findings
     }
 
-    /// Copies the store's content, compares the copy with the store, and records the step.
     private func copy(_ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder) throws {
         record.phase = .rows
         try folder.save(record)

@@ -100,7 +100,6 @@ extension MigrationRun {
         return try diskNeed(plan, store, scratch: scratch, stores: 3).refusals().isEmpty
     }
 
-    /// Begins to verify a finished step on a thread of its own.
     func verifyBeside(_ run: any StepWork, _ number: Int, _ record: RunRecord) throws -> VerificationBeside {
         let isShown = Locked(false)
         let hook = relay.hook(step: number)

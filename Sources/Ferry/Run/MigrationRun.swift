@@ -51,9 +51,7 @@ final class MigrationRun {
 
     // MARK: The stages of a migration
 
-    func run() throws -> MigrationReport { try WorkThread.withStack { try runHere() } }
-
-    private func runHere() throws -> MigrationReport {
+    func run() throws -> MigrationReport {
         try stop.check()
         var folder: RunFolder?
         var record: RunRecord?
@@ -261,8 +259,6 @@ final class MigrationRun {
         warnings.append(warning)
         relay.send(.warning(warning))
     }
-
-    // MARK: Derived options
 
     var takesSnapshot: Bool { configuration.takesSnapshot && place.output == nil }
     var snapshotFolder: String { configuration.snapshotFolder?.filePath ?? StoreSnapshots.folder(of: place.store) }
