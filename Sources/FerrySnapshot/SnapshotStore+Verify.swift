@@ -1,8 +1,7 @@
 package import FerryBase
 
 extension SnapshotStore {
-    /// Checks a whole snapshot: the manifest with its own hash, the archive with its hash, the content with its size
-    /// and hash, and every external file.
+    /// Checks the manifest and the archive with their hashes, the content with size and hash, and every external file.
     ///
     /// - Throws: ``FerryError`` `.snapshotDamaged`, or the reason of the stop request.
     package func verify(_ snapshot: Snapshot, stop: StopRequest = StopRequest()) throws {
@@ -51,8 +50,7 @@ extension SnapshotStore {
     /// The database gets its name only when it is complete, verified and durable. The external files are added to those
     /// of `externalFolder`; nil leaves them out.
     ///
-    /// - Throws: ``FerryError`` `.badSnapshot` for a damaged one, `.outputExists`, `.fileFailed`, or the reason of the
-    ///   stop request.
+    /// - Throws: ``FerryError`` `.badSnapshot`, `.outputExists`, `.fileFailed`, or the reason of the stop request.
     package func restore(
         _ snapshot: Snapshot, to path: String, externalFolder: String?, stop: StopRequest = StopRequest()
     ) throws {

@@ -80,8 +80,7 @@ struct JournalSwitch {
         connection.keepWriteAheadLogOnClose(false)
     }
 
-    /// Restores WAL mode after a failed or killed transaction; `wasRolledBack` if this connection rolled back a hot
-    /// journal.
+    /// Restores WAL mode after a failed or killed transaction, which left a hot journal if `wasRolledBack`.
     func restoreLog(_ record: inout RunRecord, wasRolledBack: Bool) throws {
         guard let rollbackMode = record.rollbackMode else { return }
         let header = try DatabaseHeader(connection.rawBytes(count: DatabaseHeader.byteCount, at: 0))

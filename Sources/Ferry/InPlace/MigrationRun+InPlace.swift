@@ -110,8 +110,7 @@ extension MigrationRun {
         withExtendedLifetime(connection) {}
     }
 
-    /// The record of a run in place of which only the snapshot was taken; nil if the store or the plan has changed
-    /// since.
+    /// The record of a run in place of which only the snapshot was taken; nil if the store or the plan has changed.
     func continued(
         _ begun: RunRecord, _ plan: MigrationPlan, _ sourceGuard: SourceGuard, _ folder: RunFolder
     ) throws -> RunRecord? {

@@ -147,8 +147,7 @@ extension FileLayer {
 extension Inputs {
     /// The target version of a migration: the named one, else the one that follows from the store's hashes.
     ///
-    /// - Throws: ``FerryError`` `.noSuchVersion` or `.ambiguousVersion`; the cause of the latter may be
-    ///   ``TargetCandidates``.
+    /// - Throws: ``FerryError`` `.noSuchVersion` or `.ambiguousVersion`, whose cause may be ``TargetCandidates``.
     func target(
         _ configuration: Configuration, for hashes: [String: [UInt8]]
     ) throws(FerryError) -> ModelVersion {

@@ -40,8 +40,7 @@ public struct Configuration: Sendable {
     public var chain: ChainChoice
     /// Whether Ferry infers a mapping if no mapping model leads to the next version.
     public var infersMappings: Bool
-    /// Whether to ignore mapping models that lie beside or in a model bundle, fit the chain and are not given;
-    /// otherwise they are a refusal.
+    /// Whether mapping models beside or in a model bundle, on the chain and not given, are ignored instead of refused.
     public var passesOverMappings: Bool
     /// Whether a migration that loses something is refused, except for ``allowedLosses``.
     public var refusesLosses: Bool
@@ -188,8 +187,7 @@ public enum ChainChoice: Sendable {
     ///
     /// Without a target of its own the migration leads to the last of these versions.
     case versions([String])
-    /// Through the versions that the closure returns, which Ferry calls for each version of the chain; nil leaves the
-    /// rest of the chain to Ferry.
+    /// Through the versions that the closure returns for each version of the chain; nil leaves the rest to Ferry.
     ///
     /// Ferry calls the closure when it makes a plan: in a call that plans, and again in each call that runs or resumes.
     /// The closure must return the same names each time.
@@ -234,8 +232,7 @@ public struct MigrationStage: Sendable, Hashable {
     public var to: String
     /// The store in its present state: of version ``from`` before the step, of version ``to`` after it.
     ///
-    /// Open it with SQLite or Core Data, and close it before the hook returns. External data files are beside the app's
-    /// store, and not beside this one.
+    /// Open it with SQLite or Core Data, and close it before the hook returns. External data is beside the app's store.
     public var store: URL
 
     /// A stage for a test of a hook; a migration makes its own.

@@ -54,8 +54,7 @@ public struct MigrationReport: Sendable, Hashable, Codable {
     ///
     /// Their times add up to the sum of ``wallTime`` and ``earlierTime``.
     public var phases: [PhaseTime] = []
-    /// Bytes that the process passed to write calls, and got from read calls, during this call; nil if the system does
-    /// not report them.
+    /// Bytes of the process's write and read calls during this call; nil if the system does not report them.
     public var bytesWritten: Int64?
     public var bytesRead: Int64?
     /// The most memory that the process has held.
@@ -160,11 +159,9 @@ public struct MigrationReport: Sendable, Hashable, Codable {
         /// Rows of the phase: read (`rows`), compared (`verify`), or written (`relationships`, `indexes`, `swap`); nil
         /// for other phases, and if rows were not counted.
         public var rows: Int64?
-        /// Bytes of the store in a snapshot; for other phases, bytes that the process read and wrote; nil if the system
-        /// does not report them.
+        /// Bytes of the store in a snapshot, else those that the process read and wrote; nil without counts of the system.
         public var bytes: Int64?
-        /// Bytes that the process got from read calls, and passed to write calls; nil if the system does not report
-        /// them.
+        /// Bytes of the process's read and write calls; nil if the system does not report them.
         public var bytesRead: Int64?
         public var bytesWritten: Int64?
 

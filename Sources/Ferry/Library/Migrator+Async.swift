@@ -155,8 +155,7 @@ extension Migrator {
     ///
     /// - Parameters:
     ///   - configuration: The settings of the migration.
-    ///   - budget: The time after which the call stops, for the next call to resume; nil for the configuration's
-    ///     budget.
+    ///   - budget: The time after which the call stops, for the next call to resume; nil for the configuration's.
     ///   - progress: As in ``migrate(_:progress:onEvent:)``.
     ///   - onEvent: As in ``migrate(_:progress:onEvent:)``.
     /// - Returns: Whether the app can open its store.

@@ -4,8 +4,7 @@ internal import Foundation
 extension Migrator {
     /// Runs the migration into a folder beside the store, measures it, and deletes the result.
     ///
-    /// Ferry reads the store under its guard and does not change it, and takes no snapshot. A migration in place runs
-    /// on a copy of the store.
+    /// Ferry only reads the store, under its guard, and takes no snapshot. A migration in place runs on a copy of it.
     ///
     /// - Parameters:
     ///   - configuration: The settings of the migration.
@@ -69,8 +68,7 @@ public struct RehearsalReport: Sendable, Hashable, Codable {
     public var rowTime: Duration = .zero
     /// The longest chunk of rows, including its commit.
     public var longestChunk: Duration = .zero
-    /// The longest time between two commits in the phases of rows, relationships and indexes: the most work that a kill
-    /// can lose.
+    /// The longest time between two commits of rows, relationships and indexes: the most work that a kill can lose.
     public var longestUnit: Duration = .zero
     /// The most memory that the process has held.
     public var peakResidentBytes: Int64?

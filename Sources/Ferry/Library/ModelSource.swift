@@ -49,8 +49,7 @@ extension Migrator {
 }
 
 extension ModelSource {
-    /// The models in a bundle: compiled ones (`.momd`, and `.mom` beside them), and source models if nothing compiles
-    /// them, as on Linux.
+    /// The models in a bundle: compiled ones (`.momd`, and `.mom` beside them), and uncompiled sources, as on Linux.
     public static func all(in bundle: Bundle) -> [ModelSource] {
         bundle.resources(["momd", "mom", "xcdatamodeld", "xcdatamodel"]).map { .url($0) }
     }

@@ -60,8 +60,7 @@ public struct StoreFiles: Sendable {
     /// - Parameters:
     ///   - snapshot: Nil for the newest one whose content the store does not already have.
     ///   - folder: The folder of the snapshots; nil means `STORE.snapshots`.
-    ///   - keepsReplaced: Whether Ferry first takes a snapshot of the replaced store, if any program wrote to it since
-    ///     the last run on it ended.
+    ///   - keepsReplaced: Whether a replaced store that changed since its last run gets a snapshot first.
     ///   - stop: Ends the work early.
     ///   - trace: Receives the statements.
     /// - Returns: The restored snapshot, and the copies of the replaced store.
@@ -133,8 +132,7 @@ public struct StoreFiles: Sendable {
 
     /// Deletes snapshots that are old and not among the newest; unreadable ones stay.
     ///
-    /// Ferry never deletes the last snapshot that verifies, the one that the log names for a rollback, and that of an
-    /// unfinished run.
+    /// Ferry keeps the last snapshot that verifies, the one that the log names for a rollback, and an unfinished run's.
     ///
     /// - Parameters:
     ///   - folder: The folder of the snapshots; nil means `STORE.snapshots`.

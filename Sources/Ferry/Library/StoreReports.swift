@@ -57,8 +57,7 @@ public struct RunStatus: Sendable, Hashable, Codable {
 public struct SnapshotEntry: Sendable, Codable {
     /// The archive.
     public var url: URL
-    /// The snapshot's number in its folder, in the order of creation, from 1; nil for snapshots of earlier versions of
-    /// Ferry, which are older.
+    /// The snapshot's number in its folder, in the order of creation, from 1; nil for older ones, of earlier versions.
     public var sequence: Int64?
     public var created: Date
     public var version: String?

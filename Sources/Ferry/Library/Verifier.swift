@@ -32,8 +32,7 @@ public struct Verifier: Sendable {
 
     /// Reads the models and mapping models.
     ///
-    /// - Throws: ``FerryError`` `.notFound`, `.badModel`, `.badMapping`, and `.unsupported` when the linked SQLite is too
-    ///   old.
+    /// - Throws: ``FerryError`` `.notFound`, `.badModel`, `.badMapping`; `.unsupported`: the linked SQLite is too old.
     public init(store: URL, models: [ModelSource], mappings: [MappingSource] = []) throws {
         try SQLiteCheck.require()
         self.store = store
@@ -81,8 +80,7 @@ public struct Verifier: Sendable {
     ///   - stop: Requests a stop.
     ///   - onProgress: Receives the progress.
     /// - Returns: The differences.
-    /// - Throws: ``FerryError`` `.unsupported` when more than one step lies between the two, or a migration policy; the
-    ///   errors of planning the migration.
+    /// - Throws: ``FerryError`` `.unsupported` for a migration of several steps or with a policy; errors of planning.
     public func verifyMigration(
         from source: URL, _ options: Options = Options(), stop: StopRequest = StopRequest(),
         onProgress: ProgressHook? = nil
@@ -98,8 +96,7 @@ public struct Verifier: Sendable {
                         isSourcePrivate: old.sourceGuard.access == .unlocked, destinationPath: new.path,
                         workFolder: folder, counts: nil, now: run?.now,
                         externalFolder: ExternalData.folder(forStore: old.path), progress: onProgress, stop: stop)
-                    // A store that Ferry made must meet the requirements of a run; one that Core Data made may have
-                    // names of its own.
+                    // A store of Ferry must meet the requirements of a run; one of Core Data may have names of its own.
                     verification.isInPlace = run?.isInPlace ?? false
                     verification.isDestinationAsFound = true
                     verification.hasIndexesOfStore = run?.isLike == true

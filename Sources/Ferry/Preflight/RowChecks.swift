@@ -73,8 +73,7 @@ struct RowChecks {
         return (table.name, number)
     }
 
-    /// Counts the rows of one entity in which each column is empty, and last the rows in which any column of `together`
-    /// (indexes into `columns`) is empty.
+    /// Counts an entity's rows in which each column is empty, and last those with any empty column at `together`.
     func emptyRows(
         _ columns: [String], _ together: [Int], in place: (table: String, number: Int64)
     ) throws -> [Int64] {

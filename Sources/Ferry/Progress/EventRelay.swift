@@ -91,8 +91,7 @@ struct PhaseClock {
 package struct PhaseUse: Codable, Sendable {
     var phase: Phase
     var seconds: Double
-    /// Bytes that the process got from read calls and passed to write calls; nil if the system does not report them,
-    /// and in records of earlier tools.
+    /// Bytes of the process's read and write calls; nil if the system has no counts, and in records of earlier tools.
     var bytesRead: Int64?
     var bytesWritten: Int64?
 }

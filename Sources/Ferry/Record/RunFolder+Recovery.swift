@@ -10,8 +10,7 @@ extension RunFolder {
     /// Recovers the store of the run, or its output, before any other code opens it, and saves the record.
     ///
     /// - Returns: Whether the swap has happened.
-    /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another program has opened a store that needs its journal
-    ///   mode.
+    /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another program has opened a store in the wrong journal mode.
     package func recover(_ record: inout RunRecord, at path: String, trace: TraceHook? = nil) throws -> Bool {
         do {
             switch record.swap {

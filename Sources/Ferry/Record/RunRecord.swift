@@ -9,8 +9,7 @@ internal import Foundation
 package struct RunRecord: Codable, Sendable {
     /// The version of this file's form and of the unfinished databases beside it.
     ///
-    /// 2: the engine counts the keys of new objects at the rows that refer to them. It could not resume a run of
-    /// another form as that run began.
+    /// 2: the engine counts the keys of new objects at the rows that refer to them, and cannot resume an older form.
     static let format = 2
 
     package enum Kind: String, Codable, Sendable { case migration, rollback }
@@ -76,8 +75,7 @@ package struct RunRecord: Codable, Sendable {
         try self.init(.rollback, of: store, in: folder, source, sideFiles)
     }
 
-    /// Whether the run has begun to change the file at its path, or has kept a copy of the store to replace: the next
-    /// command must then find its folder.
+    /// Whether the run has changed the file at its path or kept a copy of it: the next command must find its folder.
     var changesPlace: Bool { swap != nil || keptReplaced != nil }
 
     /// The part of the record that only a migration has.
@@ -93,8 +91,7 @@ package struct RunRecord: Codable, Sendable {
         var isInPlace = false
         /// Whether steps that could run in place are copies; absent in records of earlier tools.
         var copiesInferred: Bool?
-        /// The completed steps in order, of which the last may be verified while the next runs; those on the store
-        /// itself are recorded before COMMIT.
+        /// The completed steps, the last perhaps unverified; those on the store itself are recorded before COMMIT.
         var steps: [StepRecord] = []
         /// The last step, counted from 1, whose source passed the check of its rows.
         var checkedStep: Int?

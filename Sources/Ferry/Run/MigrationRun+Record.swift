@@ -41,8 +41,7 @@ extension MigrationRun {
             try place.checkOutput(files: files)
             findings = try check(&begun)
         } catch {
-            // A kill can leave the folder of a run that had not begun, or of a finished one. The folder of a stopped
-            // call saves the next call its work.
+            // A kill can leave the folder of an unbegun or finished run; that of a stopped call saves work.
             let isStopped = FerryError.wrapping(error, on: place.store).code.consequence == .resumable
             if let begun, begun.record == nil, !isStopped { try begun.remove() }
             throw error
@@ -67,8 +66,7 @@ extension MigrationRun {
         }
     }
 
-    /// Whether the output is the unchanged result of an equal command on this store: a kill after a run's last step
-    /// leaves this state.
+    /// Whether the output is the unchanged result of an equal command, as after a kill at the very end of a run.
     func hasOutput(of plan: MigrationPlan, _ sourceGuard: SourceGuard) throws -> Bool {
         guard let output = place.output, !configuration.restart, let file = try files.attributesIfPresent(output),
             let last = try RunLog(beside: output, files: files).last, let source = last.source,

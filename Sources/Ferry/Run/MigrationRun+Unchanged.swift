@@ -4,8 +4,7 @@ internal import FerryPlan
 internal import FerrySQLite
 
 extension MigrationRun {
-    /// Makes the output from a store with the target version: an exact copy of the content that SQLite reads, with its
-    /// external files.
+    /// Makes the output from a store with the target version: an exact copy of its content, with its external files.
     func copyUnchanged(
         _ store: OpenedStore, _ target: ModelVersion, folder found: RunFolder?, record known: RunRecord?
     ) throws -> MigrationReport {

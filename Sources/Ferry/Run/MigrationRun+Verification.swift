@@ -82,8 +82,7 @@ extension MigrationRun {
 
     // MARK: Beside the next step
 
-    /// Whether a step is verified while the next step reads its destination: both are copies then, so that the file
-    /// does not change.
+    /// Whether a step is verified while the next reads its destination: between two copies that file does not change.
     func verifiesBesideNext(_ plan: MigrationPlan, _ number: Int) -> Bool {
         verifiesBeside && number < plan.steps.count
             && plan.steps[number - 1..<number + 1].allSatisfy { $0.mode == .copy }

@@ -24,8 +24,7 @@ struct StoreSnapshots {
 
     /// A snapshot by its name or path, or the newest one.
     ///
-    /// `present` is the archive whose content the store already has. The newest snapshot must be another one, unless it
-    /// is the only one.
+    /// `present` is the archive whose content the store has: the newest must be another one, unless it is the only one.
     ///
     /// - Throws: ``FerryError`` `.noSnapshot`; `.badSnapshot` for damage that shows without reading the archive.
     func choose(_ nameOrPath: String?, butFor present: String? = nil) throws -> Snapshot {
@@ -89,8 +88,7 @@ struct StoreSnapshots {
 
     /// Takes a snapshot of a store without its models.
     ///
-    /// The model cached in the store gives the entities. A snapshot of a store without one has only its hashes, and one
-    /// of a damaged store only its pages.
+    /// The cached model gives the entities. Without it the snapshot has only hashes, and of a damaged store only pages.
     func create(
         _ store: OpenedStore, knownAs version: String?, level: Int, stop: StopRequest, progress: ProgressHook?
     ) throws -> Snapshot {

@@ -25,8 +25,7 @@ package struct Fingerprint: Codable, Hashable, Sendable {
 
     /// The path of an input whose content the other inputs do not have.
     ///
-    /// Only contents are compared: an app's bundle, with its models, has another path after each update, and the run's
-    /// chain has the versions' names.
+    /// Only contents count: an app's bundle has another path after each update, and the run's chain names the versions.
     private static func changedInput(_ old: [String: String], _ new: [String: String]) -> String? {
         func tally(_ inputs: [String: String]) -> [String: Int] {
             inputs.values.reduce(into: [:]) { $0[$1, default: 0] += 1 }
@@ -49,8 +48,7 @@ package struct Fingerprint: Codable, Hashable, Sendable {
             if (old.walHeader, old.walLastFrame, old.walFrames) != (new.walHeader, new.walLastFrame, new.walFrames) {
                 return "its -wal was written"
             }
-            // Every commit appends to the -wal or restarts it. While the -wal is equal, only a checkpoint can have
-            // written to the main file.
+            // Every commit appends to the -wal or restarts it: an equal -wal means at most a checkpoint.
             return nil
         }
         if new.walFrames != nil { return "its -wal was written" }

@@ -6,8 +6,7 @@ internal import Foundation
 
 /// Restores a verified snapshot in the place of its store, in whatever state that is.
 ///
-/// Keeps the replaced store: by a snapshot, unless no program wrote to it since the last run ended; as copies of its
-/// files if it is damaged.
+/// Keeps a replaced store that changed since the last run ended: by a snapshot, or by copies of a damaged one's files.
 struct Rollback {
     /// The store's real path; the store may be missing.
     let store: String
@@ -47,8 +46,7 @@ struct Rollback {
             guard opened.access == .readWrite else { throw RollbackPlace.notWritable(store) }
             let present = try RunLog(beside: store, files: files).lastRun(thatLeft: opened.fingerprint())
             if let present, present.kind == .rollback, left == nil, isFolderLeft, archive == nil {
-                // That call was killed while it removed its folder: this one repeats its rollback, and must not undo
-                // it.
+                // That call was killed while it removed its folder: this one must not undo its rollback.
                 try opened.close()
                 try folder.remove()
                 return try report(snapshots.choose(present.snapshot), replaced: nil, kept: [])
@@ -230,8 +228,7 @@ enum RollbackPlace {
     }
 }
 
-/// A store that SQLite cannot read: its files are copied aside, and the main file gets new content but stays the same
-/// file for every client.
+/// A store that SQLite cannot read: its files are copied aside; the main file stays the same file with new content.
 struct DamagedStore {
     let store: StoreFileNames
     let files: FileLayer
