@@ -76,9 +76,7 @@ final class SlotWorker<Slot: AnyObject>: @unchecked Sendable {
     }
 }
 
-/// Writes a file on a second thread, while the caller's thread makes its content.
-///
-/// Unchecked, because only the second thread uses the file.
+/// Writes a file on a second thread; unchecked, because only that thread uses the file.
 final class ContentWriter: @unchecked Sendable {
     private final class Slot {
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: ArchiveReader.pieceBytes, alignment: 4096)

@@ -159,7 +159,7 @@ public struct MigrationReport: Sendable, Hashable, Codable {
         /// Rows of the phase: read (`rows`), compared (`verify`), or written (`relationships`, `indexes`, `swap`); nil
         /// for other phases, and if rows were not counted.
         public var rows: Int64?
-        /// Bytes of the store in a snapshot, else those that the process read and wrote; nil without counts of the system.
+        /// Bytes of the store in a snapshot, else those that the process read and wrote; nil if the system counts none.
         public var bytes: Int64?
         /// Bytes of the process's read and write calls; nil if the system does not report them.
         public var bytesRead: Int64?

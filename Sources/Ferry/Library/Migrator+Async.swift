@@ -80,9 +80,7 @@ final class ProgressFollower: Sendable {
     func end() { progress.cancellationHandler = nil }
 }
 
-/// The threads of migrations that must not block the caller's thread.
-///
-/// Tasks have only as many threads as there are processors, and must not wait for a disk.
+/// Threads for migrations: those of tasks are only as many as the processors, and must not wait for a disk.
 enum MigrationThread {
     /// Runs a body on a thread of its own while the task waits.
     static func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {

@@ -60,9 +60,7 @@ extension FerryError {
     }
 }
 
-/// The result of the check of a store's pages, kept in the run folder until the run begins.
-///
-/// The check of a large store takes minutes, and a call that stops after it must not make the next call repeat it.
+/// The result of a check of a store's pages, which takes minutes, kept for the next call until the run begins.
 struct PageCheck: Codable {
     var store: Fingerprint
     var found: [String]

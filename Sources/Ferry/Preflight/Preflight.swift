@@ -130,9 +130,7 @@ struct Preflight {
         }
     }
 
-    /// Warns of mandatory to-one relationships whose source relationship is empty in some row.
-    ///
-    /// Core Data accepts them in a migration, and refuses them at the next save of the object.
+    /// Warns of mandatory to-one relationships empty in some row: Core Data refuses them at the next save only.
     private mutating func findEmptyMandatoryRelationships(_ checks: RowChecks) throws {
         for mapping in step.resolved.entityMappings where mapping.readsEveryObject {
             guard let place = checks.rows(of: mapping.source) else { continue }

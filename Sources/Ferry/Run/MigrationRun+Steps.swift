@@ -173,9 +173,7 @@ extension MigrationRun {
         folder.stepFolder(number) + "/destination.sqlite"
     }
 
-    /// Checks the rows that earlier steps have made against the requirements of a step.
-    ///
-    /// Preflight has checked the requirements that the store's own rows decide; this check covers the others.
+    /// Checks a step's requirements on the rows of earlier steps, as far as preflight could not check them.
     private func checkRows(_ step: StepPlan, _ path: String) throws {
         guard RowChecks.areNeeded(by: step) else { return }
         do {
@@ -239,9 +237,7 @@ extension RunRecord {
     }
 }
 
-/// One step of a run in the run folder, in either mode.
-///
-/// Calling ``run()`` again after a kill resumes or repeats the step, with the same result.
+/// One step of a run in the run folder; ``run()`` after a kill resumes or repeats it, with the same result.
 protocol StepWork {
     var step: StepPlan { get }
     /// The store against which the step is verified.

@@ -6,9 +6,7 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// One call of a migration, from opening the store to the report.
-///
-/// The run folder has all results of a killed call; a call that resumes repeats at most the unit that was interrupted.
+/// One call of a migration; it repeats at most the interrupted unit of a killed one, whose results are in the run folder.
 final class MigrationRun {
     /// After the store is opened, the inputs that fit it.
     var inputs: Inputs
@@ -241,9 +239,7 @@ final class MigrationRun {
         return report
     }
 
-    /// Removes empty side files that did not exist before the run.
-    ///
-    /// Returning a store to WAL mode, after its guard was released, makes side files again.
+    /// Removes empty side files that did not exist before the run, also those of a store that returned to WAL mode.
     private func removeSideFiles(notIn before: SideFiles) {
         do {
             let now = try SideFiles(of: StoreFileNames(place.store), files: files)

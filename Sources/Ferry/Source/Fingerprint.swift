@@ -84,9 +84,7 @@ package struct StoreFileNames: Sendable, Hashable {
         for path in sides { try files.removeIfPresent(path) }
     }
 
-    /// Refuses to overwrite any file, including side files: a stale `-wal` would become a part of the new store.
-    ///
-    /// A dangling symbolic link counts as a file.
+    /// Refuses to overwrite a file, a dangling link or a side file: a stale `-wal` would become part of the store.
     func checkNothingIsThere(files: FileLayer) throws(FerryError) {
         for path in all {
             let isThere = try files.exists(path)

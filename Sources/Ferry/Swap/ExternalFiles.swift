@@ -2,9 +2,7 @@ internal import FerryBase
 internal import FerrySQLite
 internal import FerryStore
 
-/// The files beside a store that contain its large values.
-///
-/// Their names are UUIDs, so that the files of two versions of a store can share a folder.
+/// The files of a store's large values, named by UUIDs, so that those of two versions can share a folder.
 struct ExternalFiles {
     /// The store's main file.
     let store: String
