@@ -48,8 +48,8 @@ public struct Configuration: Sendable {
     public var allowedLosses: Set<String>
     /// Whether the target may be older than the store's version; content that the target does not model is lost then.
     public var allowsDowngrade: Bool
-    /// A store of the target version that Core Data made, from which the migrated store gets its tables, columns, entity
-    /// numbers, indexes and triggers; an empty one suffices.
+    /// A store of the target version that Core Data made, from which the migrated store gets its tables, columns,
+    /// entity numbers, indexes and triggers; an empty one suffices.
     public var like: URL?
     /// The relationship that names the table of a many-to-many relationship between an entity and itself:
     /// `Entity.relationship`, or `Entity.relationship=TABLE`.

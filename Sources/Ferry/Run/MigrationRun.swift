@@ -6,7 +6,7 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// One call of a migration; it repeats at most the interrupted unit of a killed one, whose results are in the run folder.
+/// One call of a migration; it repeats at most the interrupted unit of a killed call, by the results in the run folder.
 final class MigrationRun {
     /// After the store is opened, the inputs that fit it.
     var inputs: Inputs
