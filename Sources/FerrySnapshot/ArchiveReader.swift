@@ -1,6 +1,6 @@
 internal import FerryBase
 
-/// Both hashes of an archive: of its own bytes and of what they decode to.
+/// The hashes of an archive: of its own bytes and of its decoded content.
 struct ArchiveHashes: ~Copyable {
     var archive = SHA256()
     var content = SHA256()
@@ -8,24 +8,23 @@ struct ArchiveHashes: ~Copyable {
     consuming func finalize() -> (archive: [UInt8], content: [UInt8]) { (archive.finalize(), content.finalize()) }
 }
 
-/// Decodes an archive from front to end in flat memory.
+/// Decodes an archive from front to end in constant memory.
 struct ArchiveReader {
     let files: FileLayer
     let stop: StopRequest
-    /// Whether the content's own hash is wanted; both forms have a checksum of it besides.
+    /// Whether to hash the content; both forms have a checksum of it as well.
     var hashesContent = true
 
-    /// Large enough that the calls do not count; the decoder's own window at level 1 is of the same size.
+    /// Large enough to make the cost of calls negligible; the decoder's window at level 1 has the same size.
     static let pieceBytes = 256 << 10
 
-    /// Decodes the first bytes of an archive and hands over the content piece by piece.
+    /// Decodes the first `count` bytes of an archive, and passes the content to the body piece by piece.
     ///
-    /// A file of fewer bytes than `count` is damaged; what follows them is not looked at. `limit` is the most content that
-    /// it may hold.
+    /// A shorter file is damaged; later bytes are not read. `limit` is the most content that the archive may have.
     ///
-    /// - Returns: Bytes of the content.
-    /// - Throws: ``FerryError`` `.snapshotDamaged`, `.unsupported` for a form that this build does not read, the reason of
-    ///   the stop request, or what the body throws.
+    /// - Returns: The number of bytes of the content.
+    /// - Throws: ``FerryError`` `.snapshotDamaged`, `.unsupported` for a form that this build does not read, the reason
+    ///   of the stop request, or the body's error.
     func decode(
         _ path: String, as form: SnapshotForm, bytes count: Int64, limit: Int64, hashes: inout ArchiveHashes,
         _ body: (UnsafeRawBufferPointer) throws -> Void

@@ -1,27 +1,27 @@
 internal import FerryBase
 internal import Foundation
 
-/// How far an unfinished archive is, which a call has left that was stopped or failed; kept beside it.
+/// The progress of an unfinished archive, kept beside it after a stopped or failed call.
 package struct ArchiveState: Codable, Sendable {
     var ferry = 1
-    /// Of the snapshot.
+    /// The name of the snapshot.
     package var name: String
-    /// Nil in what earlier versions have begun: Zstandard.
+    /// Nil in states of earlier versions, which wrote Zstandard only.
     var form: SnapshotForm?
     var createdSeconds: Int64
-    /// The state of the store that it was begun from.
+    /// The state of the store when the archive was begun.
     package var fingerprint: String?
     var level: Int
     var frameBytes: Int64
     package var contentBytes: Int64
-    /// Whole frames that are durable, the content that they hold and the room that they take.
+    /// The number of complete, durable frames, the bytes of their content, and their bytes in the archive.
     var frames = 0
     package var contentOffset: Int64 = 0
     var archiveOffset: Int64 = 0
 
     var archiveForm: SnapshotForm { form ?? .zstandard }
 
-    /// Whether a call can have written it, as far as its numbers go.
+    /// Whether a call can have written the state, judged by its numbers.
     var isPlausible: Bool {
         let times: ClosedRange<Int64> = 0...253_402_300_799
         return times.contains(createdSeconds) && (0...Int(Int32.max)).contains(frames) && contentOffset >= 0
@@ -31,19 +31,19 @@ package struct ArchiveState: Codable, Sendable {
 
 /// Writes the frames of an archive on two threads.
 ///
-/// The caller's thread reads the content and compresses it; a second one writes what was compressed, decodes it again,
-/// compares it with the content and hashes both. They share ``slotCount`` slots, so memory is fixed: per slot one piece
-/// of content and its compressed form, besides one decoded piece and the two contexts about 3 MiB.
+/// The caller's thread reads the content and compresses it. A second thread writes the compressed bytes, decodes them
+/// again, compares them with the content and hashes both. They share ``slotCount`` slots, each with one piece of
+/// content and its compressed form. With one decoded piece and the two contexts that takes about 3 MiB.
 struct ArchiveWriter {
     let progress: ProgressHook?
     let stop: StopRequest
 
-    /// A multiple of zstd's blocks of 128 KiB, so that ending each piece costs no compression.
+    /// A multiple of zstd's 128 KiB blocks, so that flushing after each piece costs no compression.
     fileprivate static let pieceBytes = 256 << 10
-    /// One at each thread and one between them.
+    /// One for each thread and one between them.
     private static let slotCount = 3
 
-    /// All slots and the decoded piece.
+    /// The bytes of all slots and of the decoded piece.
     static func bufferBytes(_ form: SnapshotForm) -> Int {
         slotCount * (pieceBytes + form.bound(pieceBytes)) + pieceBytes + 1
     }
@@ -54,11 +54,11 @@ struct ArchiveWriter {
         var state: ArchiveState
     }
 
-    /// Writes all frames that are missing behind the last durable one, at the end of which the output stands.
+    /// Writes all frames after the last durable one, with which the output ends.
     ///
-    /// The hashes are of what it holds so far. The state is made durable after each frame, on the second thread.
+    /// `hashes` are those of the output so far. The second thread records the state durably after each frame.
     ///
-    /// - Throws: What the source throws, ``FerryError``, or the reason of the stop request, between two frames.
+    /// - Throws: The source's error, ``FerryError``, or the reason of the stop request, between two frames.
     func write(
         _ source: some PageSource, to output: consuming OutputFile, from state: ArchiveState,
         hashes: consuming ArchiveHashes, recordState: @escaping @Sendable (ArchiveState) throws -> Void
@@ -80,7 +80,7 @@ struct ArchiveWriter {
         let compressor = try state.archiveForm.makeCompressor(level: state.level)
         var offset = state.contentOffset
         var isFirst = state.frames == 0
-        // An empty store still gets a frame, so that its archive decodes.
+        // An empty store also gets a frame, so that its archive decodes.
         while offset < state.contentBytes || isFirst {
             try stop.check()
             isFirst = false
@@ -103,7 +103,7 @@ struct ArchiveWriter {
     }
 }
 
-/// A piece of content on its way.
+/// A piece of content and its compressed form.
 private final class Slot {
     let content: UnsafeMutableRawBufferPointer
     let encoded: UnsafeMutableRawBufferPointer
@@ -122,16 +122,16 @@ private final class Slot {
     }
 }
 
-/// The second thread's side.
+/// The work of the second thread.
 ///
-/// Unchecked, because the ring makes it true: `output`, `state`, `hashes` and the decompressor are used by the second
-/// thread from its start until its end, by the first one afterwards.
+/// Unchecked, because the ring orders all access: only the second thread uses `output`, `state`, `hashes` and the
+/// decompressor until it ends, and only the first thread afterwards.
 private final class Checker: @unchecked Sendable {
     private var output: OutputFile
     private var state: ArchiveState
     private var hashes: ArchiveHashes
     private let decompressor: any Decompressor
-    /// With room for one byte more, so that too much is seen and the end of a frame is taken in.
+    /// One byte larger than a piece, so that excess content shows and the decoder reaches the end of a frame.
     private let decoded = UnsafeMutableRawBufferPointer.allocate(
         byteCount: ArchiveWriter.pieceBytes + 1, alignment: 16)
     private let stop: StopRequest
@@ -153,7 +153,7 @@ private final class Checker: @unchecked Sendable {
 
     func close() throws { try output.close() }
 
-    /// What was written, once the second thread is gone.
+    /// The result, after the end of the second thread.
     func result() throws -> ArchiveWriter.Result {
         guard decompressor.isAtFrameEnd else {
             throw FerryError(.internalError, "The last frame of \(output.path) is not whole.")

@@ -2,18 +2,15 @@ package import FerryBase
 
 /// The external data of a store, or of its snapshot: a folder with a file per large value.
 ///
-/// Core Data never changes such a file, it writes a new one under a new name; so a second name of the same file is as
-/// good as a copy.
+/// Core Data never changes such a file, but writes a new one; a hard link is therefore as good as a copy.
 struct ExternalData {
     let files: FileLayer
     let stop: StopRequest
 
-    /// Folders in folders that are followed; Core Data makes one.
+    /// The deepest nesting of folders that is copied; Core Data makes one level.
     private static let deepest = 8
 
-    /// Copies all files from one folder to another and reports each with its size and hash; one at a time in memory.
-    ///
-    /// What an interrupted call has copied already is kept where it is equal.
+    /// Copies all files of a folder, one at a time in memory, except equal ones; reports each with its size and hash.
     func copy(
         from source: String, to destination: String, prefix: String = "", depth: Int = 0,
         report: (Manifest.ExternalFile) throws -> Void
@@ -38,15 +35,15 @@ struct ExternalData {
         try files.syncFolder(destination)
     }
 
-    /// Puts one file at its place, whole or not at all; what stands there under its name is kept if it is the same.
+    /// Copies one file, whole or not at all; an existing equal file is kept.
     ///
-    /// - Returns: False when it is gone: an app that could not save takes back what it had written.
+    /// - Returns: False if the source is gone: an app that fails to save deletes the files that it has written.
     private func place(_ source: String, at destination: String) throws(FerryError) -> Bool {
         do {
             let isThere = try files.exists(destination)
             if isThere, try files.compare(destination, with: source) == .same { return true }
-            // Else what is there is cut off or damaged: the name of such a file stands for one content. It is replaced in
-            // one step, in case that a store names it.
+            // The existing file is truncated or damaged, since its name identifies one content. The replacement is
+            // atomic, because a store may name the file.
             try files.copy(source, to: destination, allowsLink: true, isReplacing: isThere)
             return true
         } catch {
@@ -55,9 +52,9 @@ struct ExternalData {
         }
     }
 
-    /// Puts a file of a snapshot, whose name and hash its manifest gives, into the external data of a store.
+    /// Copies a snapshot's file, whose name and hash are in the manifest, into the external data of a store.
     ///
-    /// - Throws: ``FerryError`` `.snapshotDamaged` when it is not what the manifest says.
+    /// - Throws: ``FerryError`` `.snapshotDamaged` when the file differs from the manifest.
     func restore(_ file: Manifest.ExternalFile, from source: String, to destination: String) throws {
         try check(file, in: source)
         let target = destination + "/" + file.name
@@ -65,7 +62,7 @@ struct ExternalData {
         _ = try place(source + "/" + file.name, at: target)
     }
 
-    /// - Throws: ``FerryError`` `.snapshotDamaged` when a file is not what the manifest says.
+    /// - Throws: ``FerryError`` `.snapshotDamaged` when a file differs from the manifest.
     func check(_ file: Manifest.ExternalFile, in folder: String) throws {
         let path = folder + "/" + file.name
         switch try matches(file, in: folder) {
@@ -75,7 +72,7 @@ struct ExternalData {
         }
     }
 
-    /// Whether a file is what the manifest says; nil when it is not there.
+    /// Whether a file is as in the manifest; nil if it is missing.
     ///
     /// - Throws: ``FerryError`` `.snapshotDamaged` when the manifest names a file outside of the folder.
     func matches(_ file: Manifest.ExternalFile, in folder: String) throws -> Bool? {
@@ -103,7 +100,6 @@ struct ExternalData {
 }
 
 extension SHA256 {
-    /// Adds what a file holds.
     package mutating func update(contentOf input: borrowing InputFile) throws(FerryError) {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
         defer { buffer.deallocate() }

@@ -3,10 +3,9 @@ internal import FerryBase
 
 /// A gzip compressor by zlib, whose context takes about 256 KiB at any level; each frame is one member of a gzip file.
 final class GzipCompressor: Compressor {
-    // zlib's state points back at it, so that it must not move.
+    // zlib's state has a pointer to the stream, so the stream must not move.
     private let stream: UnsafeMutablePointer<z_stream>
 
-    /// - Parameter level: One of the form's.
     /// - Throws: ``FerryError`` `.outOfMemory`.
     init(level: Int) throws(FerryError) {
         stream = .allocate(capacity: 1)
@@ -35,7 +34,7 @@ final class GzipCompressor: Compressor {
         stream.pointee.avail_out = UInt32(output.count)
         let code = deflate(stream, endsFrame ? Z_FINISH : Z_SYNC_FLUSH)
         guard code == (endsFrame ? Z_STREAM_END : Z_OK), stream.pointee.avail_in == 0 else { throw failure }
-        // A full output could hide what zlib still keeps back.
+        // A full output could hide bytes that zlib has not yet written.
         precondition(stream.pointee.avail_out > 0, "the output of the compressor has room for its bound")
         return output.count - Int(stream.pointee.avail_out)
     }
@@ -45,9 +44,9 @@ final class GzipCompressor: Compressor {
     }
 }
 
-/// A decompressor for the members of a gzip file, one after another; it takes about 48 KiB, whatever they say.
+/// A decompressor for the successive members of a gzip file; it takes about 48 KiB for any content.
 final class GzipDecompressor: Decompressor {
-    // zlib's state points back at it, so that it must not move.
+    // zlib's state has a pointer to the stream, so the stream must not move.
     private let stream: UnsafeMutablePointer<z_stream>
     private(set) var isAtFrameEnd = true
 
@@ -73,16 +72,16 @@ final class GzipDecompressor: Decompressor {
         stream.pointee.avail_in = UInt32(bytes.count)
         stream.pointee.next_out = output.bindMemory(to: UInt8.self).baseAddress
         stream.pointee.avail_out = UInt32(output.count)
-        // Once even without input, inside of a member: decoded bytes may still be waiting there.
+        // Inside a member this runs once even without input: zlib may hold decoded bytes.
         repeat {
             if isAtFrameEnd {
                 if stream.pointee.avail_in == 0 { break }
-                // Behind a member comes another one, or nothing.
+                // After a member the file has another one, or ends.
                 guard inflateReset(stream) == Z_OK else { throw damaged("inflateReset") }
                 isAtFrameEnd = false
             }
             let code = inflate(stream, Z_NO_FLUSH)
-            // Nothing more can be done without further input, or without room.
+            // zlib needs more input, or more room.
             if code == Z_BUF_ERROR { break }
             guard code == Z_OK || code == Z_STREAM_END else {
                 throw damaged(stream.pointee.msg.map { String(cString: $0) } ?? "zlib's error \(code)")

@@ -3,39 +3,35 @@ internal import Foundation
 
 /// The manifest of a snapshot.
 ///
-/// Valid JSON, written and read line by line, because a store can have as many external files as rows: the first line
-/// holds ``Head``, then comes one line per external file, and the last line holds the SHA-256 of all bytes before it.
+/// Valid JSON, written and read line by line, because a store can have as many external files as rows. The first line
+/// holds ``Head``, each further line an external file, and the last line the SHA-256 of all bytes before it.
 enum Manifest {
     struct Head: Codable, Sendable {
         var ferry = 1
-        /// One more than the highest in the folder: the order in which snapshots were made, whatever the clock said.
-        ///
-        /// Absent in manifests of earlier versions.
+        /// One more than the highest in the folder, whatever the clock; absent in manifests of earlier versions.
         var sequence: Int64?
         var created: String
         var createdSeconds: Int64
         var tool: String
         var store: String
         var version: String?
-        /// Per entity, base64.
+        /// Base64, by entity.
         var versionHashes: [String: String]
         var rows: [String: Int64]
         var archive: Archive
         var content: Content
-        /// The folder's name, when there is external data.
+        /// The folder's name, if there is external data.
         var external: String?
 
         struct Archive: Codable, Sendable {
             var file: String
-            /// How it is compressed (``SnapshotForm``).
-            ///
-            /// Absent in manifests of earlier versions, which had Zstandard alone.
+            /// The compression (``SnapshotForm``); absent in manifests of earlier versions, which had Zstandard only.
             var form: String?
             var bytes: Int64
             var sha256: String
             var frames: Int
 
-            /// - Throws: ``FerryError`` `.unsupported` for one of a later version of Ferry.
+            /// - Throws: ``FerryError`` `.unsupported` for a form of a later version of Ferry.
             func known() throws(FerryError) -> SnapshotForm {
                 guard let form else { return .zstandard }
                 if let known = SnapshotForm(rawValue: form) { return known }
@@ -62,7 +58,7 @@ enum Manifest {
     fileprivate static let closeList = "],"
     fileprivate static let lastLineStart = "\"sha256\":\""
     fileprivate static let lastLineEnd = "\"}"
-    /// Entities, hashes and counts of the largest model fit many times over.
+    /// Many times the size of the entities, hashes and counts of the largest model.
     fileprivate static let longestLine = 16 << 20
 
     static func encoder() -> JSONEncoder {
@@ -78,15 +74,14 @@ struct ManifestWriter: ~Copyable {
     private var hash = SHA256()
     private var hasFiles = false
     private let encoder = Manifest.encoder()
-    /// Lines that are not written yet, 64 KiB at most.
+    /// Buffered lines, 64 KiB at most.
     private var pending: [UInt8] = []
 
     private init(_ output: consuming OutputFile) { self.output = output }
 
-    /// Begins a manifest in a new file.
     static func begin(_ path: String, head: Manifest.Head, files: FileLayer) throws -> ManifestWriter {
         var writer = ManifestWriter(try files.create(path, mode: 0o600))
-        // The object goes on with the lines that follow.
+        // The following lines continue the JSON object.
         try writer.add([UInt8](writer.encoder.encode(head)).dropLast() + Array(Manifest.openList.utf8))
         return writer
     }
@@ -121,12 +116,11 @@ struct ManifestWriter: ~Copyable {
 }
 
 extension Manifest {
-    /// Reads a manifest, checks its own hash, and hands over the external files.
+    /// Reads a manifest, checks its own hash, and passes the external files to the body.
     ///
-    /// The hash comes last, so a body that acts on a file acts before it is known to hold; read once without one to
-    /// check first.
+    /// The hash comes last, so the body runs before its check; for a check first, read once without a body.
     ///
-    /// - Throws: ``FerryError`` `.snapshotDamaged` when it is not what was written.
+    /// - Throws: ``FerryError`` `.snapshotDamaged` when the bytes are not those that were written.
     static func read(
         _ path: String, files: FileLayer, _ body: (ExternalFile) throws -> Void = { _ in }
     ) throws -> Head {
@@ -179,7 +173,7 @@ extension Manifest {
     }
 }
 
-/// The lines of a file, one after another, without their ends.
+/// Reads the lines of a file, without line ends.
 private struct LineReader: ~Copyable {
     private let input: InputFile
     private var offset: Int64 = 0
@@ -188,9 +182,9 @@ private struct LineReader: ~Copyable {
 
     init(_ input: consuming InputFile) { self.input = input }
 
-    /// The next line, or nil at the end of the file; a line without an end counts as one.
+    /// The next line, or nil at the end of the file; the last line needs no line end.
     ///
-    /// - Throws: ``FerryError`` `.snapshotDamaged` when it is longer than the limit.
+    /// - Throws: ``FerryError`` `.snapshotDamaged` when the line is longer than the limit.
     mutating func next(limit: Int) throws(FerryError) -> [UInt8]? {
         var line: [UInt8] = []
         while true {

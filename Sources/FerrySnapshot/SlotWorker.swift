@@ -1,27 +1,24 @@
 internal import Dispatch
 internal import FerryBase
 
-/// Hands slots that the caller's thread fills to a second thread, which takes what they hold.
+/// Passes slots from the caller's thread, which fills them, to a second thread, which empties them.
 ///
-/// Unchecked, because semaphores make it true: `isWhole` is written when all slots are free, before the last one is
-/// handed over; `problem` has its lock.
+/// Unchecked, because semaphores order all access: `isWhole` is written while all slots are free, before the last one
+/// is passed on; `problem` has its lock.
 final class SlotWorker<Slot: AnyObject>: @unchecked Sendable {
     private let ring: SlotRing<Slot>
     private let ended = DispatchSemaphore(value: 0)
-    /// Whether what was handed over is all that was to be; nil until no more comes.
+    /// Whether the body ended without an error; nil until it ends.
     private var isWhole: Bool?
     private let problem = Locked<(any Error)?>(nil)
 
     init(_ slots: [Slot]) { ring = SlotRing(slots) }
 
-    /// Runs a body that fills slots, while a second thread takes them; called once.
+    /// Runs a body that calls ``fill(_:)``, while a second thread takes the slots; called once.
     ///
-    /// - Parameters:
-    ///   - name: Of the second thread.
-    ///   - body: Calls ``fill(_:)``.
-    ///   - take: Takes slot by slot on the second thread; after the first failure they are passed over.
-    ///   - end: Is called there behind the last one, and told whether the body came to its end.
-    /// - Throws: What failed on the second thread, which takes all that was handed over first; else what the body throws.
+    /// After the first failure, `take` is not called again; `end` runs on the second thread after the last slot.
+    ///
+    /// - Throws: The second thread's error, after it has taken all filled slots; else the body's error.
     func run(
         _ name: String, filling body: () throws -> Void, taking take: @escaping @Sendable (Slot) throws -> Void,
         atEnd end: @escaping @Sendable (_ isWhole: Bool) throws -> Void
@@ -54,7 +51,7 @@ final class SlotWorker<Slot: AnyObject>: @unchecked Sendable {
 
     /// Waits for a slot and fills it.
     ///
-    /// - Throws: What failed on the second thread, or what the body throws; the slot is then not handed over.
+    /// - Throws: The second thread's error, or the body's; the slot is then not passed on.
     func fill(_ body: (Slot) throws -> Void) throws {
         let slot = ring.freeSlot()
         do {
@@ -79,9 +76,7 @@ final class SlotWorker<Slot: AnyObject>: @unchecked Sendable {
     }
 }
 
-/// Writes a file on a second thread, while the caller's makes its content.
-///
-/// Unchecked, because the ring makes it true: the file is used by the second thread alone.
+/// Writes a file on a second thread; unchecked, because only that thread uses the file.
 final class ContentWriter: @unchecked Sendable {
     private final class Slot {
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: ArchiveReader.pieceBytes, alignment: 4096)
@@ -94,10 +89,9 @@ final class ContentWriter: @unchecked Sendable {
 
     init(_ output: consuming OutputFile) { self.output = output }
 
-    /// Runs the body, and makes durable what it writes; called once.
+    /// Runs the body, which writes pieces of at most ``ArchiveReader/pieceBytes``, and makes them durable; called once.
     ///
-    /// - Parameter body: Gets the function that takes a piece of the content, of at most ``ArchiveReader/pieceBytes``.
-    /// - Throws: What the body throws, or ``FerryError`` when the file cannot be written.
+    /// - Throws: The body's error, or ``FerryError`` when the file cannot be written.
     func run(_ body: ((UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws {
         let slots = SlotWorker((0..<3).map { _ in Slot() })
         try slots.run("ferry.restoration") {

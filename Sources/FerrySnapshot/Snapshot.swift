@@ -2,32 +2,32 @@ package import FerryBase
 package import FerrySQLite
 internal import Foundation
 
-/// What a snapshot is made from: bytes that can be read in order, and again from any offset.
+/// The content of a snapshot: bytes that can be read in order, and again from any offset.
 package protocol PageSource {
     var byteCount: Int64 { get }
 
-    /// Fills the buffer with the content from an offset; both lie within ``byteCount``.
+    /// Fills the buffer with the content at an offset; both are within ``byteCount``.
     ///
-    /// - Throws: Anything; the snapshot then fails with it as its cause and can be resumed.
+    /// - Throws: Any error; it becomes the cause of the snapshot's failure, and the snapshot can be resumed.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws
 }
 
 extension PageReader: PageSource {}
 
-/// What the manifest of a new snapshot says about its store; nothing of it is interpreted.
+/// The facts about a store for the manifest of its snapshot, which does not interpret them.
 package struct SnapshotDescription: Sendable {
     /// Seconds since 1970.
     package var created: Int64
     /// The store's file name.
     package var store: String
-    /// The name of its model version; nil when it is unknown.
+    /// The name of its model version; nil if it is unknown.
     package var version: String?
     package var versionHashes: [String: [UInt8]]
-    /// Rows per entity.
+    /// Row counts by entity.
     package var rows: [String: Int64]
-    /// The tool that makes it, with its version.
+    /// The tool that makes the snapshot, with its version.
     package var tool: String
-    /// The folder of its external data (`.NAME_SUPPORT`); nil when it has none.
+    /// The folder of the store's external data (`.NAME_SUPPORT`); nil if there is none.
     package var externalFolder: String?
 
     package init(
@@ -44,14 +44,14 @@ package struct SnapshotDescription: Sendable {
     }
 }
 
-/// How a snapshot is made.
+/// The options of making a snapshot.
 package struct SnapshotOptions: Sendable {
     package var form = SnapshotForm.preferred
-    /// The form's level.
+    /// A level of the form.
     package var level = 1
-    /// Content bytes per frame: what is done again at most when a snapshot is resumed.
+    /// Content bytes per frame: a resumed snapshot repeats at most this much.
     package var frameBytes: Int64 = 64 << 20
-    /// Names the state of the store: an unfinished snapshot is gone on with only when it has the same; nil never is.
+    /// The state of the store: an unfinished snapshot is resumed only at an equal one; nil is never equal.
     package var fingerprint: String?
     package var progress: ProgressHook?
     package var stop = StopRequest()
@@ -62,19 +62,18 @@ package struct SnapshotOptions: Sendable {
 /// A finished snapshot, as its manifest describes it.
 package struct Snapshot: Sendable {
     package let folder: String
-    /// What its files are named by: `20261120T101500Z-Model2`.
+    /// The base name of its files: `20261120T101500Z-Model2`.
     package let name: String
-    /// How its archive is compressed.
+    /// The compression of its archive.
     package internal(set) var form = SnapshotForm.zstandard
-    /// Nil where its manifest is not whole.
+    /// Nil if its manifest is damaged.
     var head: Manifest.Head?
-    /// What is wrong with it as far as its names, sizes and manifest show; only verifying reads the archive.
+    /// Damage that shows in names, sizes and the manifest; only verifying reads the archive.
     package internal(set) var problem: FerryError?
 
-    /// Whether its manifest is whole; else neither its age nor what it holds is known.
+    /// Whether its manifest is intact; otherwise neither its age nor its content is known.
     package var isDescribed: Bool { head != nil }
-    /// Which one it is of those in its folder, in the order in which they were made, from 1; nil in manifests of earlier
-    /// versions, which come before.
+    /// The number in its folder, in the order of creation, from 1; nil in manifests of earlier versions.
     package var sequence: Int64? { head?.sequence }
     /// Seconds since 1970.
     package var created: Int64 { head?.createdSeconds ?? 0 }
@@ -88,13 +87,13 @@ package struct Snapshot: Sendable {
     package var manifestPath: String { folder + "/" + name + SnapshotNames.manifest }
     package var externalPath: String { folder + "/" + name + SnapshotNames.external }
 
-    /// The time in UTC as names begin with it, `20261120T101500Z`.
+    /// The time in UTC at the beginning of names, `20261120T101500Z`.
     package static func stamp(_ seconds: Int64) -> String {
         SnapshotNames.time(seconds).filter { $0 != "-" && $0 != ":" }
     }
 }
 
-/// What the files of a snapshot are called behind its name.
+/// The endings of a snapshot's files after its name.
 enum SnapshotNames {
     static let manifest = ".json"
     static let external = "_SUPPORT"
@@ -115,7 +114,7 @@ enum SnapshotNames {
             default: scalar.value < 32 ? "_" : Character(scalar)
             }
         }
-        // File names hold 255 bytes; leave room for the time and the endings.
+        // File names have at most 255 bytes; the time and the endings need some.
         var name = String(safe)
         while name.utf8.count > 150 { name.removeLast() }
         return name
@@ -123,7 +122,7 @@ enum SnapshotNames {
 }
 
 extension FileLayer {
-    /// A path with which, for each of the endings, nothing stands: as wanted, else with `-2`, `-3` and so on behind it.
+    /// A path that is free with each ending: the wanted one, else with `-2`, `-3` and so on appended.
     package func freePath(_ wanted: String, endings: [String] = [""]) throws -> String {
         var path = wanted
         var number = 1

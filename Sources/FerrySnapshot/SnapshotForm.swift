@@ -1,13 +1,13 @@
 package import FerryBase
 
-/// How an archive is compressed.
+/// The compression of an archive.
 package enum SnapshotForm: String, Codable, Sendable, CaseIterable {
-    /// Frames of Zstandard, which `zstd -d` reads.
+    /// Zstandard frames, which `zstd -d` reads.
     case zstandard = "zstd"
-    /// Members of gzip, which `gzip -d` reads.
+    /// Gzip members, which `gzip -d` reads.
     case gzip
 
-    /// What this build makes: Zstandard where it has it (the package's trait of that name).
+    /// The form that this build writes: Zstandard if it has it (the package's trait of that name).
     package static var preferred: SnapshotForm {
         #if Zstandard
             .zstandard
@@ -26,13 +26,12 @@ package enum SnapshotForm: String, Codable, Sendable, CaseIterable {
         }
     }
 
-    /// The levels that it has; the first is the quickest.
+    /// The levels of the form; the first is the fastest.
     package var levels: ClosedRange<Int> { facts.levels }
-    /// What people call it.
     package var name: String { facts.name }
     /// The stock program whose option `-d` decodes an archive.
     package var program: String { rawValue }
-    /// What an archive is called behind the name of its snapshot.
+    /// The ending of an archive's name.
     package var ending: String { facts.ending }
     var partialEnding: String { ending + ".partial" }
 
@@ -63,9 +62,9 @@ package enum SnapshotForm: String, Codable, Sendable, CaseIterable {
         }
     }
 
-    /// Room that the compressed form of this many bytes can take, the frame's own words included.
+    /// The most bytes to which this many can be compressed, including the frame's own data.
     func bound(_ count: Int) -> Int {
-        // Both keep bytes that they cannot make smaller, in blocks with a few bytes of their own.
+        // Both forms store incompressible bytes in blocks with a few bytes of overhead.
         count + count >> 7 + 1_024
     }
 
@@ -82,54 +81,54 @@ package enum SnapshotForm: String, Codable, Sendable, CaseIterable {
     }
 }
 
-/// Compresses frame after frame, on one thread.
+/// Compresses successive frames, on one thread.
 protocol Compressor: AnyObject {
     /// Begins a frame, which must get exactly this many bytes.
     func begin(frameBytes: Int64) throws(FerryError)
 
-    /// Compresses the bytes to the last one, so that they can be decoded at once.
+    /// Compresses all bytes and flushes them, so that they can be decoded at once.
     ///
-    /// - Returns: How much of the output, which must have ``SnapshotForm/bound(_:)`` bytes, was filled.
+    /// - Returns: The number of bytes written to the output, which must have room for ``SnapshotForm/bound(_:)`` bytes.
     /// - Throws: ``FerryError`` `.snapshotFailed`.
     func compress(
         _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, endsFrame: Bool
     ) throws(FerryError) -> Int
 }
 
-/// Decodes frames one after another.
+/// Decodes successive frames.
 protocol Decompressor: AnyObject {
-    /// Whether the input so far ended with a whole frame.
+    /// Whether the input so far ended with a complete frame.
     var isAtFrameEnd: Bool { get }
 
-    /// Decodes from the front of the input, which is shortened by what was taken.
+    /// Decodes bytes from the front of the input, and removes them from it.
     ///
-    /// - Returns: How much of the output was filled; when it is full, there can be more without further input.
+    /// - Returns: The number of bytes written to the output; if it is full, a call without input may return more.
     /// - Throws: ``FerryError`` `.snapshotDamaged`, also for a wrong checksum of the content.
     func decompress(
         _ bytes: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
     ) throws(FerryError) -> Int
 }
 
-/// What taking a snapshot holds in memory, by its form and level.
+/// The memory for taking a snapshot, by form and level.
 package enum SnapshotMemory {
-    /// KiB of Zstandard's compressing and the decoding context together, from level 1 to 19.
+    /// KiB of Zstandard's compression and decompression contexts together, from level 1 to 19.
     ///
     /// Measured with frames of 64 MiB and zstd 1.5.4: its own estimates are not a part of its stable interface.
     private static let zstandard = [
         2_340, 3_550, 6_110, 7_390, 8_410, 8_410, 11_490, 11_490, 21_730, 34_020, 34_020, 58_600, 58_600, 58_600,
         74_980, 74_980, 79_080, 79_080, 100_330,
     ]
-    /// KiB of zlib's two, at any level, as its header tells: 256 and 40, with some room for the rest of their state.
+    /// KiB of zlib's contexts at any level: its header says 256 and 40, and their other state needs some room.
     private static let gzip = 320
 
-    /// The most that a snapshot of this level holds, buffers included.
+    /// The most bytes that a snapshot of this level needs, including buffers.
     package static func bytes(level: Int, form: SnapshotForm = .preferred) -> Int {
         precondition(form.levels.contains(level), "a level is one of its form's")
         let contexts = form == .zstandard ? zstandard[level - 1] : gzip
         return contexts << 10 + ArchiveWriter.bufferBytes(form)
     }
 
-    /// - Throws: ``FerryError`` `.usage` when a level needs more than there is; the remedy names both ways out.
+    /// - Throws: ``FerryError`` `.usage` when a level needs more than the budget; the remedy names both ways out.
     package static func check(
         level: Int, form: SnapshotForm = .preferred, within budget: MemoryBudget
     ) throws(FerryError) {

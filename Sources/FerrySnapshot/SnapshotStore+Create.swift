@@ -2,13 +2,13 @@ internal import FerryBase
 internal import Foundation
 
 extension SnapshotStore {
-    /// Makes a snapshot, or goes on with one that was begun from the same state of the store.
+    /// Makes a snapshot, or resumes one that was begun from the same state of the store.
     ///
-    /// The archive is decoded and compared while it is written. A call that fails leaves nothing that looks like a
-    /// finished snapshot; with a fingerprint, the next call does again at most one frame.
+    /// The archive is decoded and compared while it is written. A failed call leaves no file that looks like a finished
+    /// snapshot; with a fingerprint, the next call repeats at most one frame.
     ///
     /// - Throws: ``FerryError`` `.snapshotFailed` with the file's or the database's error as its cause; or the reason
-    ///   of the stop request, which is looked at between frames and external files.
+    ///   of the stop request, which is checked between frames and external files.
     package func create(
         from source: some PageSource, description: SnapshotDescription, options: SnapshotOptions = SnapshotOptions()
     ) throws -> Snapshot {
@@ -36,7 +36,7 @@ extension SnapshotStore {
         var found: ArchiveState?
         for state in try unfinished() where state.matches(source.byteCount, options) {
             if try files.exists(folder + "/" + state.name + SnapshotNames.manifest) {
-                // Only its clean-up was missing.
+                // Only the removal of the state was missing.
                 let snapshot = try load(state.name)
                 try removeState(of: state)
                 if snapshot.problem == nil { return snapshot }
@@ -49,12 +49,10 @@ extension SnapshotStore {
         let result = try writeArchive(source, from: begun, options)
         try finish(result, description, options)
         let snapshot = try load(result.state.name)
-        // The last thing that can fail: until then the next call finds what this one has done.
+        // The last call that can fail: until then the next call finds this work.
         try removeState(of: result.state)
         return snapshot
     }
-
-    // MARK: Beginning
 
     private func begin(
         _ source: some PageSource, _ description: SnapshotDescription, _ options: SnapshotOptions
@@ -80,12 +78,10 @@ extension SnapshotStore {
         try files.replace(path(of: state), with: [UInt8](Manifest.encoder().encode(state)), mode: 0o600)
     }
 
-    /// Not synced: should the state come back after a crash, the next call finds its manifest and removes it again.
+    /// Not synced: if the state reappears after a crash, the next call finds the manifest and removes the state again.
     private func removeState(of state: ArchiveState) throws { try files.removeIfPresent(path(of: state)) }
 
     private func path(of state: ArchiveState) -> String { folder + "/" + state.name + SnapshotNames.partialState }
-
-    // MARK: The archive
 
     private func writeArchive(
         _ source: some PageSource, from begun: ArchiveState, _ options: SnapshotOptions
@@ -93,7 +89,7 @@ extension SnapshotStore {
         let path = folder + "/" + begun.name + begun.archiveForm.partialEnding
         let finished = folder + "/" + begun.name + begun.archiveForm.ending
         if try !files.exists(path), try files.exists(finished) {
-            // The last call came as far as the archive's rename, not to the manifest's.
+            // The last call was killed between the renames of archive and manifest.
             try files.rename(finished, to: path)
         }
         var state = begun
@@ -110,7 +106,7 @@ extension SnapshotStore {
         return try writer.write(source, to: output, from: state, hashes: hashes, recordState: record)
     }
 
-    /// Reads again what is said to be done, which takes up both hashes too.
+    /// Checks the durable part of the archive by reading it, and adds it to both hashes.
     private func isWhole(
         _ path: String, _ state: ArchiveState, _ hashes: inout ArchiveHashes, _ stop: StopRequest
     ) throws -> Bool {
@@ -124,8 +120,6 @@ extension SnapshotStore {
             return false
         }
     }
-
-    // MARK: Finishing
 
     private func finish(
         _ result: ArchiveWriter.Result, _ description: SnapshotDescription, _ options: SnapshotOptions
@@ -155,7 +149,7 @@ extension SnapshotStore {
         }
         try manifest.finish()
 
-        // The manifest last: it is what makes a snapshot.
+        // The manifest is last, since a snapshot exists with its manifest.
         try files.rename(path + form.partialEnding, to: path + form.ending)
         try files.syncFolder(folder)
         try files.rename(path + SnapshotNames.partialManifest, to: path + SnapshotNames.manifest)
@@ -174,7 +168,7 @@ extension SnapshotStore {
 }
 
 extension ArchiveState {
-    /// Whether it can be gone on with.
+    /// Whether the options allow to resume the archive.
     fileprivate func matches(_ bytes: Int64, _ options: SnapshotOptions) -> Bool {
         fingerprint != nil && fingerprint == options.fingerprint && archiveForm == options.form
             && level == options.level && frameBytes == options.frameBytes && contentBytes == bytes

@@ -1,16 +1,13 @@
 package import FerryBase
 
 extension SnapshotStore {
-    /// Reads a whole snapshot: manifest with its own hash, archive with its hash, content with size and hash, and every
-    /// external file.
+    /// Checks the manifest and the archive with their hashes, the content with size and hash, and every external file.
     ///
     /// - Throws: ``FerryError`` `.snapshotDamaged`, or the reason of the stop request.
-    package func verify(
-        _ snapshot: Snapshot, progress: ProgressHook? = nil, stop: StopRequest = StopRequest()
-    ) throws {
+    package func verify(_ snapshot: Snapshot, stop: StopRequest = StopRequest()) throws {
         do {
             let head = try Manifest.read(snapshot.manifestPath, files: files)
-            try decode(snapshot, head, hashesContent: true, progress, stop) { _ in }
+            try decode(snapshot, head, hashesContent: true, stop) { _ in }
             guard head.external != nil else { return }
             let external = ExternalData(files: files, stop: stop)
             _ = try Manifest.read(snapshot.manifestPath, files: files) {
@@ -23,9 +20,7 @@ extension SnapshotStore {
         }
     }
 
-    /// Reads a whole snapshot.
-    ///
-    /// - Returns: What is wrong with it, or nil.
+    /// Reads a whole snapshot, and returns its damage, or nil.
     package func problem(of snapshot: Snapshot, stop: StopRequest = StopRequest()) throws -> FerryError? {
         do {
             try verify(snapshot, stop: stop)
@@ -35,10 +30,10 @@ extension SnapshotStore {
         }
     }
 
-    /// Compares the external files of a store with what a snapshot says of those of the same names.
+    /// Compares the external files of a store with a snapshot's files of the same names.
     ///
-    /// A name stands for one content, so what the store still has must be as it was. `folder` is that of the store's
-    /// external data (`.NAME_SUPPORT`), and `report` is given the name of each file that is another one.
+    /// A name identifies one content, so each file that the store still has must be equal. `folder` is the store's
+    /// external data (`.NAME_SUPPORT`), and `report` gets the name of each different file.
     ///
     /// - Throws: ``FerryError`` `.snapshotDamaged`, or the reason of the stop request.
     package func compareExternalFiles(
@@ -52,14 +47,12 @@ extension SnapshotStore {
 
     /// Restores the database of a snapshot, and its external data.
     ///
-    /// The database appears at its path only when it is whole, verified and durable. The external files come beside those
-    /// that their folder has; nil leaves them out.
+    /// The database gets its name only when it is complete, verified and durable. The external files are added to those
+    /// of `externalFolder`; nil leaves them out.
     ///
-    /// - Throws: ``FerryError`` `.badSnapshot` for a damaged one, `.outputExists`, `.fileFailed`, or the reason of the
-    ///   stop request.
+    /// - Throws: ``FerryError`` `.badSnapshot`, `.outputExists`, `.fileFailed`, or the reason of the stop request.
     package func restore(
-        _ snapshot: Snapshot, to path: String, externalFolder: String?, progress: ProgressHook? = nil,
-        stop: StopRequest = StopRequest()
+        _ snapshot: Snapshot, to path: String, externalFolder: String?, stop: StopRequest = StopRequest()
     ) throws {
         guard try !files.exists(path) else {
             throw FerryError(.outputExists, "There is something at \(path).", remedy: "Give the path of a new file.")
@@ -69,10 +62,10 @@ extension SnapshotStore {
             let aside = path + ".partial"
             try files.removeIfPresent(aside)
             do {
-                // The same archive decodes to the same content: its hash and the form's checksums are enough, and the
-                // content's own hash would cost as much again.
+                // An equal archive decodes to equal content: its hash and the form's checksums suffice, and the
+                // content's own hash would take as long again.
                 try ContentWriter(try files.create(aside, mode: 0o600)).run { write in
-                    try decode(snapshot, head, hashesContent: false, progress, stop, write)
+                    try decode(snapshot, head, hashesContent: false, stop, write)
                 }
                 if head.external != nil, let externalFolder {
                     let external = ExternalData(files: files, stop: stop)
@@ -84,7 +77,7 @@ extension SnapshotStore {
                 try files.rename(aside, to: path)
                 try files.syncFolder(FileLayer.parent(of: path))
             } catch {
-                // Cleaning up must not hide why it failed.
+                // The first error is reported.
                 do { _ = try files.removeIfPresent(aside) } catch {}
                 throw error
             }
@@ -95,30 +88,18 @@ extension SnapshotStore {
         }
     }
 
-    /// Decodes the archive and checks it against its manifest.
+    /// Decodes the archive and compares it with its manifest.
     private func decode(
-        _ snapshot: Snapshot, _ head: Manifest.Head, hashesContent: Bool, _ progress: ProgressHook?,
-        _ stop: StopRequest, _ body: (UnsafeRawBufferPointer) throws -> Void
+        _ snapshot: Snapshot, _ head: Manifest.Head, hashesContent: Bool, _ stop: StopRequest,
+        _ body: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
         let path = snapshot.archivePath
         guard try files.attributes(path).size == head.archive.bytes else {
             throw ArchiveReader.damaged(path, "it has another size than its manifest says")
         }
         var hashes = ArchiveHashes()
-        var done: Int64 = 0
-        var reported: Int64 = 0
         let bytes = try ArchiveReader(files: files, stop: stop, hashesContent: hashesContent).decode(
-            path, as: snapshot.form, bytes: head.archive.bytes, limit: head.content.bytes, hashes: &hashes
-        ) { piece in
-            try body(piece)
-            done += Int64(piece.count)
-            // As often as while it was made.
-            if done - reported >= 64 << 20 || done == head.content.bytes {
-                reported = done
-                progress?(
-                    ProgressUpdate(phase: .snapshot, subject: snapshot.name, done: done, total: head.content.bytes))
-            }
-        }
+            path, as: snapshot.form, bytes: head.archive.bytes, limit: head.content.bytes, hashes: &hashes, body)
         let (archive, content) = hashes.finalize()
         guard archive.hexadecimal == head.archive.sha256 else {
             throw ArchiveReader.damaged(path, "its bytes are not those that were written")
@@ -128,7 +109,7 @@ extension SnapshotStore {
         }
     }
 
-    /// Removes what a killed call has left of a copy, and makes the names durable.
+    /// Removes unfinished copies of a killed call, and makes the names durable.
     private func tidyFolders(below folder: String) throws {
         guard try files.exists(folder) else { return }
         try files.removeUnfinishedCopies(in: folder)

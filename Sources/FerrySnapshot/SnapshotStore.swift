@@ -3,8 +3,8 @@ internal import Foundation
 
 /// The folder with the snapshots of one store.
 ///
-/// A snapshot is there when its manifest is: that is renamed into place last, after the archive has been decoded and
-/// compared while it was written. Whatever else is in the folder is unfinished.
+/// A snapshot exists when its manifest does: the manifest is renamed last, after the archive was decoded and compared
+/// while it was written. All other files in the folder are unfinished.
 package struct SnapshotStore: Sendable {
     package let folder: String
     let files: FileLayer
@@ -16,8 +16,7 @@ package struct SnapshotStore: Sendable {
 
     /// All snapshots, newest first; damage that shows without reading archives is in ``Snapshot/problem``.
     ///
-    /// The newest is the one that was made last, which the clock need not say. Those whose manifest does not tell come
-    /// last, by their time.
+    /// The order is that of creation, whatever the clock; snapshots without a number come last, by their time.
     ///
     /// - Throws: ``FerryError`` `.fileFailed`; a missing folder holds no snapshots.
     package func list() throws -> [Snapshot] {
@@ -32,7 +31,7 @@ package struct SnapshotStore: Sendable {
         }
     }
 
-    /// The snapshot of a name, or whose archive or manifest is at a path.
+    /// The snapshot with a name, or with its archive or manifest at a path.
     ///
     /// - Throws: ``FerryError`` `.noSnapshot`.
     package func snapshot(_ nameOrPath: String) throws -> Snapshot {
@@ -59,7 +58,7 @@ package struct SnapshotStore: Sendable {
             do {
                 state = try JSONDecoder().decode(ArchiveState.self, from: Data(bytes))
             } catch {
-                // Not ours, or of another version of Ferry: it is left alone, and the snapshot is begun anew.
+                // The file is foreign, or of another version of Ferry: it stays, and the snapshot is begun again.
                 continue
             }
             guard state.ferry == 1, state.isPlausible, state.name + SnapshotNames.partialState == entry.name else {
@@ -70,9 +69,7 @@ package struct SnapshotStore: Sendable {
         return states.sorted { $0.name < $1.name }
     }
 
-    // MARK: Within the room
-
-    /// Reads a manifest, and looks whether the archive is there.
+    /// Reads a manifest, and checks that the archive exists.
     func load(_ name: String) throws -> Snapshot {
         var snapshot = Snapshot(folder: folder, name: name)
         do {
@@ -86,7 +83,7 @@ package struct SnapshotStore: Sendable {
             }
         } catch let error as FerryError where error.code == .snapshotDamaged || error.code == .unsupported {
             snapshot.problem = error
-            // Nothing says so any more: the file's name does.
+            // The manifest does not show the form, so the archive's name must.
             let form = try SnapshotForm.allCases.first { try files.exists(folder + "/" + name + $0.ending) }
             snapshot.form = form ?? snapshot.form
         }
@@ -100,13 +97,12 @@ package struct SnapshotStore: Sendable {
 }
 
 extension SnapshotStore {
-    /// What pruning did.
     package struct Pruned: Sendable {
         package var removed: [Snapshot]
         package var kept: [Snapshot]
     }
 
-    /// Seconds since a snapshot was made; its manifest may name any time.
+    /// The seconds since a snapshot was made, by its manifest, which may contain any time.
     private static func age(of snapshot: Snapshot, at now: Int64) -> Int64 {
         let (age, overflow) = now.subtractingReportingOverflow(snapshot.created)
         return overflow ? (snapshot.created < 0 ? .max : .min) : age
@@ -114,15 +110,15 @@ extension SnapshotStore {
 
     /// Removes old snapshots.
     ///
-    /// One that verifies is always left: if none of those that would be kept does, the newest of the others that does is
-    /// kept too. One whose manifest is damaged stays: nothing tells its age.
+    /// One snapshot that verifies always stays: if none of the kept ones does, the newest of the others that does is
+    /// kept too. A snapshot with a damaged manifest stays, since its age is unknown.
     ///
     /// - Parameters:
-    ///   - keep: How many of the newest whole ones stay whatever their age.
-    ///   - minimumAge: Seconds that one must be old to be removed.
+    ///   - keep: The number of newest whole snapshots that stay whatever their age.
+    ///   - minimumAge: The least age, in seconds, of a removed snapshot.
     ///   - now: Seconds since 1970.
     ///   - protected: Names of archives, without a folder, that stay.
-    ///   - stop: Ends it between two snapshots.
+    ///   - stop: Ends the work between two snapshots.
     /// - Returns: Both lists, newest first.
     /// - Throws: ``FerryError`` `.fileFailed`, or the reason of the stop request.
     package func prune(
@@ -133,7 +129,7 @@ extension SnapshotStore {
         var candidates: [Snapshot] = []
         var whole = 0
         for snapshot in try list() {
-            // A damaged one protects nothing, so it does not count.
+            // A damaged snapshot cannot be restored, so it does not count.
             if snapshot.problem == nil { whole += 1 }
             let isAmongNewest = snapshot.problem == nil && whole <= keep
             let isProtected = !snapshot.isDescribed || protected.contains(FileLayer.name(of: snapshot.archivePath))
@@ -158,7 +154,7 @@ extension SnapshotStore {
         return Pruned(removed: candidates, kept: kept)
     }
 
-    /// The manifest first: without it, nothing looks like a snapshot.
+    /// Removes the manifest first: without it, no file looks like a snapshot.
     private func remove(_ snapshot: Snapshot) throws {
         try files.removeIfPresent(snapshot.manifestPath)
         try files.syncFolder(folder)

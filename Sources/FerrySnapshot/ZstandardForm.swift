@@ -2,18 +2,17 @@
     internal import CZstd
     internal import FerryBase
 
-    /// A single-thread Zstandard compressor; at level 1 its context takes about 1 MiB whatever the content's size.
+    /// A single-threaded Zstandard compressor; at level 1 its context takes about 1 MiB for content of any size.
     final class ZstandardCompressor: Compressor {
         private let context: OpaquePointer
 
-        /// - Parameter level: One of the form's.
         /// - Throws: ``FerryError`` `.outOfMemory`.
         init(level: Int) throws(FerryError) {
             guard let context = ZSTD_createCCtx() else {
                 throw FerryError(.outOfMemory, "There is no memory for a zstd context.")
             }
             self.context = context
-            // Neither can fail: the level was checked, and the context is new.
+            // Neither call can fail: the level was checked, and the context is new.
             _ = ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, Int32(level))
             _ = ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1)
         }
@@ -47,7 +46,7 @@
         }
     }
 
-    /// A Zstandard decompressor for frames one after another.
+    /// A Zstandard decompressor for successive frames.
     final class ZstandardDecompressor: Decompressor {
         private let context: OpaquePointer
         private(set) var isAtFrameEnd = true
@@ -58,7 +57,7 @@
                 throw FerryError(.outOfMemory, "There is no memory for a zstd context.")
             }
             self.context = context
-            // Our frames hold 64 MiB at most, so no honest one looks back further; a hostile one must not take memory.
+            // Valid frames have at most 64 MiB, so none needs a larger window, and a malicious one gets no memory.
             _ = ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, 26)
         }
 
@@ -67,11 +66,11 @@
         func decompress(
             _ bytes: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
         ) throws(FerryError) -> Int {
-            // Asked again without input, it would begin a frame that never comes.
+            // Another call without input would begin a new frame.
             if isAtFrameEnd, bytes.isEmpty { return 0 }
             var input = ZSTD_inBuffer(src: bytes.baseAddress, size: bytes.count, pos: 0)
             var buffer = ZSTD_outBuffer(dst: output.baseAddress, size: output.count, pos: 0)
-            // Once even without input, inside of a frame: decoded bytes may still be waiting inside.
+            // Inside a frame this runs once even without input: zstd may hold decoded bytes.
             repeat {
                 let left = ZSTD_decompressStream(context, &buffer, &input)
                 guard ZSTD_isError(left) == 0 else {

@@ -32,13 +32,7 @@ struct LaterStepsTests {
             "\(Self.author)<entity name=\"Book\">\(Self.heading)</entity>",
             "\(Self.author)<entity name=\"Book\">\(last)</entity>",
         ]
-        for (index, entities) in versions.enumerated() {
-            let version = "\(bundle)/V\(index + 1).xcdatamodel"
-            try FileManager.default.createDirectory(atPath: version, withIntermediateDirectories: true)
-            let text =
-                "<?xml version=\"1.0\"?><model type=\"com.apple.IDECoreDataModeler.DataModel\">\(entities)</model>"
-            try text.write(toFile: "\(version)/contents", atomically: true, encoding: .utf8)
-        }
+        try makeModels(versions, in: bundle)
         let condition = filter.map { ", \"where\": \"\($0)\"" } ?? ""
         let first = """
             { "source": "V1", "destination": "V2", "entityMappings": [
@@ -61,6 +55,16 @@ struct LaterStepsTests {
             store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: bundle))],
             mappings: ["One.json", "Two.json"].map { .url(URL(fileURLWithPath: folder.file($0))) })
         return (migrator, store, folder)
+    }
+
+    private func makeModels(_ versions: [String], in bundle: String) throws {
+        for (index, entities) in versions.enumerated() {
+            let version = "\(bundle)/V\(index + 1).xcdatamodel"
+            try FileManager.default.createDirectory(atPath: version, withIntermediateDirectories: true)
+            let text =
+                "<?xml version=\"1.0\"?><model type=\"com.apple.IDECoreDataModeler.DataModel\">\(entities)</model>"
+            try text.write(toFile: "\(version)/contents", atomically: true, encoding: .utf8)
+        }
     }
 
     private func makeStore(_ path: String, of version: ModelVersion) throws {
@@ -111,5 +115,32 @@ struct LaterStepsTests {
         #expect(error?.message.hasPrefix("In the step to version V3") == true && error?.remedy.isEmpty == false)
         #expect(try DatabaseDump.text(store) == before)
         withExtendedLifetime(folder) {}
+    }
+
+    @Test("A row that one step fills with a default value keeps it in a later step with another default value")
+    func firstDefaultValue() throws {
+        let folder = try TemporaryFolder()
+        let (bundle, store) = (folder.file("Model.xcdatamodeld"), folder.file("Store.sqlite"))
+        func mandatory(_ value: String) -> String {
+            "<attribute name=\"title\" attributeType=\"String\" defaultValueString=\"\(value)\"/>\(Self.writer)"
+        }
+        let constraint =
+            "<uniquenessConstraints><uniquenessConstraint><constraint value=\"title\"/></uniquenessConstraint></uniquenessConstraints>"
+        let optional = Self.title + Self.writer
+        try makeModels(
+            [optional, mandatory("x"), optional, mandatory("y"), mandatory("y") + constraint].map {
+                "<entity name=\"Book\">\($0)</entity>"
+            }, in: bundle)
+        try makeStore(store, of: ModelCatalog(paths: [bundle]).version(named: "V1"))
+        try Connection(path: store, mode: .readWrite).execute("UPDATE ZBOOK SET ZTITLE = 'y' WHERE Z_PK = 1")
+        let migrator = try Migrator(
+            store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: bundle))])
+        let configuration = Configuration(
+            target: "V5", chain: .versions(["V1", "V2", "V3", "V4", "V5"]), takesSnapshot: false, composes: false)
+        let plan = try migrator.plan(configuration, checksRows: true)
+        #expect(plan.steps.count == 4 && plan.refusals.isEmpty)
+        _ = try migrator.migrate(configuration)
+        let titles = try Connection(path: store, mode: .readOnly).rows("SELECT ZTITLE FROM ZBOOK ORDER BY Z_PK")
+        #expect(titles.map { $0[0].text } == ["y", "A", "x"])
     }
 }

@@ -7,20 +7,20 @@ internal import FerrySQLite
 internal import FerryStore
 internal import Foundation
 
-/// A step that is taken in place on a file of the run folder: a copy of the store's pages, or what the step before made.
+/// A step in place on a file of the run folder: a copy of the store's pages, or the destination of the step before.
 ///
-/// Verification compares with what the step began with. Where rows are written anew that is another file, of which the
-/// step has changed a copy under a rollback journal. Else it is the destination's own main file, and until it is
-/// verified, the step's result stands in the `-wal` alone; a killed step begins again from the main file.
+/// Verification compares the destination with the step's source. A step that rewrites rows changes a copy of its source
+/// under a rollback journal. Any other step's source is the destination's main file: until verification, the step's
+/// result is in the `-wal` alone, and a killed step begins again from the main file.
 struct InPlaceStep: StepWork {
     let step: StepPlan
-    /// What the step before made; nil for the first step, which begins with the store.
+    /// The destination of the step before; nil for the first step, which begins with the store.
     let previous: String?
-    /// Whether the step changes a copy; always for the first one.
+    /// Whether the step changes a copy; always true for the first step.
     let isCopied: Bool
     let sourceGuard: SourceGuard
-    /// Whether the destination is to have the store's own journal mode; what a copy step made has a rollback journal.
-    let keepsLog: Bool
+    /// Whether the destination gets the store's journal mode; the destination of a copy step has a rollback journal.
+    let keepsJournalMode: Bool
     let folder: String
     let files: FileLayer
     let options: EngineOptions
@@ -30,10 +30,8 @@ struct InPlaceStep: StepWork {
         guard let previous else { return sourceGuard.store.main }
         return isCopied ? previous : destinationPath
     }
-    /// A store that nothing can write into, not even SQLite beside it, is read like a file of the run's own.
+    /// Whether no other program can write the source; true too for a store that not even SQLite can write.
     var isSourcePrivate: Bool { previous != nil || sourceGuard.access == .unlocked }
-
-    // MARK: Running
 
     func run() throws -> StepReport {
         let committed = CommittedStep(destination: destinationPath, folder: folder, files: files)
@@ -52,7 +50,7 @@ struct InPlaceStep: StepWork {
         let reports = try InPlaceRun.run(
             [step], on: connection, options: options, checks: options.checksInPlace
         ) { reports in
-            // Valid once the destination is of the new version.
+            // Valid once the destination has the new version.
             try committed.write(reports[0], isLogged: false)
         }
         withExtendedLifetime(connection) {}
@@ -63,7 +61,7 @@ struct InPlaceStep: StepWork {
         let connection = try open()
         connection.keepWriteAheadLogOnClose()
         try setMode("WAL", connection)
-        // Nothing goes back into the main file before the step is verified.
+        // The main file stays unchanged until the step is verified.
         try connection.execute("PRAGMA wal_autocheckpoint = 0")
         let reports = try InPlaceRun.run([step], on: connection, options: options, checks: options.checksInPlace)
         withExtendedLifetime(connection) {}
@@ -77,13 +75,13 @@ struct InPlaceStep: StepWork {
         }
     }
 
-    /// Whether the destination is of the new version; a transaction that was not committed is rolled back.
+    /// Whether the destination has the new version; opening it rolls back a transaction that was not committed.
     private func isMigrated() throws -> Bool {
         guard try files.exists(destinationPath) else { return false }
         return try StoreMetadata.read(from: open()).hashes == step.resolved.destination.hashes
     }
 
-    /// Brings the file that the step begins with to its place, or back to what it was before a call that was killed.
+    /// Puts the step's source in place, or restores it after a killed call.
     private func begin() throws {
         guard try !files.exists(destinationPath) else { return try removeLog() }
         guard let previous else { return try copy(PageReader(sourceGuard.connection)) }
@@ -111,19 +109,17 @@ struct InPlaceStep: StepWork {
         try Connection(inPlace: destinationPath, memory: options.memory, vfs: options.vfs, trace: options.trace)
     }
 
-    // MARK: Finishing
-
     func finish() throws {
         do {
             let connection = try open()
             if !isCopied, try !connection.checkpoint("TRUNCATE") {
                 throw FerryError(.internalError, "\(destinationPath) could not be written back from its -wal.")
             }
-            try setMode(keepsLog && storeUsesLog() ? "WAL" : "DELETE", connection)
+            try setMode(keepsJournalMode && storeUsesLog() ? "WAL" : "DELETE", connection)
         }
-        // The journal is empty, where the step had one.
+        // The rollback journal, if any, is empty.
         try StoreFileNames(destinationPath).removeSides(files: files)
-        // A log that a power cut brings back would be taken for a part of the destination.
+        // SQLite would read a `-wal` that reappears after a power cut as a part of the destination.
         try files.syncFolder(folder)
     }
 
@@ -133,19 +129,18 @@ struct InPlaceStep: StepWork {
     }
 }
 
-/// A copy of a database's content as SQLite reads it, page by page; only a whole copy gets the destination's name.
+/// A copy of a database's content as SQLite reads it, page by page; only a complete copy gets the destination's name.
 struct PageCopy {
-    /// Where the copy is made.
     let folder: String
     let destination: String
     let files: FileLayer
 
-    /// As much is copied again at most, when a copy is stopped.
+    /// At most this many bytes are copied again after a stop.
     private static let copiedBytes: Int64 = 64 << 20
 
-    /// Copies what is not copied yet.
+    /// Copies the rest of the pages.
     ///
-    /// - Throws: ``FerryError``, ``DatabaseError``, or the reason of the stop request; the next call then goes on.
+    /// - Throws: ``FerryError``, ``DatabaseError``, or the reason of the stop request; the next call then continues.
     func run(_ reader: PageReader, stop: StopRequest) throws {
         let (copy, mark) = (folder + "/copy.sqlite", folder + "/copied")
         var output = try files.exists(copy) ? files.append(to: copy) : files.create(copy, mode: 0o600)
@@ -164,9 +159,9 @@ struct PageCopy {
         try files.removeIfPresent(mark)
     }
 
-    /// Compares the copy with what it was made from, byte for byte.
+    /// Compares the copy with its source byte for byte.
     ///
-    /// - Throws: ``FerryError`` `.verificationFailed` where they differ.
+    /// - Throws: ``FerryError`` `.verificationFailed` if they differ.
     func verify(against reader: PageReader, stop: StopRequest) throws {
         let copy = try files.open(destination)
         let piece = 256 << 10
@@ -194,11 +189,11 @@ struct PageCopy {
     }
 }
 
-/// The report of a step in place whose transaction was committed, for the call that goes on there.
+/// The report of a step in place whose transaction is committed, for a call that resumes after it.
 ///
-/// Where the transaction stands in the destination's `-wal`, it is written after COMMIT and names the `-wal` as it was
-/// left, so that it says nothing of any other one. Else it is written before COMMIT, and the destination itself says
-/// whether that has happened.
+/// If the transaction is in the destination's `-wal`, the report is written after COMMIT and identifies that `-wal`, so
+/// that it is valid for no other. Otherwise the report is written before COMMIT, and the destination's version shows
+/// whether the transaction was committed.
 struct CommittedStep {
     let destination: String
     let folder: String
@@ -220,13 +215,13 @@ struct CommittedStep {
 
     private var path: String { folder + "/committed.json" }
 
-    /// Which `-wal` stands there; nil when there is none.
+    /// The identity of the destination's `-wal`; nil if there is none.
     private func log() throws(FerryError) -> [UInt64]? {
         guard let log = try files.attributesIfPresent(StoreFileNames(destination).log) else { return nil }
         return [log.device, log.inode, UInt64(bitPattern: log.size), UInt64(bitPattern: log.modified)]
     }
 
-    /// What the step did; nil when it is still to be done, which the destination's version tells where no `-wal` does.
+    /// The report; nil if the step is not done, which the destination's version shows without a `-wal`.
     func read(orBy isMigrated: () throws -> Bool) throws -> StepReport? {
         guard let content = try files.decoded(Content.self, at: path) else { return nil }
         guard try content.log.map({ try $0 == log() }) ?? isMigrated() else { return nil }

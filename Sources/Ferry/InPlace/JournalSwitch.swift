@@ -1,14 +1,14 @@
 internal import FerryBase
 internal import FerrySQLite
 
-/// Takes a store in WAL mode through one large transaction with a rollback journal, and gives it its mode back.
+/// Runs one large transaction on a store in WAL mode with a rollback journal, and restores WAL mode.
 ///
-/// In WAL mode all that a transaction writes goes to the disk twice, and SQLite's index of the `-wal` takes 2 KiB of
-/// memory for each MiB of it. With a journal only pages that are overwritten are saved first.
+/// In WAL mode SQLite writes every page of a transaction to the disk twice, and its index of the `-wal` takes 2 KiB of
+/// memory for each MiB. A rollback journal saves only pages that are overwritten.
 ///
-/// The connection has the store alone from the first look to the end. What the store looks like after each move is in
-/// the run's record before it is made, so that the next call can tell whether the store is still as the run left it: each
-/// function that takes the record leaves it as it was saved last.
+/// The connection has exclusive access to the store from its first read to the end. Before each change of the store's
+/// files, the run's record gets their next state, so that the next call can tell whether the store is as the run left
+/// it. Each function that takes the record leaves it as it was last saved.
 struct JournalSwitch {
     /// The writer, in no transaction.
     let connection: Connection
@@ -17,15 +17,15 @@ struct JournalSwitch {
     private var files: FileLayer { folder.files }
     private var store: StoreFileNames { StoreFileNames(connection.path) }
 
-    // MARK: There
+    // MARK: Leaving WAL mode
 
-    /// Takes the store alone, writes its `-wal` back, and changes to a rollback journal.
+    /// Gets exclusive access to the store, writes its `-wal` back, and changes to a rollback journal.
     ///
     /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another program has opened the store, `.sourceChanged`.
     func leaveLog(_ record: inout RunRecord) throws {
-        // Seen like by any other reader first: SQLite then removes the `-shm` together with the `-wal`.
+        // A first read in shared mode: SQLite then removes the `-shm` together with the `-wal`.
         _ = try connection.integer("SELECT count(*) FROM sqlite_master")
-        var now = try alone { try record.checkSource($0) }
+        var now = try lockExclusively { try record.checkSource($0) }
         if now.store.walFrames != nil { now = try writeBack() }
         now.store = now.store.withoutLog
         record.checkpointed = now
@@ -34,18 +34,18 @@ struct JournalSwitch {
         try setMode("TRUNCATE")
     }
 
-    /// Writes the `-wal` back without emptying it, and looks at the store again.
+    /// Writes the `-wal` back without emptying it, and returns the store's new fingerprint.
     ///
-    /// The first of two moves, with a record in between: until the `-wal` goes it says that nothing was committed,
-    /// afterwards the main file is what the record says.
+    /// The record is saved between this step and the removal of the `-wal`: the `-wal` shows that nothing was
+    /// committed, and after its removal the main file is as recorded.
     private func writeBack() throws -> Fingerprint {
         guard try connection.checkpoint("PASSIVE") else { throw inUse }
-        return try alone()
+        return try lockExclusively()
     }
 
-    /// Looks at the store, which from then on no other connection can open.
+    /// Locks the store exclusively, beyond the transaction, and returns its fingerprint.
     @discardableResult
-    func alone(_ check: (Fingerprint) throws -> Void = { _ in }) throws -> Fingerprint {
+    func lockExclusively(_ check: (Fingerprint) throws -> Void = { _ in }) throws -> Fingerprint {
         try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         do {
             try connection.execute("BEGIN EXCLUSIVE")
@@ -70,27 +70,24 @@ struct JournalSwitch {
             remedy: "Close that program and \(action: .again): what is done is kept.")
     }
 
-    // MARK: And back
+    // MARK: Returning to WAL mode
 
-    /// Gives the store its mode back, as it is now.
     func returnToLog() throws {
         try setMode("WAL")
-        // Empty by now, and no other connection can have begun one.
+        // The journal is empty, and no other connection can have begun a new one.
         try files.removeIfPresent(store.journal)
-        // The `-wal` is one of this connection alone, without content.
+        // The `-wal` belongs to this connection alone, and is empty.
         connection.keepWriteAheadLogOnClose(false)
     }
 
-    /// Gives back what a transaction that failed, or was killed, has left; the record then says what that looks like.
-    ///
-    /// `wasRolledBack` says whether a hot journal was there, which this connection has rolled back.
-    func giveBack(_ record: inout RunRecord, wasRolledBack: Bool) throws {
+    /// Restores WAL mode after a failed or killed transaction, which left a hot journal if `wasRolledBack`.
+    func restoreLog(_ record: inout RunRecord, wasRolledBack: Bool) throws {
         guard let rollbackMode = record.rollbackMode else { return }
         let header = try DatabaseHeader(connection.rawBytes(count: DatabaseHeader.byteCount, at: 0))
         if header?.usesWriteAheadLog != false, !wasRolledBack { return }
-        let now = try alone().store
+        let now = try lockExclusively().store
         if now.usesWriteAheadLog {
-            // What was rolled back is the change of mode itself.
+            // The rolled back transaction was the change of the journal mode.
             let before = record.checkpointed?.store ?? record.source.store.withoutLog
             guard now.withoutLog.isSame(butForTime: before) else { return }
             record.source.store = now.withoutLog
@@ -98,7 +95,7 @@ struct JournalSwitch {
             try returnToLog()
             // Another program has written, or the transaction was committed.
             guard now.isSame(butForTime: rollbackMode) else { return }
-            record.source.store = try alone().store.withoutLog
+            record.source.store = try lockExclusively().store.withoutLog
         }
         record.checkpointed = nil
         record.rollbackMode = nil
@@ -106,20 +103,18 @@ struct JournalSwitch {
     }
 }
 
-/// The journal of the one transaction that a swap is.
+/// The journal of a swap, which is one transaction.
 extension JournalSwitch {
-    /// Takes the store alone, whole in its main file, and chooses the journal.
+    /// Gets exclusive access to the store, writes its `-wal` back into the main file, and chooses the journal.
     ///
-    /// In WAL mode the store stays in it, so that a kill changes nothing that its clients see. A large one has a rollback
-    /// journal meanwhile, since SQLite's index of a `-wal` takes memory, and so has one whose new content has pages of
-    /// another size, which SQLite does not write by a `-wal`.
-    ///
-    /// The record then says what the store looks like from here on.
+    /// A store in WAL mode keeps it, so that a kill changes nothing that its clients see. Two stores get a rollback
+    /// journal meanwhile: a large one, since SQLite's index of a `-wal` takes memory, and one whose new content has
+    /// another page size, which SQLite does not write by a `-wal`. The record then holds the store's state.
     ///
     /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another program has opened the store, `.sourceChanged`.
     func begin(_ record: inout RunRecord, for source: Connection, largestLogged: Int64) throws {
         guard record.source.store.usesWriteAheadLog else {
-            try alone { try record.checkSource($0) }
+            try lockExclusively { try record.checkSource($0) }
             try folder.save(record)
             return try setMode("TRUNCATE")
         }
@@ -127,17 +122,17 @@ extension JournalSwitch {
         guard try source.contentBytes() <= largestLogged && pageSize == connection.pragma("page_size")?.integer else {
             return try leaveLog(&record)
         }
-        let now = try alone { try record.checkSource($0) }
+        let now = try lockExclusively { try record.checkSource($0) }
         guard now.store.walFrames != nil else { return try folder.save(record) }
         var written = try writeBack()
         written.store = written.store.withoutLog
         record.checkpointed = written
         try folder.save(record)
         guard try connection.checkpoint("TRUNCATE") else { throw inUse }
-        try alone { try record.checkSource($0) }
+        try lockExclusively { try record.checkSource($0) }
     }
 
-    /// Leaves the store whole in its main file, in the mode that it had, after COMMIT.
+    /// Leaves the whole store in its main file, in its former journal mode, after COMMIT.
     func end(_ record: RunRecord) throws {
         if record.rollbackMode != nil { return try returnToLog() }
         guard try isLogged() else { return try removeEmptyJournal() }
@@ -145,26 +140,26 @@ extension JournalSwitch {
         connection.keepWriteAheadLogOnClose(false)
     }
 
-    /// The same after a transaction that failed; what this cannot do, the next call does.
+    /// Does the work of ``end(_:)`` after a transaction that failed; the next call does the rest.
     func abandon(_ record: inout RunRecord) throws {
-        if record.rollbackMode != nil { return try giveBack(&record, wasRolledBack: false) }
+        if record.rollbackMode != nil { return try restoreLog(&record, wasRolledBack: false) }
         if try isLogged() { _ = try connection.checkpoint("TRUNCATE") } else { try removeEmptyJournal() }
     }
 
-    /// What ``end(_:)`` does, for a swap that was killed behind its COMMIT; another program may have the store by now.
-    func endLate(_ record: inout RunRecord) throws {
-        if record.rollbackMode != nil { return try giveBack(&record, wasRolledBack: false) }
+    /// Ends a swap that was killed after its COMMIT; another program may have opened the store meanwhile.
+    func endAfterKill(_ record: inout RunRecord) throws {
+        if record.rollbackMode != nil { return try restoreLog(&record, wasRolledBack: false) }
         if try isLogged() {
             _ = try connection.checkpoint("TRUNCATE")
         } else {
-            try alone()
+            try lockExclusively()
             try removeEmptyJournal()
         }
     }
 
     private func isLogged() throws -> Bool { try connection.pragma("journal_mode")?.text == "wal" }
 
-    /// The store is this connection's alone; a journal with content would be what SQLite could not roll back.
+    /// Removes an empty journal of the exclusively locked store; SQLite could not roll back a journal with content.
     private func removeEmptyJournal() throws {
         guard try files.attributesIfPresent(store.journal)?.size == 0 else { return }
         try files.removeIfPresent(store.journal)

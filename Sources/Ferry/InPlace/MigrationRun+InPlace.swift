@@ -7,15 +7,13 @@ internal import FerryStore
 internal import FerryVerify
 
 extension MigrationRun {
-    /// Takes the store itself through all steps in one transaction.
-    ///
-    /// COMMIT is the only point at which anything changes; a kill before it leaves the old store.
+    /// Runs all steps on the store itself in one transaction; a kill before COMMIT leaves the old store.
     func runInPlace(
         _ planned: Planned, _ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder
     ) throws {
         try stop.check()
         if configuration.holdsSwap {
-            // There is no second file: the one transaction is what would change the store.
+            // There is no second file, so the migration itself would change the store.
             throw FerryError(
                 .swapHeld,
                 "Everything but the migration itself is done: it is one transaction on \(place.store), which is as before.",
@@ -24,13 +22,13 @@ extension MigrationRun {
         record.phase = .rows
         try folder.save(record)
         try noteExternalFiles(sourceGuard, folder)
-        // The guard only reads; the writer must have the store before any other program gets in between, or see that.
+        // Another program may write before the writer has locked the store; the fingerprint shows that.
         let seen = try sourceGuard.fingerprint()
         try record.checkSource(seen)
         if try seen.store.usesWriteAheadLog && planned.writesRows
             && writesMuch(planned.plan.steps, on: sourceGuard.connection, planned.statements)
         {
-            // Both want to be the only one.
+            // The guard and the writer both need exclusive access.
             let isAlone = try sourceGuard.takeExclusively()
             sourceGuard.release()
             if !isAlone {
@@ -43,7 +41,7 @@ extension MigrationRun {
                 relay.send(.warning(warning))
             }
             try migrateStore(planned, leavesLog: isAlone, &record, folder)
-            // As a guard that stayed open would at its end.
+            // Cleans up like a guard that stayed open.
             if !isAlone {
                 try SourceGuard(path: place.store, purpose: .reading, files: files, sideFiles: record.sideFiles).close()
             }
@@ -60,7 +58,7 @@ extension MigrationRun {
         _ steps: [StepPlan], on connection: Connection, _ statements: StatementsInPlace?
     ) throws -> Bool {
         guard try connection.contentBytes() > configuration.largestLoggedStore else { return false }
-        // What several steps, or a step for several, do is not worth planning twice.
+        // Planning several steps, or a step through several versions, twice is not worth its time.
         guard steps.count == 1, steps[0].parts.isEmpty, let statements else { return true }
         return try !statements.plan().touched.isEmpty
     }
@@ -97,8 +95,8 @@ extension MigrationRun {
             }
             try connection.checkPlace()
         } catch {
-            // The first error is the one to report; what cannot be given back now is given back by the next call.
-            do { if leavesLog { try journal.giveBack(&record, wasRolledBack: false) } } catch {}
+            // The first error is reported; the next call restores the rest.
+            do { if leavesLog { try journal.restoreLog(&record, wasRolledBack: false) } } catch {}
             throw error
         }
         record = current
@@ -106,22 +104,20 @@ extension MigrationRun {
         if leavesLog {
             try journal.returnToLog()
         } else {
-            // What a reader keeps from being written back is written back when the store is opened next.
+            // A page that a reader keeps from being written back is written back when the store is next opened.
             _ = try connection.checkpoint("TRUNCATE")
         }
         withExtendedLifetime(connection) {}
     }
 
-    /// The record of a run in place that can go on: then only its snapshot was taken.
-    ///
-    /// Nil when the run must begin anew, since store or plan are not those that it began with.
+    /// The record of a run in place of which only the snapshot was taken; nil if the store or the plan has changed.
     func continued(
         _ begun: RunRecord, _ plan: MigrationPlan, _ sourceGuard: SourceGuard, _ folder: RunFolder
     ) throws -> RunRecord? {
         var record = begun
         let now = try sourceGuard.fingerprint().with(inputs: inputs.digests)
-        // A journal that was rolled back gives the file the bytes that it had, at another time. Whoever writes by one
-        // counts the change in the header, which is compared; whoever writes by a -wal may leave no other trace.
+        // A rolled back journal restores the file's bytes with another time. A writer with a rollback journal counts
+        // its change in the header, which is compared; a writer with a -wal may leave no other trace.
         if !record.source.store.usesWriteAheadLog {
             (record.source.store.modified, record.source.store.changed) = (now.store.modified, now.store.changed)
         }
@@ -149,7 +145,6 @@ extension MigrationRun {
 }
 
 extension EngineOptions {
-    /// Verification's checks, inside the transaction of a step in place.
     var checksInPlace: InPlaceRun.Checks {
         { [progress, stop] work in
             let verification = try VerificationInPlace(
@@ -161,59 +156,55 @@ extension EngineOptions {
 }
 
 extension Connection {
-    /// Opens a file that is migrated within itself.
     convenience init(inPlace path: String, memory: MemoryBudget, vfs: VFS?, trace: TraceHook?) throws {
         try self.init(path: path, mode: .readWrite, vfs: vfs, trace: trace)
         try syncFully()
-        // The store's own journal may be one that is deleted at the commit: then its folder is synced too, before
-        // anything that only the old store needs is taken away.
+        // EXTRA also syncs the folder of a deleted journal, before files that only the old store needs are deleted.
         try execute("PRAGMA synchronous = EXTRA")
-        // What is overwritten anyway is overwritten by nothing, else free pages keep their bytes, as in Core Data.
+        // SQLite overwrites deleted content with zeros only in pages that it writes anyway, as in Core Data.
         try execute("PRAGMA secure_delete = FAST; PRAGMA temp_store = FILE")
         try shareCaches(memory.workingCaches, among: ["main": 5, "temp": 1])
     }
 }
 
 extension RunRecord {
-    /// Whether the run changes the store itself and has not been seen to have done so.
+    /// Whether the run changes the store itself and its end is not recorded.
     var isUnfinishedInPlace: Bool {
         migration.map { $0.isInPlace && $0.options.output == nil } ?? false
     }
 
-    /// Whether a store that has a version's hashes has them by this run.
+    /// Whether this run gave a store the hashes of a version.
     func isCommitted(to version: String) -> Bool {
         guard let migration, isUnfinishedInPlace else { return false }
         return migration.steps.count == migration.stepCount && migration.to == version
     }
 }
 
-/// The statements of the step that begins at the store, found once: of a step that stands for many versions that takes
-/// longest of all that a plan looks up.
-///
-/// It keeps no connection open: only where something is looked up it asks for one.
+/// The statements of the step that begins at the store, found once, since they are the slowest part of a plan through
+/// many versions; opens a connection only to find them.
 final class StatementsInPlace {
     private let planning: () throws -> InPlacePlanning
     private var found: Result<(statements: InPlacePlan, isWhole: Bool), any Error>?
 
-    /// No other connection may change the schema of the store meanwhile.
+    /// Requires that no other connection changes the store's schema meanwhile.
     init(_ step: StepPlan, dropping: Set<String>, on connection: @escaping () throws -> Connection) {
         planning = { try InPlacePlanning(step, on: connection(), dropping: dropping) }
     }
 
-    /// - Throws: ``FerryError`` when the store holds what cannot go through the step.
+    /// - Throws: ``FerryError`` when the store holds objects that cannot go through the step.
     func plan() throws -> InPlacePlan {
         let result = found ?? Result { try planning().find() }
         found = result
         return try result.get().statements
     }
 
-    /// What was found, if the run takes it as it is; nil where nothing was looked for.
+    /// The statements found, if the run uses them unchanged; nil if none were planned.
     var whole: InPlacePlan? {
         guard case .success(let found)? = found, found.isWhole else { return nil }
         return found.statements
     }
 
-    /// Why rows of no known entity cannot stay where they are; nil when they can, or when there are none.
+    /// The reason why rows of unknown entities cannot stay in their table; nil if they can, or if there are none.
     func refusalToKeepUnknownEntities() throws -> FerryError? {
         try planning().refusalToKeepUnknownEntities(by: plan())
     }

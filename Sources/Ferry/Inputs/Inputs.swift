@@ -9,17 +9,15 @@ internal import FerrySnapshot
 struct Inputs: Sendable {
     var catalog: ModelCatalog
     var mappingModels: [MappingModel]
-    /// Those that lie beside the models and were not given; none until they are looked for.
+    /// Mapping models beside the models that were not given; empty until ``lookingBeside(files:)``.
     private(set) var mappingModelsBeside: [MappingModel] = []
-    /// What was passed over.
     private(set) var warnings: [FerryWarning]
     var policies: PolicyRegistry
-    /// Real path to the SHA-256 of what was read there, in hexadecimal.
+    /// The SHA-256 of each input in hexadecimal, by its real path.
     var digests: [String: String]
-    /// Comparisons of ways between two versions, kept over all stores that are migrated with these inputs.
+    /// Comparisons of the routes between two versions, for all stores of these inputs, at most one per source version.
     ///
-    /// They cost more than the rest of a small store's plan, and are the same for each store of a version. There are as many
-    /// as there are versions to begin with, whatever the number of stores.
+    /// A comparison costs more than the rest of a small store's plan, and is equal for every store of a version.
     let comparisons = Locked<[RouteEnds: [RouteComparison]]>([:])
 
     init(
@@ -35,14 +33,14 @@ struct Inputs: Sendable {
         mappingModels = MappingModel.distinct(given)
         catalog = catalog.ordered(along: mappingModels)
         digests = [:]
-        // Versions that are not used count too: with them the same command can find another chain.
+        // Unused versions count too, because they can change the chain of an equal command.
         for version in catalog.versions {
             digests[try files.realPath(version.path)] = try files.inputDigest(of: version.path)
         }
         for mapping in mappingModels { digests[try files.realPath(mapping.path)] = mapping.fingerprint.hexadecimal }
     }
 
-    /// The same with the mapping models that lie beside the models and were not given.
+    /// The inputs with the mapping models that lie beside the models and were not given.
     func lookingBeside(files: FileLayer) throws(FerryError) -> Inputs {
         let beside = try MappingsBeside(catalog, given: mappingModels, files: files)
         var inputs = self
@@ -51,13 +49,13 @@ struct Inputs: Sendable {
         return inputs
     }
 
-    /// The models and mapping models as a store with these hashes sees them: ``ModelCatalog/fitted(to:target:)``.
+    /// The models and mapping models that fit a store with these hashes: ``ModelCatalog/fitted(to:target:)``.
     func fitted(to hashes: [String: [UInt8]], target: String?) throws(FerryError) -> Inputs {
         var inputs = self
         inputs.catalog = try catalog.fitted(to: hashes, target: target)
         let (all, seen) = (entityNames(catalog), entityNames(inputs.catalog))
         if seen != all {
-            // What the store does not hold needs no mapping.
+            // Entities that the store does not have need no mapping.
             let unseen = all.subtracting(seen)
             inputs.mappingModels = mappingModels.map { $0.leavingOut(unseen) }
             inputs.mappingModelsBeside = mappingModelsBeside.map { $0.leavingOut(unseen) }
@@ -72,15 +70,15 @@ struct Inputs: Sendable {
             do throws(FerryError) {
                 return try self.widened(model, over: inputs.catalog)
             } catch {
-                // Of versions that are not there: it leads nowhere here.
+                // A mapping model of a version that is not among the models is of no use.
                 return nil
             }
         }
         return inputs
     }
 
-    /// A mapping model between two versions of one bundle as one between merged models, which carries the objects of
-    /// the other bundles over; nil when no way leads over it.
+    /// Turns a mapping model between two versions of one bundle into one between merged models, which copies the
+    /// objects of the other bundles; nil if no merged versions fit.
     private func widened(_ model: MappingModel, over merged: ModelCatalog) throws(FerryError) -> MappingModel? {
         let source = try catalog.version(named: model.sourceVersion)
         let destination = try catalog.version(named: model.destinationVersion)
@@ -116,11 +114,11 @@ extension MappingModel {
     }
 }
 
-/// What a comparison of ways is made for, by version hashes.
+/// The ends of the routes that a comparison is for, as version hashes.
 struct RouteEnds: Hashable {
     var source: [String: [UInt8]]
     var target: [String: [UInt8]]
-    /// What the target was called: of several bundles it says which ones count.
+    /// The target's name: with several bundles it decides which versions count.
     var name: String?
 }
 
@@ -147,14 +145,13 @@ extension FileLayer {
 }
 
 extension Inputs {
-    /// The version that a migration leads to: the one that is named, else the one that follows from the store's hashes.
+    /// The target version of a migration: the named one, else the one that follows from the store's hashes.
     ///
-    /// - Throws: ``FerryError`` `.noSuchVersion` or `.ambiguousVersion`; the cause of the latter may be
-    ///   ``TargetCandidates``.
+    /// - Throws: ``FerryError`` `.noSuchVersion` or `.ambiguousVersion`, whose cause may be ``TargetCandidates``.
     func target(
         _ configuration: Configuration, for hashes: [String: [UInt8]]
     ) throws(FerryError) -> ModelVersion {
-        // In merged models the name has been heeded: it is that of one part.
+        // A merged model has used the name already: it names a version of one part.
         if let name = configuration.target, !catalog.isMerged { return try catalog.version(named: name) }
         if case .versions(let names) = configuration.chain, let last = names.last {
             return try catalog.version(named: last)
@@ -163,17 +160,17 @@ extension Inputs {
         do throws(FerryError) {
             links = try MappingEdge.all(of: mappingModels, in: catalog)
         } catch {
-            // A mapping model of a version that is not there leads nowhere; a plan refuses it.
+            // A plan refuses a mapping model of a version that is not among the models.
         }
         switch catalog.target(for: hashes, along: links.map { ($0.source, $0.destination) }) {
         case .version(let version): return version
         case .severalBundles(let versions):
-            throw open("Several model bundles may be meant, and they lead to different versions", versions)
-        case .noCurrent(let versions): throw open("The models do not say which version is the current one", versions)
+            throw several("Several model bundles may be meant, and they lead to different versions", versions)
+        case .noCurrent(let versions): throw several("The models do not say which version is the current one", versions)
         }
     }
 
-    private func open(_ message: String, _ candidates: [ModelVersion]) -> FerryError {
+    private func several(_ message: String, _ candidates: [ModelVersion]) -> FerryError {
         let names = candidates.map { catalog.displayName(of: $0) }
         return FerryError(
             .ambiguousVersion, "\(message): \(names.map { "'\($0)'" }.joined(separator: ", ")).",
@@ -183,8 +180,8 @@ extension Inputs {
     }
 }
 
-/// The cause of an `.ambiguousVersion` where nothing says which version a migration leads to.
+/// The cause of an `.ambiguousVersion` if nothing determines the version that a migration leads to.
 public struct TargetCandidates: Error, Sendable {
-    /// Names that a configuration's target can take.
+    /// Names that a configuration's target can have.
     public var versions: [String]
 }

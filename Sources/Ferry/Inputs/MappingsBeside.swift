@@ -2,13 +2,13 @@ package import FerryBase
 package import FerryMapping
 package import FerryModel
 
-/// The mapping models that lie where the models lie, and were not given.
+/// The mapping models that lie beside the models and were not given.
 package struct MappingsBeside {
     package private(set) var mappingModels: [MappingModel] = []
-    /// What could not be looked at.
+    /// Folders and mapping models that could not be read.
     package private(set) var warnings: [FerryWarning] = []
 
-    /// Looks into each bundle of the models, into the folder that it lies in, and into the folders in that one.
+    /// Searches each bundle of the models, the folder that contains it, and the subfolders of that folder.
     package init(_ catalog: ModelCatalog, given: [MappingModel], files: FileLayer) throws(FerryError) {
         var known = Set(given.flatMap { [$0.path] + $0.extendedPaths })
         var search = FolderSearch(files: files)
@@ -26,7 +26,7 @@ package struct MappingsBeside {
             do throws(FerryError) {
                 paths = try MappingFile.paths(in: folder, files: files)
             } catch {
-                // An app may read a bundle without reading the folder that it lies in.
+                // An app may have access to a bundle, but not to the folder that contains it.
                 warnings.append(
                     FerryWarning(
                         .mappingsNotSearched, "Whether mapping models lie in \(folder) is not known: \(error.message)",
@@ -36,9 +36,9 @@ package struct MappingsBeside {
             for path in paths where known.insert(try files.realPath(path)).inserted {
                 do throws(FerryError) {
                     var model = try MappingFile.load(path: path, files: files)
-                    // One that extends a given one is another choice for the same step, not a missing one.
+                    // A mapping model that extends a given one is an alternative for its step, not a missing one.
                     if !given.allSatisfy({ !model.extendedPaths.contains($0.path) }) { continue }
-                    // As it can be given.
+                    // The path with which the caller can give it.
                     model.path = path
                     mappingModels.append(model)
                 } catch {
@@ -70,23 +70,22 @@ package struct MappingsBeside {
     }
 }
 
-/// The folders in a folder, as far as a search may go.
+/// A limited search for the subfolders of a folder.
 ///
-/// Nearer ones come first. Hidden folders, links, and folders whose names have an extension (bundles, packages) are not
-/// entered. How deep, and into how many folders and entries in all, is looked: a project keeps its mapping models near its
-/// models, and what lies there may be any folder of the user's.
+/// Returns nearer folders first. Skips hidden folders, links, and folders whose names have an extension (bundles,
+/// packages). The depth and the numbers of folders and entries are limited: a project keeps its mapping models near its
+/// models, and the folder may be any folder of the user.
 struct FolderSearch {
     let files: FileLayer
     private static let depth = 3
-    /// What may still be looked at.
+    /// The numbers that the search may still read.
     private var folders = 200
     private var entries = 5_000
-    /// Whether something was left out since there was too much.
     private(set) var isCutOff = false
 
     init(files: FileLayer) { self.files = files }
 
-    /// The folders below one, without itself; what cannot be listed is passed over.
+    /// The folders below a folder, without itself; folders that cannot be listed are skipped.
     mutating func folders(in root: String) -> [String] {
         var found: [String] = []
         var level = [root]
@@ -109,14 +108,14 @@ struct FolderSearch {
     private mutating func children(of folder: String) -> [String] {
         let listed: [String]
         do throws(FerryError) {
-            // One more, to know whether that was all.
+            // One more than the limit shows whether the folder has more.
             let found = try files.firstEntries(of: folder, limit: entries + 1)
             if found.count > entries { isCutOff = true }
             entries -= min(found.count, entries)
             listed = found.filter { $0.isDirectory && !$0.name.contains(".") }.map(\.name)
                 .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         } catch {
-            // Whether there is something in it that matters is not known; the folder itself is not the app's to name.
+            // The content is unknown, and the app may not know the folder, so an error would not help.
             return []
         }
         return listed.map { (folder == "/" ? "" : folder) + "/" + $0 }

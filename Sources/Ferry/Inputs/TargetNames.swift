@@ -3,8 +3,7 @@ package import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// What of a new store does not follow from its model: from a store that Core Data made, or, of join tables, as it is
-/// said.
+/// Names in a new store that its model leaves open: from a store of Core Data, or, for join tables, from a setting.
 package struct TargetNames {
     private let like: String?
     private let joinTables: [String]
@@ -16,11 +15,11 @@ package struct TargetNames {
         self.trace = trace
     }
 
-    /// A version with what is known of its stores, and a warning for each that the rules alone give.
+    /// A version with the known names and schema of its stores, and a warning for each name that only the rules give.
     package func settled(
         _ version: ModelVersion, files: FileLayer
     ) throws -> (version: ModelVersion, warnings: [String]) {
-        var (names, schema) = try said(of: version, named: version.name, files: files)
+        var (names, schema) = try namesAndSchema(of: version, named: version.name, files: files)
         let warnings = names.unknown.filter(\.isSideOpen).map { join in
             "No rule tells for certain how Core Data names the join table of \(join.table.relationship.entity)."
                 + "\(join.table.relationship.property): it gets the later name, \(join.table.name)."
@@ -32,8 +31,8 @@ package struct TargetNames {
         return (version, warnings)
     }
 
-    /// What is said, and what the store of that version tells: names of join tables, and its whole schema.
-    func said(
+    /// The names of join tables from the setting and from the store of that version, and that store's whole schema.
+    func namesAndSchema(
         of version: ModelVersion, named name: String, files: FileLayer
     ) throws -> (names: JoinNames, schema: KnownSchema?) {
         var names = JoinNames(StoreLayout.openJoins(of: version.model), version: name)
@@ -66,13 +65,12 @@ package struct TargetNames {
 }
 
 extension MigrationRun {
-    /// The target with the schema of the store that it is to be like, and with the names of join tables that its model
-    /// leaves open, as far as they are known; what is not becomes a refusal.
+    /// The target with the schema of ``Configuration/like``, and with known names of join tables; refuses unknown ones.
     func settleNames(of target: ModelVersion, from version: ModelVersion, _ store: OpenedStore) throws -> ModelVersion {
         nameRefusals = []
         var (names, schema) = try TargetNames(
             like: configuration.like?.filePath, joinTables: configuration.joinTables, trace: configuration.trace
-        ).said(of: target, named: inputs.catalog.displayName(of: target), files: files)
+        ).namesAndSchema(of: target, named: inputs.catalog.displayName(of: target), files: files)
         if !names.unknown.isEmpty {
             let layout = try StoreLayout.actual(for: version.model, on: store.sourceGuard.connection)
             names.takeUnchanged(from: layout, for: target.model)
@@ -89,13 +87,11 @@ extension MigrationRun {
     }
 }
 
-/// How the join tables that a model leaves open are named, from whatever tells it.
+/// The names of the join tables that a model leaves open, from all sources.
 struct JoinNames {
     private let open: [OpenJoin]
-    /// The version's name, for messages.
     private let version: String
     private(set) var known: [KnownJoin] = []
-    /// Those that nothing has told yet.
     private(set) var unknown: [OpenJoin]
 
     init(_ open: [OpenJoin], version: String) {
@@ -109,11 +105,11 @@ struct JoinNames {
         unknown.removeAll { $0.table.relationship == join.table.relationship }
     }
 
-    /// Takes what is said outright: `Entity.relationship`, or `Entity.relationship=TABLE`.
+    /// Takes names from the setting: `Entity.relationship`, or `Entity.relationship=TABLE`.
     ///
-    /// - Throws: ``FerryError`` `.layoutUnknown` for what names no open join table.
-    mutating func take(_ said: [String]) throws(FerryError) {
-        for text in said {
+    /// - Throws: ``FerryError`` `.layoutUnknown` for text that names no open join table.
+    mutating func take(_ given: [String]) throws(FerryError) {
+        for text in given {
             let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
             guard let name = parts.first,
                 let join = open.first(where: { $0.isSideOpen && Self.sides(of: $0).contains(name) })
@@ -136,38 +132,37 @@ struct JoinNames {
                 side = pair[place]
             }
             guard unknown.contains(where: { $0.table.relationship == join.table.relationship }) else { continue }
-            // The name of the table says nothing of the columns'.
+            // The name of the table does not determine the names of its columns.
             guard !join.areSuffixesOpen else { continue }
             settle(join, KnownJoin(entity: side.entity, relationship: side.property))
         }
     }
 
-    /// Looks whether what was said is what a store of the very version has.
+    /// Checks that the names from the setting are those of a store of the same version.
     ///
     /// - Throws: ``FerryError`` `.layoutUnknown`.
     func check(against layout: StoreLayout, of store: String) throws(FerryError) {
         for join in open where join.isSideOpen {
-            guard let said = known.first(where: { $0.entity == join.table.relationship.entity && join.names($0) }),
+            guard let given = known.first(where: { $0.entity == join.table.relationship.entity && join.names($0) }),
                 let found = layout.knownJoin(join, in: join.table.relationship.entity),
-                found.relationship != said.relationship
+                found.relationship != given.relationship
             else { continue }
             throw FerryError(
                 .layoutUnknown,
-                "\(said.entity).\(said.relationship) is said to name its table, but in \(store) "
+                "\(given.entity).\(given.relationship) is said to name its table, but in \(store) "
                     + "\(found.entity).\(found.relationship) does.",
                 remedy: "Leave \(setting: .joinTables) out: \(setting: .like) tells it.")
         }
     }
 
-    /// Takes the names of a store of the very version.
+    /// Takes the names of a store of the same version.
     mutating func take(_ layout: StoreLayout) {
         for join in unknown {
             if let name = layout.knownJoin(join, in: join.table.relationship.entity) { settle(join, name) }
         }
     }
 
-    /// Takes the names of a store of another version, for entities that declare the same properties there: on that
-    /// alone the choice depends.
+    /// Takes names from a store of another version for entities with equal properties, on which alone a name depends.
     mutating func takeUnchanged(from layout: StoreLayout, for model: ManagedObjectModel) {
         let matching = ModelMatching(source: layout.model, destination: model)
         for join in unknown {
@@ -183,7 +178,7 @@ struct JoinNames {
         }
     }
 
-    /// Takes the names that the rules give, which real stores bear out more often than not.
+    /// Takes the names by the rules, which are right for most real stores.
     mutating func takeComputed() {
         for join in unknown where join.isSideOpen && !join.areSuffixesOpen {
             let side = join.table.relationship
@@ -200,7 +195,7 @@ struct JoinNames {
                     "No rule tells how Core Data names the columns of the join table of \(sides[0]) in a store of "
                         + "\(version): another join table of its entity has columns of the same name, and the entity "
                         + "has changed.",
-                    // A relationship that is named names tables only.
+                    // The setting for join tables names tables only.
                     remedy:
                         "Give a store of \(version) that Core Data made with \(setting: .like, .some("STORE")), an empty one will do.",
                     place: .init(
@@ -230,7 +225,7 @@ struct JoinNames {
 }
 
 extension OpenJoin {
-    /// Whether a known name is one of this table.
+    /// Whether a known name is one of this table's.
     fileprivate func names(_ known: KnownJoin) -> Bool {
         [table.relationship, table.inverse].contains { $0.entity == known.entity && $0.property == known.relationship }
     }

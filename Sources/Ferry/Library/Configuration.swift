@@ -3,126 +3,125 @@ internal import FerryPlan
 internal import FerrySnapshot
 public import Foundation
 
-/// How one migration runs.
+/// The settings of one migration.
 public struct Configuration: Sendable {
     public enum ChunkSize: Sendable, Hashable {
-        /// Exactly so many rows in each chunk.
+        /// Exactly this many rows in each chunk.
         case rows(Int)
-        /// As many as the machine takes in good time.
+        /// As many rows as the machine carries within ``Configuration/chunkTime``.
         case automatic
     }
 
-    /// What becomes of rows that no rule heals: of an unknown entity, or without a mandatory value.
+    /// The treatment of rows that no rule heals: of an unknown entity, or without a mandatory value.
     public enum Damaged: String, Sendable, Hashable, Codable {
-        /// They go along as they are where the migrated store can hold them, else the run is refused.
+        /// Keeps the rows as they are if the migrated store can hold them; otherwise refuses the run.
         case keep
-        /// They are left out, with the links to them, and counted.
+        /// Leaves the rows out, with the links to them, and counts them.
         case drop
-        /// The run is refused, with their counts.
+        /// Refuses the run, with the rows' counts.
         case refuse
     }
 
     public enum VerifyMode: String, Sendable, Hashable, Codable { case full, quick, none }
 
-    /// What carries the rows of entity mappings without a policy; the migrated store is the same.
+    /// The executor of entity mappings without a policy; the migrated store is the same with each.
     public enum Executor: String, Sendable, Hashable, CaseIterable {
-        /// Statements of SQL.
+        /// SQL statements.
         case automatic = "auto"
-        /// Swift, one row after another.
+        /// Swift, row by row.
         case row
-        /// Statements of SQL only: a mapping with a policy is refused.
+        /// SQL statements only: a mapping with a policy is refused.
         case set
     }
 
     /// The version to migrate to, by name; nil means the current version of the models.
     public var target: String?
-    /// Which versions the migration passes through.
+    /// The versions that the migration passes through.
     public var chain: ChainChoice
-    /// Whether a mapping is inferred where no mapping model leads to the next version.
+    /// Whether Ferry infers a mapping if no mapping model leads to the next version.
     public var infersMappings: Bool
-    /// Whether mapping models that lie beside or in a model bundle, lead along the way and are not given are passed over;
-    /// otherwise they are a refusal.
+    /// Whether mapping models beside or in a model bundle, on the chain and not given, are ignored instead of refused.
     public var passesOverMappings: Bool
-    /// Whether a migration that loses something is refused, but for ``allowedLosses``.
+    /// Whether a migration that loses something is refused, except for ``allowedLosses``.
     public var refusesLosses: Bool
-    /// Entities, or properties as `Entity.property`, that may be lost nevertheless.
+    /// Entities, or properties as `Entity.property`, that may be lost even then.
     public var allowedLosses: Set<String>
-    /// Whether the target may be older than the store's version; what it does not know is lost then.
+    /// Whether the target may be older than the store's version; content that the target does not model is lost then.
     public var allowsDowngrade: Bool
-    /// A store of the target version that Core Data made, an empty one will do: its tables, columns, numbers of
-    /// entities, indexes and triggers are those of the migrated store.
+    /// A store of the target version that Core Data made, from which the migrated store gets its tables, columns,
+    /// entity numbers, indexes and triggers; an empty one suffices.
     public var like: URL?
-    /// Which relationship names the table of a many-to-many relationship between an entity and itself:
+    /// The relationship that names the table of a many-to-many relationship between an entity and itself:
     /// `Entity.relationship`, or `Entity.relationship=TABLE`.
     public var joinTables: [String]
-    /// Where the migrated store is written; nil means in place of the store.
+    /// The path of the migrated store; nil means in place of the store.
     ///
-    /// A store that is of the target version already is copied there.
+    /// A store that has the target version already is copied to this path.
     public var output: URL?
     public var chunkSize: ChunkSize
-    /// How many bytes an automatic chunk writes at most, as far as that can be foreseen.
+    /// The most bytes that an automatic chunk writes, as far as that can be estimated.
     ///
-    /// A value that is larger than what fits into a chunk is carried alone, in pieces.
+    /// A value that is larger than a chunk is carried alone, in pieces.
     public var chunkBytes: Int
-    /// How long an automatic chunk takes at most, as far as that can be foreseen.
+    /// The longest time that an automatic chunk takes, as far as that can be estimated.
     public var chunkTime: Duration
-    /// Bytes that the process may hold, 24 MiB at least; caches, queues and the snapshot's level keep to it.
+    /// The bytes that the process may hold, at least 24 MiB; caches, queues and the snapshot's level are chosen to fit.
     ///
-    /// A value that cannot be carried in pieces, such as a text, costs twice its size of it. Code of your own (migration
-    /// policies) and model files above 1 MiB come on top.
+    /// A value that cannot be carried in pieces, such as a text, takes twice its size of the limit. Your own code
+    /// (migration policies) and model files above 1 MiB come on top.
     public var memoryLimit: Int
     public var executor: Executor
     public var verify: VerifyMode
-    /// How many parts of the verification are made at one time; nil for as many as there are processors.
+    /// The number of parts of the verification that run at one time; nil for as many as there are processors.
     ///
-    /// A low ``memoryLimit`` allows fewer. What is found does not depend on it.
+    /// A low ``memoryLimit`` allows fewer. The result does not depend on this number.
     public var jobs: Int?
-    /// Whether a verified snapshot is taken before anything; never with ``output``, which leaves the store alone.
+    /// Whether a verified snapshot is taken first; never with ``output``, which leaves the store unchanged.
     public var takesSnapshot: Bool
     /// The folder for the snapshot; nil means `STORE.snapshots`.
     public var snapshotFolder: URL?
-    /// How small the archive is made: 1 (quick) to 19 with Zstandard, to 9 in a build without it.
+    /// The compression level of the archive: 1 (fast) to 19 with Zstandard, to 9 in a build without it.
     public var snapshotLevel: Int
     public var damaged: Damaged
-    /// Names of objects in the store that are not Core Data's and are to be left out.
+    /// Names of objects in the store that are not Core Data's and are not to be carried over.
     public var dropUnknown: [String]
-    /// Whether steps of a chain that need no code are done in one pass; the result is the same either way.
+    /// Whether steps of a chain that need no code are composed into one; the result is the same either way.
     public var composes: Bool
-    /// Drops an unfinished run instead of going on with it.
+    /// Whether an unfinished run is dropped instead of resumed.
     public var restart: Bool
-    /// Whether a hot journal is rolled back first, by SQLite, after a raw copy of it and the store was put into the
-    /// snapshots' folder; else such a store is refused.
+    /// Whether SQLite first rolls back a hot journal, after a raw copy of journal and store was put into the snapshots'
+    /// folder; otherwise such a store is refused.
     public var recovers: Bool
-    /// How long a call works before it stops, to be gone on with by the next one; nil for as long as it takes.
+    /// The time after which a call stops, for the next call to resume; nil for no limit.
     ///
     /// Each call does at least one unit of work, even one that takes longer.
     public var budget: Duration?
-    /// Whether everything is done but the last move, which puts the migrated store in place.
+    /// Whether the call stops before the last step, which puts the migrated store in place.
     public var holdsSwap: Bool
-    /// Is called before each step, with the store that it begins with, which it may not change.
+    /// Called before each step with the step's source store, which the hook must not change.
     ///
-    /// For the first step that is the app's own store. With a hook each step is taken by itself, in the run folder.
+    /// For the first step that is the app's own store. With a hook each step runs alone, in the run folder.
     public var willMigrate: StageHook?
-    /// Is called after each step, with the verified store that it has made, whose rows it may change.
+    /// Called after each step with the step's verified destination, whose rows the hook may change.
     ///
-    /// A store that it has changed is verified again, and the next step begins with it; after the last one it takes the
-    /// app's store's place. What the hook throws ends the run with the app's store as before. It is called again only
-    /// where the call ended before its return was recorded, and then finds what it found the first time.
+    /// A store that the hook changed is verified again, and the next step begins with it; after the last step it
+    /// replaces the app's store. An error from the hook ends the run with the app's store unchanged. Ferry calls the
+    /// hook again only if the call ended before its return was recorded; the store is then as at the first call.
     public var didMigrate: StageHook?
-    /// The time that `now()` means in expressions, asked once per run; for tests.
+    /// The value of `now()` in expressions, read once per run; for tests.
     public var now: @Sendable () -> Date
     /// Receives every statement and file operation.
     public var trace: TraceHook?
-    /// A store of more bytes than this whose rows are written anew in place leaves WAL mode for that: below, the syncs of
-    /// leaving it and coming back take longer than writing everything twice.
+    /// The size in bytes above which a store whose rows are rewritten in place leaves WAL mode meanwhile: in a smaller
+    /// store the syncs of both mode changes take longer than writing everything twice.
     package var largestLoggedStore: Int64 = 1 << 20
-    /// Bytes of a new store that at most go into the old one through its `-wal`.
+    /// The most bytes of a new store that the swap writes into the old one through its `-wal`.
     package var largestLoggedSwap: Int64 = 1 << 30
-    /// A store of fewer bytes is not verified while the next step is made: a thread of its own would gain nothing.
+    /// The least bytes of a store that is verified while the next step runs: for a smaller one a thread gains nothing.
     package var leastVerifiedBeside: Int64 = 64 << 20
-    /// Whether a store of the target version is copied to the output; not for a rehearsal of a migration in place.
+    /// Whether a store of the target version is copied to the output; false in a rehearsal of a migration in place.
     package var copiesUnchanged = true
-    /// A check of the store's pages that takes longer is not made again by the next call, whatever stops this one.
+    /// The duration in seconds from which the result of a check of the store's pages is kept for the next call.
     package var leastMarkedSeconds = 2.0
 
     public init(
@@ -180,34 +179,33 @@ public struct Configuration: Sendable {
     }
 }
 
-/// Which versions a migration passes through.
+/// The versions that a migration passes through.
 public enum ChainChoice: Sendable {
-    /// Along mapping models; where none leads on, from each version to the next one in version order by inference.
+    /// Along mapping models; by inference to the next version in version order if no mapping model leads on.
     case automatic
-    /// Through these versions, by name and in this order, from the store's own on.
+    /// Through these versions, by name and in this order, beginning with the store's version.
     ///
-    /// Without a target of its own the migration leads to the last of them.
+    /// Without a target of its own the migration leads to the last of these versions.
     case versions([String])
-    /// Through those that the closure names, which is called for each version of the chain; nil leaves the rest of the
-    /// way to Ferry.
+    /// Through the versions that the closure returns for each version of the chain; nil leaves the rest to Ferry.
     ///
-    /// It is asked when a plan is made, so once by a call that plans and again by each call that runs or goes on, and
-    /// must answer the same each time.
+    /// Ferry calls the closure when it makes a plan: in a call that plans, and again in each call that runs or resumes.
+    /// The closure must return the same names each time.
     case next(@Sendable (VersionQuestion) throws -> String?)
 }
 
-/// What is asked for each version of a chain.
+/// A version of a chain for which ``ChainChoice/next(_:)`` chooses the next one.
 public struct VersionQuestion: Sendable, Hashable {
-    /// The version that the chain has come to.
+    /// The version that the chain has reached.
     public var version: String
     /// The version that the migration leads to.
     public var target: String
-    /// Versions to which a mapping model leads from here, and the next one in version order; others may be named too.
+    /// Versions to which a mapping model leads, and the next one in version order; other versions may be returned too.
     public var candidates: [String]
 }
 
 extension Configuration {
-    /// The same for the planner.
+    /// The choice of the chain for the planner.
     var route: ChainRoute {
         let choice: ChainRoute.Choice =
             switch chain {
@@ -224,21 +222,20 @@ extension Configuration {
     }
 }
 
-/// A step of a migration as ``Configuration/willMigrate`` and ``Configuration/didMigrate`` see it.
+/// A step of a migration, as ``Configuration/willMigrate`` and ``Configuration/didMigrate`` receive it.
 public struct MigrationStage: Sendable, Hashable {
-    /// The step, from 1, and how many there are.
+    /// The step, from 1, and the number of steps.
     public var number: Int
     public var count: Int
-    /// The version that the step begins with, and the one that it leads to.
+    /// The versions of the step's source and destination.
     public var from: String
     public var to: String
-    /// The store as it is now, of version ``from`` before the step and of version ``to`` after it.
+    /// The store in its present state: of version ``from`` before the step, of version ``to`` after it.
     ///
-    /// Open it with SQLite or Core Data, and close it before the hook returns. Values that Core Data keeps in files of
-    /// their own are beside the app's store, and not beside this one.
+    /// Open it with SQLite or Core Data, and close it before the hook returns. External data is beside the app's store.
     public var store: URL
 
-    /// A stage as a test of a hook needs one; a migration makes its own.
+    /// A stage for a test of a hook; a migration makes its own.
     public init(number: Int, count: Int, from: String, to: String, store: URL) {
         (self.number, self.count) = (number, count)
         (self.from, self.to) = (from, to)
@@ -247,51 +244,51 @@ public struct MigrationStage: Sendable, Hashable {
 }
 
 extension Configuration {
-    /// Looks at a store before or after a step, on the migration's thread; what it throws ends the run.
+    /// Reads or changes a store before or after a step, on the migration's thread; an error from it ends the run.
     public typealias StageHook = @Sendable (MigrationStage) throws -> Void
 
-    /// Whether steps are told apart for hooks.
+    /// Whether the app has hooks, so that each step needs its own store.
     var hasStages: Bool { willMigrate != nil || didMigrate != nil }
 }
 
-/// What carries the rows of an entity mapping; there may be more in a later version.
+/// The executor of an entity mapping's rows; a later version may add more.
 public struct RowExecutor: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
     public var description: String { rawValue }
 
-    /// Statements of SQL.
+    /// SQL statements.
     public static let set = Self(rawValue: "set")
-    /// Swift, one row after another.
+    /// Swift, row by row.
     public static let row = Self(rawValue: "row")
 }
 
-/// What was wrong with a store before it was migrated; there may be more kinds in a later version.
+/// Damage that a store had before its migration; a later version may add kinds.
 public struct DamageKind: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
     public var description: String { rawValue }
 
-    /// A key that leads to no object, or to one of another entity than is declared.
+    /// A foreign key that refers to no object, or to one of an entity other than the declared one.
     public static let danglingKey = Self(rawValue: "danglingKey")
-    /// A one-to-one relationship whose other side does not lead back.
+    /// A one-to-one relationship whose inverse does not lead back.
     public static let oneSidedInverse = Self(rawValue: "oneSidedInverse")
-    /// The number of an entity beside a key that is not the one of the object to which the key leads.
+    /// An entity number beside a foreign key that is not the entity of the object with that key.
     public static let wrongEntity = Self(rawValue: "wrongEntity")
     /// No position in an ordered relationship.
     public static let missingOrder = Self(rawValue: "missingOrder")
     /// No value in a mandatory attribute.
     public static let missingValue = Self(rawValue: "missingValue")
-    /// An object of an entity that is none of its table.
+    /// A row whose entity does not belong to its table.
     ///
     /// `Z_ENT`
     public static let unknownEntity = Self(rawValue: "unknownEntity")
-    /// A highest key that is below the highest one in use.
+    /// A recorded highest key that is below the highest key in use.
     ///
     /// `Z_MAX`
     public static let lowMaximumKey = Self(rawValue: "lowMaximumKey")
-    /// A value that names an external file which is not there.
+    /// A value that names a missing external file.
     public static let missingFile = Self(rawValue: "missingFile")
-    /// Persistent history of entities that have no heir.
+    /// Persistent history of entities without a successor in the new version.
     public static let droppedHistory = Self(rawValue: "droppedHistory")
 }

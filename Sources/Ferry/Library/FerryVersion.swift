@@ -1,8 +1,8 @@
-/// The version of Ferry, as the changelog counts: the one place that names it.
+/// The version of Ferry, as in the changelog; no other place names it.
 public enum FerryVersion {
     public static let text = "0.2.0"
-    /// When this version was made, as year, month and day.
+    /// The date of this version.
     package static let date = (year: 2026, month: 11, day: 22)
-    /// How manifests, records and logs name the tool.
+    /// The tool's name in manifests, records and logs.
     package static let tool = "ferry \(text)"
 }

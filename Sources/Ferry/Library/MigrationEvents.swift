@@ -1,29 +1,29 @@
 public import FerryBase
 
-/// What a running migration tells; there may be more in a later version.
+/// An event of a running migration; a later version may add more.
 #if hasAttribute(nonexhaustive)
     @nonexhaustive
 #endif
 public enum MigrationEvent: Sendable {
-    /// The plan that will run, before anything is touched.
+    /// The plan that will run, before any change.
     case planned(PlanReport)
     /// A phase begins; `step` counts from 1 and is nil outside of steps.
     case phase(Phase, step: Int?)
     case progress(ProgressUpdate)
     case warning(FerryWarning)
-    /// Everything is done; always the last event.
+    /// The end of the migration; always the last event.
     case finished(MigrationReport)
 }
 
-/// What a migration tells, one event after another: ``Migrator/run(_:)``.
+/// The events of a migration, in order: ``Migrator/run(_:)``.
 ///
-/// Each loop over it is a call of its own, on a thread of its own, that begins with the loop. However slow the loop is, it
-/// gets the plan, every phase, every warning and the end, in their order, and the migration never waits for it; of
-/// progress that was not asked for in time only the latest of a row is kept.
+/// Each loop makes a call of its own, on a thread of its own, that begins with the loop. A slow loop also receives the
+/// plan, every phase, every warning and the end, in order, and the migration never waits for it. Of successive progress
+/// events that the loop has not read, only the latest is kept.
 ///
-/// The loop ends after ``MigrationEvent/finished(_:)``, or throws what the migration threw. A task that is cancelled asks
-/// for a stop, and its loop ends only when nothing is at work any more. A loop that is left early asks for a stop as well,
-/// but cannot wait for it: ``Migrator/migrate(_:progress:onEvent:)`` does.
+/// The loop ends after ``MigrationEvent/finished(_:)``, or throws the migration's error. A cancelled task requests a
+/// stop, and its loop ends only when all work has ended. Leaving a loop early requests a stop too, but cannot wait for
+/// the end of the work: ``Migrator/migrate(_:progress:onEvent:)`` does.
 public struct MigrationEvents: AsyncSequence, Sendable {
     public typealias Element = MigrationEvent
 
@@ -46,13 +46,13 @@ public struct MigrationEvents: AsyncSequence, Sendable {
         public mutating func next() async throws -> MigrationEvent? { try await call.next() }
     }
 
-    /// One call, for as long as a loop wants to hear of it.
+    /// One call of the migration, which lasts at most as long as the loop.
     fileprivate final class Call: Sendable {
         private let queue = EventQueue()
         private let stop = StopRequest()
 
         init(_ migrator: Migrator, _ configuration: Configuration) {
-            // What the thread holds must not hold this, whose end asks for a stop.
+            // The thread must not retain this object, whose deinit requests a stop.
             MigrationThread.start { [queue, stop] in
                 _ = try migrator.migrate(configuration, stop: stop) { queue.put($0) }
             } then: { [queue] in
@@ -72,15 +72,15 @@ public struct MigrationEvents: AsyncSequence, Sendable {
     }
 }
 
-/// Events between the thread that migrates and the one task that reads them.
+/// Events between the migration's thread and the one task that reads them.
 ///
-/// Events that follow one another and are progress become one, so that no more are kept than twice the number of phases
-/// and warnings, however slow the reader.
+/// Successive progress events become one, so that at most twice as many events are kept as there are phases and
+/// warnings, however slow the reader is.
 package final class EventQueue: Sendable {
     private struct State {
         var events: [MigrationEvent] = []
         var reader: CheckedContinuation<MigrationEvent?, any Error>?
-        /// How the call ended; taken by the reader after the last event.
+        /// The result of the call; the reader takes it after the last event.
         var end: Result<Void, any Error>?
     }
 

@@ -1,70 +1,68 @@
 public import FerryBase
 public import Foundation
 
-/// What a finished migration did.
+/// The results of a finished migration.
 public struct MigrationReport: Sendable, Hashable, Codable {
-    /// What became of the store; there may be more in a later version.
+    /// The result for the store; a later version may add more.
     #if hasAttribute(nonexhaustive)
         @nonexhaustive
     #endif
     public enum Outcome: String, Sendable, Hashable, Codable {
         case migrated
-        /// The store has the target version already, and so has the output: a copy of it, to the byte.
+        /// The store had the target version already; the output is an exact copy of it.
         case copied
-        /// There was nothing to do.
+        /// The store had the target version already.
         case upToDate
     }
 
-    /// How the steps ran.
+    /// The execution of the steps.
     public enum Mode: String, Sendable, Hashable, Codable {
-        /// At least one of them made a new store.
+        /// At least one step made a new store.
         case copy
-        /// All of them changed the store within itself.
+        /// All steps changed the store itself.
         case inPlace
-        /// There was nothing to do.
+        /// No step was needed.
         case nothing = "none"
     }
 
     public var outcome: Outcome
-    /// The store that has the new version now: the store itself, or the output.
+    /// The store with the new version: the store itself, or the output.
     public var store: URL
     public var from: String
     public var to: String
     /// Names of the versions from the store's to the target.
     public var chain: [String]
-    /// How the steps ran.
     public var mode: Mode
     public var entityMappings: [EntityMappingReport] = []
     public var unmapped: [Unmapped] = []
     public var healed: [Healed] = []
     /// Damage that the source already had and the migrated store still has.
     public var kept: [Kept] = []
-    /// What earlier versions of the model had left in the store.
+    /// Objects that earlier versions of the model left in the store.
     public var leftovers: [Leftover] = []
-    /// Objects that are not Core Data's and were left out, as was asked.
+    /// Objects that are not Core Data's and were left out on request.
     public var droppedObjects: [String] = []
     public var externalFiles = ExternalFiles()
     public var chunks = ChunkStatistics()
-    /// Whether work of an earlier call was used.
+    /// Whether this call used the work of an earlier one.
     public var resumed = false
-    /// What this call took.
+    /// The duration of this call.
     public var wallTime: Duration = .zero
-    /// What earlier calls of a run that was gone on with took; what a killed call had not recorded is not in it.
+    /// The duration of earlier calls of the same run; time that a killed call had not recorded is missing.
     public var earlierTime: Duration = .zero
-    /// What each phase took, in the order in which they ran, all steps and all calls together.
+    /// The use of each phase, in the order in which they ran, over all steps and calls.
     ///
-    /// Their times add up to ``wallTime`` and ``earlierTime``.
+    /// Their times add up to the sum of ``wallTime`` and ``earlierTime``.
     public var phases: [PhaseTime] = []
-    /// Bytes that the process gave to calls that write, and took from calls that read, during this call; nil where the
-    /// system does not tell.
+    /// Bytes of the process's write and read calls during this call; nil if the system does not report them.
     public var bytesWritten: Int64?
     public var bytesRead: Int64?
-    /// The most memory that the process ever held.
+    /// The most memory that the process has held.
     public var peakResidentBytes: Int64?
     public var snapshot: URL?
     public var verification = VerificationSummary()
     public var warnings: [FerryWarning] = []
-    /// What the store held before and the migrated one does not.
+    /// Content of the source that the migrated store does not have.
     public var losses: [Loss] = []
 
     /// Counts of one entity mapping: `read + created = written + dropped + merged`.
@@ -80,7 +78,7 @@ public struct MigrationReport: Sendable, Hashable, Codable {
         public var written: Int64
         public var dropped: Int64
         public var merged: Int64
-        /// Whether the numbers are estimates: a step that writes no row of a large store looks at none.
+        /// Whether the numbers are estimates: a step that writes no row of a large store reads none.
         public var isEstimated: Bool?
     }
 
@@ -91,7 +89,7 @@ public struct MigrationReport: Sendable, Hashable, Codable {
         public var rows: Int64
     }
 
-    /// Damage that the source already had and the destination has not.
+    /// Damage that the source had and the destination does not have.
     public struct Healed: Sendable, Hashable, Codable {
         public var step: Int
         public var kind: DamageKind
@@ -99,7 +97,7 @@ public struct MigrationReport: Sendable, Hashable, Codable {
         public var rows: Int64
     }
 
-    /// Damage that stays as it was.
+    /// Damage that the migrated store still has.
     public struct Kept: Sendable, Hashable, Codable {
         public var kind: DamageKind
         public var entity: String
@@ -107,38 +105,38 @@ public struct MigrationReport: Sendable, Hashable, Codable {
         public var rows: Int64
     }
 
-    /// A table, column, index or name that no model explains any more.
+    /// A table, column, index or name that no model explains.
     public struct Leftover: Sendable, Hashable, Codable {
-        /// What it is; there may be more in a later version.
+        /// The kind of leftover; a later version may add more.
         public struct Kind: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
             public let rawValue: String
             public init(rawValue: String) { self.rawValue = rawValue }
             public var description: String { rawValue }
 
-            /// The table of an entity or a relationship that is no more.
+            /// The table of a removed entity or relationship.
             public static let table = Self(rawValue: "table")
-            /// The column of a property that is no more.
+            /// The column of a removed property.
             public static let column = Self(rawValue: "column")
-            /// An index under a name that a new store would not give it.
+            /// An index with another name than it has in a new store.
             public static let index = Self(rawValue: "index")
-            /// The name of an entity before it was renamed.
+            /// The former name of a renamed entity.
             public static let entityName = Self(rawValue: "entityName")
         }
 
         public var kind: Kind
         /// `TABLE`, `TABLE.COLUMN`, or the name alone.
         public var name: String
-        /// Rows of a table, values in a column; nil for what holds none.
+        /// Rows of a table, or values in a column; nil for other kinds.
         public var rows: Int64?
-        /// Whether the migrated store has it, too.
+        /// Whether the migrated store has the leftover too.
         public var isKept: Bool
     }
 
     /// The files beside the store that hold large values.
     public struct ExternalFiles: Sendable, Hashable, Codable {
-        /// Files whose values are not in the store any more, or stand in its rows now.
+        /// Files whose values were deleted, or are stored in rows now.
         public var removed: Int64 = 0
-        /// Files that no value named before or names now; they are kept.
+        /// Files that no value named before or after the migration; they are kept.
         public var unreferenced: Int64 = 0
 
         package init(removed: Int64 = 0, unreferenced: Int64 = 0) {
@@ -149,7 +147,7 @@ public struct MigrationReport: Sendable, Hashable, Codable {
 
     public struct ChunkStatistics: Sendable, Hashable, Codable {
         public var count = 0
-        /// Over the chunks of this call; nil when it ran none.
+        /// Over the chunks of this call; nil if there were none.
         public var median: Duration?
         public var percentile90: Duration?
         public var longest: Duration?
@@ -158,14 +156,12 @@ public struct MigrationReport: Sendable, Hashable, Codable {
     public struct PhaseTime: Sendable, Hashable, Codable {
         public var phase: Phase
         public var time: Duration
-        /// Rows that the phase went over: read (`rows`), compared (`verify`), or written (`relationships`, `indexes`,
-        /// `swap`); nil for other phases, and where rows were not counted.
+        /// Rows of the phase: read (`rows`), compared (`verify`), or written (`relationships`, `indexes`, `swap`); nil
+        /// for other phases, and if rows were not counted.
         public var rows: Int64?
-        /// Bytes of the store that a snapshot holds, else what the process read and wrote meanwhile; nil where the system
-        /// does not tell.
+        /// Bytes of the store in a snapshot, else those that the process read and wrote; nil if the system counts none.
         public var bytes: Int64?
-        /// Bytes that the process took from calls that read, and gave to calls that write; nil where the system does not
-        /// tell.
+        /// Bytes of the process's read and write calls; nil if the system does not report them.
         public var bytesRead: Int64?
         public var bytesWritten: Int64?
 
@@ -185,20 +181,20 @@ public struct MigrationReport: Sendable, Hashable, Codable {
     }
 }
 
-/// What verification looked at and found.
+/// The scope and the result of a verification.
 public struct VerificationSummary: Sendable, Hashable, Codable {
     public var mode = Configuration.VerifyMode.none
-    /// Whether the checks are those made inside the transaction of a migration in place, before COMMIT.
+    /// Whether the checks ran inside the transaction of a migration in place, before COMMIT.
     ///
-    /// What the store was before is gone then, so that nothing could be compared with it afterwards.
+    /// No later check could compare with the old store, which is gone after COMMIT.
     public var isBeforeCommit = false
     /// Rows compared; before COMMIT, rows counted.
     public var checked: Int64 = 0
-    /// Values that cannot be recomputed: made by a policy in code, or derived by Core Data alone.
+    /// Values that cannot be recomputed: a policy's code made them, or only Core Data derives them.
     public var notRecomputed: Int64 = 0
     public var differences: [Difference] = []
 
-    /// One kind of difference; the example is a place (table and key), never a value.
+    /// One kind of difference; the example is a location (table and key), never a value.
     public struct Difference: Sendable, Hashable, Codable {
         public var check: VerificationCheck
         public var entity: String?
@@ -207,7 +203,7 @@ public struct VerificationSummary: Sendable, Hashable, Codable {
     }
 }
 
-/// The cause of `FerryError.Code.verificationFailed`: everything that differed.
+/// The cause of `FerryError.Code.verificationFailed`: all differences.
 public struct VerificationDifferences: Error, Sendable {
     public var summary: VerificationSummary
 }

@@ -3,17 +3,17 @@ internal import FerryModel
 public import Foundation
 
 extension Migrator {
-    /// Runs the migration on a thread of its own, and returns when nothing of it is at work any more.
+    /// Runs the migration on a thread of its own, and returns when all its work has ended.
     ///
-    /// A task that is cancelled ends within one chunk, with ``FerryError`` `.interrupted`, whose cause is a
-    /// `CancellationError`; the run stays resumable, and the next call goes on with it. In a task that is cancelled
-    /// already nothing is begun.
+    /// A cancelled task ends within one chunk, with ``FerryError`` `.interrupted`, whose cause is a
+    /// `CancellationError`; the run stays resumable, and the next call resumes it. In a task that is cancelled already
+    /// no work begins.
     ///
     /// - Parameters:
-    ///   - configuration: How it runs.
-    ///   - progress: Is told how much is done; when it is cancelled, the run stops as if the task were.
+    ///   - configuration: The settings of the migration.
+    ///   - progress: Receives the completed share of the work; its cancellation stops the run like that of the task.
     ///   - onEvent: Receives every event, on the migration's thread.
-    /// - Returns: What was done, or that there was nothing to do.
+    /// - Returns: The report, also if there was nothing to do.
     /// - Throws: ``FerryError`` as ``migrate(_:stop:onEvent:)`` does.
     public func migrate(
         _ configuration: Configuration = Configuration(), progress: Progress? = nil,
@@ -34,15 +34,15 @@ extension Migrator {
         }
     }
 
-    /// Runs the migration while its events are looped over.
+    /// Runs the migration while a loop reads its events.
     public func run(_ configuration: Configuration = Configuration()) -> MigrationEvents {
         MigrationEvents(self, configuration)
     }
 }
 
-/// Keeps a `Progress` of Foundation's up to date, and stops the run when that is cancelled.
+/// Updates a `Progress` of Foundation, and stops the run when that is cancelled.
 final class ProgressFollower: Sendable {
-    /// Into how many parts the work is divided: finer than any bar on a screen.
+    /// The number of parts of the work: finer than any progress bar on a screen.
     private static let units: Int64 = 10_000
 
     private let progress: Progress
@@ -56,19 +56,19 @@ final class ProgressFollower: Sendable {
         progress.isCancellable = true
         progress.isPausable = false
         progress.cancellationHandler = { stop.request(.cancelled) }
-        heedCancellation()
+        checkCancellation()
     }
 
-    /// The handler is not called for what was before it, and where Foundation calls it on another thread, late.
-    private func heedCancellation() { if progress.isCancelled { stop.request(.cancelled) } }
+    /// Foundation does not call the handler for an earlier cancellation, and may call it late, on another thread.
+    private func checkCancellation() { if progress.isCancelled { stop.request(.cancelled) } }
 
     func take(_ event: MigrationEvent) {
-        heedCancellation()
+        checkCancellation()
         switch event {
         case .progress(let update):
             guard let fraction = update.fraction else { return }
             let done = Int64(fraction * Double(Self.units))
-            // The last one is the end's: what waits for it finds the migrated store.
+            // The end sets the last unit: code that waits for it finds the migrated store.
             progress.completedUnitCount = min(max(done, progress.completedUnitCount), Self.units - 1)
             progress.setUserInfoObject(update.timeLeft?.inSeconds, forKey: .estimatedTimeRemainingKey)
         case .finished: progress.completedUnitCount = Self.units
@@ -76,13 +76,11 @@ final class ProgressFollower: Sendable {
         }
     }
 
-    /// Lets go of the run.
+    /// Releases the run.
     func end() { progress.cancellationHandler = nil }
 }
 
-/// The threads on which migrations run that are not to block the caller's.
-///
-/// Not the threads of tasks: there are only as many as processors, and none may wait for a disk.
+/// Threads for migrations: those of tasks are only as many as the processors, and must not wait for a disk.
 enum MigrationThread {
     /// Runs a body on a thread of its own while the task waits.
     static func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
@@ -91,7 +89,7 @@ enum MigrationThread {
         }
     }
 
-    /// Runs a body on a thread of its own, and tells how it ended, also where the system makes no thread.
+    /// Runs a body on a thread of its own, and passes its result on, or the error if the system makes no thread.
     static func start<Value>(
         _ body: @escaping @Sendable () throws -> Value, then end: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) {
@@ -104,7 +102,7 @@ enum MigrationThread {
 }
 
 extension FerryError {
-    /// What a cancelled task, or a `Progress` that was cancelled, stops a run with.
+    /// The error of a run that a cancelled task or a cancelled `Progress` stops.
     static var cancelled: FerryError {
         FerryError(
             .interrupted, "The migration was cancelled; what is done so far is kept.",
@@ -112,18 +110,17 @@ extension FerryError {
     }
 }
 
-/// What ``Migrator/migrateIfNeeded(_:budget:progress:onEvent:)`` has found and done; there may be more in a later
-/// version.
+/// The result of ``Migrator/migrateIfNeeded(_:budget:progress:onEvent:)``; a later version may add more.
 #if hasAttribute(nonexhaustive)
     @nonexhaustive
 #endif
 public enum LaunchOutcome: Sendable {
-    /// There is no store yet: the app makes one of its own version.
+    /// There is no store yet: the app creates one of its own version.
     case noStore
-    /// The store has the version already.
+    /// The store has the target version already.
     case upToDate
     case migrated(MigrationReport)
-    /// The budget was spent, or all but the swap was to be done: what is done is kept, and the next call goes on.
+    /// The budget was spent, or the configuration holds the swap: all finished work is kept, and the next call resumes.
     case unfinished(FerryError)
 
     /// Whether the app can open its store, or make one.
@@ -131,20 +128,20 @@ public enum LaunchOutcome: Sendable {
 }
 
 extension Migrator {
-    /// Whether a migration would do something: the store has another version, or a run on it is unfinished.
+    /// Whether a migration has work to do: the store has another version, or a run on it is unfinished.
     ///
     /// - Throws: ``FerryError`` as ``identify()`` does, and `.unknownVersion`.
     public func needsMigration(_ configuration: Configuration = Configuration()) throws -> Bool {
         let path = try RunPlace.place(store.filePath, files: files)
         if try RunFolder.exists(RunFolder.path(beside: path), files: files) { return true }
-        return try looking(configuration) { run, store in
+        return try withRun(configuration) { run, store in
             try run.fitInputs(to: store)
             let (version, target) = try run.ends(of: store)
             return version.hashes != target.hashes
         }
     }
 
-    /// Migrates the store if it has another version, for the start of an app.
+    /// Migrates the store if it has another version, at the start of an app.
     ///
     /// ```swift
     /// let migrator = try Migrator(store: storeURL, bundles: [.main])
@@ -152,16 +149,15 @@ extension Migrator {
     /// if launch.isReady { openStore() } else { showThatItGoesOn() }
     /// ```
     ///
-    /// Nothing of it runs on the caller's thread, and nothing is at work when it returns.
+    /// No work runs on the caller's thread, and all work has ended when the call returns.
     ///
     /// - Parameters:
-    ///   - configuration: How it runs.
-    ///   - budget: How long it may work before it stops, to be gone on with by the next call; nil for as long as it takes,
-    ///     or as long as the configuration says.
+    ///   - configuration: The settings of the migration.
+    ///   - budget: The time after which the call stops, for the next call to resume; nil for the configuration's.
     ///   - progress: As in ``migrate(_:progress:onEvent:)``.
     ///   - onEvent: As in ``migrate(_:progress:onEvent:)``.
     /// - Returns: Whether the app can open its store.
-    /// - Throws: ``FerryError`` as ``migrate(_:progress:onEvent:)`` does, but for a spent budget and a held swap.
+    /// - Throws: ``FerryError`` as ``migrate(_:progress:onEvent:)`` does, except for a spent budget and a held swap.
     public func migrateIfNeeded(
         _ configuration: Configuration = Configuration(), budget: Duration? = nil, progress: Progress? = nil,
         onEvent: @escaping @Sendable (MigrationEvent) -> Void = { _ in }

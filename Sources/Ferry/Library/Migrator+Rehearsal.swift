@@ -2,18 +2,17 @@ public import FerryBase
 internal import Foundation
 
 extension Migrator {
-    /// Runs the migration into a folder beside the store, measures it, and throws the result away.
+    /// Runs the migration into a folder beside the store, measures it, and deletes the result.
     ///
-    /// The store is read under its guard and not changed; no snapshot is taken. A store that is migrated in place is
-    /// copied first, and its copy is migrated.
+    /// Ferry only reads the store, under its guard, and takes no snapshot. A migration in place runs on a copy of it.
     ///
     /// - Parameters:
-    ///   - configuration: How the migration would run.
-    ///   - sample: After how many source rows it ends; nil for a whole migration.
-    ///   - stop: Asks for a stop after the unit at work; nothing is kept then.
-    ///   - onEvent: Receives what happens, on the thread where it happens.
-    /// - Returns: What was measured.
-    /// - Throws: ``FerryError`` as ``migrate(_:stop:onEvent:)`` does; `.runActive` while another rehearsal is at work.
+    ///   - configuration: The settings of the migration.
+    ///   - sample: The number of source rows after which it ends; nil for a whole migration.
+    ///   - stop: Requests a stop after the current unit; no work is kept then.
+    ///   - onEvent: Receives every event, on the thread where it happens.
+    /// - Returns: The measurements.
+    /// - Throws: ``FerryError`` as ``migrate(_:stop:onEvent:)`` does; `.runActive` while another rehearsal runs.
     public func rehearse(
         _ configuration: Configuration = Configuration(), sample: Int64? = nil, stop: StopRequest = StopRequest(),
         onEvent: @escaping @Sendable (MigrationEvent) -> Void = { _ in }
@@ -28,7 +27,7 @@ extension Migrator {
                 remedy: "Wait for it to end, or stop it.")
         }
         defer { withExtendedLifetime(lock) {} }
-        // What a killed rehearsal left.
+        // Deletes the files of a killed rehearsal.
         for entry in try files.list(folder) where entry.name != "lock" {
             try files.removeTree(folder + "/" + entry.name)
         }
@@ -45,7 +44,7 @@ extension Migrator {
             }
         } catch {
             guard watch.isSampled, (error as? FerryError)?.code == .interrupted else {
-                // The first error is the one to report.
+                // The first error is reported.
                 do { try files.removeTree(folder) } catch {}
                 throw error
             }
@@ -59,33 +58,32 @@ extension Migrator {
     }
 }
 
-/// What a migration measured that was carried out on the side and then thrown away.
+/// The measurements of a rehearsed migration.
 public struct RehearsalReport: Sendable, Hashable, Codable {
-    /// The report of the migration; nil when it ended after a sample of the rows.
+    /// The report of the migration; nil if it ended after a sample of the rows.
     public var migration: MigrationReport?
-    /// Source rows that were carried.
+    /// The source rows that were carried.
     public var rows: Int64 = 0
-    /// How long that took.
+    /// The time of carrying the rows.
     public var rowTime: Duration = .zero
-    /// The longest chunk of rows, its commit included.
+    /// The longest chunk of rows, including its commit.
     public var longestChunk: Duration = .zero
-    /// The longest piece of work between two commits while rows, relationships and indexes are made: what a kill there
-    /// loses at worst.
+    /// The longest time between two commits of rows, relationships and indexes: the most work that a kill can lose.
     public var longestUnit: Duration = .zero
-    /// The most memory that the process ever held.
+    /// The most memory that the process has held.
     public var peakResidentBytes: Int64?
-    /// The most that the files of the run and the new store took on the disk; files in which SQLite sorts are not seen.
+    /// The most disk space of the run's files and the new store, without the temporary files in which SQLite sorts.
     public var peakDiskBytes: Int64 = 0
 
     public var rowsPerSecond: Double? { rowTime > .zero ? Double(rows) / rowTime.inSeconds : nil }
 }
 
-/// Measures a rehearsal by what the migration tells, and ends it after a sample.
+/// Measures a rehearsal by the migration's events, and ends it after a sample.
 final class RehearsalWatch: Sendable {
     private struct State {
         var report = RehearsalReport()
         var phase: Phase?
-        /// When the last piece of work ended.
+        /// The end of the last piece of work.
         var last = Clock.nanoseconds()
         var subject: String?
         var done: Int64 = 0
@@ -127,14 +125,12 @@ final class RehearsalWatch: Sendable {
                 state.lastDiskLook = now
                 state.report.peakDiskBytes = max(state.report.peakDiskBytes, bytes(in: folder))
             }
-            // Looking at the disk is no part of the next piece of work.
+            // The reading of the folder does not count as work.
             state.last = Clock.nanoseconds()
         }
     }
 
-    /// Ends the piece of work that was at hand.
-    ///
-    /// - Returns: How long it took.
+    /// Ends the current piece of work, and returns its duration.
     @discardableResult
     private func end(_ state: inout State, at now: UInt64) -> Duration {
         let time = Duration.clamped(nanoseconds: Clock.nanoseconds(from: state.last, to: now))
@@ -158,7 +154,7 @@ final class RehearsalWatch: Sendable {
         }
     }
 
-    /// What a folder takes now; external data, which is linked and not copied, aside.
+    /// The bytes of a folder, without external data, which is linked and not copied.
     private func bytes(in folder: String) -> Int64 {
         do throws(FerryError) {
             var sum: Int64 = 0
@@ -168,7 +164,7 @@ final class RehearsalWatch: Sendable {
             }
             return sum
         } catch {
-            // The run makes and removes files meanwhile: a folder that has gone takes nothing.
+            // The run creates and deletes files meanwhile: a deleted folder has no bytes.
             return 0
         }
     }

@@ -8,7 +8,7 @@ public import Foundation
 
 /// Migrates one store.
 ///
-/// Models and mapping models are read once, when this is made; the store is opened by each call and not kept open.
+/// The initializer reads the models and mapping models once; each call opens and closes the store.
 public struct Migrator: Sendable {
     public private(set) var store: URL
     private let inputs: Inputs
@@ -20,8 +20,8 @@ public struct Migrator: Sendable {
     ///   - store: The store's main file.
     ///   - models: The model versions.
     ///   - mappings: The mapping models.
-    ///   - policies: The migration policies by the class names that the mapping models use; the module before a dot may
-    ///     be left out. An instance is made for each entity mapping, and for each call that goes on with a run.
+    ///   - policies: The migration policies by the class names in the mapping models; the module before a dot may be
+    ///     left out. Each call makes an instance for each entity mapping, also when it resumes a run.
     /// - Throws: ``FerryError`` `.notFound`, `.badModel`, `.badMapping`, `.badExpression`, and `.unsupported` when the
     ///   linked SQLite is too old.
     public init(
@@ -38,20 +38,16 @@ public struct Migrator: Sendable {
         self.store = store
         self.files = files
         inputs = try Inputs(models: models, mappings: mappings, policies: PolicyRegistry(policies), files: files)
-        // Reading models brings in more of the program than a whole migration does.
+        // Reading models uses more memory than a whole migration.
         releaseUnusedMemory()
     }
 
-    /// The same models, mapping models and policies for another store.
-    ///
-    /// What was found out of them for this one is known there, too.
+    /// A migrator with these models, mapping models and policies for another store; shares the comparisons of routes.
     package func of(_ store: URL) -> Migrator {
         var migrator = self
         migrator.store = store
         return migrator
     }
-
-    // MARK: Looking
 
     /// Finds the version of the store.
     ///
@@ -70,25 +66,25 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// What ``migrate(_:stop:onEvent:)`` would do; what keeps it from running stands in the refusals.
+    /// The plan of ``migrate(_:stop:onEvent:)``; its refusals say why it cannot run.
     ///
     /// - Parameters:
-    ///   - configuration: How the migration would run.
-    ///   - checksRows: Whether the scans of preflight run too; without them large tables are estimated.
+    ///   - configuration: The settings of the migration.
+    ///   - checksRows: Whether preflight scans the rows too; otherwise the rows of large tables are estimated.
     /// - Returns: The plan.
-    /// - Throws: ``FerryError`` when the store or its version cannot be made out at all.
+    /// - Throws: ``FerryError`` when the store cannot be read or its version cannot be identified.
     public func plan(_ configuration: Configuration = Configuration(), checksRows: Bool = false) throws -> PlanReport {
-        try looking(configuration) { try $0.plan($1, checksRows: checksRows) }
+        try withRun(configuration) { try $0.plan($1, checksRows: checksRows) }
     }
 
-    /// Lends the store, and a run that looks at it and is not taken.
-    func looking<Result>(
+    /// Calls a body with the store, and with a run that only reads it.
+    func withRun<Result>(
         _ configuration: Configuration, _ body: (MigrationRun, OpenedStore) throws -> Result
     ) throws -> Result {
         let run = try MigrationRun(
             store: store.filePath, inputs: inputs, configuration: configuration, stop: StopRequest(),
             relay: EventRelay { _ in }, files: files)
-        return try reading(configuration.trace) { try body(run, $0) }
+        return try reading(configuration.trace) { store in try WorkThread.withStack { try body(run, store) } }
     }
 
     private func reading<Result>(_ trace: TraceHook? = nil, _ body: (OpenedStore) throws -> Result) throws -> Result {
@@ -96,50 +92,48 @@ public struct Migrator: Sendable {
         return try OpenedStore.reading(path, files: files, trace: trace, body)
     }
 
-    // MARK: Running
-
-    /// Runs the migration on the calling thread; goes on with an unfinished run of the same plan.
+    /// Runs the migration on the calling thread; resumes an unfinished run of the same plan.
     ///
-    /// In a task call ``migrate(_:progress:onEvent:)``, which waits without holding a thread.
+    /// In a task, call ``migrate(_:progress:onEvent:)`` instead, which does not block a thread.
     ///
     /// - Parameters:
-    ///   - configuration: How it runs.
-    ///   - stop: Asks for a stop after the unit at work; the run then stays resumable.
-    ///   - onEvent: Receives what happens, on the thread where it happens.
-    /// - Returns: What was done, or that there was nothing to do.
-    /// - Throws: ``FerryError``: every code of its `consequence` says what became of the store. The cause of a refusal is
-    ///   ``PlanRefusals`` when there are several, that of `.verificationFailed` is ``VerificationDifferences``.
+    ///   - configuration: The settings of the migration.
+    ///   - stop: Requests a stop after the current unit; the run then stays resumable.
+    ///   - onEvent: Receives every event, on the thread where it happens.
+    /// - Returns: The report, also if there was nothing to do.
+    /// - Throws: ``FerryError``: the `consequence` of its code says in which state the store is. The cause of several
+    ///   refusals is ``PlanRefusals``, that of `.verificationFailed` is ``VerificationDifferences``.
     public func migrate(
         _ configuration: Configuration = Configuration(), stop: StopRequest = StopRequest(),
         onEvent: @escaping @Sendable (MigrationEvent) -> Void = { _ in }
     ) throws -> MigrationReport {
-        try MigrationRun(
+        let run = try MigrationRun(
             store: store.filePath, inputs: inputs, configuration: configuration, stop: stop, relay: EventRelay(onEvent),
-            files: files.traced(by: configuration.trace)
-        ).run()
+            files: files.traced(by: configuration.trace))
+        return try WorkThread.withStack { try run.run() }
     }
 }
 
 extension FileLayer {
-    /// The same layer with the hook of one call.
+    /// This layer with the trace hook of one call.
     fileprivate func traced(by trace: TraceHook?) -> FileLayer { FileLayer(faults: faults, trace: trace ?? self.trace) }
 }
 
 extension Migrator {
-    /// The statements that ``migrate(_:stop:onEvent:)`` would run, step by step; nothing is changed.
+    /// The statements that ``migrate(_:stop:onEvent:)`` would run, step by step; changes nothing.
     ///
-    /// They are those of the run itself: each step is taken on a store with this one's schema and without rows, in a
-    /// temporary folder. No migration policy is called.
+    /// The run itself makes the same statements: each step runs on a store with this one's schema and without rows, in
+    /// a temporary folder. No migration policy is called.
     ///
-    /// - Parameter configuration: How the migration would run.
-    /// - Returns: One list for each step; none where the store is of the target's version.
+    /// - Parameter configuration: The settings of the migration.
+    /// - Returns: One list for each step; empty if the store has the target version.
     /// - Throws: ``FerryError`` as ``plan(_:checksRows:)`` does, and the first refusal of a plan that cannot run.
     public func statements(_ configuration: Configuration = Configuration()) throws -> [PlannedStatements] {
-        try looking(configuration) { try $0.statements($1) }
+        try withRun(configuration) { try $0.statements($1) }
     }
 }
 
-/// Looks whether the linked SQLite has what Ferry needs.
+/// Checks that the linked SQLite has the features that Ferry needs.
 enum SQLiteCheck {
     static func require() throws {
         do {

@@ -1,14 +1,14 @@
 internal import FerryBase
 public import Foundation
 
-/// Where model versions are read from: `.xcdatamodeld`, `.xcdatamodel`, `.momd`, `.mom`, or a folder of them.
+/// The location of model versions: `.xcdatamodeld`, `.xcdatamodel`, `.momd`, `.mom`, or a folder of them.
 public struct ModelSource: Sendable, Hashable {
     package var path: String
 
     public static func url(_ url: URL) -> ModelSource { ModelSource(path: url.filePath) }
 }
 
-/// Where a mapping model is read from: `.xcmappingmodel`, `.cdm`, or Ferry's JSON.
+/// The location of a mapping model: `.xcmappingmodel`, `.cdm`, or Ferry's JSON.
 public struct MappingSource: Sendable, Hashable {
     package var path: String
 
@@ -16,7 +16,7 @@ public struct MappingSource: Sendable, Hashable {
 }
 
 extension URL {
-    /// The path as the file system takes it: decoded, without a trailing slash.
+    /// The path for system calls: decoded, without a trailing slash.
     package var filePath: String {
         var path = path
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
@@ -25,14 +25,14 @@ extension URL {
 }
 
 extension Migrator {
-    /// Reads the models and mapping models that lie in bundles, as Xcode or SwiftPM has put them there.
+    /// Reads the models and mapping models in bundles, where Xcode or SwiftPM has put them.
     ///
     /// - Parameters:
     ///   - store: The store's main file.
-    ///   - bundles: `.main`, a framework's, or a package's `.module`; what does not concern the store is no harm.
-    ///   - mappings: Further mapping models, such as Ferry's own in JSON, which no name tells from other JSON.
+    ///   - bundles: `.main`, a framework's, or a package's `.module`; models of other stores in them do no harm.
+    ///   - mappings: Further mapping models, such as Ferry's JSON, which has no file extension of its own.
     ///   - policies: As in ``init(store:models:mappings:policies:)``.
-    /// - Throws: ``FerryError`` as ``init(store:models:mappings:policies:)`` does; `.notFound` when no bundle has a model.
+    /// - Throws: ``FerryError`` as ``init(store:models:mappings:policies:)`` does; `.notFound` without a model.
     public init(
         store: URL, bundles: [Bundle], mappings: [MappingSource] = [], policies: [String: PolicyFactory] = [:]
     ) throws {
@@ -49,22 +49,21 @@ extension Migrator {
 }
 
 extension ModelSource {
-    /// The models in a bundle: compiled ones (`.momd`, and `.mom` beside them), and source models where nothing compiles
-    /// them, as on Linux.
+    /// The models in a bundle: compiled ones (`.momd`, and `.mom` beside them), and uncompiled sources, as on Linux.
     public static func all(in bundle: Bundle) -> [ModelSource] {
         bundle.resources(["momd", "mom", "xcdatamodeld", "xcdatamodel"]).map { .url($0) }
     }
 }
 
 extension MappingSource {
-    /// The mapping models in a bundle: compiled ones (`.cdm`), and their sources where nothing compiles them.
+    /// The mapping models in a bundle: compiled ones (`.cdm`), and their sources if nothing compiles them.
     public static func all(in bundle: Bundle) -> [MappingSource] {
         bundle.resources(["cdm", "xcmappingmodel"]).map { .url($0) }
     }
 }
 
 extension Bundle {
-    /// The bundle's own resources with these endings, in an order that does not depend on the file system.
+    /// The bundle's own resources with these extensions, in an order that does not depend on the file system.
     fileprivate func resources(_ endings: [String]) -> [URL] {
         endings.flatMap { ending in
             paths(forResourcesOfType: ending, inDirectory: nil)

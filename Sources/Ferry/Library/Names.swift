@@ -3,7 +3,7 @@ public import FerryEngine
 package import FerryMapping
 public import Foundation
 
-// What a caller of the library meets by name, so that `import Ferry` is enough.
+// Types that callers of the library name, so that `import Ferry` suffices.
 public typealias FerryError = FerryBase.FerryError
 public typealias FerryWarning = FerryBase.FerryWarning
 public typealias Phase = FerryBase.Phase
@@ -14,7 +14,7 @@ public typealias StopRequest = FerryBase.StopRequest
 public typealias TraceEvent = FerryBase.TraceEvent
 public typealias TraceHook = FerryBase.TraceHook
 
-// What a migration policy is written with.
+// Types that migration policies use.
 public typealias DefaultMigrationPolicy = FerryEngine.DefaultMigrationPolicy
 public typealias DestinationObject = FerryEngine.DestinationObject
 public typealias EntityMigrationPolicy = FerryEngine.EntityMigrationPolicy
@@ -28,16 +28,16 @@ public typealias PolicyPropertyMapping = FerryEngine.PolicyPropertyMapping
 public typealias SourceObject = FerryEngine.SourceObject
 
 extension KnownPolicies {
-    /// What registered policies offer to mapping models.
+    /// The functions of registered policies, for mapping models.
     package init(registered policies: [String: PolicyFactory]) { self = PolicyRegistry(policies).known }
 }
 
-// What Foundation, and the alerts of AppKit and UIKit, ask an error for. The texts are English.
+// The texts for Foundation and for the alerts of AppKit and UIKit. They are English.
 extension FerryBase.FerryError: LocalizedError {
     public var errorDescription: String? { message }
 
     public var recoverySuggestion: String? { remedy.isEmpty ? nil : remedy.description }
 
-    /// The message of the layer below, where it is one of Ferry's own; others may hold values of rows.
+    /// The message of the cause if that is an error of Ferry; messages of other errors may contain values of rows.
     public var failureReason: String? { (cause as? FerryBase.FerryError)?.message }
 }

@@ -2,63 +2,63 @@ public import FerryBase
 internal import FerryPlan
 public import Foundation
 
-/// What a migration will do, before anything is touched.
+/// The plan of a migration, made before any change.
 public struct PlanReport: Sendable, Codable {
     public var store: URL
-    /// Names of the versions from the store's to the target; one name when they are the same.
+    /// Names of the versions from the store's to the target; one name if both are the same.
     public var chain: [String]
     public var steps: [Step] = []
     /// Source rows of the first step.
     public var rows: Int64 = 0
-    /// Peak of additional disk space, by the folder that stands for a volume.
+    /// The peak of additional disk space, keyed by a folder on each volume.
     public var peakDiskBytes: [String: Int64] = [:]
-    /// What cannot be divided and takes longest; nil when there is nothing to do, or something stands in the way.
+    /// The longest piece of work that cannot be divided; nil if there is nothing to do, or the plan is refused.
     public var longestUnit: LongestUnit?
-    /// What cannot be done; empty when the plan can run.
+    /// The reasons why the plan cannot run; empty if it can.
     public var refusals: [FerryError] = []
     public var warnings: [FerryWarning] = []
-    /// Why the chain is the one that it is, version by version.
+    /// The reason for each part of the chain, version by version.
     public var links: [Link] = []
-    /// What the chain was preferred over, and what the order of versions is.
+    /// The rejected alternatives of the chain, and the order of the versions.
     public var notes: [String] = []
-    /// What the store's rows hold and nothing holds afterwards; the first of the warnings say the same.
+    /// Content of the store's rows that the migrated store does not have; the first of the warnings say the same.
     public var losses: [Loss] = []
 
     public var isUpToDate: Bool { steps.isEmpty && refusals.isEmpty }
 
     /// From one model version to the next one used.
     public struct Step: Sendable, Hashable, Codable {
-        /// How the step is to run; there may be more in a later version.
+        /// The execution of the step; a later version may add more.
         #if hasAttribute(nonexhaustive)
             @nonexhaustive
         #endif
         public enum Mode: String, Sendable, Hashable, Codable {
-            /// It makes a new store.
+            /// The step makes a new store.
             case copy
-            /// It changes a store within itself.
+            /// The step changes a store itself.
             case inPlace
-            /// Nothing is to be done.
+            /// There is nothing to do.
             case nothing = "none"
-            /// It cannot be taken.
+            /// The step cannot run.
             case refused
         }
 
         public var from: String
         public var to: String
-        /// Names of all versions that the step passes in one go, `from` and `to` included.
+        /// Names of all versions that the step passes at once, `from` and `to` included.
         public var versions: [String]
-        /// Why the step is not one with the step before it; nil for the first one.
+        /// The reason why the step is not composed with the step before it; nil for the first step.
         public var isApartBecause: String?
         public var mode: Mode
-        /// Why in this mode.
+        /// The reason for the mode.
         public var reason: String
         public var mappingModels: [String]
         public var partitions: [[EntityMappingPlan]]
-        /// Bytes beside the new store, at most: associations, lookups, what is sorted and what verification looks up.
+        /// The most bytes beside the new store: associations, lookups, sorting, and the lookups of verification.
         public var scratchBytes: Int64 = 0
     }
 
-    /// One version to the next.
+    /// A pair of successive versions in the chain.
     public struct Link: Sendable, Hashable, Codable {
         public var from: String
         public var to: String
@@ -66,9 +66,9 @@ public struct PlanReport: Sendable, Codable {
         public var reason: String
     }
 
-    /// A piece of work that is done at once or not at all: a budget can be overrun by as much.
+    /// A piece of work that cannot be divided: a budget can be overrun by its time.
     public struct LongestUnit: Sendable, Hashable, Codable {
-        /// What it is; there may be more in a later version.
+        /// The kind of work; a later version may add more.
         public struct Kind: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
             public let rawValue: String
             public init(rawValue: String) { self.rawValue = rawValue }
@@ -83,13 +83,13 @@ public struct PlanReport: Sendable, Codable {
         }
 
         public var kind: Kind
-        /// The store, the index, the table or the entity mapping.
+        /// The name of the store, the index, the table or the entity mapping.
         public var name: String
         /// Counted from 1.
         public var step: Int
-        /// Estimated where the store is large.
+        /// An estimate if the store is large.
         public var rows: Int64
-        /// By a rule of thumb; only its order of magnitude counts.
+        /// A rough estimate; only its order of magnitude is reliable.
         public var time: Duration { .clamped(seconds: seconds) }
         package var seconds: Double
     }
@@ -100,7 +100,7 @@ public struct PlanReport: Sendable, Codable {
         public var destination: String
         public var executor: RowExecutor
         public var reason: String
-        /// Nil where only the run can know.
+        /// Nil if only the run can count them.
         public var rows: Int64?
         public var isEstimated: Bool
     }
@@ -111,33 +111,33 @@ public struct PlanRefusals: Error, Sendable {
     public var refusals: [FerryError]
 }
 
-/// Something that a store's rows hold and that a migration does not take along.
+/// Content of a store's rows that a migration does not carry over.
 public struct Loss: Sendable, Hashable, Codable {
     public var entity: String
-    /// Nil when whole objects go.
+    /// Nil if whole objects are lost.
     public var property: String?
-    /// The version that the losing step leads to.
+    /// The destination version of the step with the loss.
     public var version: String
     /// The place of that step in the chain of versions, from 1.
     public var step: Int
-    /// Objects that lose it; nil where that is not known beforehand.
+    /// The number of objects that lose it; nil if it is not known before the run.
     public var rows: Int64?
     public var isEstimated: Bool
-    /// Why it goes.
+    /// The reason for the loss.
     public var because: String
-    /// What and how much, as a sentence.
+    /// The lost content and its amount, as a sentence.
     public var text: String
-    /// Whether only a filter leaves objects out: then the run counts them.
+    /// Whether only a filter leaves objects out; the run then counts them.
     var isByFilter: Bool
     /// ``isOrder``; absent in records of earlier tools.
     var isOfOrder: Bool?
 
-    /// `Entity.property`, or the entity's name: what ``Configuration/allowedLosses`` takes.
+    /// `Entity.property`, or the entity's name, as in ``Configuration/allowedLosses``.
     public var name: String { property.map { "\(entity).\($0)" } ?? entity }
 
-    /// Whether a relationship keeps its objects, and only their order goes.
+    /// Whether a relationship keeps its objects and loses only their order.
     public var isOrder: Bool { isOfOrder ?? false }
-    /// Whether ``rows`` counts values, of which an object may lose several; else it counts objects.
+    /// Whether ``rows`` counts values, of which one object may lose several; otherwise it counts objects.
     package var isCountedInValues: Bool { property != nil && !isOrder }
 
     init(_ loss: ChainLoss) {
@@ -153,7 +153,7 @@ public struct Loss: Sendable, Hashable, Codable {
         isOfOrder = loss.isOfOrder ? true : nil
     }
 
-    /// The same with what the run counted, where one entity mapping alone carries the entity.
+    /// The loss with the run's count, if only one entity mapping carries the entity.
     func counted(by mappings: [MigrationReport.EntityMappingReport]) -> Loss {
         let own = mappings.filter { $0.source == entity && $0.step == step }
         guard isByFilter, own.count == 1, own[0].isEstimated != true else { return self }
@@ -166,36 +166,36 @@ public struct Loss: Sendable, Hashable, Codable {
 
 /// The statements that a step of a migration will run, in their order.
 ///
-/// What only rows ask for (a value that is too large for its chunk, a row that is damaged, what a migration policy does
-/// by itself) is not among them.
+/// Statements that only certain rows need (a value that is too large for its chunk, a damaged row), and those that a
+/// migration policy runs itself, are missing.
 public struct PlannedStatements: Sendable, Hashable, Codable {
     /// Counted from 1.
     public var step: Int
     public var from: String
     public var to: String
-    /// Whether they run on the store itself, in one transaction; else `main` is the new store, `source` the old one, and
-    /// `scratch` holds associations and lookups.
+    /// Whether the statements run on the store itself, in one transaction; otherwise `main` is the new store, `source`
+    /// the old one, and `scratch` holds associations and lookups.
     public var isInPlace: Bool
     public var groups: [Group]
 
-    /// Statements that serve one purpose.
+    /// Statements with one purpose.
     public struct Group: Sendable, Hashable, Codable {
-        /// Nil for what makes the tables of a new store.
+        /// Nil for the statements that create the tables of a new store.
         public var phase: Phase?
-        /// Why a step in place runs them.
+        /// The reason why a step in place runs them.
         public var reason: String?
         public var statements: [Statement]
     }
 
     public struct Statement: Sendable, Hashable, Codable {
         public var sql: String
-        /// Named parameters that the models and mapping models give a value; chunks give `:low`, `:high` and `:last`.
+        /// Named parameters with a value from the models and mapping models; chunks set `:low`, `:high` and `:last`.
         public var parameters: [Parameter]
     }
 
     public struct Parameter: Sendable, Hashable, Codable {
         public var name: String
-        /// As SQL writes it.
+        /// The value as an SQL literal.
         public var value: String
     }
 }

@@ -4,7 +4,7 @@ internal import FerrySnapshot
 internal import FerryStore
 public import Foundation
 
-/// What can be done with a store without its models.
+/// Operations on a store that need no models.
 public struct StoreFiles: Sendable {
     public let store: URL
     private let files: FileLayer
@@ -16,7 +16,7 @@ public struct StoreFiles: Sendable {
         self.files = files
     }
 
-    /// The state of the run in the store's run folder; of a run with an output, ask for the output.
+    /// The state of the run in the store's run folder; for a run with an output, use the output as the store.
     ///
     /// - Throws: ``FerryError`` when the folder cannot be read.
     public func status() throws -> RunStatus {
@@ -36,7 +36,7 @@ public struct StoreFiles: Sendable {
         guard let progress = ProgressMeter.read(in: folder, of: record.id) else { return status }
         status.fraction = max(progress.fraction ?? 0, status.fraction ?? 0)
         status.step = progress.step
-        // The record is the newer one where both name a phase that lasts.
+        // The record is newer if its phase is later.
         if record.phase.order <= progress.phase.order { status.phase = progress.phase }
         guard isRunning else { return status }
         status.subject = progress.subject
@@ -45,7 +45,7 @@ public struct StoreFiles: Sendable {
         return status
     }
 
-    /// What the log beside the store says of the last run that ended.
+    /// The log's entry for the last run that ended.
     private func lastRun() throws -> RunStatus {
         guard let last = try RunLog(beside: store.filePath, files: files).last else { return RunStatus(state: .none) }
         var status = RunStatus(state: .finished)
@@ -55,16 +55,15 @@ public struct StoreFiles: Sendable {
         return status
     }
 
-    /// Puts a verified snapshot back in the place of the store, which may be damaged or gone by now.
+    /// Restores a verified snapshot in the place of the store, which may be damaged or missing.
     ///
     /// - Parameters:
-    ///   - snapshot: Nil for the newest that the store does not hold already.
+    ///   - snapshot: Nil for the newest one whose content the store does not already have.
     ///   - folder: The folder of the snapshots; nil means `STORE.snapshots`.
-    ///   - keepsReplaced: Whether a snapshot of what is replaced is taken first, if anything was written since the last
-    ///     run on the store ended.
+    ///   - keepsReplaced: Whether a replaced store that changed since its last run gets a snapshot first.
     ///   - stop: Ends the work early.
     ///   - trace: Receives the statements.
-    /// - Returns: What was put back, and what was kept of what it replaces.
+    /// - Returns: The restored snapshot, and the copies of the replaced store.
     /// - Throws: ``FerryError`` `.noSnapshot`, `.badSnapshot`, `.storeInUse`, `.storeInUseAtSwap`.
     public func rollback(
         to snapshot: URL? = nil, folder: URL? = nil, keepsReplaced: Bool = true, stop: StopRequest = StopRequest(),
@@ -72,7 +71,7 @@ public struct StoreFiles: Sendable {
     ) throws -> RollbackReport {
         let path = try RunPlace.place(store.filePath, files: files)
         let snapshots = StoreSnapshots(of: path, folder: folder?.filePath, files: files)
-        // A rollback may add one.
+        // A rollback may add a snapshot.
         let all = try snapshots.list()
         var report = try Rollback(
             store: path, snapshots: snapshots, files: files, keepsReplaced: keepsReplaced, stop: stop, trace: trace
@@ -101,14 +100,14 @@ public struct StoreFiles: Sendable {
         let sourceGuard = try SourceGuard(path: path, purpose: .migrating, files: files)
         let snapshot = try sourceGuard.closing {
             let opened = try OpenedStore(sourceGuard)
-            // The version by name, as far as the log of its runs tells.
+            // The log of runs may name the version.
             let version = try RunLog(beside: path, files: files).migration(to: opened.metadata.hashes)?.to
             return try snapshots.create(opened, knownAs: version, level: level, stop: stop, progress: onProgress)
         }
         return SnapshotEntry(snapshot, verified: true)
     }
 
-    /// Reads archives again and compares them with their manifests; all of the folder's without a name.
+    /// Reads archives again and compares them with their manifests; without a name, all archives in the folder.
     public func verifySnapshots(_ snapshot: URL? = nil, in folder: URL? = nil) throws -> [SnapshotEntry] {
         let snapshots = try snapshotStore(folder)
         let named = try snapshot.map { [try snapshots.snapshots.snapshot($0.filePath)] }
@@ -118,7 +117,7 @@ public struct StoreFiles: Sendable {
         }
     }
 
-    /// Writes the store that a snapshot holds, the newest without a name, to a path where nothing is yet.
+    /// Writes the store in a snapshot (without a name, the newest) to a path where no file exists.
     ///
     /// - Throws: ``FerryError`` `.outputExists`, `.noSnapshot`, `.badSnapshot`.
     public func restoreSnapshot(_ snapshot: URL? = nil, in folder: URL? = nil, to output: URL) throws -> SnapshotEntry {
@@ -131,19 +130,18 @@ public struct StoreFiles: Sendable {
         return SnapshotEntry(whole, verified: true)
     }
 
-    /// Removes snapshots that are old and not among the newest; those that could not be read stay.
+    /// Deletes snapshots that are old and not among the newest; unreadable ones stay.
     ///
-    /// Never removed: the last one that verifies, the one that the log names as the way back, the one of an unfinished
-    /// run.
+    /// Ferry keeps the last snapshot that verifies, the one that the log names for a rollback, and an unfinished run's.
     ///
     /// - Parameters:
     ///   - folder: The folder of the snapshots; nil means `STORE.snapshots`.
-    ///   - keep: How many of the newest whole ones stay whatever their age.
-    ///   - minimumAge: What is younger stays.
-    ///   - stop: Ends it between two snapshots.
-    /// - Returns: What was removed, and what was kept.
-    /// - Throws: ``FerryError`` `.runActive` while a run on the store is at work, `.badLog` when nothing tells the way
-    ///   back, `.fileFailed`.
+    ///   - keep: The number of newest whole snapshots that stay whatever their age.
+    ///   - minimumAge: The age below which a snapshot stays.
+    ///   - stop: Ends the work between two snapshots.
+    /// - Returns: The deleted and the kept snapshots.
+    /// - Throws: ``FerryError`` `.runActive` while a run on the store is active, `.badLog` when the log does not show
+    ///   the snapshot for a rollback, `.fileFailed`.
     public func pruneSnapshots(
         in folder: URL? = nil, keep: Int, minimumAge: Duration, stop: StopRequest = StopRequest()
     ) throws -> PruneReport {
@@ -163,7 +161,7 @@ public struct StoreFiles: Sendable {
             removed: pruned.removed.map { SnapshotEntry($0) }, kept: pruned.kept.map { SnapshotEntry($0) })
     }
 
-    /// The store itself may be gone: its snapshots are still there.
+    /// The snapshots of the store, which itself may be missing.
     private func snapshotStore(_ folder: URL?) throws -> StoreSnapshots {
         let path = store.filePath
         let real = try files.exists(path) ? files.realPath(path) : path
@@ -172,11 +170,11 @@ public struct StoreFiles: Sendable {
 }
 
 extension StoreFiles {
-    /// Lends a connection that sees one state of the store, what is only in its `-wal` included.
+    /// Calls a body with a connection that sees one state of the store, including content that is only in its `-wal`.
     ///
-    /// Neither the store nor its side files are changed, and other programs may read and write meanwhile.
+    /// The store and its side files stay unchanged, and other programs may read and write meanwhile.
     ///
-    /// - Throws: ``FerryError`` `.notFound`, `.notADatabase`, `.notACoreDataStore`, `.hotJournal`; what the body throws.
+    /// - Throws: ``FerryError`` `.notFound`, `.notADatabase`, `.notACoreDataStore`, `.hotJournal`; the body's errors.
     package func read<Result>(trace: TraceHook? = nil, _ body: (Connection) throws -> Result) throws -> Result {
         let files = FileLayer(trace: trace)
         let path = try RunPlace.existing(store.filePath, files: files)

@@ -7,16 +7,16 @@ internal import FerryStore
 internal import FerryVerify
 public import Foundation
 
-/// Checks a store by itself, or against the store it was migrated from; changes neither.
+/// Checks a store alone, or against the store from which it was migrated; changes neither.
 public struct Verifier: Sendable {
-    /// How much is looked at.
+    /// The scope of a verification.
     public struct Options: Sendable, Hashable {
         /// Whether SQLite compares every index with its table (`integrity_check`), which takes much longer.
         public var checksIntegrity: Bool
-        /// Of the rows of a migrated store, which part is compared value by value; all are counted.
+        /// The share of a migrated store's rows that is compared value by value; all rows are counted.
         public var sample: Double
 
-        /// How many parts are made at one time; nil for as many as there are processors.
+        /// The number of parts that run at one time; nil for as many as there are processors.
         public var jobs: Int?
 
         public init(checksIntegrity: Bool = false, sample: Double = 1, jobs: Int? = nil) {
@@ -32,8 +32,7 @@ public struct Verifier: Sendable {
 
     /// Reads the models and mapping models.
     ///
-    /// - Throws: ``FerryError`` `.notFound`, `.badModel`, `.badMapping`, and `.unsupported` when the linked SQLite is too
-    ///   old.
+    /// - Throws: ``FerryError`` `.notFound`, `.badModel`, `.badMapping`; `.unsupported`: the linked SQLite is too old.
     public init(store: URL, models: [ModelSource], mappings: [MappingSource] = []) throws {
         try SQLiteCheck.require()
         self.store = store
@@ -41,16 +40,16 @@ public struct Verifier: Sendable {
         inputs = try Inputs(models: models, mappings: mappings, files: files)
     }
 
-    /// Checks what holds for every sound store of its model: metadata, numbers, keys, references, inverses, mandatory and
-    /// unique values, derived values, index entries, external files; and the contents of those that the newest snapshot in
-    /// `STORE.snapshots` has too.
+    /// Checks the rules for every intact store of its model: metadata, numbers, keys, references, inverses, mandatory
+    /// and unique values, derived values, index entries, external files; and the contents of external files that the
+    /// newest snapshot in `STORE.snapshots` has too.
     ///
     /// - Parameters:
-    ///   - options: How much is looked at.
-    ///   - stop: Asks for a stop.
-    ///   - onProgress: Receives how far it is.
-    /// - Returns: What was found; without models, the one cached in the store is taken.
-    /// - Throws: ``FerryError`` when the store or its version cannot be made out, or its tables are missing.
+    ///   - options: The scope of the verification.
+    ///   - stop: Requests a stop.
+    ///   - onProgress: Receives the progress.
+    /// - Returns: The differences; without models, Ferry uses the model cached in the store.
+    /// - Throws: ``FerryError`` when the store or its version cannot be identified, or its tables are missing.
     public func verifyStore(
         _ options: Options = Options(), stop: StopRequest = StopRequest(), onProgress: ProgressHook? = nil
     ) throws -> VerificationSummary {
@@ -73,16 +72,15 @@ public struct Verifier: Sendable {
         }
     }
 
-    /// Checks the store against the one it was migrated from, as a migration does before it ends.
+    /// Checks the store against the one from which it was migrated, as a migration does before it ends.
     ///
     /// - Parameters:
-    ///   - source: The store as it was before: a copy, or what a snapshot restores.
-    ///   - options: How much is looked at.
-    ///   - stop: Asks for a stop.
-    ///   - onProgress: Receives how far it is.
-    /// - Returns: What was found.
-    /// - Throws: ``FerryError`` `.unsupported` when more than one step lies between the two, or a migration policy; what
-    ///   keeps a migration from being planned.
+    ///   - source: The store before the migration: a copy, or a restored snapshot.
+    ///   - options: The scope of the verification.
+    ///   - stop: Requests a stop.
+    ///   - onProgress: Receives the progress.
+    /// - Returns: The differences.
+    /// - Throws: ``FerryError`` `.unsupported` for a migration of several steps or with a policy; errors of planning.
     public func verifyMigration(
         from source: URL, _ options: Options = Options(), stop: StopRequest = StopRequest(),
         onProgress: ProgressHook? = nil
@@ -98,8 +96,7 @@ public struct Verifier: Sendable {
                         isSourcePrivate: old.sourceGuard.access == .unlocked, destinationPath: new.path,
                         workFolder: folder, counts: nil, now: run?.now,
                         externalFolder: ExternalData.folder(forStore: old.path), progress: onProgress, stop: stop)
-                    // What Ferry has made is as a run's own verification requires; what Core Data has made may have
-                    // names of its own.
+                    // A store of Ferry must meet the requirements of a run; one of Core Data may have names of its own.
                     verification.isInPlace = run?.isInPlace ?? false
                     verification.isDestinationAsFound = true
                     verification.hasIndexesOfStore = run?.isLike == true
@@ -115,7 +112,7 @@ public struct Verifier: Sendable {
         }
     }
 
-    /// Whether the tables of a migrated store have the names of a new one.
+    /// Whether the tables of a migrated store have the names that a new store has.
     private func hasNamesOfNew(_ new: OpenedStore, _ step: ResolvedStep, _ old: OpenedStore) throws -> Bool {
         let source = try StoreLayout.actual(for: step.source.model, on: old.sourceGuard.connection)
         let model = step.destination.model
@@ -156,7 +153,7 @@ public struct Verifier: Sendable {
         var planner = Planner(catalog: inputs.catalog, mappingModels: inputs.mappingModels)
         let (from, to) = (inputs.catalog.displayName(of: version), inputs.catalog.displayName(of: target))
         if let chain = run?.chain, chain.first == from, chain.last == to {
-            // The way that it went, which rows or options may have decided.
+            // The chain of the run, which may depend on rows or options.
             planner.route.choice = .list(chain, origin: "the log of the migration")
         }
         let plan = planner.plan(from: version, to: target, rows: [:], areRowsEstimated: true)
@@ -181,7 +178,7 @@ public struct Verifier: Sendable {
         return plan.steps[0]
     }
 
-    /// - Throws: ``FerryError`` `.mappingsNotGiven` when the migration went by mapping models that are not given.
+    /// - Throws: ``FerryError`` `.mappingsNotGiven` when the migration used mapping models that are not given.
     private func checkMappingModels(of run: RunLog.Entry?) throws(FerryError) {
         let given = Set(inputs.mappingModels.map(\.fingerprint.hexadecimal))
         let missing = (run?.mappingModels ?? [:]).filter { !given.contains($0.value) }.keys.sorted()
@@ -198,7 +195,7 @@ public struct Verifier: Sendable {
         return try OpenedStore.reading(path, files: files) { opened in
             let before = try opened.sourceGuard.fingerprint()
             let result = try body(opened)
-            // Several connections look, and each at the state that it finds.
+            // Several connections read, each from the state that it finds.
             if case .storeChanged(let change) = before.compare(with: try opened.sourceGuard.fingerprint()) {
                 throw FerryError(
                     .sourceChanged, "\(path) was written while it was verified: \(change).",
@@ -208,9 +205,9 @@ public struct Verifier: Sendable {
         }
     }
 
-    /// A folder for lookups, which are about as large as the store's keys, and hold values; gone afterwards.
+    /// Lends a folder for lookups, which are about as large as the store's keys, and hold values; deletes it.
     private func withWorkFolder<Result>(_ body: (String) throws -> Result) throws -> Result {
-        // What the models and the plan took counts beside the caches of what follows.
+        // The memory of the models and the plan counts beside the caches of the verification.
         releaseUnusedMemory()
         let place = FileManager.default.temporaryDirectory.filePath
         return try files.withWorkFolder(named: "ferry-verify", in: place, body)
@@ -218,7 +215,7 @@ public struct Verifier: Sendable {
 }
 
 extension VerificationSummary {
-    /// What `FerryVerify` found, in the words of the library.
+    /// The public summary of a report of `FerryVerify`.
     init(_ report: VerificationReport) {
         self.init(mode: .full)
         checked = report.checked
@@ -229,7 +226,7 @@ extension VerificationSummary {
     }
 }
 
-/// One thing that must hold for a store; there may be more in a later version.
+/// A rule that holds for a store; a later version may add more.
 public struct VerificationCheck: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -237,27 +234,27 @@ public struct VerificationCheck: RawRepresentable, Sendable, Hashable, Codable, 
 
     /// Tables, columns, indexes and triggers are those of the model.
     public static let schema = Self(rawValue: "schema")
-    /// Metadata are those of the new version, and keep what is the store's own.
+    /// Metadata are those of the new version, and keep the store's own entries.
     public static let metadata = Self(rawValue: "metadata")
-    /// What an app has set in the header of its store is still set.
+    /// Values that an app has set in the header of its store are unchanged.
     public static let header = Self(rawValue: "header")
-    /// What SQLite checks of the file by itself.
+    /// SQLite's own check of the file.
     public static let integrity = Self(rawValue: "integrity")
     /// Every index has an entry for each row, in its place, and no other.
     public static let indexes = Self(rawValue: "indexes")
-    /// The highest key that was handed out is not below one in use.
+    /// The recorded highest key is not below a key in use.
     ///
     /// `Z_MAX`
     public static let keys = Self(rawValue: "keys")
     /// The counts of the run balance.
     public static let counts = Self(rawValue: "counts")
-    /// Every row is of an entity that its table holds.
+    /// Every row is of an entity of its table.
     ///
     /// `Z_ENT`
     public static let entityNumbers = Self(rawValue: "entityNumbers")
-    /// Every stored key leads to a row of a fitting entity.
+    /// Every foreign key refers to a row of a fitting entity.
     public static let references = Self(rawValue: "references")
-    /// Mandatory and unique values, and the number of objects of relationships.
+    /// Mandatory and unique values, and the minimum and maximum counts of relationships.
     public static let constraints = Self(rawValue: "constraints")
     /// Values and triggers of derived attributes.
     public static let derivedAttributes = Self(rawValue: "derivedAttributes")
@@ -265,18 +262,17 @@ public struct VerificationCheck: RawRepresentable, Sendable, Hashable, Codable, 
     public static let rTrees = Self(rawValue: "rTrees")
     /// Every value outside the database has its file.
     public static let externalFiles = Self(rawValue: "externalFiles")
-    /// Files of values outside the database are, byte for byte, those of before.
+    /// External files have, byte for byte, the contents from before the migration.
     public static let externalContents = Self(rawValue: "externalContents")
-    /// No two values name one file that were not two before.
+    /// No two values name one external file unless they did before.
     public static let sharedFiles = Self(rawValue: "sharedFiles")
     /// An app's own tables and objects, and persistent history, are carried over.
     public static let carriedObjects = Self(rawValue: "carriedObjects")
-    /// Every value is the one that the mapping models yield.
+    /// Every value is the result of the mapping models.
     public static let rows = Self(rawValue: "rows")
-    /// Every relationship is the one that the mapping models yield, positions included.
+    /// Every relationship is the result of the mapping models, positions included.
     public static let relationships = Self(rawValue: "relationships")
 
-    /// Every check of this version.
     public static let all: [Self] = [
         schema, metadata, header, integrity, indexes, keys, counts, entityNumbers, references, constraints,
         derivedAttributes, rTrees, externalFiles, externalContents, sharedFiles, carriedObjects, rows, relationships,

@@ -4,20 +4,19 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Counts what a store's rows hold of what a migration loses.
+/// Counts the rows and values of a store that a migration loses.
 struct LossCounter {
-    /// Tables up to here are counted in no time; of larger ones only the first rows are looked at.
+    /// The most rows of a table that are counted in full, in no time; of a larger table only the first rows are read.
     private static let fewRows: Int64 = 100_000
 
     /// The store, as `main`.
     let connection: Connection
     let layout: StoreLayout
-    /// Rows of exactly each entity, as far as known.
+    /// The number of rows of exactly each entity, if known.
     let rows: [String: Int64]
-    /// What was counted on the way over the store's pages, where they were walked over.
     var walk: PageWalk?
 
-    /// Whether rows have these, 1 or 0; what has no place in the store is left out.
+    /// Whether any row has a value of each property, as 1 or 0; properties without storage in the store are left out.
     func presence(of properties: [StoredProperty]) throws -> [StoredProperty: Int64] {
         var known: [StoredProperty: Int64] = [:]
         for property in properties {
@@ -28,7 +27,7 @@ struct LossCounter {
         return known
     }
 
-    /// The losses that some row has, or may have, with their counts; of large tables only where all are to be counted.
+    /// The losses that some row has, or may have, with their counts; large tables are counted only if `all` is true.
     func counted(_ losses: [ChainLoss], all: Bool) throws -> [ChainLoss] {
         try losses.compactMap { loss in
             var loss = loss
@@ -41,11 +40,11 @@ struct LossCounter {
     }
 
     private func count(_ loss: ChainLoss, all: Bool) throws -> ChainLoss.Count {
-        // What a filter or a conversion takes away of objects is known to the run alone.
+        // Only the run knows how many objects a filter or a conversion leaves out.
         guard loss.cause != .filtered else { return loss.count }
         var change = ""
         if case .narrowed(let type) = loss.cause {
-            // Later steps convert what the rows of the store do not tell.
+            // A later step converts values that the store's rows do not show.
             guard loss.step == 1, let column = column(of: loss) else { return loss.count }
             try registerRounding()
             change = " AND " + Self.changes(column, in: type)
@@ -56,23 +55,23 @@ struct LossCounter {
         if case .relatedToOne(let isExact) = loss.cause {
             guard loss.step == 1 else { return loss.count }
             guard isSmall, let key = place.key else { return .unknown }
-            // Links beyond the first of each object that has some.
+            // Keys beyond the first key of each object that has some.
             let count = try number(
                 "SELECT count(*) - count(DISTINCT \(key)) FROM \(place.table) WHERE \(condition)")
             return isExact || count == 0 ? .exactly(count) : .some
         }
         if loss.isOfOrder {
             guard isSmall, let key = place.key else { return .unknown }
-            // Objects that have several related ones, and so an order among these.
+            // Objects with several related objects, which therefore have an order.
             let count = try number(
                 """
                 SELECT count(*) FROM (
                     SELECT 1 FROM \(place.table) WHERE \(condition) GROUP BY \(key) HAVING count(*) > 1)
                 """)
-            // What steps before it leave of them only the run knows.
+            // Only the run knows how many objects the earlier steps leave.
             return loss.step == 1 || count == 0 ? .exactly(count) : .unknown
         }
-        if change.isEmpty, let counted = countedOnTheWay(place) { return .exactly(counted) }
+        if change.isEmpty, let counted = countedByWalk(place) { return .exactly(counted) }
         if isSmall { return .exactly(try number("SELECT count(*) FROM \(place.table) WHERE \(condition)")) }
         if loss.property == nil { return loss.count }
         let isThere = try number(
@@ -83,9 +82,9 @@ struct LossCounter {
         return isThere == 1 ? .some : .unknown
     }
 
-    /// Rows that have what stands in a column, or all of the entities; nil where they were not counted.
-    private func countedOnTheWay(_ place: Place) -> Int64? {
-        guard let table = place.own, let tally = walk?.tallies[table] else { return nil }
+    /// Rows with a value in the column, or all rows of the entities; nil if the walk did not count them.
+    private func countedByWalk(_ place: Place) -> Int64? {
+        guard let table = place.ownTable, let tally = walk?.tallies[table] else { return nil }
         var count: Int64 = 0
         for number in place.numbers.compactMap(\.integer) {
             count += tally.rows[number] ?? 0
@@ -96,28 +95,26 @@ struct LossCounter {
         return count
     }
 
-    // MARK: Narrowed values
-
     private func column(of loss: ChainLoss) -> String? {
         guard let property = loss.property, let entity = loss.entities.first else { return nil }
         return layout.column(of: property, in: entity).map { Connection.quoted($0.name) }
     }
 
-    /// Whether a value is another one in a type that does not hold all of them, or less of it.
+    /// The condition of values that change in the narrower type.
     private static func changes(_ column: String, in type: AttributeType) -> String {
         switch type {
-        // Everything that is not zero becomes 1.
+        // Every value except zero becomes 1.
         case .boolean: "\(column) NOT IN (0, 1)"
         case .float: "\(rounding)(\(column))"
         case .double: "\(column) <> CAST(\(column) AS REAL)"
-        // The fraction goes; a text is taken for the number that it is.
+        // The conversion drops the fraction, and reads a text as a number.
         default: "CAST(\(column) AS NUMERIC) <> CAST(CAST(\(column) AS NUMERIC) AS INTEGER)"
         }
     }
 
     private static let rounding = "ferry_changes_as_float"
 
-    /// SQLite has no numbers of 32 bits to compare with.
+    /// SQLite has no 32-bit floating-point type to compare with.
     private func registerRounding() throws(DatabaseError) {
         try connection.register(Self.rounding, arguments: 1, deterministic: true) { arguments, result in
             switch arguments.numericStorageClass(0) {
@@ -132,7 +129,7 @@ struct LossCounter {
         }
     }
 
-    /// Rows of the tables that counting reads: of all entities in them, and of those that a relationship leads to.
+    /// Rows of the tables that a count reads: of all entities in them, and of the tables that a relationship leads to.
     private func rowsToRead(_ loss: ChainLoss) -> Int64 {
         let model = layout.model
         var roots = Set(loss.entities.map { model.root(of: $0) })
@@ -144,16 +141,16 @@ struct LossCounter {
         return rows.filter { roots.contains(model.root(of: $0.key)) }.values.reduce(0, +)
     }
 
-    /// Where a property stands: a table, and the condition of the rows that have it.
+    /// The storage of a property: a table, and the condition of the rows that have a value.
     private struct Place {
         var table: String
         var condition: String
         var numbers: [Value]
-        /// The table's name, where the rows are the entities' own.
-        var own: String?
-        /// The column whose values they are; nil for the objects themselves.
+        /// The table's name, if the rows are those of the entities.
+        var ownTable: String?
+        /// The column of the values; nil for the objects themselves.
         var column: String?
-        /// The column of keys of which several rows have the same; of a relationship alone.
+        /// The column of keys that several rows may share; only of a relationship.
         var key: String?
     }
 
@@ -163,12 +160,12 @@ struct LossCounter {
         let own = "Z_ENT IN (\(numbers.map { _ in "?" }.joined(separator: ", ")))"
         var place = Place(table: Connection.quoted(table.name), condition: own, numbers: numbers)
         guard let property else {
-            place.own = table.name
+            place.ownTable = table.name
             return place
         }
         if let column = layout.column(of: property, in: first) {
             place.condition += " AND \(Connection.quoted(column.name)) IS NOT NULL"
-            (place.own, place.column) = (table.name, column.name)
+            (place.ownTable, place.column) = (table.name, column.name)
             return place
         }
         switch layout.storage(of: property, in: first) {
@@ -178,7 +175,7 @@ struct LossCounter {
             place.key = key
         case .inverseForeignKey(let links, let column, _, _), .inverseless(let links, let column),
             .join(let links, let column, _, _, _):
-            // A link is that of the object whose key stands there.
+            // A row of the other table belongs to the object whose key the column holds.
             let key = Connection.quoted(column)
             place.condition = "\(key) IS NOT NULL AND \(key) IN (SELECT Z_PK FROM \(place.table) WHERE \(own))"
             (place.table, place.key) = (Connection.quoted(links), key)
@@ -189,7 +186,7 @@ struct LossCounter {
 }
 
 extension Configuration {
-    /// The refusal of losses that are not allowed; nil when all of them are.
+    /// The refusal of losses that are not allowed; nil if all are allowed.
     func refusal(of losses: [ChainLoss]) -> FerryError? {
         guard refusesLosses else { return nil }
         let open = losses.filter { !allowedLosses.contains($0.name) && !allowedLosses.contains($0.entity) }
@@ -199,13 +196,13 @@ extension Configuration {
         return FerryError(
             .lossRefused, open.map(\.sentence).joined(separator: " "),
             remedy: """
-                \(Self.way(out: open)), \
+                \(Self.remedy(for: open)), \
                 or allow the loss with \(setting: .allowedLosses, each: names.map { .element($0) }, separator: " ").
                 """,
             place: .init(entity: open[0].entity, property: open[0].property))
     }
 
-    private static func way(out losses: [ChainLoss]) -> String {
+    private static func remedy(for losses: [ChainLoss]) -> String {
         if losses.allSatisfy(\.isDamage) { return "Repair these rows with the app" }
         return losses.allSatisfy(\.isOfOrder)
             ? "Keep the order in the new version and in its mapping models" : "Give it an heir in a mapping model"

@@ -6,24 +6,24 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// What becomes of the things in a store that its model does not explain.
+/// Preflight of the objects in a store that its model does not explain.
 extension Preflight {
-    /// What cannot be carried into the new store; reads no rows.
+    /// The objects that cannot be carried into the new store; reads no rows.
     func refusalsOfAppObjects() throws -> [FerryError] {
         do {
-            return try judged(appObjects(isInPlace: isInPlace)).refusals
+            return try refusalsAndPlan(appObjects(isInPlace: isInPlace)).refusals
         } catch {
             throw FerryError.wrapping(error, on: store.path)
         }
     }
 
-    /// Finds what cannot be carried into the new store, and what is left behind.
+    /// Finds the objects that cannot be carried into the new store, and those that are left behind.
     mutating func findAppObjects() throws {
         let appObjects = try appObjects(isInPlace: isInPlace)
-        let (refused, plan) = try judged(appObjects)
+        let (refused, plan) = try refusalsAndPlan(appObjects)
         refusals += refused
         guard let appObjects else { return }
-        // Only tables that stay as they are keep what no model explains.
+        // Only a table that is not rewritten keeps columns that no model explains.
         try findLeftovers(appObjects.leftovers, keptIn: refused.isEmpty ? Set((plan?.altered ?? [:]).keys) : [])
         for object in appObjects.dropped {
             findings.droppedObjects.append(object.name)
@@ -34,28 +34,28 @@ extension Preflight {
         try findDroppedHistory(appObjects)
     }
 
-    /// What no copy can take along, whatever the step: a later one would find it only after the first one's work.
+    /// Objects that no copy can carry: otherwise a later copy step would find them after the first step's work.
     private func refusalsOfLaterCopy() throws -> [FerryError] {
         guard isCopiedLater else { return [] }
         return try appObjects(isInPlace: false)?.refusals.filter { $0.code == .unsupported } ?? []
     }
 
-    /// Why the new store cannot be laid out, with what this one has.
-    private var unlaidOut: [FerryError] {
+    /// The reasons why the new store cannot be laid out with the objects of this store.
+    private var layoutRefusals: [FerryError] {
         StoreLayout.refusals(for: step.resolved.destination.model, foundTriggers: .of(layout))
     }
 
-    /// Nil when the new store cannot be laid out.
+    /// The objects beside the model; nil if the new store cannot be laid out.
     private func appObjects(isInPlace: Bool) throws -> AppObjects? {
-        guard step.mode != .none, unlaidOut.isEmpty else { return nil }
+        guard step.mode != .none, layoutRefusals.isEmpty else { return nil }
         let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(layout))
         return try AppObjects(
             of: layout, into: destination, on: connection, dropping: configuration.dropping, inPlace: isInPlace)
     }
 
-    /// What stands in the way of a step; of a step in place also its plan, which for many versions in one takes long.
-    private func judged(_ appObjects: AppObjects?) throws -> (refusals: [FerryError], plan: InPlacePlan?) {
-        guard let appObjects else { return (step.mode == .none ? [] : unlaidOut, nil) }
+    /// The refusals of a step, and the plan of a step in place, which takes long for a step through many versions.
+    private func refusalsAndPlan(_ appObjects: AppObjects?) throws -> (refusals: [FerryError], plan: InPlacePlan?) {
+        guard let appObjects else { return (step.mode == .none ? [] : layoutRefusals, nil) }
         if isInPlace {
             let unknown = appObjects.refusals.filter { $0.code == .unknownObject }
             guard unknown.isEmpty else { return (unknown, nil) }
@@ -74,7 +74,7 @@ extension Preflight {
         return (appObjects.refusals + [mirroring].compactMap { $0 }, nil)
     }
 
-    /// Tables and columns of earlier versions, with what is in them.
+    /// Finds tables and columns of earlier versions, and counts their rows and values.
     private mutating func findLeftovers(_ leftovers: [Leftover], keptIn tables: Set<String>) throws {
         for leftover in leftovers {
             let rows = try leftover.count(on: connection)

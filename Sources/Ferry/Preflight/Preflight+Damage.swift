@@ -7,7 +7,6 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// What was wrong with the store before, and what becomes of it.
 extension Preflight {
     mutating func findDamage() throws {
         findings.damage = try StoreDamage.scan(
@@ -15,30 +14,30 @@ extension Preflight {
             walk: planned.walk)
         for damage in findings.damage {
             switch damage.kind {
-            // Healed in a copy, where the run counts what of it is carried at all.
+            // A copy heals these kinds, and the run counts the rows that it carries.
             case .danglingKey, .oneSidedInverse, .missingOrder:
-                if isInPlace, !isCopiedLater { keep(damage) }
-                warn(words(for: damage), of: damage)
+                if isInPlace, !isCopiedLater { noteKept(damage) }
+                warn(message(for: damage), of: damage)
             case .wrongEntity, .lowMaximumKey:
-                if isInPlace || damage.kind == .lowMaximumKey { heal(damage.kind, damage.entity, rows: damage.rows) }
-                warn(words(for: damage), of: damage)
+                if isInPlace || damage.kind == .lowMaximumKey {
+                    noteHealed(damage.kind, damage.entity, rows: damage.rows)
+                }
+                warn(message(for: damage), of: damage)
             case .unknownEntity: try treatUnknownEntities(damage)
-            // Counts only where it is carried into a mandatory attribute, which is checked with that.
+            // Matters only to a mandatory destination attribute; the check of mandatory values covers that.
             case .missingValue, .missingFile: break
             }
         }
         try findMissingFiles()
     }
 
-    private mutating func keep(_ damage: StoreDamage) {
-        keep(damage.kind, damage.entity, damage.property, rows: damage.rows)
+    private mutating func noteKept(_ damage: StoreDamage) {
+        noteKept(damage.kind, damage.entity, damage.property, rows: damage.rows)
     }
 
     private mutating func warn(_ message: String, of damage: StoreDamage) {
         warn(.damagedRows, message, about: .init(entity: damage.entity, property: damage.property))
     }
-
-    // MARK: Rows of unknown entities
 
     private mutating func treatUnknownEntities(_ damage: StoreDamage) throws {
         let rows =
@@ -46,18 +45,18 @@ extension Preflight {
         let place = FerryError.Place(entity: damage.entity)
         switch configuration.damaged {
         case .drop:
-            // In place the run itself counts what it deletes.
-            if !isInPlace { heal(.unknownEntity, damage.entity, rows: damage.rows) }
+            // A run in place counts the rows that it deletes.
+            if !isInPlace { noteHealed(.unknownEntity, damage.entity, rows: damage.rows) }
             warn("\(rows); they are left out, with the links to them.", of: damage)
-            lose(damage.entity, rows: damage.rows, because: "a Z_ENT that is no entity of the table")
+            noteLoss(damage.entity, rows: damage.rows, because: "a Z_ENT that is no entity of the table")
         case .keep where isInPlace:
-            // What stands in the way of the step at all is among the refusals already.
+            // The refusals contain the reason already if the whole step is refused.
             guard refusals.isEmpty else { return }
             if let refusal = try statements.refusalToKeepUnknownEntities() {
                 refusals.append(refusal)
                 return
             }
-            keep(damage)
+            noteKept(damage)
             warn("\(rows); they stay as they are.", of: damage)
         case .keep:
             refusals.append(
@@ -77,20 +76,18 @@ extension Preflight {
         }
     }
 
-    // MARK: External files
-
     private mutating func findMissingFiles() throws {
         let found = try StoreDamage.missingFiles(in: layout, of: store.path, on: connection, files: FileLayer())
         findings.damage += found
         for damage in found {
-            guard let mandatory = takenIn(damage) else {
-                keep(damage)
-                warn(words(for: damage), of: damage)
+            guard let mandatory = isMandatoryInRow(damage) else {
+                noteKept(damage)
+                warn(message(for: damage), of: damage)
                 continue
             }
             if configuration.damaged == .drop, !mandatory {
-                heal(.missingFile, damage.entity, rows: damage.rows)
-                lose(damage.entity, damage.property, rows: damage.rows, because: "its file is not there")
+                noteHealed(.missingFile, damage.entity, rows: damage.rows)
+                noteLoss(damage.entity, damage.property, rows: damage.rows, because: "its file is not there")
                 warn(
                     "\(name(of: damage)) names files that are not there in \(damage.rows.counting("row")); it is left empty there.",
                     of: damage)
@@ -100,9 +97,8 @@ extension Preflight {
         }
     }
 
-    /// Whether the contents of the attribute's files are to go into rows where they are mandatory; nil when they stay in
-    /// files.
-    private func takenIn(_ damage: StoreDamage) -> Bool? {
+    /// Whether rows take in the files' contents, and some such attribute is mandatory; nil if contents stay in files.
+    private func isMandatoryInRow(_ damage: StoreDamage) -> Bool? {
         let takers = step.resolved.entityMappings.flatMap { mapping -> [Attribute] in
             guard layout.model.isKind(mapping.source, of: damage.entity) else { return [] }
             return mapping.attributes.compactMap { attribute in
@@ -126,13 +122,11 @@ extension Preflight {
             place: .init(entity: damage.entity, property: damage.property))
     }
 
-    // MARK: Words
-
     private func name(of damage: StoreDamage) -> String {
         damage.property.map { "\(damage.entity).\($0)" } ?? damage.entity
     }
 
-    private func words(for damage: StoreDamage) -> String {
+    private func message(for damage: StoreDamage) -> String {
         let isInPlace = isInPlace && !isCopiedLater
         let name = name(of: damage)
         return switch damage.kind {

@@ -3,9 +3,9 @@ internal import FerrySQLite
 internal import FerryStore
 internal import Foundation
 
-/// Pages of the store that do not fit together: nothing else misses what a b-tree does not reach any more.
+/// Damaged pages of the store: no other check misses rows that a b-tree no longer reaches.
 extension Preflight {
-    /// - Returns: Whether the rows can be looked at.
+    /// - Returns: Whether the rows can be read.
     mutating func findDamagedPages() throws -> Bool {
         let found = try damagedPages ?? connection.damagedPages(after: planned.walk)
         guard let first = found.first else { return true }
@@ -28,8 +28,8 @@ extension Preflight {
             warn(
                 .damagedPages, "\(what). What cannot be reached any more is left out; nothing can count it.",
                 about: .init(path: store.path))
-            // The pages do not tell of which entity their rows are.
-            lose("Damaged pages", rows: nil, because: "pages of the store do not fit together")
+            // The pages do not show the entity of the rows.
+            noteLoss("Damaged pages", rows: nil, because: "pages of the store do not fit together")
             return true
         case .keep where !isCopied:
             warn(.damagedPages, "\(what). That stays as it is.", about: .init(path: store.path))
@@ -47,7 +47,7 @@ extension Preflight {
 }
 
 extension FerryError {
-    /// An error that was met before anything was done: one of pages that cannot be read is the store's.
+    /// Wraps an error from before the run: pages that SQLite cannot read become `.storeDamaged`.
     static func beforeRun(_ error: any Error, on path: String) -> FerryError {
         let wrapped = wrapping(error, on: path)
         guard let cause = (error as? DatabaseError) ?? (wrapped.cause as? DatabaseError), cause.isCorrupt else {
@@ -60,19 +60,16 @@ extension FerryError {
     }
 }
 
-/// What the check of a store's pages has found, kept in the run folder until the run itself begins.
-///
-/// The pages of a large store take minutes; a call that is stopped after them is not to make the next one read them again.
-struct PageMark: Codable {
-    /// The store that was checked.
+/// The result of a check of a store's pages, which takes minutes, kept for the next call until the run begins.
+struct PageCheck: Codable {
     var store: Fingerprint
     var found: [String]
 
     static let fileName = "pages.json"
 
-    /// Nil when nothing is known of the store as it is now; then the pages are read again.
-    static func read(in folder: RunFolder, of store: Fingerprint, files: FileLayer) throws -> PageMark? {
-        let mark = try files.decoded(PageMark.self, at: folder.path + "/" + fileName)
+    /// Reads the result; nil if there is none for the store's present state, and then the pages must be checked again.
+    static func read(in folder: RunFolder, of store: Fingerprint, files: FileLayer) throws -> PageCheck? {
+        let mark = try files.decoded(PageCheck.self, at: folder.path + "/" + fileName)
         return mark?.store.compare(with: store) == .same ? mark : nil
     }
 
@@ -82,12 +79,11 @@ struct PageMark: Codable {
 }
 
 extension MigrationRun {
-    /// Walks over the store's pages, unless an earlier call has checked them: what the plan and preflight ask of the rows
-    /// is counted on the way.
+    /// Walks over the store's pages and counts rows for plan and preflight, unless an earlier call checked the pages.
     func walkPages(of store: OpenedStore, _ layout: StoreLayout, _ folder: RunFolder?) throws -> PageWalk? {
         let now = try store.sourceGuard.fingerprint()
-        if let folder, try PageMark.read(in: folder, of: now, files: files) != nil { return nil }
-        // What is over in no time need not be told, least of all before a refusal.
+        if let folder, try PageCheck.read(in: folder, of: now, files: files) != nil { return nil }
+        // A short walk needs no progress event, least of all before a refusal.
         if try store.contentBytes() > Self.smallStoreBytes {
             relay.send(.progress(ProgressUpdate(phase: .preflight, subject: "pages of the store")))
         }
@@ -96,21 +92,19 @@ extension MigrationRun {
         return try PageWalk(of: layout, on: store.sourceGuard.connection, stop: stop)
     }
 
-    /// Checks the store's pages, unless an earlier call did; what does not fit.
-    ///
-    /// The run's folder is made where the check took so long that it is worth keeping.
+    /// The damage in the store's pages, found now or by an earlier call; makes the run folder to keep a slow result.
     func checkPages(
         _ store: OpenedStore, after walk: PageWalk? = nil, _ folder: inout RunFolder?
     ) throws -> [String] {
         let now = try store.sourceGuard.fingerprint()
-        if let known = try folder.flatMap({ try PageMark.read(in: $0, of: now, files: files) }) { return known.found }
+        if let known = try folder.flatMap({ try PageCheck.read(in: $0, of: now, files: files) }) { return known.found }
         if walk == nil { relay.send(.progress(ProgressUpdate(phase: .preflight, subject: "pages of the store"))) }
         let time = Clock.nanoseconds()
         let found = try store.sourceGuard.connection.damagedPages(after: walk, stop: stop)
         guard walkSeconds + Clock.seconds(since: time) >= configuration.leastMarkedSeconds else { return found }
         let place = try folder ?? RunFolder(path: place.runFolder, files: files)
         folder = place
-        try PageMark(store: now, found: found).save(in: place, files: files)
+        try PageCheck(store: now, found: found).save(in: place, files: files)
         stop.unitIsDone()
         try stop.check()
         return found

@@ -10,21 +10,19 @@ internal import FerryStore
 struct Preflight {
     let store: OpenedStore
     let planned: Planned
-    /// The step that reads the store; what later steps read does not exist yet.
+    /// The step that reads the store; the stores that later steps read do not exist yet.
     let step: StepPlan
-    /// What the step does where it is one in place.
     let statements: StatementsInPlace
     let configuration: Configuration
-    /// What does not fit in the store's pages, where that was looked for already.
+    /// The damage in the store's pages, if they were checked already.
     var damagedPages: [String]?
 
-    // What is found.
     var refusals: [FerryError] = []
     var findings = Findings()
-    /// What damage takes away where it is left out.
+    /// The losses by damage that is left out.
     var losses: [ChainLoss] = []
 
-    /// Nil when there is nothing to do.
+    /// Returns nil if there is nothing to do.
     init?(_ planned: Planned, _ store: OpenedStore, _ configuration: Configuration) {
         guard let first = planned.plan.steps.first, let statements = planned.statements else { return nil }
         (self.planned, self.store, self.configuration) = (planned, store, configuration)
@@ -35,10 +33,10 @@ struct Preflight {
     var layout: StoreLayout { planned.layout }
     var connection: Connection { store.sourceGuard.connection }
     var isInPlace: Bool { step.mode == .inPlace }
-    /// Whether a copy comes later, which heals what the first step leaves as it is, and cannot take everything along.
+    /// Whether a later step copies: the copy heals damage that the first step keeps, and cannot carry every object.
     var isCopiedLater: Bool { isInPlace && !planned.plan.isInPlace }
 
-    /// Finds everything that stands in the way, and what the run and its report must know.
+    /// Finds every reason to refuse the migration, and the findings that the run and its report need.
     mutating func check() throws {
         do {
             if planned.writesRows, try !findDamagedPages() { return }
@@ -48,7 +46,7 @@ struct Preflight {
             refusals += values.refusals
             findings.warnings += values.warnings
             try findEmptyMandatoryValues(checks)
-            refusals += try checks.valuesMissingOnTheWay()
+            refusals += try checks.missingInPassedVersions()
             try findAppObjects()
             refusals += try checks.rowsOfAbstractEntities() + checks.duplicates(step.needsUniqueValues)
             try findEmptyMandatoryRelationships(checks)
@@ -64,8 +62,8 @@ struct Preflight {
         findings.warnings.append(FerryWarning(code, message, about: subject))
     }
 
-    /// Notes rows, or values of a property, that are left out; nil rows where nothing can count them.
-    mutating func lose(_ entity: String, _ property: String? = nil, rows: Int64?, because what: String) {
+    /// Notes rows, or values of a property, that are left out; `rows` is nil if they cannot be counted.
+    mutating func noteLoss(_ entity: String, _ property: String? = nil, rows: Int64?, because what: String) {
         losses.append(
             ChainLoss(
                 entity: entity, property: property, entities: [entity],
@@ -73,17 +71,15 @@ struct Preflight {
                 count: rows.map { .exactly($0) } ?? .unknown))
     }
 
-    mutating func heal(_ kind: StoreDamage.Kind, _ entity: String, rows: Int64) {
+    mutating func noteHealed(_ kind: StoreDamage.Kind, _ entity: String, rows: Int64) {
         findings.healed.append(.init(step: 1, kind: DamageKind(kind), entity: entity, rows: rows))
     }
 
-    mutating func keep(_ kind: StoreDamage.Kind, _ entity: String, _ property: String?, rows: Int64) {
+    mutating func noteKept(_ kind: StoreDamage.Kind, _ entity: String, _ property: String?, rows: Int64) {
         findings.kept.append(.init(kind: DamageKind(kind), entity: entity, property: property, rows: rows))
     }
 
-    // MARK: Mandatory values
-
-    /// Mandatory destination attributes that are filled from a source attribute which is NULL in some row.
+    /// Finds mandatory destination attributes whose source attribute is NULL in some row.
     private mutating func findEmptyMandatoryValues(_ checks: RowChecks) throws {
         for mapping in step.resolved.entityMappings where mapping.readsEveryObject {
             guard let place = checks.rows(of: mapping.source) else { continue }
@@ -96,10 +92,10 @@ struct Preflight {
             let counts = try checks.emptyRows(values.map(\.column), damaged, in: place)
             for (value, count) in zip(values, counts) where count > 0 { treat(value.value, of: mapping, rows: count) }
             guard let count = counts.last, count > 0, configuration.damaged == .drop else { continue }
-            // In place the run itself counts what it deletes.
-            if !isInPlace { heal(.missingValue, mapping.source, rows: count) }
+            // A run in place counts the rows that it deletes.
+            if !isInPlace { noteHealed(.missingValue, mapping.source, rows: count) }
             let missing = zip(values, counts).filter { !$0.0.value.wasOptional && $0.1 > 0 }.map(\.0.value.source)
-            lose(mapping.source, rows: count, because: "no value of \(missing.joined(separator: " or "))")
+            noteLoss(mapping.source, rows: count, because: "no value of \(missing.joined(separator: " or "))")
         }
     }
 
@@ -117,7 +113,7 @@ struct Preflight {
         let damage = "\(source) is mandatory in the store's own version, but has no value in \(rows.counting("row"))"
         switch configuration.damaged {
         case .keep:
-            keep(.missingValue, mapping.source, value.source, rows: rows)
+            noteKept(.missingValue, mapping.source, value.source, rows: rows)
             warn(.damagedRows, "\(damage); \(destination) stays empty there.", about: subject)
         case .drop:
             warn(.damagedRows, "\(damage); they are left out, with the links to them.", about: subject)
@@ -134,11 +130,7 @@ struct Preflight {
         }
     }
 
-    // MARK: Mandatory relationships
-
-    /// Warns of mandatory to-one relationships that are filled from one that is empty in some row.
-    ///
-    /// Core Data lets them pass in a migration, and refuses them when the object is saved next.
+    /// Warns of mandatory to-one relationships empty in some row: Core Data refuses them at the next save only.
     private mutating func findEmptyMandatoryRelationships(_ checks: RowChecks) throws {
         for mapping in step.resolved.entityMappings where mapping.readsEveryObject {
             guard let place = checks.rows(of: mapping.source) else { continue }
@@ -163,15 +155,13 @@ struct Preflight {
 }
 
 extension DamageKind {
-    /// The kind in the words of the library; ``StoreDamage/Kind`` has the same.
     init(_ kind: StoreDamage.Kind) { self.init(rawValue: kind.rawValue) }
 }
 
-/// What preflight has found in a store: the run needs some of it, and the final report tells all of it.
+/// The findings of preflight in a store: the run needs some of them, and the final report contains all.
 package struct Findings: Codable, Sendable {
-    /// Everything that is wrong with the store.
     var damage: [StoreDamage] = []
-    /// What becomes of it, as far as the run's steps do not count it themselves.
+    /// Healed damage that the run's steps do not count themselves.
     var healed: [MigrationReport.Healed] = []
     var kept: [MigrationReport.Kept] = []
     var leftovers: [MigrationReport.Leftover] = []

@@ -7,19 +7,17 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// What a step requires of the rows that it reads; only a look at them decides.
+/// The requirements of a step on the rows that it reads.
 struct RowChecks {
     /// The store that the step reads, as `main`.
     let connection: Connection
     let layout: StoreLayout
-    /// Rows of exactly each entity, counted.
+    /// The counted rows of exactly each entity.
     let rows: [String: Int64]
     let step: StepPlan
-    /// Has counted rows without a value, where the store's pages were walked over.
     var walk: PageWalk?
 
-    /// Whether a step requires anything of its rows.
-    static func areAsked(by step: StepPlan) -> Bool {
+    static func areNeeded(by step: StepPlan) -> Bool {
         !step.needsRowCheck.isEmpty || !step.needsEmptySource.isEmpty || !step.needsUniqueValues.isEmpty
             || !step.needsValues.isEmpty
             || step.resolved.entityMappings.contains { mapping in
@@ -27,8 +25,6 @@ struct RowChecks {
                     && step.resolved.mandatoryValues(of: mapping).contains(where: \.wasOptional)
             }
     }
-
-    // MARK: Mandatory values
 
     /// Mandatory attributes that an entity mapping gives no value at all.
     func valuesWithoutSource() -> (refusals: [FerryError], warnings: [FerryWarning]) {
@@ -50,7 +46,7 @@ struct RowChecks {
         return (refusals, warnings)
     }
 
-    /// Optional attributes that a mandatory one takes over and that are empty in some row, as a function counts them.
+    /// Optional attributes that a mandatory attribute takes over and that are empty in some row, counted by a function.
     func emptyValues(_ count: (_ attribute: String, _ entity: String) throws -> Int64) rethrows -> [FerryError] {
         var refusals: [FerryError] = []
         for mapping in step.resolved.entityMappings where mapping.readsEveryObject {
@@ -62,14 +58,14 @@ struct RowChecks {
         return refusals
     }
 
-    /// Rows of exactly one entity in which an attribute is empty.
+    /// The number of rows of exactly one entity in which an attribute is empty.
     func emptyRows(_ attribute: String, of entity: String) throws -> Int64 {
         guard let place = rows(of: entity), let column = layout.column(of: attribute, in: entity) else { return 0 }
         if let empty = walk?.emptyRows(column.name, of: place.number, in: place.table) { return empty }
         return try EmptyValues(in: place.table, of: place.number, on: connection).rows(without: column.name)
     }
 
-    /// Where rows of exactly one entity stand; nil when there are none.
+    /// The table and the entity number of an entity's rows; nil if it has none.
     func rows(of entity: String) -> (table: String, number: Int64)? {
         guard rows[entity, default: 0] > 0, let table = layout.table(of: entity),
             let number = layout.number(of: entity)
@@ -77,8 +73,7 @@ struct RowChecks {
         return (table.name, number)
     }
 
-    /// Rows of one entity in which columns are empty: a number for each, and last that of the rows in which any of those
-    /// is whose places among the columns are in `together`.
+    /// Counts an entity's rows in which each column is empty, and last those with any empty column at `together`.
     func emptyRows(
         _ columns: [String], _ together: [Int], in place: (table: String, number: Int64)
     ) throws -> [Int64] {
@@ -91,10 +86,8 @@ struct RowChecks {
             .rows(without: columns, together: together.map { columns[$0] })
     }
 
-    // MARK: Versions on the way
-
     /// Rows without a value that a version between the store's and the next one requires.
-    func valuesMissingOnTheWay() throws -> [FerryError] {
+    func missingInPassedVersions() throws -> [FerryError] {
         var refusals: [FerryError] = []
         for (entity, checks) in Dictionary(grouping: step.needsValues, by: \.source).sorted(by: { $0.key < $1.key }) {
             guard let place = rows(of: entity) else { continue }
@@ -110,17 +103,13 @@ struct RowChecks {
         return refusals
     }
 
-    // MARK: Abstract entities
-
     func rowsOfAbstractEntities() -> [FerryError] {
         step.needsEmptySource.compactMap { check in
             rows[check.source].flatMap { $0 > 0 ? check.problem(rows: $0) : nil }
         }
     }
 
-    // MARK: Uniqueness
-
-    /// Rows that a new uniqueness constraint would not allow side by side; nil is never a duplicate.
+    /// The rows that a new uniqueness constraint forbids; nil is never a duplicate.
     func duplicates(_ checks: [MappingResolution.UniquenessCheck]) throws -> [FerryError] {
         var refusals: [FerryError] = []
         for check in checks {
@@ -141,7 +130,7 @@ struct RowChecks {
         return refusals
     }
 
-    /// The constrained values of one entity's rows; nil when one has no column.
+    /// The SELECT of the constrained values of one entity's rows; nil if a value has no column.
     private func select(
         _ source: MappingResolution.UniquenessCheck.Source, _ parameters: inout [Value]
     ) -> String? {
@@ -167,7 +156,7 @@ struct RowChecks {
 }
 
 extension ResolvedStep.MandatoryValue {
-    /// The refusal of rows in which what a mandatory attribute takes over is empty.
+    /// The refusal of rows in which the source attribute of a mandatory attribute is empty.
     func problem(in mapping: ResolvedEntityMapping, rows: Int64) -> FerryError {
         let destination = "\(mapping.destination).\(self.destination)"
         return FerryError(
@@ -179,14 +168,13 @@ extension ResolvedStep.MandatoryValue {
     }
 }
 
-/// What stands in the way of the steps after the first, as far as the store's own rows tell.
+/// The refusals of the steps after the first that follow from the store's own rows.
 ///
-/// Rows that every earlier step takes over one by one are known beforehand, and so are attributes that are taken over as
-/// they are. What only an expression, a filter or a found object can tell is asked when the step begins.
+/// Preflight knows rows that every earlier step carries one to one, and attributes that every step copies unchanged.
+/// The step itself checks requirements that depend on an expression, a filter or a found object, when it begins.
 struct LaterStepsPreflight {
     let planned: Planned
     let connection: Connection
-    /// Names of objects that the first step leaves out.
     let dropping: Set<String>
 
     private var plan: MigrationPlan { planned.plan }
@@ -200,7 +188,7 @@ struct LaterStepsPreflight {
         guard plan.steps.count > 1 else { return [] }
         var refusals = try refusalsOfObjects() + refusalsOfTriggers()
         for (index, step) in plan.steps.enumerated().dropFirst() {
-            // What only counts of rows decide.
+            // Refusals that depend on row counts only.
             if let rows = step.sourceRows {
                 let known = checks(of: step, rows)
                 refusals += known.valuesWithoutSource().refusals + known.rowsOfAbstractEntities()
@@ -208,7 +196,7 @@ struct LaterStepsPreflight {
             guard let first = plan.steps.first?.sourceRows else { break }
             let checks = checks(of: step, first)
             refusals += try checks.emptyValues { try emptyRows($0, of: $1, before: index, checks) }
-            refusals += try valuesMissingOnTheWay(step, index, checks)
+            refusals += try missingInPassedVersions(step, index, checks)
             refusals += try checks.duplicates(step.needsUniqueValues.compactMap { traced($0, index) })
         }
         return refusals
@@ -218,17 +206,17 @@ struct LaterStepsPreflight {
         RowChecks(connection: connection, layout: layout, rows: rows, step: step, walk: planned.walk)
     }
 
-    /// What a later step cannot lay out with the triggers that the first one carries over as they are.
+    /// The triggers that the first step carries over unchanged and a later step cannot lay out.
     private func refusalsOfTriggers() -> [FerryError] {
         let refusals = plan.steps.map {
             StoreLayout.refusals(for: $0.resolved.destination.model, foundTriggers: .of(layout))
         }
-        // The first step that is refused says it; for the first of all others look.
+        // The first step's own preflight reports its refusals.
         guard refusals.first?.isEmpty == true else { return [] }
         return refusals.first { !$0.isEmpty } ?? []
     }
 
-    /// Objects of the app's, and records in CloudKit, that come through the first step and through no later one.
+    /// Objects of the app, and records in CloudKit, that the first step carries and a later one cannot.
     private func refusalsOfObjects() throws -> [FerryError] {
         guard let first = plan.steps.first,
             plan.steps.allSatisfy({
@@ -248,7 +236,7 @@ struct LaterStepsPreflight {
         }
     }
 
-    /// Rows of the store in which what becomes an attribute is empty, as far as they tell.
+    /// Rows of the store in which an attribute is empty before a later step, as far as the store shows that.
     private func emptyRows(
         _ attribute: String, of entity: String, before index: Int, _ checks: RowChecks
     ) throws -> Int64 {
@@ -260,15 +248,15 @@ struct LaterStepsPreflight {
         }
     }
 
-    /// What versions ask for that a composed step passes over.
-    private func valuesMissingOnTheWay(_ step: StepPlan, _ index: Int, _ checks: RowChecks) throws -> [FerryError] {
+    /// Rows without a value that a version passed by a composed step requires.
+    private func missingInPassedVersions(_ step: StepPlan, _ index: Int, _ checks: RowChecks) throws -> [FerryError] {
         try step.needsValues.compactMap { check in
             let empty = try emptyRows(check.sourceAttribute, of: check.source, before: index, checks)
             return empty > 0 ? check.problem(rows: empty) : nil
         }
     }
 
-    /// The same constraint over the store's own rows; nil where they do not tell.
+    /// The check on the store's own rows; nil if they do not show the values.
     private func traced(
         _ check: MappingResolution.UniquenessCheck, _ index: Int
     ) -> MappingResolution.UniquenessCheck? {
@@ -290,14 +278,14 @@ struct LaterStepsPreflight {
                 traced.sources.append(Source(entity: path.first?.mapping.source ?? source.entity, values: values))
             }
         }
-        // An entity that is new on the way has no rows yet.
+        // An entity that an earlier step adds has no rows yet.
         return traced.sources.isEmpty ? nil : traced
     }
 
     // MARK: Tracing
 
-    /// The mappings, one per step, over which the store's objects become those of an entity; nil where not all of an
-    /// entity's objects go along.
+    /// The mappings, one per step, that turn the store's objects into those of an entity; nil if some objects of the
+    /// entity are left out or merged on the way.
     private func paths(to entity: String, before index: Int) -> [Path]? {
         guard index > 0 else { return [[]] }
         var found: [Path] = []
@@ -310,8 +298,7 @@ struct LaterStepsPreflight {
         return found
     }
 
-    /// The store's attribute, or the default value, that an attribute has after the steps of a path; nil where it is
-    /// computed.
+    /// The store's attribute or the default value that an attribute has after a path's steps; nil if it is computed.
     private func trace(_ attribute: String, along path: Path) -> Value? {
         var name = attribute
         var substitute: DefaultValue?
@@ -320,15 +307,16 @@ struct LaterStepsPreflight {
             switch resolved.expression {
             case nil:
                 let model = plan.steps[index].resolved.destination.model
+                let attribute = model.attribute(name, of: mapping.destination)
                 return Value(
-                    attribute: nil,
-                    defaultValue: substitute ?? model.attribute(name, of: mapping.destination)?.defaultValue)
+                    attribute: nil, defaultValue: attribute.flatMap(resolved.defaultValue(of:)) ?? substitute)
             case .predefined("ifnil:then:", let operands)?:
                 guard operands.count == 2, let source = operands[0].sourceKey,
                     case .constant(let constant) = operands[1]
                 else { return nil }
                 name = source
-                substitute = substitute ?? DefaultValue(constant)
+                // A row that an earlier step fills is not empty in a later one.
+                substitute = DefaultValue(constant) ?? substitute
             case let expression?:
                 guard let source = expression.sourceKey else { return nil }
                 name = source

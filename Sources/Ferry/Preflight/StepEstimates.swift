@@ -7,13 +7,12 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// What the steps of a plan do, as far as it can be told beforehand: what they take beside their new stores, and how long.
+/// The estimates of a plan's steps: their disk space beside the new stores, and their work.
 struct StepEstimates {
     struct Step {
-        /// Bytes at the peak.
         var peak: Int64
         var work: RunWork.Step
-        /// Of a step that is copied.
+        /// Only of a copy step.
         var program: StepProgram?
     }
 
@@ -26,20 +25,18 @@ struct StepEstimates {
     private var connection: Connection { store.sourceGuard.connection }
     private var allRows: Int64 { planned.rows.values.reduce(0, +) }
 
-    /// Rows that are looked at to learn how long JSON is.
+    /// The number of rows that are read to estimate the length of JSON arrays.
     private static let probes: Int64 = 200
-    /// What is longer is not read: SQLite takes several times as much to look into it.
+    /// The longest text, in bytes, that is read: SQLite takes several times as much memory to parse it.
     private static let probedBytes = 1 << 18
-    /// What an element of such a text may take.
+    /// The assumed length of an element in a longer text.
     private static let elementBytes = 32
-    /// Rows that were not looked at can hold more than the others.
+    /// Rows outside the sample can hold more elements.
     private static let margin = 1.5
 
-    /// The journal of a step in place, and what its new indexes sort.
+    /// The journal of a step in place, and the sorting of its new indexes, as a share of the store.
     private static let shareInPlace = 0.3
 
-    /// Each step, in their order.
-    ///
     /// - Throws: ``DatabaseError``, and ``FerryError`` when a version cannot be laid out.
     func find() throws -> [Step] {
         let bytes = try store.contentBytes()
@@ -55,7 +52,7 @@ struct StepEstimates {
                 ? layout : try StoreLayout.canonical(for: step.resolved.source.model, foundTriggers: .assumed)
             let destination = try StoreLayout.canonical(
                 for: step.resolved.destination.model, foundTriggers: .assumed)
-            // Rows of later steps are not known; those of the first are as good a guess as any.
+            // The rows of later steps are unknown; those of the first are the best guess.
             let program = try StepProgram(
                 index == 0 ? step : step.assuming(rows: allRows), source: source, destination: destination)
             let need = ScratchNeed(
@@ -73,9 +70,9 @@ struct StepEstimates {
         let bytes = try store.contentBytes()
         var links: [PropertyKey: Int64] = [:]
         for table in layout.joinTables {
-            // From one end of the b-tree: counting would read all of it.
+            // The last rowid takes one page read: a count would read the whole b-tree.
             let last = try connection.integer("SELECT max(rowid) FROM \(Connection.quoted(table.name))") ?? 0
-            // Keys may be far apart; a row takes 4 bytes at least.
+            // Rowids may have large gaps; a row takes 4 bytes at least.
             let count = max(0, min(last, bytes / 4))
             (links[table.relationship], links[table.inverse]) = (count, count)
         }
@@ -91,7 +88,7 @@ struct StepEstimates {
         return ScratchNeed.Rows(objects: planned.rows, links: links, elements: elements, bytes: bytes)
     }
 
-    /// From rows at even distances.
+    /// The average over rows at even distances.
     private func averageElements(under key: String, in column: String, of table: String) throws -> Double {
         let (name, text) = (Connection.quoted(table), Connection.quoted(column))
         let last = try connection.integer("SELECT max(Z_PK) FROM \(name)") ?? 0
@@ -110,7 +107,7 @@ struct StepEstimates {
         return try connection.with(.length, Self.probedBytes) { try elements(at: places, sum) } / Double(places.count)
     }
 
-    /// All of them together; around a long text in smaller and smaller parts.
+    /// The sum of the elements at all places; halves the range around a text that is too long.
     private func elements(at places: Range<Int64>, _ sum: Statement) throws -> Double {
         try sum.bind(places.lowerBound, at: 1)
         try sum.bind(places.upperBound, at: 2)
@@ -126,11 +123,11 @@ struct StepEstimates {
     }
 }
 
-/// The piece of the work that cannot be divided and takes longest: a budget may be overrun by as much.
+/// The longest piece of work that cannot be divided: a budget may be overrun by that time.
 extension StepEstimates {
     private typealias Unit = PlanReport.LongestUnit
 
-    /// Rows in a second, on a machine of today with a solid-state disk; what matters is the order of magnitude.
+    /// Rows per second on a current machine with a solid-state disk; only the order of magnitude matters.
     private enum Rate {
         static let index = 1_500_000.0
         static let joinTable = 1_000_000.0
@@ -138,10 +135,10 @@ extension StepEstimates {
         static let chunk = 500_000.0
     }
 
-    /// What the chunk sizer lets a chunk take.
+    /// The time that the chunk sizer aims at for a chunk.
     private static let chunkSeconds = 0.5
 
-    /// Of what ``find()`` has found.
+    /// The longest piece of work of the estimated steps; nil if the plan is refused.
     func longestUnit(of steps: [Step]) -> PlanReport.LongestUnit? {
         guard plan.refusals.isEmpty else { return nil }
         let all =
@@ -155,7 +152,7 @@ extension StepEstimates {
 
     private func transaction(_ number: Int) -> Unit {
         var rows = allRows
-        // Of one step the store's schema tells which tables are written at all.
+        // The schema shows which tables a single step writes.
         if number == 1, plan.steps.count == 1 || !plan.isInPlace, let touched = touchedTables {
             let (tables, joins) = (planned.inspection.entities, planned.inspection.joinTables)
             rows = tables.filter { touched.contains($0.table.uppercased()) }.map(\.rows).reduce(0, +)
@@ -164,12 +161,12 @@ extension StepEstimates {
         return unit(.transaction, FileLayer.name(of: store.path), number, rows: rows, at: Rate.transaction)
     }
 
-    /// The tables that the first step writes in place, in capitals.
+    /// The tables that the first step writes in place, in upper case.
     private var touchedTables: Set<String>? {
         do {
             return try planned.statements.map { Set(try $0.plan().touched.map { $0.uppercased() }) }
         } catch {
-            // What stands in its way is said elsewhere; all rows are a bound.
+            // Preflight reports the error; the number of all rows is an upper bound.
             return nil
         }
     }
@@ -204,7 +201,7 @@ extension StepEstimates {
     }
 }
 
-/// The disk space that a run takes beside the store at its peak, per volume.
+/// The disk space that a run needs beside the store at its peak, per volume.
 struct DiskNeed {
     private struct Volume {
         var folder: String
@@ -214,20 +211,19 @@ struct DiskNeed {
     private let files: FileLayer
     private var volumes: [UInt64: Volume] = [:]
 
-    /// What a new store can be larger than the old one: other columns, and indexes that the old one does not have.
+    /// The size of a new store relative to the old one: it may have more columns and indexes.
     private static let destinationShare = 1.2
-    /// Beside the finished new store, for the transaction that writes it into the old one: its journal or `-wal`, and
-    /// what the old one grows.
+    /// For the swap's transaction: its journal or `-wal`, and the growth of the old store.
     private static let swapShare = 1.4
-    /// Of a database by zstd or zlib at level 1; that of text and numbers is rather a third.
+    /// The size of a database compressed by zstd or zlib at level 1; text and numbers compress rather to a third.
     private static let snapshotShare = 0.6
 
-    /// What `stores` new stores at one time take, as a step reads the destination of the one before.
+    /// Adds up the space of `stores` new stores at one time: a step reads the destination of the step before.
     ///
-    /// `scratch` is what each step that will run takes beside its new store; a finished step leaves nothing of it. Where
-    /// the new store goes into the old one, that stands beside the run folder.
+    /// `scratch` is the space of each remaining step beside its new store; a finished step frees its own. The old
+    /// store, into which the swap writes, is on the volume of the run folder.
     ///
-    /// - Throws: ``FerryError`` when a folder cannot be looked at.
+    /// - Throws: ``FerryError`` when a folder cannot be read.
     init(
         contentBytes: Int64, stores: Int, scratch: [Int64], swapsStore: Bool, runFolder: String,
         snapshotFolder: String?, files: FileLayer
@@ -237,13 +233,13 @@ struct DiskNeed {
         let content = Double(contentBytes)
         let destinations = content * Self.destinationShare * Double(min(scratch.count, stores))
         let swap = swapsStore ? content * (Self.destinationShare + Self.swapShare) : 0
-        // A verification beside the next step looks up beside what that keeps.
+        // A verification beside the next step has its lookups beside that step's scratch.
         try add(max(Int64(destinations) + largest * Int64(stores - 1), Int64(swap)), at: runFolder)
         if let snapshotFolder { try add(Int64(content * Self.snapshotShare), at: snapshotFolder) }
     }
 
     private mutating func add(_ bytes: Int64, at path: String) throws(FerryError) {
-        // The folder itself may not be there yet.
+        // The folder may not exist yet.
         var folder = path
         while try !files.exists(folder), FileLayer.parent(of: folder) != folder {
             folder = FileLayer.parent(of: folder)
@@ -252,12 +248,11 @@ struct DiskNeed {
         volumes[volume, default: Volume(folder: folder, bytes: 0)].bytes += bytes
     }
 
-    /// Bytes by the folder that stands for each volume.
+    /// Bytes, keyed by a folder on each volume.
     var bytesByFolder: [String: Int64] {
         Dictionary(volumes.values.map { ($0.folder, $0.bytes) }, uniquingKeysWith: +)
     }
 
-    /// What does not fit.
     func refusals() throws(FerryError) -> [FerryError] {
         var refusals: [FerryError] = []
         for volume in volumes.values.sorted(by: { $0.folder < $1.folder }) {

@@ -1,6 +1,6 @@
 internal import FerryBase
 
-/// Turns what the rooms below report into the events of a migration.
+/// Turns the reports of the engine and of verification into the events of a migration.
 final class EventRelay: Sendable {
     private let onEvent: @Sendable (MigrationEvent) -> Void
     private let last = Locked<(phase: Phase?, step: Int?)>((nil, nil))
@@ -18,13 +18,11 @@ final class EventRelay: Sendable {
         onEvent(.phase(phase, step: step))
     }
 
-    /// The phase and step at work.
     var position: (phase: Phase?, step: Int?) { last.withLock { $0 } }
 
-    /// What each phase of this call has taken so far.
     var phases: [PhaseUse] { clock.withLock { $0.measured() } }
 
-    /// Lets a meter take part; nil ends that.
+    /// Ends the present meter, and passes further reports to another one, if any.
     func measure(by new: ProgressMeter?) {
         let old = meter.withLock { meter in
             defer { meter = new }
@@ -33,7 +31,7 @@ final class EventRelay: Sendable {
         old?.end()
     }
 
-    /// The hook for a room that works on a step, or on none; a new phase in its reports begins that phase.
+    /// The progress hook for work on a step, or outside of steps; a report with a new phase begins that phase.
     func hook(step: Int? = nil) -> ProgressHook {
         { [self] update in
             let isNew = last.withLock { last in
@@ -54,7 +52,7 @@ final class EventRelay: Sendable {
     }
 }
 
-/// What each phase of a call has taken: one phase is always at work, so that they add up to the call.
+/// The use of each phase of a call: one phase is always current, so that their times add up to that of the call.
 struct PhaseClock {
     private var phase = Phase.preflight
     private var start = Clock.nanoseconds()
@@ -62,18 +60,17 @@ struct PhaseClock {
     private var uses: [PhaseUse] = []
 
     private static var processBytes: ProcessUse? {
-        // Not the run's files: what is measured must not change the count of a run's operations.
+        // A file layer of its own: measuring must not change the count of the run's file operations.
         ProcessUse.now(files: FileLayer())
     }
 
-    /// Ends the phase at work, and begins another one.
     mutating func begin(_ next: Phase) {
         guard next != phase else { return }
         settle()
         phase = next
     }
 
-    /// What each phase has taken so far, the one at work included.
+    /// The use of each phase so far, including the current one.
     mutating func measured() -> [PhaseUse] {
         settle()
         return uses
@@ -90,12 +87,11 @@ struct PhaseClock {
     }
 }
 
-/// What a phase has taken, in all steps.
+/// The use of a phase, over all steps.
 package struct PhaseUse: Codable, Sendable {
     var phase: Phase
     var seconds: Double
-    /// What the process took from calls that read and gave to calls that write meanwhile; nil where the system does not
-    /// tell, and in records of earlier tools.
+    /// Bytes of the process's read and write calls; nil if the system has no counts, and in records of earlier tools.
     var bytesRead: Int64?
     var bytesWritten: Int64?
 }
@@ -112,7 +108,7 @@ extension [PhaseUse] {
         self[index].bytesWritten = Self.sum(self[index].bytesWritten, use.bytesWritten)
     }
 
-    /// What is not known of one call is not known of all.
+    /// The sum; nil if either number is unknown.
     private static func sum(_ first: Int64?, _ second: Int64?) -> Int64? {
         guard let first, let second else { return nil }
         return first.addingReportingOverflow(second).partialValue
@@ -126,6 +122,5 @@ extension [PhaseUse] {
 }
 
 extension Phase {
-    /// The place among the phases of a run.
     var order: Int { Phase.allCases.firstIndex(of: self) ?? 0 }
 }

@@ -9,7 +9,7 @@
             return Int64(usage.ru_maxrss)
         }
 
-        /// Nil: Darwin tells of disks alone, not of calls.
+        /// Nil: Darwin counts only disk transfers, not the bytes of calls.
         static func now(files: FileLayer) -> ProcessUse? { nil }
     }
 #endif

@@ -12,8 +12,8 @@
             return ProcessUse(read: read, written: written)
         }
 
-        /// What Linux tells of this process, line by line; nothing where `/proc` is not there or may not be read, since a
-        /// report without these numbers is still a report.
+        /// The numbers of a file in `/proc/self` by their names; empty if `/proc` is missing or cannot be read, since a
+        /// report without these numbers is still useful.
         private static func numbers(of name: String, _ files: FileLayer) -> [Substring: Int64] {
             do throws(FerryError) {
                 let bytes = try files.open("/proc/self/" + name).read(count: 16 << 10, at: 0)

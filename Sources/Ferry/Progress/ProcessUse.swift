@@ -1,7 +1,7 @@
-/// What this process has given to, and taken from, calls that read and write; cached or not.
+/// The bytes that this process has passed to write calls and got from read calls, cached or not.
 ///
-/// On each system `now(files:)` tells it, and `peakMemory(files:)` the most bytes that the process ever held; both give nil
-/// where the system does not tell.
+/// Each system has its own `now(files:)`, and `peakMemory(files:)` for the most bytes that the process has held; both
+/// return nil if the system does not report the number.
 package struct ProcessUse: Sendable {
     var read: Int64
     var written: Int64

@@ -1,23 +1,22 @@
 internal import FerryBase
 internal import Foundation
 
-/// How far a run is, in a small file of its run folder, for `status` to read.
+/// Writes the progress of a run to a small file of its run folder, which `status` reads.
 ///
-/// The destination knows better, but a reader of it could keep a unit from being committed. So the file is written
-/// beside it, at each new phase and else at most once a second, by a rename and without a sync: it is never read to go
-/// on with a run.
+/// The destination has more exact numbers, but a reader of it could block a commit. The meter writes the file at each
+/// new phase, and otherwise at most once a second, by a rename and without a sync: no run resumes from it.
 final class ProgressMeter: Sendable {
     private struct State {
         var phase = Phase.preflight
         var step: Int?
         var subject: String?
-        /// By entity mapping or table of the phase at work.
+        /// Rows by entity mapping or table of the current phase.
         var done: [String: Int64] = [:]
         var doneAtStart: Int64?
         var phaseStart: UInt64 = 0
         var estimate: RunEstimate
         var begun: UInt64 = 0
-        /// Of the run; nil before its first phase that counts.
+        /// The completed share of the run; nil before its first phase with work.
         var fraction: Double?
         var written: UInt64?
     }
@@ -26,7 +25,7 @@ final class ProgressMeter: Sendable {
     private let runID: String
     private let steps: Int
     private let state: Locked<State>
-    /// Not the run's: a file that is written by the clock must not change the count of a run's operations.
+    // A file layer of its own: a file that is written by the clock must not change the count of the run's operations.
     private let files = FileLayer()
 
     init(in folder: String, runID: String, steps: Int, _ work: RunWork) {
@@ -38,8 +37,6 @@ final class ProgressMeter: Sendable {
 
     static func path(in folder: String) -> String { folder + "/progress.json" }
 
-    // MARK: Measuring
-
     func begin(_ phase: Phase, step: Int?) {
         state.withLock { state in
             enter(phase, step, &state)
@@ -47,7 +44,6 @@ final class ProgressMeter: Sendable {
         }
     }
 
-    /// - Returns: How much of the run is done, and the seconds to its end.
     func take(_ update: ProgressUpdate, step: Int?) -> (fraction: Double?, secondsLeft: Double?) {
         state.withLock { state in
             let isNew = state.phase != update.phase || state.step != step
@@ -62,7 +58,6 @@ final class ProgressMeter: Sendable {
         }
     }
 
-    /// Writes how far the run is when a call ends.
     func end() { state.withLock { write(&$0, isDue: true) } }
 
     private func enter(_ phase: Phase, _ step: Int?, _ state: inout State) {
@@ -79,19 +74,16 @@ final class ProgressMeter: Sendable {
 
     private func measure(_ state: inout State) {
         if state.doneAtStart == nil, !state.done.isEmpty { state.doneAtStart = state.done.values.clampedSum }
-        // What is estimated may turn out to be more, but a run never goes backwards.
+        // An estimate may grow, but the share never decreases.
         state.fraction = max(state.phase == .preflight ? 0 : state.estimate.fraction, state.fraction ?? 0)
     }
 
-    /// Nil in the first second of a call, when it means nothing yet.
+    /// Nil in the first second of a call, when the estimate is unreliable.
     private func secondsLeft(_ state: State, at now: UInt64) -> Double? {
         guard Clock.nanoseconds(from: state.begun, to: now) >= 1_000_000_000 else { return nil }
         return state.estimate.secondsLeft(at: now)
     }
 
-    // MARK: The file
-
-    /// What the file holds.
     struct Content: Codable, Sendable {
         var ferry = 1
         var runID: String
@@ -118,7 +110,7 @@ final class ProgressMeter: Sendable {
             if rows > 0 { content.rowsPerSecond = Double(rows) / inPhase }
         }
         content.etaSeconds = secondsLeft(state, at: now)
-        // Nothing of the run depends on this file: one that cannot be written is only not read.
+        // The run does not need this file: if it cannot be written, `status` has no progress to show.
         do {
             let aside = path + ".new"
             try files.removeIfPresent(aside)
@@ -129,7 +121,7 @@ final class ProgressMeter: Sendable {
         } catch {}
     }
 
-    /// What a run of this id last wrote; nil when there is nothing that can be read.
+    /// The last content written by the run with this id; nil if it cannot be read.
     static func read(in folder: String, of runID: String) -> Content? {
         let files = FileLayer()
         do {

@@ -1,24 +1,24 @@
 internal import FerryBase
 
-/// How much of a run is done, and how long the rest takes.
+/// Estimates the completed share of a run, and the time of the rest.
 ///
-/// A run is a list of pieces, each of parts with the seconds that ``RunWork`` expects of them. What was measured in this
-/// call tells how much longer or shorter than expected the rest is: that of the piece at work most, then that of the same
-/// phase in earlier steps, then that of all. It is given the time, and reads no clock.
+/// A run is a list of pieces with parts, for which ``RunWork`` expects a number of seconds each. The times measured in
+/// this call scale the expected rest: most of all those of the current piece, then those of its phase in earlier steps,
+/// then all others. The caller passes the time; the estimate reads no clock.
 package struct RunEstimate {
-    /// What has to come by before a machine is taken to be as it was measured, as a share of the whole run: less would let
-    /// the first moments speak for all, more would keep a slow machine from being seen by a tenth of its run.
+    /// The expected work, as a share of the whole run, whose measured speed counts half: with less, the first moments
+    /// would count for the whole run; with more, a slow machine would not show within a tenth of its run.
     private static let shareForMachine = 0.03
-    /// The same of what the phases of earlier steps tell, and of what a piece tells of its own rest.
+    /// The same weight for the phase in earlier steps, and for the current piece's own rest.
     private static let shareForPhase = 0.5
     private static let shareForPiece = 0.25
 
-    /// Seconds that were taken where so many were expected.
+    /// The measured seconds of work, and its expected seconds.
     private struct Measured {
         var seconds = 0.0
         var expected = 0.0
 
-        /// How many times as long as expected it takes, where so much of the expected is to be seen before that counts half.
+        /// The ratio of measured to expected time; `usual` counts as much as `expected` seconds of measured work.
         func factor(after expected: Double, else usual: Double) -> Double {
             guard expected + self.expected > 0 else { return usual }
             return (seconds + expected * usual) / (self.expected + expected)
@@ -26,17 +26,17 @@ package struct RunEstimate {
     }
 
     private var pieces: [RunWork.Piece]
-    /// What is done of each part of the piece at work, from 0 to 1.
+    /// The completed share of each part of the current piece, from 0 to 1.
     private var done: [Double] = []
-    /// The piece at work; nil between pieces.
+    /// The index of the current piece; nil between pieces.
     private var current: Int?
     private var start: UInt64 = 0
-    /// When something of the piece was last seen to be done, and how many of its expected seconds were by then.
+    /// The time of the last progress in the piece, and the expected seconds of the work completed by then.
     private var last: (time: UInt64, expected: Double) = (0, 0)
-    /// How many of its expected seconds are not measured; nil until something of it is done.
+    /// The expected seconds that are not measured; nil before the first progress in the piece.
     private var atStart: Double?
     private var measured: [Phase: Measured] = [:]
-    /// Nothing before this one is done any more.
+    /// The index of the first piece that is not complete.
     private var next = 0
     private var largest = 0.0
 
@@ -44,9 +44,7 @@ package struct RunEstimate {
 
     private var total: Double { pieces.map(\.seconds).reduce(0, +) }
 
-    // MARK: What is told
-
-    /// A phase begins; what came before it is done.
+    /// Begins a phase; all earlier pieces count as complete.
     package mutating func begin(_ phase: Phase, step: Int?, at now: UInt64) {
         if let current, pieces[current].covers(phase, step: step) { return }
         finish(at: now)
@@ -60,7 +58,7 @@ package struct RunEstimate {
         (start, last, atStart) = (now, (now, 0), nil)
     }
 
-    /// So many rows or bytes of a subject of the phase at work are done; of how many in all, where that is known by now.
+    /// Takes the number of completed rows or bytes of a subject in the current phase, and the total if known.
     package mutating func advance(_ subject: String?, _ count: Int64, of total: Int64?, at now: UInt64) {
         guard let current, let part = pieces[current].part(subject) else { return }
         if total == nil, pieces[current].parts[part].needsTotal { return }
@@ -68,13 +66,13 @@ package struct RunEstimate {
         if let total, total >= 0 { pieces[current].parts[part].recount(Double(total)) }
         let known = pieces[current].parts[part].count
         let expected = known > 0 ? known : Double(total ?? 0)
-        // The end of a part is told by the next one.
+        // Only the next part shows that a part is complete.
         done[part] = max(done[part], expected > 0 ? min(0.99, Double(count) / expected) : 0)
         if isInOrder { for earlier in 0..<part { done[earlier] = 1 } }
         let sum = doneSeconds
         guard sum > last.expected else { return }
         if atStart == nil {
-            // Much of it in next to no time is what an earlier call did: only what follows is measured.
+            // Much work in almost no time is that of an earlier call: the measurement begins after it.
             let isResumed = sum > pieces[current].seconds / 10 && Self.seconds(from: start, to: now) < sum / 5
             atStart = isResumed ? sum : 0
             if isResumed { start = now }
@@ -93,9 +91,7 @@ package struct RunEstimate {
         largest = max(largest, fractionNow)
     }
 
-    // MARK: What is asked
-
-    /// How much of the run is done.
+    /// The completed share of the run.
     package var fraction: Double { max(largest, fractionNow) }
 
     private var fractionNow: Double {
@@ -105,7 +101,7 @@ package struct RunEstimate {
         return min(1, (before + (current == nil ? 0 : doneSeconds)) / total)
     }
 
-    /// The seconds to the end; nil while nothing was measured.
+    /// The seconds to the end; nil before the first measurement.
     package func secondsLeft(at now: UInt64) -> Double? {
         var all = Measured()
         for part in measured.values {
@@ -124,7 +120,7 @@ package struct RunEstimate {
             let whole = pieces[current].seconds
             let usual = factor(pieces[current].phase, all)
             let foreseen = (whole - last.expected) * own.factor(after: whole * Self.shareForPiece, else: usual)
-            // What takes longer than foreseen is told to be about to end, for nothing else is known.
+            // Work that takes longer than estimated counts as almost complete, since no better estimate is known.
             left = max(foreseen - Self.seconds(from: last.time, to: now), foreseen / 20)
         }
         guard all.expected > 0 else { return nil }

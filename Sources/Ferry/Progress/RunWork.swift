@@ -4,18 +4,18 @@ internal import FerryMapping
 internal import FerryPlan
 internal import FerryStore
 
-/// What a run has to do, piece by piece, with the time that each takes on the machine where it was measured.
+/// The work of a run, piece by piece, with the time of each on the machine on which it was measured.
 ///
-/// How quick another machine is, ``RunEstimate`` learns while it runs; what matters here is how the pieces compare.
+/// ``RunEstimate`` learns the speed of another machine while it runs; here only the ratios of the pieces matter.
 package struct RunWork: Sendable {
-    /// A part of a phase that tells of itself under a name.
+    /// A part of a phase that reports progress under a name.
     package struct Part: Sendable {
-        /// What progress may call it; nil for what has no name.
+        /// The names in progress reports; nil for reports without a name.
         var names: [String?]
-        /// How many rows, entries or bytes are expected; 0 where it does not count.
+        /// The expected number of rows, entries or bytes; 0 if the part does not count.
         var count: Double
         private(set) var seconds: Double
-        /// Whether its name is also that of something smaller, which is told without a total.
+        /// Whether a smaller part has the same name and reports no total.
         let needsTotal: Bool
 
         init(_ names: [String?], count: Double, seconds: Double, needsTotal: Bool = false) {
@@ -23,7 +23,6 @@ package struct RunWork: Sendable {
             self.needsTotal = needsTotal
         }
 
-        /// Takes the number that is known by now.
         mutating func recount(_ known: Double) {
             guard count > 0, known != count else { return }
             seconds *= known / count
@@ -31,14 +30,14 @@ package struct RunWork: Sendable {
         }
     }
 
-    /// A phase, of a step or of the run.
+    /// A phase of a step or of the run.
     package struct Piece: Sendable {
         package let phase: Phase
-        /// What is told of one transaction goes to and fro between carrying and checking.
+        /// Further phases of the piece: one transaction alternates between carrying and checking.
         var others: Set<Phase> = []
         var step: Int?
         var parts: [Part]
-        /// Whether a part begins when the one before it is done.
+        /// Whether a part begins when the part before it is complete.
         var isInOrder: Bool { phase != .verify }
 
         init(_ phase: Phase, step: Int? = nil, others: Set<Phase> = [], _ parts: [Part]) {
@@ -53,7 +52,7 @@ package struct RunWork: Sendable {
 
         func part(_ subject: String?) -> Int? {
             if let exact = parts.firstIndex(where: { $0.names.contains(subject) }) { return exact }
-            // Several mappings that go through a table together have the name of the first one.
+            // Mappings that share a pass over a table report under the name of the first one.
             guard let subject else { return nil }
             return parts.firstIndex { $0.names.contains { $0.map { subject.hasPrefix($0 + " and ") } == true } }
         }
@@ -63,15 +62,14 @@ package struct RunWork: Sendable {
 }
 
 extension RunWork {
-    /// What things take, in seconds: three copied steps over two million books with three million links, each by itself,
-    /// and steps in place; two processors.
+    /// Costs in seconds, measured with two processors: three copied steps over two million books with three million
+    /// links, each alone, and steps in place.
     private enum Cost {
-        /// Of a byte that is compressed and read back, of one that is put in the store's place, and of one of a page copy.
+        /// For a byte: to compress and read it back, to write it into the store, and to copy it in a page copy.
         static let snapshot = 4.7e-9
         static let swap = 6.5e-9
         static let pageCopy = 3e-9
-        /// Of a row that SQL carries, beside its bytes; of one that goes through Swift; of one that is looked up by its
-        /// values; of one that an iteration makes.
+        /// For a row: by SQL without its bytes; by Swift; by a policy; found by its values; made by an iteration.
         static let row = 0.23e-6
         static let rowByte = 3.8e-9
         static let rowInSwift = 1.2e-6
@@ -84,28 +82,28 @@ extension RunWork {
         static let verifiedRow = 0.75e-6
         static let verifiedLink = 0.25e-6
         static let verifiedEntry = 0.15e-6
-        /// Of a row that is looked up by its values, and of what was found of it when all is sorted; one thread does both.
+        /// For a row that is found by its values, and for sorting the result; one thread does both.
         static let verifiedFound = 2.0e-6
         static let sortedFound = 0.9e-6
         static let quickly = 0.33
-        /// How many threads verified, and how many there are at most in the same proportion.
+        /// The number of threads in the measurement, and the highest number that is as efficient.
         static let jobs = 2.0
         static let mostJobs = 8.0
         static let rowInPlace = 1.0e-6
         static let rowByteInPlace = 5e-9
-        /// What a phase takes without a row.
+        /// The fixed cost of a phase.
         static let phase = 0.02
     }
 
-    /// What a step reads and makes, as far as it is known before it runs.
+    /// The input and output of a step, as far as they are known before it runs.
     package struct Step: Sendable {
         package struct Mapping: Sendable {
-            /// What its rows, and those of others that go with them, are called.
+            /// The name under which the mapping's pass reports progress.
             package var name: String
-            /// Objects read, and objects made: another number where an iteration makes them.
+            /// The numbers of objects read and made, which differ for an iteration.
             package var rows: Double
             package var made: Double
-            /// The table whose objects are found or created, of a mapping that does.
+            /// The table in which the mapping finds or creates objects, if it does.
             package var foundIn: String?
             package var isIterated: Bool
             package var isInSwift: Bool
@@ -121,13 +119,12 @@ extension RunWork {
             }
         }
 
-        /// A table or an index of the new store, or one that a table needs.
+        /// A table or an index of the new store, or a join table.
         package struct Content: Sendable {
             package var names: [String]
             package var rows: Double
-            /// Of an index, whether it holds texts.
             package var isText: Bool
-            /// Of an index, whether it is filled together with its table.
+            /// Whether an index is filled together with its table.
             package var isEarly: Bool
 
             package init(_ names: [String], rows: Double, isText: Bool = false, isEarly: Bool = false) {
@@ -136,32 +133,32 @@ extension RunWork {
         }
 
         package var isCopy: Bool
-        /// Of the content that the step reads.
+        /// The bytes of the content that the step reads.
         package var bytes: Double
-        /// Objects that the step reads, each once.
+        /// The objects that the step reads, each counted once.
         package var objects: Double
         package var mappings: [Mapping] = []
         package var tables: [Content] = []
         package var joins: [Content] = []
         package var indexes: [Content] = []
-        /// Of a step in place: the rows that are written anew.
+        /// The rows that a step in place rewrites.
         package var rewritten = 0.0
 
         package init(isCopy: Bool, bytes: Double, objects: Double) {
             (self.isCopy, self.bytes, self.objects) = (isCopy, bytes, objects)
         }
 
-        /// Bytes of an object, with its share of what belongs to none.
+        /// The bytes of an object, with its share of all content except links.
         fileprivate var width: Double {
             let links = joins.reduce(0) { $0 + $1.rows } * 40
             return min(4_096, max(bytes - links, bytes / 4) / max(1, objects))
         }
     }
 
-    /// The work of steps that are taken in a file of their own each, or of all of them as one transaction on the store.
+    /// The work of steps with a file each, or of all steps as one transaction on the store.
     ///
-    /// `jobs` threads verify; a step, counted from 1, that is verified beside the next one takes no time of its own for that.
-    /// Where the run swaps, what was made is written into the store at the end.
+    /// `jobs` threads verify. A step, counted from 1, that is verified beside the next one takes no extra time for
+    /// that. A run that swaps writes the new content into the store at the end.
     package init(
         steps: [Step], isOneTransaction: Bool = false, takesSnapshot: Bool = false,
         verify: Configuration.VerifyMode = .full, jobs: Int = 2, verifiedBeside: (Int) -> Bool = { _ in false },
@@ -181,7 +178,7 @@ extension RunWork {
             }
         }
         if swaps {
-            // It counts pages.
+            // The swap counts pages.
             let bytes = steps.last?.bytes ?? first
             pieces.append(Piece(.swap, [Part([nil], count: 0, seconds: Cost.phase + bytes * Cost.swap)]))
         }
@@ -228,21 +225,21 @@ extension RunWork {
     private static func verified(_ step: Step, _ verify: Configuration.VerifyMode, jobs: Int) -> [Part] {
         let alone = verify == .quick ? Cost.quickly : 1
         let scale = alone * Cost.jobs / min(max(1, Double(jobs)), Cost.mostJobs)
-        // Links are compared while rows are: they tell nothing of themselves.
+        // Links are compared together with rows, and report no progress.
         let links = step.joins.reduce(0) { $0 + $1.rows } * Cost.verifiedLink
         let rows = step.tables.reduce(0) { $0 + $1.rows }
         let row = Cost.verifiedRow + links / max(1, rows)
         let entries = step.indexes.map { index in
             Part(index.names, count: index.rows, seconds: index.rows * Cost.verifiedEntry * scale)
         }
-        // Each row that was read is looked for, however few objects were made of them.
+        // Each row that was read is looked up, however few objects the rows made.
         let found = step.mappings.filter { $0.foundIn != nil }.flatMap { mapping in
             [
                 Part([mapping.name], count: mapping.rows, seconds: mapping.rows * Cost.verifiedFound * alone),
                 Part([], count: 0, seconds: mapping.rows * Cost.sortedFound * alone),
             ]
         }
-        // A table's indexes are compared with it before its rows are.
+        // A table's indexes are compared before its rows.
         let tables = step.tables.map { table in
             Part(table.names, count: table.rows, seconds: table.rows * row * scale, needsTotal: true)
         }
@@ -251,10 +248,10 @@ extension RunWork {
 }
 
 extension RunWork.Step {
-    /// How many of the objects that are looked up by their values are made, where nothing tells.
+    /// The assumed share of new objects among rows of a find-or-create mapping.
     private static let madeOfFound = 0.3
 
-    /// A step of a plan without a copy: what it does is done in one transaction.
+    /// A step of a plan without a copy: all its work is one transaction.
     init(_ step: StepPlan, rows: [String: Int64], bytes: Int64) {
         self.init(isCopy: step.mode == .copy, bytes: Double(bytes), objects: Double(rows.values.reduce(0, +)))
         rewritten = step.partitions.flatMap(\.entityMappings).reduce(0) {
@@ -262,10 +259,9 @@ extension RunWork.Step {
         }
     }
 
-    /// A step of a plan that has a copy, with the rows that it reads and makes, at most.
+    /// A step of a plan with a copy, with the most rows that it reads and makes.
     ///
-    /// `found` are the entities whose objects were found or created, so that there may be fewer; those of this step are
-    /// added.
+    /// `found` are the entities whose objects were found or created, so that there may be fewer; the step adds its own.
     init(
         _ step: StepPlan, _ program: StepProgram, from source: StoreLayout, to destination: StoreLayout,
         reads: ScratchNeed.Rows, makes: ScratchNeed.Rows, found: inout Set<String>
@@ -280,7 +276,7 @@ extension RunWork.Step {
             let entity = plan.mapping.source
             return Double(reads.objects[entity] ?? 0) * (foundBefore.contains(entity) ? Self.madeOfFound : 1)
         }
-        // What an iteration makes stands among what its entity gets, at most.
+        // An iteration makes at most the objects that its entity's other mappings do not make.
         let kept = mapped.filter { $0.mapping.iteration == nil }
             .reduce(into: [String: Double]()) { $0[$1.mapping.destination, default: 0] += rows($1) }
         let byPosition = Dictionary(uniqueKeysWithValues: mapped.map { ($0.mapping.position, $0) })
@@ -298,7 +294,7 @@ extension RunWork.Step {
                     isInSwift: group.contains { $0.executor == .row }, hasPolicy: first.mapping.policy != nil))
         }
         found.formUnion(mapped.filter { !$0.mapping.unique.isEmpty }.map(\.mapping.destination))
-        // A join table that is copied as it is has its index from the start, where the source's has the same form.
+        // A join table that is copied unchanged gets its index first, if the source's index has the same form.
         let copied = Set(program.joinTables.filter { $0.origin != nil }.map(\.table.index.name))
         addContents(of: destination, makes, found, filledWithTable: copied)
         rewritten = step.mode == .copy ? 0 : mappings.reduce(0) { $0 + $1.rows }

@@ -2,25 +2,22 @@ internal import FerryBase
 internal import FerrySQLite
 internal import FerryStore
 
-/// What a call that ended within a transaction on the store has left there.
+/// Recovery after a call that ended within a transaction on the store.
 ///
-/// SQLite rolls such a transaction back as soon as the store is read; the store then gets the journal mode back that it
-/// had, and the record says what it looks like.
+/// SQLite rolls such a transaction back at the next read of the store. The store then gets its former journal mode
+/// back, and the record gets the store's new state.
 extension RunFolder {
-    /// Looks at the store of the run, or at its output, before anything else opens it.
-    ///
-    /// The record is then as it was saved last.
+    /// Recovers the store of the run, or its output, before any other code opens it, and saves the record.
     ///
     /// - Returns: Whether the swap has happened.
-    /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another program has opened a store that waits for its journal
-    ///   mode.
+    /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another program has opened a store in the wrong journal mode.
     package func recover(_ record: inout RunRecord, at path: String, trace: TraceHook? = nil) throws -> Bool {
         do {
             switch record.swap {
             case .place(let place): return try place.isDone(at: path, files: files)
             case .overwrite(let intent): return try recoverStore(&record, at: path, intent, trace)
             case nil:
-                // A run that changes the store itself recognises its end by the version that the store has.
+                // The end of a run in place on the store itself shows in the store's version.
                 if record.isUnfinishedInPlace { _ = try recoverStore(&record, at: path, nil, trace) }
                 return false
             }
@@ -43,16 +40,16 @@ extension RunFolder {
         let switching = JournalSwitch(connection: connection, folder: self)
         if isDone {
             do {
-                try switching.endLate(&record)
+                try switching.endAfterKill(&record)
             } catch let error as FerryError where error.code == .storeInUseAtSwap {
-                // The new store is whole; its app has it already, in whatever mode.
+                // The new store is whole, and another program uses it already, in either journal mode.
             }
         } else {
-            try switching.giveBack(&record, wasRolledBack: isHot)
+            try switching.restoreLog(&record, wasRolledBack: isHot)
         }
         if intent != nil, !isDone, !record.source.store.usesWriteAheadLog {
-            // A journal that was rolled back gives the file the bytes that it had, at another time. Whoever writes by
-            // one counts the change in the header, which is compared.
+            // A rolled back journal restores the file's bytes with another time. A writer with a rollback journal
+            // counts its change in the header, which is compared.
             record.source.store.takeTimes(from: try files.attributes(path))
             try save(record)
         }
@@ -61,18 +58,18 @@ extension RunFolder {
     }
 }
 
-/// What is left to do once the swap has happened; any later command may do it.
+/// The work after the swap; any later command may do it.
 extension RunFolder {
-    /// What ``finish(_:at:ownsExternalFiles:after:)`` did, and what it could not do.
+    /// The results of ``finish(_:at:ownsExternalFiles:after:)``, with its failures as warnings.
     struct CleanedUp {
         var external = MigrationReport.ExternalFiles()
         var warnings: [FerryWarning] = []
     }
 
-    /// Does all that is left to do, the removal of this folder included.
+    /// Does all work after the swap, including the removal of this folder.
     ///
-    /// Never throws: the new store is in its place, and what fails now is done by the next command. Where something has
-    /// failed behind the swap already, the rest is left to that too.
+    /// Never throws: the new store is in place, and the next command repeats work that fails now. If some work after
+    /// the swap has failed already, the rest is left to that command too.
     func finish(
         _ record: RunRecord, at store: String, ownsExternalFiles: Bool = true, after problem: (any Error)? = nil
     ) -> CleanedUp {
@@ -94,7 +91,7 @@ extension RunFolder {
         return done
     }
 
-    /// Removes external files that only the old store named, and writes the log; this folder is the caller's to remove.
+    /// Removes external files that only the old store named, and writes the log; the caller removes this folder.
     package func cleanUp(_ record: RunRecord, at store: String) throws {
         var done = CleanedUp()
         try cleanUp(record, at: store, ownsExternalFiles: true, &done)

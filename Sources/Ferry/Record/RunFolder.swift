@@ -2,20 +2,18 @@ package import FerryBase
 internal import FerryStore
 internal import Foundation
 
-/// The folder of one unfinished run, held by its lock.
-///
-/// It stands beside the file that the run will make, so that the last step is a rename on one volume.
+/// The folder of an unfinished run, held by its lock, beside the run's result, so that the last step is a rename.
 package final class RunFolder {
     package let path: String
     let files: FileLayer
-    /// Nil once the folder is removed.
+    /// Nil after the folder is removed.
     private var lock: FileLock?
     private(set) var record: RunRecord?
 
-    /// Where the run of a store, or of an output, has its folder.
+    /// The run folder for a store, or for an output.
     package static func path(beside file: String) -> String { file + ".ferry" }
 
-    /// Takes the folder's lock; makes the folder where there is none.
+    /// Takes the folder's lock, and makes the folder if it is missing.
     ///
     /// - Throws: ``FerryError`` `.runActive` while another run holds it.
     package init(path: String, files: FileLayer) throws {
@@ -27,10 +25,10 @@ package final class RunFolder {
                 .runDiffers, "\(path) is no folder, but Ferry needs that name for the run.",
                 remedy: "Move it elsewhere.")
         }
-        // The rows in it are for its owner alone, whatever the permissions of the store's folder.
+        // Only the owner may read the rows in the folder, whatever the permissions of the store's folder.
         let isNew = try !files.exists(path)
         try files.createDirectory(path, mode: 0o700)
-        // Else a power cut could take the whole run with it.
+        // Without a sync, a power cut could remove the whole run.
         if isNew { try files.syncFolder(FileLayer.parent(of: path)) }
         guard let lock = try Self.lock(path + "/lock", files: files) else {
             let holder = try files.lockHolder(path + "/lock").map { " by process \($0)" } ?? ""
@@ -41,7 +39,7 @@ package final class RunFolder {
         self.lock = consume lock
     }
 
-    /// A program that only reads the state of a run holds the lock for a moment, too.
+    /// Retries, since a program that only reads the state of a run holds the lock for a moment, too.
     private static func lock(_ path: String, files: FileLayer) throws -> FileLock? {
         for _ in 0..<5 {
             if let lock = try files.lock(path) { return lock }
@@ -51,15 +49,14 @@ package final class RunFolder {
     }
 
     private static let ownNames: Set = [
-        "lock", "run.json", "run.json.new", "progress.json", "progress.json.new", PageMark.fileName,
-        PageMark.fileName + ".new",
+        "lock", "run.json", "run.json.new", "progress.json", "progress.json.new", PageCheck.fileName,
+        PageCheck.fileName + ".new",
     ]
 
-    /// Reads the record of the run that the folder holds.
+    /// Reads the record of the run in the folder.
     ///
-    /// - Returns: Nil when the folder is a new one.
-    /// - Throws: ``FerryError`` `.runDiffers` when what stands there is no run, or one of a form that this version
-    ///   does not know.
+    /// - Returns: Nil for a new folder.
+    /// - Throws: ``FerryError`` `.runDiffers` when the folder's content is no run, or has an unknown form.
     package func load() throws -> RunRecord? {
         record = try Self.read(path, files: files)
         let others = try files.list(path).filter { !Self.ownNames.contains($0.name) }
@@ -71,7 +68,7 @@ package final class RunFolder {
         return record
     }
 
-    /// As ``load()``; for a restart, what cannot be read counts as nothing.
+    /// ``load()``, but a restart ignores a record that cannot be read.
     func load(restart: Bool) throws -> RunRecord? {
         do {
             return try load()
@@ -80,12 +77,11 @@ package final class RunFolder {
         }
     }
 
-    /// Whether a folder of a run is there.
     static func exists(_ path: String, files: FileLayer) throws -> Bool {
         try files.attributesIfPresent(path)?.isDirectory == true
     }
 
-    /// What a run folder's `run.json` says, without taking the lock; nil when there is none.
+    /// The record in a run folder, read without its lock; nil if there is none.
     static func read(_ path: String, files: FileLayer) throws -> RunRecord? {
         let file = path + "/run.json"
         guard try files.exists(file) else { return nil }
@@ -131,16 +127,16 @@ package final class RunFolder {
         self.record = record
     }
 
-    /// Looks whether the folder is where its journals say, before SQLite opens any file in it.
+    /// Checks that the folder is at the path in its journals, before SQLite opens any file in it.
     ///
-    /// - Throws: ``FerryError`` `.runMoved` when it was moved while one of its transactions was open: the journals name
-    ///   the super-journal by its absolute path, and half a transaction would be taken for a whole one.
+    /// - Throws: ``FerryError`` `.runMoved` when it was moved during one of its transactions: the journals name the
+    ///   super-journal by its absolute path, and without it SQLite would take half a transaction for a whole one.
     package func checkPlace() throws {
         guard var record else { return }
         let now = try place
         guard now != record.folder else { return }
-        // Where case counts for nothing in names, or where a volume is mounted twice, one folder has several paths. The
-        // journals hold as long as theirs leads here.
+        // One folder has several paths if names ignore case, or if a volume is mounted twice. The journals are valid
+        // while their path leads to this folder.
         let there = try files.attributesIfPresent(record.folder.path)
         let isSame =
             there?.device == now.device && there?.inode == now.inode
@@ -155,7 +151,7 @@ package final class RunFolder {
         try save(record)
     }
 
-    /// A journal with something in it, or a super-journal; TRUNCATE mode leaves empty journals behind.
+    /// A journal that is not empty, or a super-journal; TRUNCATE mode leaves empty journals.
     private func openJournal(in folder: String) throws -> String? {
         for entry in try files.list(folder) {
             let file = folder + "/" + entry.name
@@ -170,7 +166,7 @@ package final class RunFolder {
         return nil
     }
 
-    /// Looks whether a run that was finished has left anything that another one would take for its own.
+    /// Checks that the folder holds nothing of a finished run that another run would use.
     ///
     /// - Throws: ``FerryError`` `.fileFailed`.
     func requireEmpty() throws {
@@ -180,9 +176,9 @@ package final class RunFolder {
             remedy: "Look at the warning before this, and \(action: .again).")
     }
 
-    /// Takes everything but the lock out of the folder.
+    /// Removes all content of the folder except the lock.
     package func clear() throws {
-        // The record goes last: until then the leftovers are known as a run's.
+        // The record is deleted last: until then the folder is known as that of a run.
         for entry in try files.list(path) where !["lock", "run.json"].contains(entry.name) {
             try files.removeTree(path + "/" + entry.name)
         }
@@ -190,11 +186,11 @@ package final class RunFolder {
         record = nil
     }
 
-    /// Removes the folder with everything in it, and lets go of the lock.
+    /// Removes the folder with its content, and releases the lock.
     package func remove() throws {
         try clear()
-        // The name goes while the lock is held, so that no other program takes it for its own; then the file is closed,
-        // without which some volumes keep it under a hidden name. From there on the folder may be another run's.
+        // The lock file is deleted while it is locked, so that no other program locks it. It must then be closed, since
+        // some volumes keep an open file under a hidden name. After that the folder may belong to another run.
         let name = path + "/lock"
         try files.removeIfPresent(name)
         lock = nil
@@ -204,7 +200,7 @@ package final class RunFolder {
 }
 
 extension FileLayer {
-    /// Refuses a symbolic link where a folder is to be worked in, and emptied: what it leads to may be anything.
+    /// Refuses a symbolic link at the path of a folder that Ferry uses and empties: its target may be any folder.
     ///
     /// - Throws: ``FerryError`` `.runDiffers`.
     func refuseLink(_ path: String) throws(FerryError) {
@@ -218,12 +214,12 @@ extension FileLayer {
 /// The paths of one migration, without symbolic links.
 struct RunPlace: Sendable {
     let store: String
-    /// Where the migrated store goes when it does not replace the store.
+    /// The path of the migrated store, if it does not replace the store.
     let output: String?
-    /// Whether the external files beside the result are its own alone.
+    /// Whether no other store shares the external files beside the result.
     ///
-    /// Two stores share them whose names differ only in their extension; where a folder takes several spellings for one
-    /// name, or a link leads from one to the other, so do others.
+    /// Stores share them if their names differ only in the extension, if a volume ignores the difference of the names,
+    /// or if a link leads from one folder to the other.
     let ownsExternalFiles: Bool
 
     /// - Throws: ``FerryError`` `.notFound` when there is no store, or no folder for the output.
@@ -240,7 +236,7 @@ struct RunPlace: Sendable {
             ExternalData.folder(forStore: self.store), ExternalData.folder(forStore: place))
     }
 
-    /// A path where something may stand: its folder must be there.
+    /// The real path for a file that may exist; its folder must exist.
     static func place(_ path: String, files: FileLayer) throws(FerryError) -> String {
         if try files.exists(path) { return try files.realPath(path) }
         let folder = FileLayer.parent(of: path)
@@ -260,18 +256,17 @@ struct RunPlace: Sendable {
         return try files.realPath(store)
     }
 
-    /// The main file of the store with the new version, once there is one.
+    /// The main file of the store with the new version.
     var result: String { output ?? store }
 
     var runFolder: String { RunFolder.path(beside: result) }
 
-    /// Whether another spelling of the output leads to this one: both have one run folder.
+    /// Whether another path leads to the output: both then have one run folder.
     func isOutput(_ other: String?, files: FileLayer) throws(FerryError) -> Bool {
         guard let output, let other, output != other else { return output == other }
         return try files.leadToOne(RunFolder.path(beside: output), RunFolder.path(beside: other))
     }
 
-    /// Refuses to write over anything.
     func checkOutput(files: FileLayer) throws(FerryError) {
         guard let output else { return }
         try StoreFileNames(output).checkNothingIsThere(files: files)
@@ -279,7 +274,7 @@ struct RunPlace: Sendable {
 }
 
 extension FileLayer {
-    /// What a file of JSON holds; nil when there is none, or what is there is another: of another version of Ferry, or torn.
+    /// The content of a JSON file; nil if there is none, or if it is torn or from another version of Ferry.
     func decoded<Content: Decodable>(_ type: Content.Type, at path: String) throws -> Content? {
         guard try exists(path) else { return nil }
         do {
@@ -291,7 +286,7 @@ extension FileLayer {
 }
 
 extension JSONEncoder {
-    /// A value as the files beside a store have it, for people to read; an error names it by its title.
+    /// A value as readable JSON, the form of the files beside a store; an error names the value by its title.
     static func bytes(of value: some Encodable, _ title: String) throws(FerryError) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]

@@ -4,7 +4,6 @@ internal import Foundation
 
 /// `STORE.ferry-log.json`: the last runs that ended on a store.
 struct RunLog {
-    /// As many as the file keeps.
     private static let limit = 20
 
     private static let ending = ".ferry-log.json"
@@ -32,18 +31,18 @@ struct RunLog {
         var entityMappings: [MigrationReport.EntityMappingReport]
         /// `now()` of the run's expressions, in seconds since 2001-01-01 UTC; logs of older versions do not have it.
         var now: Double?
-        /// What the store looked like when the run let it go, where no other program can have written to it before that.
+        /// The store's fingerprint at the end of the run, if no other program can have written before it was taken.
         var ended: DatabaseFingerprint?
-        /// What the run read and was asked for, where it wrote a store of its own: the same command again finds it there.
+        /// The run's source and options, if it wrote to an output: an equal command then finds its result.
         var source: Fingerprint?
         var options: RunRecord.Options?
-        /// What that store looked like when the run let it go; logs of older versions do not have it.
+        /// The state of the output at the end of the run; logs of older versions do not have it.
         var output: FileState?
-        /// The mapping models that the run went by, by name, with their SHA-256; logs of older versions do not have it.
+        /// The SHA-256 of each mapping model of the run, by name; logs of older versions do not have it.
         var mappingModels: [String: String]?
-        /// Whether all of it was done in place, on the store or on a copy; logs of older versions do not have it.
+        /// Whether all steps ran in place, on the store or on a copy; logs of older versions do not have it.
         var isInPlace: Bool?
-        /// Whether it made the store like another one (`--like`); logs of older versions do not have it.
+        /// Whether the run used `--like`; logs of older versions do not have it.
         var isLike: Bool?
     }
 
@@ -52,11 +51,9 @@ struct RunLog {
         var runs: [Entry] = []
     }
 
-    /// Adds a finished run; a run that is in the log already is replaced, so that cleaning up twice logs it once.
+    /// Adds a finished run, or replaces its entry, so that cleaning up twice logs it once; renames an unreadable log.
     ///
-    /// A log that cannot be read is set aside, and another one begun.
-    ///
-    /// - Returns: What is to be told, if anything.
+    /// - Returns: A warning about a renamed log.
     /// - Throws: ``FerryError`` `.fileFailed` when the log cannot be written.
     func add(_ record: RunRecord, hashes: [String: [UInt8]]) throws -> FerryWarning? {
         var (content, warning) = (Content(), FerryWarning?.none)
@@ -82,7 +79,7 @@ struct RunLog {
                 mappingModels: record.migration?.mappingModels, isInPlace: record.migration?.isInPlace,
                 isLike: record.migration.map { $0.options.schema != nil }))
         content.runs = content.runs.suffix(Self.limit)
-        // It names entities and counts their rows: it may be read by whatever may read the store.
+        // The log names entities and counts their rows: every program that may read the store may read it.
         let store = String(path.dropLast(Self.ending.count))
         let bytes = try JSONEncoder.bytes(of: content, "The log of runs")
         try files.replace(path, with: bytes, mode: (files.attributesIfPresent(store)?.mode ?? 0o600) & 0o666)
@@ -91,12 +88,11 @@ struct RunLog {
 
     var last: Entry? { get throws { try read().runs.last } }
 
-    /// The time that an entry names; nil when it is none.
     static func date(_ text: String) -> Date? {
         do { return try Date(text, strategy: .iso8601) } catch { return nil }
     }
 
-    /// The last run, if it is certain that nothing was written to the store since.
+    /// The last run, if certainly no program has written to the store since.
     func lastRun(thatLeft now: Fingerprint) throws -> Entry? {
         guard let last = try last, let ended = last.ended,
             Fingerprint(store: ended).compare(with: now.with(inputs: [:])) == .same
@@ -110,9 +106,9 @@ struct RunLog {
         return try read().runs.last { $0.hashes == hashes && $0.to != nil }
     }
 
-    /// The archive that the last run to have one names: the way back from it, or what it has put back.
+    /// The archive of the last entry that names one: the snapshot before that run, or the one that it restored.
     ///
-    /// - Throws: ``FerryError`` `.badLog` when nothing tells.
+    /// - Throws: ``FerryError`` `.badLog` when the log cannot be read.
     func wayBack() throws -> String? {
         do {
             return try decoded()?.runs.last { $0.snapshot != nil }?.snapshot
@@ -123,10 +119,9 @@ struct RunLog {
         }
     }
 
-    /// A log that is no log of ours says nothing of the runs.
+    /// The log; a file that is no log counts as empty.
     private func read() throws -> Content { try files.decoded(Content.self, at: path) ?? Content() }
 
-    /// Nil when there is no log.
     private func decoded() throws -> Content? {
         guard try files.exists(path) else { return nil }
         return try JSONDecoder().decode(Content.self, from: Data(try files.read(path)))

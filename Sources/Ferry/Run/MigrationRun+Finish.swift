@@ -5,7 +5,7 @@ internal import FerryStore
 internal import Foundation
 
 extension MigrationRun {
-    /// Puts the last step's destination where it belongs; from the rename on, the migration has happened.
+    /// Puts the last step's destination in place; the rename, or COMMIT of the swap, ends the migration.
     func putInPlace(_ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder) throws {
         try stop.check()
         record.phase = .swap
@@ -37,13 +37,13 @@ extension MigrationRun {
         noteTimes(&record)
     }
 
-    /// Puts a verified destination where no store is yet; the store that it came from is left alone.
+    /// Moves a verified destination to the output, where no file exists; the source store stays unchanged.
     private func move(
         _ destination: String, to output: String, _ record: inout RunRecord, _ folder: RunFolder
     ) throws {
         try removeEmptyJournals(of: destination, files: files)
         let external = ExternalFiles(store: output, files: files)
-        // What the old store has beyond the new one is removed with the run folder.
+        // External files that only the old store needs are deleted with the run folder.
         if place.ownsExternalFiles {
             try external.add(from: ExternalData.folder(forStore: place.store), onDifference: .refuses)
         }
@@ -59,19 +59,19 @@ extension MigrationRun {
         try files.syncFolder(FileLayer.parent(of: output))
     }
 
-    /// Notes which external files the store names as long as it can be asked.
+    /// Notes the external files that the store names, while it still exists.
     func noteExternalFiles(_ sourceGuard: SourceGuard, _ folder: RunFolder) throws {
         guard place.ownsExternalFiles else { return }
         try ExternalFiles(store: place.store, files: files)
             .noteNames(on: sourceGuard.connection, workFolder: folder.path)
     }
 
-    /// Cleans up behind a swap: external files that no row names, the log, the run folder.
+    /// Cleans up after a swap: external files that no row names, the log, the run folder.
     ///
-    /// The migration has happened: what fails here is a warning, and left to the next command. Where something has failed
-    /// behind the swap already, nothing is cleaned up.
+    /// The migration has happened: a failure here is a warning, and the next command repeats the work. If some work
+    /// after the swap has failed already, this call cleans up nothing.
     ///
-    /// - Returns: The report; nil when the record is that of a rollback.
+    /// - Returns: The report; nil for the record of a rollback.
     func finish(
         _ folder: RunFolder, _ record: RunRecord, after problem: (any Error)? = nil
     ) -> MigrationReport? {
@@ -79,7 +79,7 @@ extension MigrationRun {
         var record = record
         record.phase = .cleanUp
         if let output = place.output {
-            // Behind the rename: until then any change to the file would be one to what was verified.
+            // After the rename: an earlier change would differ from the verified file.
             do {
                 try files.copyMetadata(from: place.store, to: output)
                 try files.syncFile(output)
@@ -147,7 +147,7 @@ extension MigrationRun {
         return report
     }
 
-    /// The rows that a phase goes over; nil where they were not counted, or where it goes over none.
+    /// The rows of a phase; nil if they were not counted, or if the phase reads no rows.
     private func rows(of phase: Phase, _ report: MigrationReport) -> Int64? {
         guard report.entityMappings.allSatisfy({ $0.isEstimated != true }) else { return nil }
         switch phase {
@@ -160,7 +160,7 @@ extension MigrationRun {
 }
 
 extension RunRecord.Migration {
-    /// What earlier versions had left, with what became of it; only a migration in place can keep it.
+    /// Leftovers of earlier versions, and whether they are kept; only a migration in place can keep them.
     fileprivate var leftovers: [MigrationReport.Leftover] {
         let lost = Set(steps.flatMap(\.leftBehind))
         return findings.leftovers.map { leftover in
@@ -172,26 +172,21 @@ extension RunRecord.Migration {
 }
 
 extension MigrationRun {
-    /// The record of a run whose new store is in its place, although something has failed behind that.
-    ///
-    /// - Throws: The error, unless that is certain.
+    /// The record of a run whose new store is in place, or the error, if that is not certain.
     func done(despite error: any Error, _ folder: RunFolder, _ sourceGuard: SourceGuard) throws -> RunRecord {
         guard var record = folder.record else { throw error }
         do {
-            // It may hold the store for itself.
+            // The guard may hold an exclusive lock on the store.
             if place.output == nil { sourceGuard.release() } else { try sourceGuard.close() }
             guard try isDone(&record, folder) else { throw error }
         } catch _ {
-            // What cannot be asked counts as not having happened.
+            // If the store cannot be read, the swap counts as not done.
             throw error
         }
         return record
     }
 
-    /// Does the last piece of a run's work and ends the run.
-    ///
-    /// - Returns: The report; an error that came behind the commit is told in it.
-    /// - Throws: What the work throws before its commit.
+    /// Does the last piece of a run's work and ends the run; the report has an error from after the commit.
     func finish(
         _ folder: RunFolder, _ record: inout RunRecord, _ sourceGuard: SourceGuard,
         after work: (inout RunRecord) throws -> Void
@@ -214,7 +209,7 @@ extension MigrationRun {
             guard record.swap != nil else { return false }
             return try folder.recover(&record, at: place.result, trace: configuration.trace)
         }
-        // First, since opening a store in WAL mode makes side files.
+        // This check is first, since opening a store in WAL mode makes side files.
         guard let target = record.migration?.to, record.isCommitted(to: target) else { return false }
         let hashes = try OpenedStore.reading(place.store, files: files, sideFiles: record.sideFiles) {
             $0.metadata.hashes

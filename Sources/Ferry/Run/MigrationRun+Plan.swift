@@ -6,32 +6,31 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// A plan with what was found out about the store for it.
+/// A plan with the facts about the store on which it is based.
 struct Planned {
     var plan: MigrationPlan
     let inspection: StoreInspection
     let layout: StoreLayout
     /// Rows of exactly each entity; estimated for a plan that writes none.
     let rows: [String: Int64]
-    /// Of the first step where it is one in place; nil for a plan without steps.
+    /// The statements of the first step, if it runs in place; nil for a plan without steps.
     let statements: StatementsInPlace?
-    /// What was found on the way over the store's pages, where they were walked over.
     let walk: PageWalk?
-    /// Whether the run writes rows; where it does not, what is wrong with them is no concern of it.
+    /// Whether the run writes rows; if not, it ignores their damage.
     var writesRows = true
-    /// What the steps take beside their new stores, and what they have to do; none until it is estimated.
+    /// The estimates of the steps; empty until they are made.
     var steps: [StepEstimates.Step] = []
 }
 
 extension MigrationRun {
-    /// A store whose pages are looked at in no time, so that there is no reason not to.
+    /// The size of a store whose pages are checked in no time.
     static let smallStoreBytes: Int64 = 16 << 20
 
-    /// The plan, made of counted rows unless none of them matters.
+    /// The plan, with counted rows unless the counts do not matter.
     ///
-    /// A step in place that writes no row (a renaming, a new attribute without default) takes as long on two million
-    /// rows as on none; counting them would take longer than all the rest. `counted` are rows that an earlier call has
-    /// counted, and past the snapshot nothing that follows needs to know them.
+    /// A step in place that writes no row (a renaming, a new attribute without default) takes as long for two million
+    /// rows as for none; counting the rows would take longer than the rest. `counted` are counts of an earlier call,
+    /// and no step after the snapshot needs counts.
     func planned(
         _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion, isPastSnapshot: Bool,
         counted: [String: Int64]?, in folder: RunFolder?
@@ -55,11 +54,11 @@ extension MigrationRun {
         guard !isPastSnapshot else {
             return try planned(store, from: version, to: target, .estimated, areRowsEstimated: true)
         }
-        // The pages are checked before anything else, so what is to be counted is counted on the way.
+        // The pages are checked first, and the same pass counts the rows.
         return try planned(store, from: version, to: target, .exact) { try walkPages(of: store, $0, folder) }
     }
 
-    /// The plan, made by looking at the store alone; nil where that is of the target's version.
+    /// The plan for a store that is only read; nil if the store has the target version.
     func planned(_ store: OpenedStore, checksRows: Bool) throws -> Planned? {
         try fitInputs(to: store)
         let (version, target) = try ends(of: store)
@@ -89,7 +88,7 @@ extension MigrationRun {
         var plan = try plan(from: version, to: target, rows, areRowsEstimated: areRowsEstimated, counter)
         if countsLosses { plan.losses = try counter.counted(plan.losses, all: countsAllLosses) }
         if let refusal = configuration.refusal(of: plan.losses) { plan.refusals.append(refusal) }
-        // What cannot be reached needs no names.
+        // Without a way to the target, the names do not matter.
         if !plan.steps.isEmpty { plan.refusals += nameRefusals }
         let statements = plan.steps.first.map { step in
             StatementsInPlace(step, dropping: configuration.dropping) { store.sourceGuard.connection }
@@ -98,7 +97,7 @@ extension MigrationRun {
             plan: plan, inspection: inspection, layout: layout, rows: rows, statements: statements, walk: walk)
     }
 
-    /// Plans, and looks up in the rows what the way depends on.
+    /// Makes the plan, and reads the rows on which the route depends.
     private func plan(
         from version: ModelVersion, to target: ModelVersion, _ rows: [String: Int64], areRowsEstimated: Bool,
         _ counter: LossCounter
@@ -120,7 +119,7 @@ extension MigrationRun {
         return plan
     }
 
-    /// Whether a plan is one step in place that writes no row and requires nothing of any.
+    /// Whether a plan is one step in place that writes no row and has no requirements on rows.
     private func writesNoRow(_ planned: Planned) throws -> Bool {
         let plan = planned.plan
         guard plan.refusals.isEmpty, plan.isInPlace, plan.steps.count == 1, let statements = planned.statements,
@@ -130,18 +129,18 @@ extension MigrationRun {
         do {
             return try statements.plan().touched.isEmpty
         } catch is FerryError {
-            // What stands in the way is said when the plan is made of counted rows.
+            // The plan with counted rows reports the reason.
             return false
         }
     }
 
-    /// Takes the models and mapping models as the store sees them.
+    /// Selects the models and mapping models that fit the store.
     func fitInputs(to store: OpenedStore) throws {
         if !configuration.passesOverMappings { inputs = try inputs.lookingBeside(files: files) }
         inputs = try inputs.fitted(to: store.metadata.hashes, target: configuration.target)
     }
 
-    /// The store's version and the one that the migration leads to.
+    /// The store's version and the target version.
     func ends(of store: OpenedStore) throws -> (ModelVersion, target: ModelVersion) {
         guard store.version(in: inputs.catalog) != nil else { throw store.unknownVersion(in: inputs.catalog) }
         let target = try inputs.target(configuration, for: store.metadata.hashes)
@@ -165,7 +164,7 @@ extension MigrationRun {
         planner.route = configuration.route
         planner.mappingModelsBeside = inputs.mappingModelsBeside
         planner.inputWarnings = inputs.warnings
-        // The executor may be another one from call to call; what a step is, may not.
+        // The executor may change between calls; the mode of a step must not.
         if let copiesInferred { planner.copiesInferred = copiesInferred }
         return planner
     }
@@ -176,6 +175,5 @@ extension StoreInspection {
 }
 
 extension Configuration {
-    /// Names of objects that the first step leaves out.
     var dropping: Set<String> { Set(dropUnknown) }
 }

@@ -7,17 +7,10 @@ internal import FerrySQLite
 internal import Foundation
 
 extension MigrationRun {
-    /// What the run would do; touches nothing.
+    /// The plan of the run, without changes; with `checksRows`, counts and scans rows like the beginning of a run.
     ///
-    /// With `checksRows`, rows are counted and scanned as the run itself would do first. What keeps it from running stands
-    /// in the refusals.
-    ///
-    /// - Throws: ``FerryError`` when there is nothing to plan from: an unknown version, a target that is not there.
+    /// - Throws: ``FerryError`` for an unknown version, or a target that does not exist.
     func plan(_ store: OpenedStore, checksRows: Bool) throws -> PlanReport {
-        try WorkThread.withStack { try planHere(store, checksRows: checksRows) }
-    }
-
-    private func planHere(_ store: OpenedStore, checksRows: Bool) throws -> PlanReport {
         guard var planned = try planned(store, checksRows: checksRows) else {
             let target = try ends(of: store).target
             return PlanReport(store: Self.url(place.store), chain: [inputs.catalog.displayName(of: target)])
@@ -45,7 +38,7 @@ extension MigrationRun {
         return report
     }
 
-    /// The plan in the words of the library, with what the façade adds.
+    /// The public report of a plan, with the disk space that it needs.
     func report(_ planned: Planned, _ store: OpenedStore) throws -> PlanReport {
         var report = PlanReport(planned.plan, store: place.store, rows: planned.rows.values.reduce(0, +))
         for index in report.steps.indices { report.steps[index].scratchBytes = planned.steps[index].peak }
@@ -53,7 +46,7 @@ extension MigrationRun {
         return report
     }
 
-    /// What stands in the way of later steps, and what the disk has no room for.
+    /// The refusals of later steps, and those for a lack of disk space.
     func refusals(beyondFirstStepOf planned: Planned, _ store: OpenedStore) throws -> [FerryError] {
         try LaterStepsPreflight(
             planned: planned, connection: store.sourceGuard.connection, dropping: configuration.dropping
@@ -69,7 +62,6 @@ extension MigrationRun {
 }
 
 extension PlanReport {
-    /// The plan in the words of the library.
     init(_ plan: MigrationPlan, store: String, rows: Int64) {
         self.init(store: URL(fileURLWithPath: store), chain: plan.chain)
         self.rows = rows
@@ -87,11 +79,11 @@ extension PlanReport {
                     to: step.versions.last ?? step.resolved.destination.name, versions: step.versions,
                     isApartBecause: step.isApartBecause, mode: Self.mode(step.mode),
                     reason: Self.reason(step, in: plan), mappingModels: step.mappingModelNames,
-                    partitions: step.partitions.map { $0.entityMappings.map(Self.words) }))
+                    partitions: step.partitions.map { $0.entityMappings.map(Self.reported) }))
         }
     }
 
-    /// Puts the steps that cannot be taken in their places, so that each step keeps its number.
+    /// Inserts the steps that cannot run, so that each step keeps its number.
     mutating func insertRefusedSteps(of plan: MigrationPlan) {
         for index in plan.refusedSteps.sorted() where index <= steps.count && index + 1 < chain.count {
             let versions = Array(chain[index...index + 1])
@@ -126,7 +118,7 @@ extension PlanReport {
         }
     }
 
-    private static func words(_ plan: FerryPlan.EntityMappingPlan) -> EntityMappingPlan {
+    private static func reported(_ plan: FerryPlan.EntityMappingPlan) -> EntityMappingPlan {
         EntityMappingPlan(
             name: plan.mapping.name, source: plan.mapping.source, destination: plan.mapping.destination,
             executor: RowExecutor(rawValue: plan.executor.rawValue), reason: plan.reason,
@@ -136,14 +128,10 @@ extension PlanReport {
 }
 
 extension MigrationRun {
-    /// The statements of each step, found by taking the plan through a store without rows.
+    /// The statements of each step, recorded by running the plan on a store without rows.
     ///
     /// - Throws: ``FerryError`` when the plan cannot run.
     func statements(_ store: OpenedStore) throws -> [PlannedStatements] {
-        try WorkThread.withStack { try statementsHere(store) }
-    }
-
-    private func statementsHere(_ store: OpenedStore) throws -> [PlannedStatements] {
         guard let plan = try planned(store, checksRows: false)?.plan else { return [] }
         if let first = plan.refusals.first { throw first }
         return try files.withWorkFolder(named: "ferry-plan", in: FileManager.default.temporaryDirectory.filePath) {

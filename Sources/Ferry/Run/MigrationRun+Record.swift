@@ -17,12 +17,12 @@ extension MigrationRun {
             hasStages: plan.isStaged ? true : nil)
     }
 
-    /// Goes on with a run, if it is the one that is asked for, else begins one, unless something stands in its way.
+    /// Resumes a run with the same options, or begins a new one unless it is refused.
     ///
-    /// The check looks whether the run can begin, and may make the folder, to note there what took long.
+    /// The check decides whether the run can begin, and may make the folder to save slow results there.
     ///
-    /// - Returns: The folder, and the record in it; nil where the output is there already.
-    /// - Throws: ``FerryError``; a run that could not begin leaves nothing behind.
+    /// - Returns: The folder, and the record in it; nil if the output exists already.
+    /// - Throws: ``FerryError``; a run that could not begin leaves no files.
     func begin(
         _ plan: MigrationPlan, _ rows: [String: Int64], _ sourceGuard: SourceGuard, folder found: RunFolder?,
         record known: RunRecord?, _ check: (inout RunFolder?) throws -> Findings
@@ -30,7 +30,7 @@ extension MigrationRun {
         if let known, let found {
             try checkSame(known, plan, sourceGuard.fingerprint().with(inputs: inputs.digests))
             try found.checkPlace()
-            goOn(with: found.record ?? known)
+            resume(with: found.record ?? known)
             return (found, found.record ?? known)
         }
         if try hasOutput(of: plan, sourceGuard) { return nil }
@@ -41,8 +41,7 @@ extension MigrationRun {
             try place.checkOutput(files: files)
             findings = try check(&begun)
         } catch {
-            // A kill can leave the folder of a run that had not begun yet, or of one that was done. What a call that was
-            // stopped leaves there spares the next one its work.
+            // A kill can leave the folder of an unbegun or finished run; that of a stopped call saves work.
             let isStopped = FerryError.wrapping(error, on: place.store).code.consequence == .resumable
             if let begun, begun.record == nil, !isStopped { try begun.remove() }
             throw error
@@ -56,7 +55,7 @@ extension MigrationRun {
                     now: configuration.now().timeIntervalSinceReferenceDate, isInPlace: plan.isInPlace,
                     copiesInferred: planner.copiesInferred, rows: rows, findings: findings,
                     mappingModels: plan.fingerprints))
-            // From here on the folder is known as this run's.
+            // From here on the folder belongs to this run.
             try folder.save(record)
             noteTimes(&record)
             stop.unitIsDone()
@@ -67,23 +66,22 @@ extension MigrationRun {
         }
     }
 
-    /// Whether the output is what this command has made of this store, and as it was then: a kill after the last step of
-    /// a run leaves that.
+    /// Whether the output is the unchanged result of an equal command, as after a kill at the very end of a run.
     func hasOutput(of plan: MigrationPlan, _ sourceGuard: SourceGuard) throws -> Bool {
         guard let output = place.output, !configuration.restart, let file = try files.attributesIfPresent(output),
             let last = try RunLog(beside: output, files: files).last, let source = last.source,
             last.output == FileState(file)
         else { return false }
-        // What another program has written to the output may be in side files alone; a reader leaves them empty.
+        // A change by another program may be in the output's side files alone; a reader leaves empty ones.
         guard try StoreFileNames(output).areJournalsEmpty(files: files) else { return false }
         let now = try sourceGuard.fingerprint().with(inputs: inputs.digests)
-        // That it is the same file was seen, however it was spelled then.
+        // The file is the same, though an earlier command may have used another path for it.
         var asked = last.options
         asked?.output = output
         return asked == options(plan) && last.chain == plan.chain && source.compare(with: now) == .same
     }
 
-    /// Looks whether an unfinished run is the one that is asked for, on the store that it began with.
+    /// Checks that an unfinished run has the requested options and began with this store.
     func checkSame(_ record: RunRecord, _ plan: MigrationPlan, _ now: Fingerprint) throws {
         guard let migration = record.migration else {
             throw FerryError(
@@ -126,7 +124,6 @@ extension MigrationRun {
 }
 
 extension KnownSchema {
-    /// The SHA-256 of all of it, in hexadecimal.
     fileprivate var digest: String {
         var hash = SHA256()
         for (entity, number) in entityNumbers.sorted(by: { $0.value < $1.value }) {
@@ -142,7 +139,7 @@ extension KnownSchema {
 }
 
 extension MigrationPlan {
-    /// The mapping models that come from files, by name, with their SHA-256.
+    /// The SHA-256 of each mapping model from a file, by name.
     fileprivate var fingerprints: [String: String] {
         let singles = steps.flatMap { $0.parts.isEmpty ? [$0] : $0.parts }
         let models = singles.flatMap(\.resolved.mappingModels).filter { !$0.isInferred }
@@ -151,7 +148,7 @@ extension MigrationPlan {
 }
 
 extension RunRecord {
-    /// Compares the store with what the run began with, or with what the run's own swap made of it.
+    /// Compares the store with its state when the run began, or with its state after the run's own checkpoint.
     package func comparison(with now: Fingerprint) -> Fingerprint.Comparison {
         if let checkpointed, checkpointed.with(inputs: source.inputs).compare(with: now) == .same { return .same }
         return source.compare(with: now)
@@ -159,7 +156,7 @@ extension RunRecord {
 
     /// - Throws: ``FerryError`` `.sourceChanged` when another program has written to the store since the run began.
     func checkSource(_ now: Fingerprint) throws {
-        // The models and mapping models are compared when a run is taken up.
+        // Resuming a run compares the models and mapping models.
         guard case .storeChanged(let what) = comparison(with: now.with(inputs: source.inputs)) else { return }
         throw FerryError(
             .sourceChanged, "\(store) was changed since the run began: \(what).",

@@ -8,10 +8,9 @@ internal import FerryVerify
 
 /// The app's hooks before and after each step.
 ///
-/// A hook is called again only where the call that it was part of ended before its return was recorded; it then finds
-/// the store as it found it the first time.
+/// A hook whose call ended before its return was recorded is called again, with the store as at the first time.
 extension MigrationRun {
-    /// Lets the app look at what a step begins with; it may not change it.
+    /// Calls the app's hook before a step, and checks that it has not changed the step's source.
     func callWillMigrate(
         _ plan: MigrationPlan, _ number: Int, _ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder
     ) throws {
@@ -34,7 +33,7 @@ extension MigrationRun {
         stop.unitIsDone()
     }
 
-    /// Lets the app look at what a step has made, and change it.
+    /// Calls the app's hook after a step, and verifies the destination again if the hook has changed it.
     func callDidMigrate(
         _ plan: MigrationPlan, _ number: Int, _ record: inout RunRecord, _ folder: RunFolder
     ) throws {
@@ -43,7 +42,7 @@ extension MigrationRun {
         else { return }
         let store = destination(ofStep: number, in: folder)
         let usesLog = try usesLog(store)
-        // Damage that the store had all along is not the hook's.
+        // Damage that the store had before is not the hook's.
         let known =
             record.migration?.findings.kept.isEmpty == false
             ? try differences(of: store, plan.steps[number - 1], number, folder) : []
@@ -60,13 +59,13 @@ extension MigrationRun {
         stop.unitIsDone()
     }
 
-    /// Takes back a step whose result a hook was changing when the call ended: it is made anew, and the hook called again.
-    func takeBackStage(_ number: Int, _ record: inout RunRecord, _ folder: RunFolder) throws {
+    /// Discards a step whose result a hook was changing when the call ended; the step then runs again, with its hook.
+    func discardChangedStep(_ number: Int, _ record: inout RunRecord, _ folder: RunFolder) throws {
         guard configuration.didMigrate != nil, let steps = record.migration?.steps, steps.count == number,
             steps[number - 1].isFinished, steps[number - 1].isSeen != true,
             try !isUntouched(destination(ofStep: number, in: folder), steps[number - 1].destination)
         else { return }
-        // First, so that a kill in between finds no result, and comes here again.
+        // The folder is deleted first: after a kill in between, the next call finds no result and repeats this.
         if try files.exists(folder.stepFolder(number)) { try files.removeTree(folder.stepFolder(number)) }
         record.migration?.steps.removeLast()
         try folder.save(record)
@@ -97,13 +96,13 @@ extension MigrationRun {
 
     // MARK: The store of a hook
 
-    /// Whether a store is, to the byte, what was recorded, and nothing beside it says otherwise.
+    /// Whether a store is the recorded file, and its journals are empty.
     private func isUntouched(_ store: String, _ recorded: FileState?) throws -> Bool {
         try files.attributesIfPresent(store).map(FileState.init) == recorded
             && StoreFileNames(store).areJournalsEmpty(files: files)
     }
 
-    /// Brings what a hook has written into the store's main file, and looks whether it still is a store of its version.
+    /// Writes a hook's changes back to the store's main file, and checks that the store still has its version.
     private func take(
         _ store: String, of step: StepPlan, _ number: Int, usesLog: Bool, but known: [VerificationSummary.Difference],
         _ folder: RunFolder
@@ -143,7 +142,7 @@ extension MigrationRun {
         }
     }
 
-    /// What a store by itself is not as it must be; nothing where nothing is to be verified.
+    /// The differences that a verification of the store alone finds; empty without verification.
     private func differences(
         of store: String, _ step: StepPlan, _ number: Int, _ folder: RunFolder
     ) throws -> [VerificationSummary.Difference] {

@@ -7,7 +7,7 @@ internal import FerrySQLite
 internal import FerryStore
 
 extension MigrationRun {
-    /// Runs, verifies and finishes every step that is not finished yet.
+    /// Runs, verifies and finishes every unfinished step.
     func runSteps(
         _ plan: MigrationPlan, _ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder
     ) throws {
@@ -18,7 +18,7 @@ extension MigrationRun {
                 try runStep(plan, number, sourceGuard, &record, folder, beside: &beside)
             }
         } catch {
-            // Neither goes on without the other.
+            // The step and the verification beside it stop together.
             stop.request(FerryError.wrapping(error, on: place.store))
             if let beside, let found = beside.difference() {
                 try discard(after: beside.number, folder)
@@ -34,12 +34,12 @@ extension MigrationRun {
     ) throws {
         let (index, step) = (number - 1, plan.steps[number - 1])
         try stop.check()
-        try takeBackStage(number, &record, folder)
+        try discardChangedStep(number, &record, folder)
         guard let migration = record.migration else { return }
         let isRecorded = index < migration.steps.count
         if index > 0, !isRecorded {
             let previous = destination(ofStep: index, in: folder)
-            // A step in place may have taken it over already.
+            // A step in place may have renamed the file already.
             if try files.exists(previous) { try checkVerified(record, previous) }
         }
         if !isRecorded { try callWillMigrate(plan, number, sourceGuard, &record, folder) }
@@ -49,7 +49,7 @@ extension MigrationRun {
             record.phase = .rows
             try folder.save(record)
             relay.begin(.rows, step: number)
-            // A step in place looks at its rows itself, before its COMMIT.
+            // A step in place checks its rows itself, before its COMMIT.
             if index > 0, step.mode == .copy, record.migration?.checkedStep != number {
                 try checkRows(step, run.sourcePath)
                 record.migration?.checkedStep = number
@@ -70,7 +70,7 @@ extension MigrationRun {
             stop.unitIsDone()
             try stop.check()
         }
-        // What is recorded as verified is not verified again: its progress table may be gone already.
+        // A recorded verification is not repeated: the step's progress table may be gone already.
         if record.migration?.steps[index].isFinished == false {
             try run.finish()
             record.migration?.steps[index].isFinished = true
@@ -107,11 +107,11 @@ extension MigrationRun {
                     try files.createPrivately(stepFolder + "/" + name)
                 }
             }
-            // Before a step in place takes over the file of the step before: a power cut would take both.
+            // Before a step in place renames the file of the step before: a power cut could lose both.
             try files.syncFolder(folder.path)
         }
         guard step.mode == .inPlace else {
-            // Where SQLite can take no lock, opening the store with one fails: the fingerprint tells of changes.
+            // If SQLite can take no lock, opening the store with one fails; the fingerprint shows changes.
             return StepRun(
                 step: step, sourcePath: previous ?? place.store,
                 isSourcePrivate: previous != nil || sourceGuard.access == .unlocked, folder: stepFolder,
@@ -119,17 +119,16 @@ extension MigrationRun {
         }
         return InPlaceStep(
             step: step, previous: previous,
-            // A step that a hook has left unfinished is made anew from what it began with.
+            // After a killed hook the step runs again from its source, so the source must stay.
             isCopied: try configuration.hasStages || previous.map { try writesMuch(step, at: $0) } ?? true,
             sourceGuard: sourceGuard,
-            keepsLog: plan.steps[..<number].allSatisfy { $0.mode == .inPlace }, folder: stepFolder, files: files,
-            options: options)
+            keepsJournalMode: plan.steps[..<number].allSatisfy { $0.mode == .inPlace }, folder: stepFolder,
+            files: files, options: options)
     }
 
-    /// How the engine takes a step.
+    /// The engine's options for a step, with the damage and the objects of the store itself for the first one.
     ///
-    /// The damage and the objects of the store itself are the first step's. A copy leaves no broken links; steps in place
-    /// leave those that they find, and later ones look again.
+    /// A copy leaves no dangling keys. Steps in place keep theirs, so a step after them searches for damage again.
     func engineOptions(
         _ migration: RunRecord.Migration, step: Int, after steps: ArraySlice<StepPlan> = []
     ) -> EngineOptions {
@@ -159,14 +158,13 @@ extension MigrationRun {
         return options
     }
 
-    /// Whether a step writes much of what the step before made; not when that is its own file by now.
+    /// Whether a step rewrites much of the step before's destination; false if it has renamed that file already.
     private func writesMuch(_ step: StepPlan, at previous: String) throws -> Bool {
         guard try files.exists(previous) else { return false }
         let connection = try Connection(path: previous, mode: .immutable)
         return try writesMuch([step], on: connection, StatementsInPlace(step, dropping: []) { connection })
     }
 
-    /// The file that the last step made.
     func lastDestination(_ record: RunRecord, in folder: RunFolder) -> String {
         destination(ofStep: record.migration?.steps.count ?? 0, in: folder)
     }
@@ -175,11 +173,9 @@ extension MigrationRun {
         folder.stepFolder(number) + "/destination.sqlite"
     }
 
-    /// Looks whether the rows that earlier steps have made are what a later one requires.
-    ///
-    /// What could be known before the run was asked in preflight; this stops where only now it can be.
+    /// Checks a step's requirements on the rows of earlier steps, as far as preflight could not check them.
     private func checkRows(_ step: StepPlan, _ path: String) throws {
-        guard RowChecks.areAsked(by: step) else { return }
+        guard RowChecks.areNeeded(by: step) else { return }
         do {
             let connection = try Connection(path: path, mode: .readOnly, trace: configuration.trace)
             connection.abandonStatements(on: stop)
@@ -191,7 +187,7 @@ extension MigrationRun {
             let checks = RowChecks(
                 connection: connection, layout: layout, rows: inspection.rowsOfEntities, step: step, walk: walk)
             var refusals = checks.valuesWithoutSource().refusals + checks.rowsOfAbstractEntities()
-            refusals += try checks.emptyValues(checks.emptyRows(_:of:)) + checks.valuesMissingOnTheWay()
+            refusals += try checks.emptyValues(checks.emptyRows(_:of:)) + checks.missingInPassedVersions()
             refusals += try checks.duplicates(step.needsUniqueValues)
             guard var first = refusals.first else { return }
             first.message = "In the step to version \(step.resolved.destination.name): \(first.message)"
@@ -201,7 +197,7 @@ extension MigrationRun {
         }
     }
 
-    /// Looks whether the last step's destination is still, to the byte, what was verified.
+    /// Checks that the last step's destination is still the verified file.
     ///
     /// - Throws: ``FerryError`` `.destinationChanged`.
     func checkVerified(_ record: RunRecord, _ destination: String) throws {
@@ -215,7 +211,7 @@ extension MigrationRun {
 }
 
 extension RunRecord {
-    /// Adds a step that is made, and not verified yet.
+    /// Adds a complete step that is not yet verified.
     mutating func add(_ step: StepPlan, _ number: Int, _ report: StepReport) {
         let executors = Dictionary(
             step.partitions.flatMap(\.entityMappings).map {
@@ -241,22 +237,19 @@ extension RunRecord {
     }
 }
 
-/// One step of a run in the run folder, whichever way its destination is made.
-///
-/// Calling ``run()`` again on what a killed call left goes on, or begins the step anew, and ends the same.
+/// One step of a run in the run folder; ``run()`` after a kill resumes or repeats it, with the same result.
 protocol StepWork {
     var step: StepPlan { get }
-    /// What the step is verified against.
+    /// The store against which the step is verified.
     var sourcePath: String { get }
-    /// Whether no other program can change that meanwhile.
+    /// Whether no other program can change the source meanwhile.
     var isSourcePrivate: Bool { get }
     var destinationPath: String { get }
     var folder: String { get }
-    /// How it treats what the source has beside good rows.
     var options: EngineOptions { get }
 
     func run() throws -> StepReport
-    /// Leaves the verified destination whole in its main file, without anything of Ferry's own.
+    /// Leaves the whole verified destination in its main file, without Ferry's own tables.
     func finish() throws
 }
 

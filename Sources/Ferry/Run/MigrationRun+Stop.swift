@@ -5,7 +5,7 @@ internal import FerryStore
 internal import Foundation
 
 extension MigrationRun {
-    /// What a call that was stopped throws: the reason for the stop, with how far the run is.
+    /// The error of a stopped call: the reason for the stop, and the progress of the run.
     func stopped(_ error: FerryError) -> FerryError {
         var reason = error
         if error.gaveUpUnit {
@@ -22,7 +22,7 @@ extension MigrationRun {
         return reason
     }
 
-    /// Begins to tell `status` how far the run is.
+    /// Begins to write the progress of the run for `status`.
     func measure(_ planned: Planned, _ store: OpenedStore, _ record: RunRecord, _ folder: RunFolder) throws {
         let plan = planned.plan
         verifiesBeside = try canVerifyBeside(plan, store, scratch: planned.steps.map(\.peak))
@@ -39,7 +39,7 @@ extension MigrationRun {
             by: ProgressMeter(in: folder.path, runID: record.id, steps: plan.steps.count, work))
     }
 
-    /// The rows that a single step in place writes anew; nil where that is not worth a look, or cannot be known.
+    /// The rows that a single step in place rewrites; nil if planning it is not worth its time, or fails.
     private func rowsWritten(_ planned: Planned, _ store: OpenedStore) throws -> Double? {
         let plan = planned.plan
         guard plan.steps.count == 1, plan.steps[0].parts.isEmpty, let statements = planned.statements,
@@ -53,14 +53,14 @@ extension MigrationRun {
                 return sum + (tables.contains(table) ? Double(rows.value) : 0)
             }
         } catch {
-            // The step itself says what stands in its way.
+            // The step itself reports the error.
             return nil
         }
     }
 }
 
 extension StopRequest {
-    /// The stop of one call, with the budget that its configuration gives.
+    /// The stop request of one call, with the configuration's budget.
     convenience init(following other: StopRequest, _ budget: Duration?) {
         let (seconds, attoseconds) = budget?.components ?? (0, 0)
         let nanoseconds = UInt64(clamping: attoseconds / 1_000_000_000)

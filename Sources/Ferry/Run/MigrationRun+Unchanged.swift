@@ -4,8 +4,7 @@ internal import FerryPlan
 internal import FerrySQLite
 
 extension MigrationRun {
-    /// Makes the output from a store that is of the target version already: a copy, to the byte, of what SQLite reads
-    /// in it, with its external files.
+    /// Makes the output from a store with the target version: an exact copy of its content, with its external files.
     func copyUnchanged(
         _ store: OpenedStore, _ target: ModelVersion, folder found: RunFolder?, record known: RunRecord?
     ) throws -> MigrationReport {
@@ -22,7 +21,6 @@ extension MigrationRun {
         return try finish(folder, &record, sourceGuard) { try putInPlace(sourceGuard, &$0, folder) }
     }
 
-    /// Looks whether the store can be copied, and whether there is room.
     private func checkUnchanged(
         _ store: OpenedStore, _ plan: MigrationPlan, _ folder: inout RunFolder?
     ) throws -> Findings {
@@ -45,7 +43,6 @@ extension MigrationRun {
         return findings
     }
 
-    /// Copies the store's content, compares the copy with it, and records that.
     private func copy(_ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder) throws {
         record.phase = .rows
         try folder.save(record)
@@ -74,6 +71,6 @@ extension MigrationRun {
 }
 
 extension MigrationPlan {
-    /// The versions that each step passes; the copy of a store that is at its target counts as a step.
+    /// The versions that each step passes; the copy of a store with the target version counts as a step.
     var passes: [[String]] { steps.isEmpty ? [chain] : steps.map(\.versions) }
 }

@@ -7,9 +7,8 @@ internal import FerryStore
 internal import FerryVerify
 internal import Foundation
 
-/// The verification of each step: before the next one, or beside it.
+/// The verification of each step: before the next step, or beside it.
 extension MigrationRun {
-    /// Verifies a step that is made.
     func verify(_ run: any StepWork, _ number: Int, _ record: inout RunRecord) throws {
         var summary = VerificationSummary(mode: .none)
         if configuration.verify != .none {
@@ -30,7 +29,7 @@ extension MigrationRun {
         let made = migration.steps[number - 1]
         let workFolder = run.folder + "/verify"
         try files.createDirectory(workFolder, mode: 0o700)
-        // What a step in place has deleted first is to be missed as what a copy leaves out.
+        // Verification must treat rows that a step in place deletes first like rows that a copy leaves out.
         let dropsRows = number == 1 && configuration.damaged == .drop && run.step.mode == .inPlace
         let step = dropsRows ? run.step.resolved.droppingEmptyMandatoryValues() : run.step.resolved
         var verification = Verification(
@@ -64,7 +63,7 @@ extension MigrationRun {
         }
         let more = summary.differences.count > 5 ? " and \(summary.differences.count - 5) more" : ""
         let version = verification.step.destination.name
-        // What the rules themselves lead to is made right in them.
+        // Differences that follow from the mapping models can only be corrected in them.
         let ways =
             summary.differences.contains { $0.check == .sharedFiles }
             ? "Where two values name one external file, take \"Allows External Storage\" from one of their attributes in "
@@ -83,16 +82,15 @@ extension MigrationRun {
 
     // MARK: Beside the next step
 
-    /// Whether a step is verified while the next one reads what it has made: both are copies then, so that its file does
-    /// not change any more.
+    /// Whether a step is verified while the next reads its destination: between two copies that file does not change.
     func verifiesBesideNext(_ plan: MigrationPlan, _ number: Int) -> Bool {
         verifiesBeside && number < plan.steps.count
             && plan.steps[number - 1..<number + 1].allSatisfy { $0.mode == .copy }
     }
 
-    /// Whether there is a processor more, and the disk has room for the three stores that there are meanwhile.
+    /// Whether another processor is available, and the disk has room for three stores at one time.
     ///
-    /// A hook sees no step that is not verified; and small stores are not worth a thread.
+    /// Never with a hook, which needs a verified step, nor for a small store, which is not worth a thread.
     func canVerifyBeside(_ plan: MigrationPlan, _ store: OpenedStore, scratch: [Int64]) throws -> Bool {
         guard configuration.verify != .none, !configuration.hasStages, plan.steps.count > 1,
             ProcessInfo.processInfo.activeProcessorCount > 1, configuration.memory.besideEachOther != nil,
@@ -101,7 +99,6 @@ extension MigrationRun {
         return try diskNeed(plan, store, scratch: scratch, stores: 3).refusals().isEmpty
     }
 
-    /// Begins to verify a step that is finished, on a thread of its own.
     func verifyBeside(_ run: any StepWork, _ number: Int, _ record: RunRecord) throws -> VerificationBeside {
         let isShown = Locked(false)
         let hook = relay.hook(step: number)
@@ -117,9 +114,9 @@ extension MigrationRun {
         }
     }
 
-    /// Waits for the verification beside the step that is made by now, if there is one, and records it.
+    /// Waits for the verification beside the completed step, if there is one, and records its result.
     ///
-    /// - Throws: What the verification throws; what was made of a step with differences is gone then.
+    /// - Throws: The verification's error; if it found differences, the next step's files are deleted.
     func end(_ beside: inout VerificationBeside?, _ record: inout RunRecord, _ folder: RunFolder) throws {
         guard let verification = beside else { return }
         beside = nil
@@ -140,7 +137,7 @@ extension MigrationRun {
         stop.unitIsDone()
     }
 
-    /// Removes what was made of a step that turned out to be wrong.
+    /// Deletes the step after one whose verification found differences.
     func discard(after number: Int, _ folder: RunFolder) throws {
         try files.removeTree(folder.stepFolder(number + 1))
     }
@@ -148,14 +145,14 @@ extension MigrationRun {
 
 /// A verification on a thread of its own.
 final class VerificationBeside: Sendable {
-    /// Of the step that is verified.
+    /// The number of the verified step.
     let number: Int
-    /// Whether its progress is told: a run shows one phase at a time.
+    /// Whether progress events are sent: a run shows one phase at a time.
     private let isShown: Locked<Bool>
     private let outcome = Locked<Result<VerificationSummary, any Error>?>(nil)
     private let done = DispatchSemaphore(value: 0)
 
-    /// Begins it; where it fails, what is at work beside it is asked to stop.
+    /// Begins the verification; if it fails, it requests a stop of the step beside it.
     init(
         of number: Int, isShown: Locked<Bool>, stop: StopRequest,
         _ verify: @escaping @Sendable () throws -> VerificationSummary
@@ -170,15 +167,13 @@ final class VerificationBeside: Sendable {
         }
     }
 
-    /// Waits for its end, and shows how far it is meanwhile.
+    /// Waits for the end, and sends progress events meanwhile.
     func wait() throws -> VerificationSummary {
         isShown.withLock { $0 = true }
         return try result.get()
     }
 
-    /// Waits for its end.
-    ///
-    /// - Returns: The error that says in what the new store differs; nil where no difference was found.
+    /// Waits for the end, and returns the error with the differences, if there are any.
     func difference() -> FerryError? {
         guard case .failure(let error as FerryError) = result, error.code == .verificationFailed else { return nil }
         return error
@@ -193,7 +188,6 @@ final class VerificationBeside: Sendable {
 }
 
 extension EntityMappingCounts {
-    /// What a run has recorded of a mapping.
     fileprivate init(_ report: MigrationReport.EntityMappingReport) {
         self.init(name: report.name, source: report.source, destination: report.destination)
         (read, created, written) = (report.read, report.created, report.written)

@@ -6,12 +6,9 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// One call of a migration, from opening the store to the report.
-///
-/// Everything that a killed call left is found in the run folder; a call that goes on does again at most the unit that
-/// was at work.
+/// One call of a migration; it repeats at most the interrupted unit of a killed call, by the results in the run folder.
 final class MigrationRun {
-    /// As the store sees them, once it is open.
+    /// After the store is opened, the inputs that fit it.
     var inputs: Inputs
     let place: RunPlace
     let configuration: Configuration
@@ -21,19 +18,19 @@ final class MigrationRun {
     let start = Clock.nanoseconds()
     let bytesBefore: ProcessUse?
     var chunkTimes = ChunkTimes()
-    /// What keeps the target from being laid out, since no rule tells its names.
+    /// The join tables of the target whose names no rule determines.
     var nameRefusals: [FerryError] = []
-    /// What the walk over the store's pages took; see ``walkPages(of:_:_:)``.
+    /// The duration of the walk over the store's pages; see ``walkPages(of:_:_:)``.
     var walkSeconds = 0.0
-    /// Whether an earlier call had done a part of the work.
+    /// Whether an earlier call has done a part of the work.
     var isResumed = false
-    /// What the phases of earlier calls have taken.
+    /// The use of the phases in earlier calls.
     private var earlierPhases: [PhaseUse] = []
-    /// Whether the run that is gone on with has copied what could be done in place; nil for a new one.
+    /// Whether the resumed run copies steps that could run in place; nil for a new run.
     var copiesInferred: Bool?
-    /// Whether steps are verified while the next ones are made, where their kind allows it.
+    /// Whether steps are verified while the next ones run, if their modes allow it.
     var verifiesBeside = false
-    /// What the report is to say beside what was found before the run.
+    /// Warnings of the report besides those of preflight.
     var warnings: [FerryWarning] = []
 
     init(
@@ -50,11 +47,9 @@ final class MigrationRun {
         try configuration.checkMemory()
     }
 
-    // MARK: The way of a migration
+    // MARK: The stages of a migration
 
-    func run() throws -> MigrationReport { try WorkThread.withStack { try runHere() } }
-
-    private func runHere() throws -> MigrationReport {
+    func run() throws -> MigrationReport {
         try stop.check()
         var folder: RunFolder?
         var record: RunRecord?
@@ -62,13 +57,13 @@ final class MigrationRun {
             let found = try RunFolder(path: place.runFolder, files: files)
             record = try found.load(restart: configuration.restart)
             if var left = record, try found.recover(&left, at: place.result, trace: configuration.trace) {
-                goOn(with: left)
+                resume(with: left)
                 let report = finish(found, left)
                 if let report, try isTarget(report.to) { return report }
                 try found.requireEmpty()
                 record = nil
             } else {
-                // What it was recovered to is saved.
+                // The recovered record is saved.
                 record = found.record
                 if configuration.restart { try found.clear() }
                 folder = found
@@ -84,7 +79,7 @@ final class MigrationRun {
             return try migrate(sourceGuard, folder: folder, record: configuration.restart ? nil : record)
         } catch {
             relay.measure(by: nil)
-            // The first error is the one to report; what closing may leave behind are empty side files.
+            // The first error is reported; a failed close leaves only empty side files.
             do { try sourceGuard.close() } catch {}
             removeSideFiles(notIn: sourceGuard.sideFiles)
             throw stopped(FerryError.wrapping(error, on: place.store))
@@ -107,7 +102,7 @@ final class MigrationRun {
         if version.hashes == target.hashes {
             if let known, let found, known.isCommitted(to: inputs.catalog.displayName(of: target)) {
                 try sourceGuard.close()
-                goOn(with: known)
+                resume(with: known)
                 if let report = finish(found, known) { return report }
             }
             guard place.output != nil, configuration.copiesUnchanged else {
@@ -115,7 +110,7 @@ final class MigrationRun {
             }
             return try copyUnchanged(store, target, folder: found, record: known)
         }
-        // Preflight and the snapshot's manifest need what was counted, and nothing later does.
+        // Only preflight and the snapshot's manifest need counted rows.
         let isPastSnapshot = known?.isUnfinishedInPlace != true && (known?.phase.order ?? 0) > Phase.snapshot.order
         let counted = known?.isUnfinishedInPlace == true ? nil : known?.migration?.rows
         var planned: Planned
@@ -157,25 +152,23 @@ final class MigrationRun {
         return try finish(folder, &record, sourceGuard) { try putInPlace(sourceGuard, &$0, folder) }
     }
 
-    /// From here on the run is the one that an earlier call began.
-    func goOn(with record: RunRecord) {
+    /// Marks this call as a continuation of an earlier call's run.
+    func resume(with record: RunRecord) {
         isResumed = true
         earlierPhases = record.phases
     }
 
-    /// Records what the phases have taken so far.
     func noteTimes(_ record: inout RunRecord) { record.phases = earlierPhases.adding(relay.phases) }
 
-    /// Seconds of earlier calls, as far as they were recorded.
     var earlierSeconds: Double { earlierPhases.map(\.seconds).reduce(0, +) }
 
-    /// Whether a version by name, which a run has led to, is where the migration leads.
+    /// Whether a version, by name, is the target of the migration.
     private func isTarget(_ name: String) throws -> Bool {
         let version: ModelVersion
         do throws(FerryError) {
             version = try inputs.catalog.version(named: name)
         } catch {
-            // The models are others by now.
+            // The models have changed since.
             return false
         }
         return try inputs.target(configuration, for: version.hashes).hashes == version.hashes
@@ -246,26 +239,22 @@ final class MigrationRun {
         return report
     }
 
-    /// Removes empty side files that were not there before Ferry came.
-    ///
-    /// A store that was given WAL mode back, after its guard had let it go, has them again.
+    /// Removes empty side files that did not exist before the run, also those of a store that returned to WAL mode.
     private func removeSideFiles(notIn before: SideFiles) {
         do {
             let now = try SideFiles(of: StoreFileNames(place.store), files: files)
             guard (now.hadLog && !before.hadLog) || (now.hadIndex && !before.hadIndex) else { return }
             try SourceGuard(path: place.store, purpose: .reading, files: files, sideFiles: before).close()
         } catch {
-            // Another error is to be reported, and empty files are in the way of nothing.
+            // The caller reports another error, and empty files do no harm.
         }
     }
 
-    /// Tells something at once, and in the report.
+    /// Sends a warning at once, and adds it to the report.
     func warn(_ warning: FerryWarning) {
         warnings.append(warning)
         relay.send(.warning(warning))
     }
-
-    // MARK: Options that several parts ask for
 
     var takesSnapshot: Bool { configuration.takesSnapshot && place.output == nil }
     var snapshotFolder: String { configuration.snapshotFolder?.filePath ?? StoreSnapshots.folder(of: place.store) }

@@ -5,9 +5,9 @@ internal import FerrySnapshot
 internal import FerryStore
 internal import Foundation
 
-/// The snapshots of one store: what the snapshot room does, with what it may not know about stores.
+/// The snapshots of one store: combines ``SnapshotStore`` with the facts about the store that it needs.
 struct StoreSnapshots {
-    /// The store's real path; the store itself may be gone.
+    /// The store's real path; the store itself may be missing.
     let store: String
     let snapshots: SnapshotStore
 
@@ -22,13 +22,11 @@ struct StoreSnapshots {
     /// Oldest first.
     func list() throws -> [Snapshot] { try snapshots.list().reversed() }
 
-    /// A snapshot by its name or path, or the newest.
+    /// A snapshot by its name or path, or the newest one.
     ///
-    /// `present` is the archive that the newest must not be, because the store holds its content; the only one there is
-    /// taken all the same.
+    /// `present` is the archive whose content the store has: the newest must be another one, unless it is the only one.
     ///
-    /// - Throws: ``FerryError`` `.noSnapshot`; `.badSnapshot` when it is damaged as far as that shows without reading
-    ///   the archive.
+    /// - Throws: ``FerryError`` `.noSnapshot`; `.badSnapshot` for damage that shows without reading the archive.
     func choose(_ nameOrPath: String?, butFor present: String? = nil) throws -> Snapshot {
         let all = try nameOrPath.map { [try snapshots.snapshot($0)] } ?? snapshots.list()
         guard let chosen = all.first(where: { $0.archivePath != present }) ?? all.first else {
@@ -44,7 +42,7 @@ struct StoreSnapshots {
         return chosen
     }
 
-    /// Why ``choose(_:butFor:)`` takes this snapshot, of those that there were, oldest first: a part of a sentence.
+    /// The reason why ``choose(_:butFor:)`` chose a snapshot among all (oldest first), as a part of a sentence.
     static func reason(for snapshot: Snapshot, named nameOrPath: String?, among all: [Snapshot]) -> String {
         guard nameOrPath == nil else { return "it was asked for" }
         let damaged = all.filter { !$0.isDescribed }.map(\.name)
@@ -60,7 +58,7 @@ struct StoreSnapshots {
         return (others == 1 ? which : "\(which), \(by)") + passedOver
     }
 
-    /// The external files beside the store that are not what the newest snapshot says of them: how many, and one of them.
+    /// The number of external files beside the store that differ from the newest snapshot, and one of their names.
     func changedExternalFiles(stop: StopRequest) throws -> (count: Int64, example: String)? {
         guard let newest = try list().last(where: { $0.isDescribed && $0.hasExternalData }) else { return nil }
         var changed: (count: Int64, example: String)?
@@ -72,17 +70,17 @@ struct StoreSnapshots {
         return changed
     }
 
-    /// Removes old snapshots, but never one that verifies when it is the last, nor those that are protected by name.
+    /// Removes old snapshots, but never the last one that verifies, nor those protected by name.
     func prune(
         keep: Int, minimumAge: Int64, protecting archives: [String], stop: StopRequest
     ) throws -> SnapshotStore.Pruned {
         try snapshots.prune(
             keep: keep, minimumAge: minimumAge, now: Int64(Date().timeIntervalSince1970),
-            // By their names: the store may have been moved since.
+            // The store may have been moved, so only names count.
             protecting: Set(archives.map { FileLayer.name(of: $0) }), stop: stop)
     }
 
-    /// Restores database and external data; both are compared with the manifest before they appear.
+    /// Restores database and external data, after comparing both with the manifest.
     func restore(_ snapshot: Snapshot, to path: String, stop: StopRequest) throws {
         try snapshots.restore(
             snapshot, to: path, externalFolder: ExternalData.supportFolder(forStore: path), stop: stop)
@@ -90,7 +88,7 @@ struct StoreSnapshots {
 
     /// Takes a snapshot of a store without its models.
     ///
-    /// The cached model tells the entities; a store without one still has its hashes, and a damaged one its pages.
+    /// The cached model gives the entities. Without it the snapshot has only hashes, and of a damaged store only pages.
     func create(
         _ store: OpenedStore, knownAs version: String?, level: Int, stop: StopRequest, progress: ProgressHook?
     ) throws -> Snapshot {
@@ -106,7 +104,7 @@ struct StoreSnapshots {
         return try create(store, version: version, rows: rows, level: level, stop: stop, progress: progress)
     }
 
-    /// Takes a snapshot of a store under its guard, or goes on with one of the same state.
+    /// Takes a snapshot of a store under its guard, or resumes one of the same state.
     func create(
         _ store: OpenedStore, version: String?, rows: [String: Int64], level: Int, stop: StopRequest,
         progress: ProgressHook?
@@ -126,7 +124,6 @@ struct StoreSnapshots {
 }
 
 extension Fingerprint {
-    /// The store's part as one short text.
     fileprivate var digest: String {
         get throws {
             let encoder = JSONEncoder()
@@ -147,14 +144,14 @@ extension SnapshotEntry {
 }
 
 extension MigrationRun {
-    /// Takes the snapshot that the way back needs, unless an earlier call has.
+    /// Takes the snapshot for a rollback, unless an earlier call has.
     func takeSnapshot(
         _ store: OpenedStore, _ version: ModelVersion, rows: [String: Int64], _ record: inout RunRecord,
         _ folder: RunFolder
     ) throws {
         guard takesSnapshot else { return }
         let snapshots = StoreSnapshots(of: place.store, folder: configuration.snapshotFolder?.filePath, files: files)
-        // One that was moved away or damaged since is no way back.
+        // A snapshot that was moved or damaged since cannot be restored.
         if let known = record.snapshot,
             try snapshots.list().contains(where: { $0.archivePath == known && $0.problem == nil })
         {

@@ -1,7 +1,7 @@
 package import FerryBase
 package import FerrySQLite
 
-/// What a store and a run's inputs look like: enough to notice every write of another program.
+/// The state of a store and of a run's inputs, in enough detail to show every write of another program.
 package struct Fingerprint: Codable, Hashable, Sendable {
     package var store: DatabaseFingerprint
     /// Path of each model and mapping model to the SHA-256 of its bytes, in hexadecimal.
@@ -11,22 +11,21 @@ package struct Fingerprint: Codable, Hashable, Sendable {
 
     package enum Comparison: Equatable {
         case same
-        /// What of the store is different, in words.
+        /// The difference of the store, in words.
         case storeChanged(String)
-        /// A model or mapping model that is different, added or gone.
+        /// A changed, added or removed model or mapping model.
         case inputChanged(String)
     }
 
-    /// Compares what was recorded (self) with what is there now.
+    /// Compares the recorded state (self) with the present one.
     package func compare(with now: Fingerprint) -> Comparison {
         if let path = Self.changedInput(inputs, now.inputs) { return .inputChanged(path) }
         return Self.difference(between: store, and: now.store).map { .storeChanged($0) } ?? .same
     }
 
-    /// The path of an input whose content the others do not have.
+    /// The path of an input whose content the other inputs do not have.
     ///
-    /// Contents count alone: an app's bundle, with the models in it, has another path after each update, and what a
-    /// version is called by its file stands in the run's chain.
+    /// Only contents count: an app's bundle has another path after each update, and the run's chain names the versions.
     private static func changedInput(_ old: [String: String], _ new: [String: String]) -> String? {
         func tally(_ inputs: [String: String]) -> [String: Int] {
             inputs.values.reduce(into: [:]) { $0[$1, default: 0] += 1 }
@@ -34,7 +33,7 @@ package struct Fingerprint: Codable, Hashable, Sendable {
         let (before, now) = (tally(old), tally(new))
         guard before != now else { return nil }
         let paths = Set(old.keys).union(new.keys).sorted()
-        // Rather one that was changed where it stands than one that is new or gone.
+        // A path with changed content is preferred to a new or removed one.
         return paths.first { old[$0] != nil && new[$0] != nil && old[$0] != new[$0] }
             ?? paths.first { path in
                 guard old[path] == nil || new[path] == nil, let content = old[path] ?? new[path] else { return false }
@@ -49,8 +48,7 @@ package struct Fingerprint: Codable, Hashable, Sendable {
             if (old.walHeader, old.walLastFrame, old.walFrames) != (new.walHeader, new.walLastFrame, new.walFrames) {
                 return "its -wal was written"
             }
-            // Every commit appends to the -wal or begins it anew. With an equal one, the main file can only have got
-            // what the -wal holds anyway (a checkpoint).
+            // Every commit appends to the -wal or restarts it: an equal -wal means at most a checkpoint.
             return nil
         }
         if new.walFrames != nil { return "its -wal was written" }
@@ -70,15 +68,13 @@ package struct StoreFileNames: Sendable, Hashable {
 
     package init(_ main: String) { self.main = main }
 
-    /// The write-ahead log.
     package var log: String { main + "-wal" }
-    /// The index of the write-ahead log.
     package var index: String { main + "-shm" }
     package var journal: String { main + "-journal" }
     package var sides: [String] { [log, index, journal] }
     package var all: [String] { [main] + sides }
 
-    /// Whether the main file is the whole of the store, as far as the sizes of its journals tell.
+    /// Whether the whole store is in its main file, judged by the sizes of its journals.
     func areJournalsEmpty(files: FileLayer) throws(FerryError) -> Bool {
         for path in [log, journal] where try files.attributesIfPresent(path)?.size ?? 0 > 0 { return false }
         return true
@@ -88,9 +84,7 @@ package struct StoreFileNames: Sendable, Hashable {
         for path in sides { try files.removeIfPresent(path) }
     }
 
-    /// Refuses to write over anything, side files included: a stale `-wal` would become a part of the new store.
-    ///
-    /// A symbolic link that leads nowhere is in the way as well.
+    /// Refuses to overwrite a file, a dangling link or a side file: a stale `-wal` would become part of the store.
     func checkNothingIsThere(files: FileLayer) throws(FerryError) {
         for path in all {
             let isThere = try files.exists(path)
@@ -101,7 +95,7 @@ package struct StoreFileNames: Sendable, Hashable {
     }
 }
 
-/// The side files of a store that were there before Ferry opened it; what is not among them is removed again.
+/// The side files of a store that existed before Ferry opened it; all others are removed at the end.
 package struct SideFiles: Codable, Hashable, Sendable {
     package var hadLog: Bool
     package var hadIndex: Bool

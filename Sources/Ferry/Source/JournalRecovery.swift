@@ -4,21 +4,20 @@ internal import FerrySnapshot
 internal import FerryStore
 internal import Foundation
 
-/// Lets SQLite roll a hot journal back into its store, after both files were copied as they are.
+/// Lets SQLite roll back a store's hot journal, after both files were copied.
 ///
-/// A hot journal is what a program leaves that ends in the middle of writing: the next one that reads changes the store
-/// by it. Ferry does that only when it was asked to.
+/// A program that ends during a write leaves a hot journal, with which SQLite changes the store at the next read. Ferry
+/// allows that only if the configuration says so.
 struct JournalRecovery {
     let store: StoreFileNames
-    /// Where the copies go, in a folder of their own.
+    /// The parent of the folder with the copies.
     let snapshotFolder: String
     let files: FileLayer
     let vfs: VFS?
     let trace: TraceHook?
 
-    /// - Returns: The folder with the copies; nil when there is no hot journal, and nothing was done.
-    /// - Throws: ``FerryError`` `.storeInUse` while a program is writing; what keeps the files from being copied: then
-    ///   nothing was changed.
+    /// - Returns: The folder with the copies; nil if there is no hot journal, and nothing was done.
+    /// - Throws: ``FerryError`` `.storeInUse` while a program is writing; a failed copy's error, before any change.
     func run() throws -> String? {
         do {
             guard try isHot() else { return nil }
@@ -36,21 +35,21 @@ struct JournalRecovery {
         }
     }
 
-    /// Asked before any connection of this process has the store open.
+    /// To be called before any connection of this process has the store open.
     private func isHot() throws -> Bool { try DatabaseFiles.hasHotJournal(store.main, files: files) }
 
-    /// The journal of a program at work looks the same, but that program holds a lock.
+    /// Whether a program is writing: its journal looks hot, but the program holds a lock.
     private func isBeingWritten() throws -> Bool {
         try Connection(path: store.main, mode: .readWrite, vfs: vfs, trace: trace).isReserved()
     }
 
-    /// Copies the store's files into a folder that gets its name when they are whole.
+    /// Copies the store's files into a folder that gets its name when the copies are complete.
     private func copy() throws -> String {
         try files.createDirectory(snapshotFolder, mode: 0o755)
         return try files.withWorkFolder(named: "hot-journal", in: snapshotFolder) { folder in
             let copies = folder + "/copies"
             try files.createDirectory(copies, mode: 0o700)
-            // The -wal is not played back here; it is copied to be looked at later.
+            // The -wal is not rolled back here, but copied for later use.
             let present = try [store.main, store.journal, store.log].filter { try files.exists($0) }
             let before = try present.map { try files.attributes($0) }
             for file in present { try files.copy(file, to: copies + "/" + FileLayer.name(of: file)) }
@@ -67,7 +66,7 @@ struct JournalRecovery {
         }
     }
 
-    /// SQLite does it at the first reading.
+    /// Reads the store, at which SQLite rolls the journal back.
     private func rollBack() throws {
         let connection = try Connection(path: store.main, mode: .readWrite, vfs: vfs, trace: trace)
         connection.keepWriteAheadLogOnClose()
@@ -78,7 +77,7 @@ struct JournalRecovery {
 }
 
 extension MigrationRun {
-    /// Names the setting that helps where a hot journal is met without it.
+    /// Adds the setting for recovery to the error of a hot journal.
     func offeringRecovery<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()
@@ -89,7 +88,7 @@ extension MigrationRun {
         }
     }
 
-    /// Rolls a hot journal back, if there is one, and says so.
+    /// Rolls back a hot journal, if there is one, with a warning.
     func recover() throws {
         let recovery = JournalRecovery(
             store: StoreFileNames(place.store), snapshotFolder: snapshotFolder, files: files, vfs: try files.vfs(),

@@ -3,7 +3,7 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// A store under its guard, with what it says about itself.
+/// A store under its guard, with its metadata.
 struct OpenedStore {
     let sourceGuard: SourceGuard
     let metadata: StoreMetadata
@@ -18,9 +18,9 @@ struct OpenedStore {
         }
     }
 
-    /// Lends a store that others may write meanwhile, and closes it whatever becomes of the body.
+    /// Calls a body with a store that other programs may write meanwhile, and closes the store also after an error.
     ///
-    /// - Throws: What the body throws, as an error on the store; else what closing throws.
+    /// - Throws: The body's error, as an error on the store; else that of closing.
     static func reading<Result>(
         _ path: String, files: FileLayer, sideFiles: SideFiles? = nil, trace: TraceHook? = nil,
         _ body: (OpenedStore) throws -> Result
@@ -29,9 +29,9 @@ struct OpenedStore {
         return try reader.closing { try body(OpenedStore(reader)) }
     }
 
-    /// Core Data writes UTF-8 only, and SQLite puts no two encodings on one connection.
+    /// Checks for UTF-8: Core Data writes no other encoding, and SQLite allows only one on a connection.
     private static func checkEncoding(_ sourceGuard: SourceGuard) throws {
-        // Compared by SQLite: even this text comes in the store's own encoding.
+        // SQLite makes the comparison, since it returns texts in the store's encoding.
         let isUTF8 = try sourceGuard.connection.integer("SELECT encoding = 'UTF-8' FROM pragma_encoding")
         guard isUTF8 == 0 else { return }
         throw FerryError(
@@ -42,13 +42,13 @@ struct OpenedStore {
 
     var path: String { sourceGuard.store.main }
 
-    /// The version of a catalog that has the store's hashes; of several the one that is asked for, else the last.
+    /// The version of a catalog with the store's hashes: the preferred one among several, else the last.
     func version(in catalog: ModelCatalog, preferring preferred: ModelVersion? = nil) -> ModelVersion? {
         let matching = catalog.versions(matching: metadata.hashes)
         return matching.first { $0.path == preferred?.path } ?? matching.last
     }
 
-    /// Why no version fits, with the nearest one and the entities that differ.
+    /// The error that no version fits, with the nearest one and its differing entities.
     func unknownVersion(in catalog: ModelCatalog) -> FerryError {
         let known = "The store \(path) has none of the given model versions"
         guard let nearest = catalog.nearest(to: metadata.hashes) else {
@@ -64,7 +64,7 @@ struct OpenedStore {
             remedy: "Add the model version with which the store was written.")
     }
 
-    /// The store's rows per entity, and its layout; the walk over its pages, if that is to be made, counts on the way.
+    /// The store's rows per entity, and its layout; the walk over its pages, if one is made, counts the rows.
     func inspect(
         _ version: ModelVersion, counting: StoreInspection.Counting,
         _ walk: (StoreLayout) throws -> PageWalk? = { _ in nil }
@@ -80,7 +80,7 @@ struct OpenedStore {
         }
     }
 
-    /// Bytes of the database as it reads now, the `-wal` included.
+    /// The bytes of the database including its `-wal`.
     func contentBytes() throws -> Int64 {
         do {
             return try sourceGuard.connection.contentBytes()

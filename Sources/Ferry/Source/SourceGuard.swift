@@ -1,24 +1,24 @@
 package import FerryBase
 package import FerrySQLite
 
-/// The connection that keeps writers out of a store from preflight to swap, and never writes to it itself.
+/// The connection that keeps other writers out of a store from preflight to swap, and never writes itself.
 ///
-/// Readers go on; every other writer is refused by SQLite. At the end the store's files are byte for byte what they
-/// were, and side files that only this connection made are gone.
+/// Readers continue; SQLite refuses every other writer. At the end the store's files are unchanged byte for byte, and
+/// side files that only this connection made are removed.
 package final class SourceGuard {
     package enum Purpose {
-        /// Keep writers out (`BEGIN IMMEDIATE`).
+        /// Keeps writers out (`BEGIN IMMEDIATE`).
         case migrating
-        /// Look at one state of the store; others may write.
+        /// Reads one state of the store; other programs may write.
         case reading
     }
 
-    /// How the store could be opened.
+    /// The mode in which the store could be opened.
     package enum Access: Sendable {
         case readWrite
-        /// Nothing here may be written: no lock keeps writers out.
+        /// The store cannot be written, and no lock keeps writers out.
         case readOnly
-        /// As ``readOnly``, and SQLite takes no locks at all (``Connection/Mode/unlocked``).
+        /// Like ``readOnly``, and SQLite takes no locks at all (``Connection/Mode/unlocked``).
         case unlocked
     }
 
@@ -30,7 +30,7 @@ package final class SourceGuard {
 
     /// Opens a store, whose path has no symbolic links, and locks writers out for a migration.
     ///
-    /// `sideFiles` are those that an earlier call of the same run found; nil to look now.
+    /// `sideFiles` are those that an earlier call of the run found; nil to look for them now.
     ///
     /// - Throws: ``FerryError`` `.notFound`, `.notADatabase`, `.notACoreDataStore`, `.hotJournal`, `.storeInUse`.
     package init(
@@ -52,13 +52,13 @@ package final class SourceGuard {
         do {
             try checkIsStore()
         } catch {
-            // The first error is the one to report; what closing may leave behind are empty side files.
+            // The first error is reported; a failed close leaves only empty side files.
             do { try close() } catch {}
             throw FerryError.wrapping(error, on: path)
         }
     }
 
-    /// The connection, inside the guard's transaction: for reading only.
+    /// The connection, inside the guard's transaction, for reading only.
     package var connection: Connection {
         guard let opened else { preconditionFailure("the guard was closed") }
         return opened
@@ -78,19 +78,19 @@ package final class SourceGuard {
         guard attributes.size > 0 else { throw FerryError.notADatabase(path, "an empty file") }
     }
 
-    /// Opens a store in the first way that its file and its folder allow.
+    /// Opens a store in the first mode that its file and its folder allow.
     private static func open(
         _ store: StoreFileNames, files: FileLayer, _ connect: (Connection.Mode) throws -> Connection
     ) throws -> (Connection, Access) {
         do {
             return (try connect(.readWrite), .readWrite)
         } catch let error as DatabaseError where error.meansNotWritable {
-            // The folder takes no side files, or the file no writes.
+            // The folder allows no side files, or the file no writes.
         }
         do {
             return (try connect(.readOnly), .readOnly)
         } catch let error as DatabaseError where error.meansNotWritable {
-            // A journal would have to be played back first.
+            // SQLite would have to roll back a journal first.
             guard try !files.exists(store.journal) else {
                 throw FerryError(
                     .storeReadOnly,
@@ -109,15 +109,15 @@ package final class SourceGuard {
     ) throws -> Connection {
         let connection = try Connection(path: store.main, mode: mode, vfs: vfs, trace: trace)
         connection.keepWriteAheadLogOnClose()
-        // SQLite opens for reading what it may not write, and BEGIN IMMEDIATE then keeps no writer out.
+        // SQLite falls back to read-only access, and BEGIN IMMEDIATE then keeps no writer out.
         if mode == .readWrite, connection.isReadOnly {
             throw DatabaseError(code: 8, message: "\(store.main) cannot be written")
         }
-        // Before the first statement, which would roll a hot journal back into the store.
+        // Before the first statement, which would roll back a hot journal.
         try checkHeader(of: connection, store)
         try checkJournal(of: connection, store, files: files)
         try connection.execute("PRAGMA wal_autocheckpoint = 0")
-        // The swap writes the `-wal` back by this connection.
+        // The swap writes the `-wal` back over this connection.
         try connection.syncFully()
         try connection.shareCaches(memory.guardCache, among: ["main": 1], sorters: 0)
         try connection.execute(mode == .readWrite && purpose == .migrating ? "BEGIN IMMEDIATE" : "BEGIN")
@@ -131,10 +131,10 @@ package final class SourceGuard {
         if DatabaseHeader(start) == nil { throw FerryError.notADatabase(store.main, DatabaseFiles.guess(start)) }
     }
 
-    /// A journal that a crashed writer left: SQLite's next reader would change the store by it.
+    /// Refuses the journal of a crashed writer, which SQLite's next reader would roll back into the store.
     private static func checkJournal(of connection: Connection, _ store: StoreFileNames, files: FileLayer) throws {
         guard let start = try journalStart(store, files: files) else { return }
-        // A writer at work makes one journal after another; what a crash has left stays as it is.
+        // An active writer makes one journal after another; the journal of a crash does not change.
         for _ in 0..<3 {
             if try connection.isReserved() { throw FerryError.storeInUse(store.main) }
             Clock.wait(milliseconds: 5)
@@ -146,7 +146,7 @@ package final class SourceGuard {
             remedy: "Open the store once with its app, which repairs it, and \(action: .again).")
     }
 
-    /// The header of a journal that is to be played back; nil when there is none.
+    /// The header of a journal that SQLite would roll back; nil if there is none.
     private static func journalStart(_ store: StoreFileNames, files: FileLayer) throws(FerryError) -> [UInt8]? {
         do throws(FerryError) {
             let start = try files.open(store.journal).read(count: 28, at: 0)
@@ -168,18 +168,18 @@ package final class SourceGuard {
         }
     }
 
-    /// What the store looks like now; inside a transaction only.
+    /// The store's present fingerprint; inside a transaction only.
     package func fingerprint() throws -> Fingerprint {
         Fingerprint(store: try PageReader(connection).fingerprint(files: files))
     }
 
     // MARK: Ending
 
-    /// Ends the transaction and takes the store for this connection alone, readers included.
+    /// Ends the transaction and locks the store exclusively, against readers too.
     ///
-    /// The lock outlasts transactions: in WAL mode `BEGIN EXCLUSIVE` alone keeps only writers out.
+    /// The lock continues after transactions: in WAL mode `BEGIN EXCLUSIVE` alone keeps only writers out.
     ///
-    /// - Returns: False when another connection has the store open; the guard must then be closed.
+    /// - Returns: False if another connection has the store open; the guard must then be closed.
     package func takeExclusively() throws -> Bool {
         precondition(access == .readWrite, "only a guard that may write can take the store")
         try handOver().execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -192,7 +192,7 @@ package final class SourceGuard {
         }
     }
 
-    /// Ends the transaction and lends the connection for writing; another program may get in between.
+    /// Ends the transaction and allows writing by the connection; another program may write in between.
     func handOver() throws -> Connection {
         precondition(access == .readWrite, "only a guard that may write can write")
         try endTransaction()
@@ -200,19 +200,19 @@ package final class SourceGuard {
         return connection
     }
 
-    /// Ends the transaction and keeps the store open: another connection of this run goes on.
+    /// Ends the transaction and keeps the store open while another connection of this run continues.
     package func endTransaction() throws {
         if connection.isInTransaction { try connection.execute("ROLLBACK") }
     }
 
-    /// Lets the store go; removes side files that were not there before, if no other program has the store open.
+    /// Closes the store; removes side files that did not exist before, if no other program has the store open.
     package func close() throws {
         guard opened != nil else { return }
         defer { release() }
         guard access == .readWrite, !sideFiles.hadLog || !sideFiles.hadIndex,
             try files.exists(store.log) || files.exists(store.index)
         else { return }
-        // Side files in use by another connection are its own by now.
+        // Another connection uses the side files.
         guard try takeExclusively() else { return }
         if !sideFiles.hadLog, try files.attributesIfPresent(store.log)?.size == 0 {
             try files.removeIfPresent(store.log)
@@ -220,22 +220,22 @@ package final class SourceGuard {
         if !sideFiles.hadIndex { try files.removeIfPresent(store.index) }
     }
 
-    /// Runs the body and closes the store, whatever becomes of the body.
+    /// Calls a body and closes the store, also after an error.
     ///
-    /// - Throws: What the body throws, as an error on the store; else what closing throws.
+    /// - Throws: The body's error, as an error on the store; else that of closing.
     func closing<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             let result = try body()
             try close()
             return result
         } catch {
-            // The first error is the one to report; what closing may leave behind are empty side files.
+            // The first error is reported; a failed close leaves only empty side files.
             do { try close() } catch {}
             throw FerryError.wrapping(error, on: store.main)
         }
     }
 
-    /// Lets the store go as it is.
+    /// Closes the connection and leaves side files.
     package func release() { opened = nil }
 }
 
@@ -245,7 +245,7 @@ extension DatabaseError {
 }
 
 extension FileLayer {
-    /// A VFS whose temporary files go to a folder, or nowhere of ours, and that strikes where this layer does.
+    /// A VFS with temporary files in a folder, or in SQLite's default one, and with the injected faults of this layer.
     func vfs(_ temporaryFolder: String? = nil) throws -> VFS? {
         guard temporaryFolder != nil || faults != nil else { return nil }
         return try VFS(temporaryFolder: temporaryFolder, faults: faults)

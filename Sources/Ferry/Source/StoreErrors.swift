@@ -2,7 +2,7 @@ internal import FerryBase
 internal import FerrySQLite
 
 extension FerryError {
-    /// Any error as the one that a user meets: itself, if it is one already, else one on the file at work.
+    /// Any error as one for the user: unchanged if it is a ``FerryError``, else as one on the file.
     package static func wrapping(_ error: any Error, on path: String) -> FerryError {
         switch error {
         case let error as FerryError: error
@@ -35,7 +35,7 @@ extension FerryError {
         }
     }
 
-    /// Whether a statement was ended because a stop was asked for: the unit at work was given up.
+    /// Whether a stop request interrupted a statement, so that the current unit is lost.
     var gaveUpUnit: Bool { code == .interrupted && (cause as? DatabaseError)?.isInterrupted == true }
 
     static func notADatabase(_ path: String, _ what: String) -> FerryError {

@@ -2,9 +2,7 @@ internal import FerryBase
 internal import FerrySQLite
 internal import FerryStore
 
-/// The files beside a store that hold its large values.
-///
-/// Their names are UUIDs: the files of two versions of a store can stand in one folder without touching each other.
+/// The files of a store's large values, named by UUIDs, so that those of two versions can share a folder.
 struct ExternalFiles {
     /// The store's main file.
     let store: String
@@ -12,19 +10,19 @@ struct ExternalFiles {
 
     private var folder: String { ExternalData.folder(forStore: store) }
 
-    /// What is done about a file that stands there under a name that another one needs, with another content.
+    /// The treatment of an existing file with the same name and another content.
     enum Difference {
-        /// It is replaced: what comes was compared with its manifest, so what stands there is damaged.
+        /// Replaces the file: the new one was compared with its manifest, so the existing one is damaged.
         case replaces
-        /// It is replaced if it is only cut off, as a killed copy of an earlier version leaves it; else that is an error.
+        /// Replaces the file if it is truncated, as a killed copy of an earlier version leaves it; else throws.
         case refuses
     }
 
-    /// Puts the files of another folder beside those that are there; of these, the ones that nothing names stay.
+    /// Adds the files of another folder to the store's; existing files without a reference stay.
     ///
-    /// Each gets its name when it is whole and durable. One that stands there already is compared, byte for byte.
+    /// Each file gets its name when it is complete and durable. An existing one is compared byte for byte.
     ///
-    /// - Throws: ``FerryError`` `.fileFailed`, and for what is refused `.outputExists`.
+    /// - Throws: ``FerryError`` `.fileFailed`, and `.outputExists` for a refused difference.
     func add(from source: String, onDifference difference: Difference = .replaces) throws {
         guard try files.attributesIfPresent(source)?.isDirectory == true else { return }
         var isNew = false
@@ -36,7 +34,7 @@ struct ExternalFiles {
             if isThere {
                 switch try files.compare(copy, with: file) {
                 case .same:
-                    // Its name need not be durable yet: an earlier call may have been killed before it was.
+                    // Its name may not be durable: an earlier call may have been killed before the sync.
                     isNew = true
                     return
                 case .different where difference == .refuses:
@@ -59,12 +57,12 @@ struct ExternalFiles {
         }
     }
 
-    // MARK: Files of values that have gone
+    // MARK: Files of deleted values
 
-    /// Notes, before the store is replaced, which files its rows name: only these can be released by a migration.
+    /// Notes, before the store is replaced, which files its rows name: a migration may delete only these.
     ///
-    /// Needs no model: every BLOB of the form that names a file counts, whatever column it stands in. The list, in the
-    /// work folder, can be as long as the store has rows.
+    /// Needs no model: every BLOB with the form of a file reference counts, in any column. The list, in the work
+    /// folder, can have as many entries as the store has rows.
     func noteNames(on connection: Connection, workFolder: String) throws {
         guard try hasFiles() else { return }
         _ = try makeList(Self.oldNames(in: workFolder), of: connection)
@@ -72,11 +70,9 @@ struct ExternalFiles {
 
     private static func oldNames(in workFolder: String) -> String { workFolder + "/external-old.sqlite" }
 
-    /// Removes the files that the store named before and names no longer, and counts those that stay though it names
-    /// them not.
+    /// Deletes files that the store named before and does not name now, and counts other files without a reference.
     ///
-    /// None goes where another store beside has its files in the same folder, nor where ``noteNames(on:workFolder:)`` has
-    /// left no list.
+    /// Deletes none without the list of ``noteNames(on:workFolder:)``, or if another store shares the folder.
     func removeReleased(workFolder: String) throws -> MigrationReport.ExternalFiles {
         guard try hasFiles() else { return MigrationReport.ExternalFiles() }
         let reader = try SourceGuard(path: store, purpose: .reading, files: files)
@@ -86,11 +82,11 @@ struct ExternalFiles {
         let wasNamed = try files.exists(old) ? try Connection(path: old, mode: .readOnly).prepare(Self.find) : nil
         var result = MigrationReport.ExternalFiles()
         let folder = folder
-        // Looked for when the first file would go.
+        // Determined at the first file to delete.
         var sharing: Bool?
         try files.removeUnfinishedCopies(in: folder)
         try files.forEachEntry(in: folder) { entry in
-            // What has no UUID for its name is not Core Data's.
+            // A file without a UUID as its name is not Core Data's.
             guard !entry.isDirectory, ExternalData.isFileName(entry.name) else { return }
             if try Self.has(entry.name, isNamed) { return }
             guard let wasNamed, try Self.has(entry.name, wasNamed) else {
@@ -109,8 +105,7 @@ struct ExternalFiles {
         return result
     }
 
-    /// Whether another database beside the store has the same folder, as `App.db` has beside `App.sqlite`: what this one
-    /// releases, that one may name.
+    /// Whether another database has the same folder, like `App.db` beside `App.sqlite`, and may name files in it.
     private func sharesFolder() throws -> Bool {
         let parent = FileLayer.parent(of: store)
         var isShared = false
@@ -134,19 +129,19 @@ struct ExternalFiles {
         return try statement.step()
     }
 
-    /// Writes the names that a store's rows refer to into a file of their own.
+    /// Writes the file names in a store's rows into a database of their own.
     private func makeList(_ path: String, of store: Connection) throws -> Connection {
         for file in StoreFileNames(path).all { try files.removeIfPresent(file) }
         try files.createPrivately(path)
         let names = try Connection(path: path, mode: .create)
-        // A list that is not finished is made anew, so that no journal has to protect it.
+        // An unfinished list is made again, so that it needs no journal.
         try names.keepNoJournal()
         try names.execute("CREATE TABLE name (name TEXT PRIMARY KEY COLLATE NOCASE) WITHOUT ROWID; BEGIN")
         let insert = try names.prepare("INSERT OR IGNORE INTO name VALUES (?)")
         for table in try StoreCatalog(store).tables {
             for column in table.columns where column.type.uppercased() == "BLOB" {
                 let name = Connection.quoted(column.name)
-                // The length lets SQLite pass over other values without reading them.
+                // The length lets SQLite skip other values without reading them.
                 let rows = try store.prepare(
                     "SELECT \(name) FROM \(Connection.quoted(table.name)) WHERE length(\(name)) = 38")
                 while try rows.step() {

@@ -4,23 +4,22 @@ internal import FerrySnapshot
 internal import FerryStore
 internal import Foundation
 
-/// Puts a verified snapshot back into the place of its store, whatever state that is in.
+/// Restores a verified snapshot in the place of its store, in whatever state that is.
 ///
-/// What is replaced is kept: by a snapshot, unless nothing was written since the last run ended; as it is, where it is no
-/// store any more.
+/// Keeps a replaced store that changed since the last run ended: by a snapshot, or by copies of a damaged one's files.
 struct Rollback {
-    /// The store's real path; nothing may be there.
+    /// The store's real path; the store may be missing.
     let store: String
     let snapshots: StoreSnapshots
     let files: FileLayer
-    /// Whether what is replaced is snapshotted first, if anything was written to it.
+    /// Whether to take a snapshot of the replaced store first, if any program wrote to it.
     var keepsReplaced = true
     var stop = StopRequest()
     var trace: TraceHook?
 
-    /// - Parameter archive: The name or path of the snapshot to put back; nil takes the newest that is not there already.
-    /// - Returns: What was put back.
-    /// - Throws: ``FerryError`` `.noSnapshot`; `.badSnapshot` when it is damaged: nothing was changed then.
+    /// - Parameter archive: The name or path of the snapshot; nil means the newest that the store does not match.
+    /// - Returns: The report.
+    /// - Throws: ``FerryError`` `.noSnapshot`; `.badSnapshot` for a damaged one, before any change.
     func run(to archive: String?) throws -> RollbackReport {
         let path = RunFolder.path(beside: store)
         let isFolderLeft = try RunFolder.exists(path, files: files)
@@ -30,13 +29,13 @@ struct Rollback {
             try folder.remove()
             return report
         }
-        // The choice of a call that did not come to its end stays: the newest snapshot may be that call's own.
+        // An interrupted call's choice stays: the newest snapshot may be one that this call took.
         let archive = archive ?? (left?.isDone == false ? left?.record.snapshot : nil)
         try folder.clear()
         var sourceGuard: SourceGuard?
         do {
             switch try RollbackPlace(store, files: files) {
-            case .nothing: return try putWhereNothingIs(snapshots.choose(archive), folder)
+            case .nothing: return try restoreMissing(snapshots.choose(archive), folder)
             case .damaged(let damage): return try replaceDamaged(snapshots.choose(archive), damage, folder)
             case .store: break
             }
@@ -47,7 +46,7 @@ struct Rollback {
             guard opened.access == .readWrite else { throw RollbackPlace.notWritable(store) }
             let present = try RunLog(beside: store, files: files).lastRun(thatLeft: opened.fingerprint())
             if let present, present.kind == .rollback, left == nil, isFolderLeft, archive == nil {
-                // Killed while its folder went: that call is the one that is given again, and not to be undone.
+                // That call was killed while it removed its folder: this one must not undo its rollback.
                 try opened.close()
                 try folder.remove()
                 return try report(snapshots.choose(present.snapshot), replaced: nil, kept: [])
@@ -55,8 +54,7 @@ struct Rollback {
             let snapshot = try snapshots.choose(archive, butFor: present?.kind == .rollback ? present?.snapshot : nil)
             return try replaceStore(snapshot, opened, isUnchanged: present != nil, folder)
         } catch {
-            // The first error is the one to report. What closing may leave behind are empty side files; what stays in
-            // the folder is taken over by the next command.
+            // The first error is reported; the next command takes over the folder, and empty side files do no harm.
             do { try sourceGuard?.close() } catch {}
             do { if folder.record?.changesPlace != true { try folder.remove() } } catch {}
             throw FerryError.wrapping(error, on: store)
@@ -65,9 +63,9 @@ struct Rollback {
 
     // MARK: After a kill
 
-    /// Finishes what an earlier command has left after its swap.
+    /// Does the rest of an earlier command's work after its swap.
     ///
-    /// - Returns: The record that was found, and whether its swap has happened; nil for a new folder.
+    /// - Returns: The record, and whether its swap has happened; nil for a new folder.
     /// - Throws: ``FerryError`` `.runDiffers` when an unfinished migration is there.
     private func takeOver(_ folder: RunFolder) throws -> (record: RunRecord, isDone: Bool)? {
         guard var record = try folder.load() else { return nil }
@@ -87,12 +85,12 @@ struct Rollback {
         do {
             return try folder.recover(&record, at: store, trace: trace)
         } catch let error as FerryError where record.kind == .rollback && RollbackPlace.isDamage(error) {
-            // Killed between emptying the file and filling it, or damaged since.
+            // The call was killed between emptying the file and filling it, or the file was damaged since.
             return false
         }
     }
 
-    /// The report of a rollback that a killed command has done, if it is the one that is asked for now.
+    /// The report of a killed command's complete rollback, if it restored the requested snapshot.
     private func report(of record: RunRecord, if archive: String?) throws -> RollbackReport? {
         guard record.kind == .rollback, let done = record.snapshot else { return nil }
         let snapshot = try snapshots.choose(archive ?? done)
@@ -114,10 +112,10 @@ struct Rollback {
         let opened = try OpenedStore(sourceGuard)
         let replaced = try RunLog(beside: store, files: files).migration(to: opened.metadata.hashes)?.to
         var record = try begin(RunRecord(.rollback, in: folder, on: sourceGuard), snapshot, folder)
-        // First: a snapshot that is damaged ends it here.
+        // First, because a damaged snapshot ends the rollback here.
         let destination = try restore(snapshot, folder)
         if keepsReplaced, !isUnchanged {
-            // From here on the newest snapshot is another one: the choice must be found again.
+            // The new snapshot will be the newest one, so the record must hold the choice.
             record.keptReplaced = []
             try folder.save(record)
             let kept = try snapshots.create(opened, knownAs: replaced, level: 1, stop: stop, progress: nil)
@@ -138,7 +136,7 @@ struct Rollback {
         return record
     }
 
-    /// Restores the snapshot beside the store and reads it as a store before it replaces one.
+    /// Restores the snapshot beside the store, and opens it as a store before it replaces one.
     private func restore(_ snapshot: Snapshot, _ folder: RunFolder) throws -> String {
         let restored = folder.path + "/restored"
         try files.createDirectory(restored)
@@ -159,7 +157,7 @@ struct Rollback {
 
     // MARK: No store, or one that SQLite cannot read
 
-    private func putWhereNothingIs(_ snapshot: Snapshot, _ folder: RunFolder) throws -> RollbackReport {
+    private func restoreMissing(_ snapshot: Snapshot, _ folder: RunFolder) throws -> RollbackReport {
         var record = try begin(RunRecord(rollbackOf: store, in: folder, files: files), snapshot, folder)
         let destination = try restore(snapshot, folder)
         let remains = DamagedStore(store: StoreFileNames(store), files: files)
@@ -196,10 +194,10 @@ struct Rollback {
     }
 }
 
-/// What stands at the path of a store that is to be replaced.
+/// The file at the path of a store that is to be replaced.
 enum RollbackPlace {
     case store
-    /// A file that SQLite, or Core Data, cannot read; why not.
+    /// A file that SQLite or Core Data cannot read, with the reason.
     case damaged(FerryError)
     case nothing
 
@@ -217,7 +215,7 @@ enum RollbackPlace {
         }
     }
 
-    /// Whether an error says that the file itself cannot be read as a store, by any program.
+    /// Whether an error says that no program can read the file as a store.
     static func isDamage(_ error: FerryError) -> Bool {
         if [.notADatabase, .notACoreDataStore, .hotJournal, .badArchive].contains(error.code) {
             return true
@@ -230,8 +228,7 @@ enum RollbackPlace {
     }
 }
 
-/// Files of a store that SQLite cannot read: they are kept aside as they are, and the main file, which stays the same
-/// one for every client, gets other content.
+/// A store that SQLite cannot read: its files are copied aside; the main file stays the same file with new content.
 struct DamagedStore {
     let store: StoreFileNames
     let files: FileLayer
@@ -239,8 +236,8 @@ struct DamagedStore {
 
     /// Replaces the content under SQLite's own lock.
     ///
-    /// `damage` is why SQLite cannot read it. The source is in a transaction that has read the new content; `save` makes
-    /// durable what was kept and what is about to happen.
+    /// `damage` is the reason why SQLite cannot read the store. The source is in a transaction that has read the new
+    /// content; `save` records the copies and the intent durably.
     ///
     /// - Throws: ``FerryError`` `.storeInUse` when another program has the file locked.
     func replace(
@@ -251,10 +248,10 @@ struct DamagedStore {
         guard !connection.isReadOnly else { throw RollbackPlace.notWritable(store.main) }
         connection.keepWriteAheadLogOnClose()
         try connection.syncFully()
-        // A lock that a transaction of this connection takes outlasts it.
+        // The lock that a transaction of this connection takes continues after it.
         try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         guard try connection.lockFile() else { throw FerryError.storeInUse(store.main) }
-        // A journal that has gone by now was that of a writer at work.
+        // A journal that is gone now was that of an active writer.
         if damage.code == .hotJournal, try (files.attributesIfPresent(store.journal)?.size ?? 0) == 0 {
             throw FerryError.storeInUse(store.main)
         }
@@ -262,7 +259,7 @@ struct DamagedStore {
         let name = try freeName(in: keptFolder)
         try save(try keepMainFile(of: connection, as: name) + keepSideFiles(as: name))
         try removeSideFiles()
-        // To SQLite a file without bytes is a database without tables.
+        // SQLite treats a file without bytes as a database without tables.
         try connection.emptyFile()
         try connection.execute("PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = EXTRA")
         try connection.overwrite(with: source) { _ in }
@@ -270,12 +267,12 @@ struct DamagedStore {
         try files.removeIfPresent(store.journal)
     }
 
-    /// Copies what is beside a main file that is gone, as it is, and gives the paths of the copies.
+    /// Copies the side files of a missing main file, and returns the paths of the copies.
     func keepSideFiles(in keptFolder: String) throws -> [String] {
         try keepSideFiles(as: freeName(in: keptFolder))
     }
 
-    /// What is kept aside durably may go.
+    /// Removes the side files, of which durable copies exist.
     func removeSideFiles() throws {
         try store.removeSides(files: files)
         try files.syncFolder(FileLayer.parent(of: store.main))
@@ -292,7 +289,7 @@ struct DamagedStore {
         return kept
     }
 
-    /// By the connection's own descriptor: closing another one on the file would end its lock.
+    /// Copies over the connection's own descriptor: closing another one on the file would end its lock.
     private func keepMainFile(of connection: Connection, as name: String) throws -> [String] {
         guard let attributes = try files.attributesIfPresent(store.main), attributes.size > 0 else { return [] }
         var output = try files.create(name, mode: attributes.mode)

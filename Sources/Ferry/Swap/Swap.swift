@@ -2,35 +2,35 @@ internal import FerryBase
 internal import FerrySQLite
 internal import FerryStore
 
-/// Puts the content of a verified destination into a store, through SQLite and in one transaction.
+/// Writes the content of a verified destination into a store, through SQLite and in one transaction.
 ///
-/// The file at the store's path stays the same one, so that every client of SQLite sees an ordinary commit, whenever it
-/// opened the store and whatever it does next. A rename under an open connection is not safe: its old file, in WAL mode
-/// or not, finds the new store's `-wal` by the path and writes into it. See `docs/resume.md`.
+/// The file at the store's path stays the same one, so that every SQLite client sees an ordinary commit, whenever it
+/// opened the store. A rename under an open connection is not safe: the connection to the old file, in WAL mode or not,
+/// finds the new store's `-wal` by the path and writes into it. See `docs/resume.md`.
 ///
-/// COMMIT is the only commit point: a kill before it is undone by SQLite's own recovery, everything after it is cleaning.
+/// COMMIT is the only commit point: SQLite's own recovery undoes a kill before it; only cleaning up follows it.
 package struct Swap {
-    /// The guard of the store; whether this returns or throws, it can be closed afterwards.
+    /// The guard of the store, which can be closed after this returns or throws.
     let sourceGuard: SourceGuard
-    /// The new content: a finished database that no connection has open.
+    /// The new content: a finished database without an open connection.
     let destination: String
     let folder: RunFolder
     var memory = MemoryBudget()
-    /// Bytes of new content that at most go through a `-wal`: its index then takes 2 MiB.
+    /// The most bytes of new content that are written through a `-wal`, whose index then takes 2 MiB.
     var largestLogged: Int64 = 1 << 30
     var stop = StopRequest()
     var progress: ProgressHook?
     var trace: TraceHook?
-    /// Throws when the destination is no longer what was verified.
+    /// Throws if the destination has changed since its verification.
     var checkDestination: () throws -> Void = {}
 
     private var files: FileLayer { folder.files }
     private var store: StoreFileNames { sourceGuard.store }
 
-    /// Runs the swap; the record is saved with the intent before anything of the store changes.
+    /// Runs the swap; saves the record with the intent before any change of the store.
     ///
-    /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another connection has the store open: nothing was changed, and
-    ///   the same can be tried again; `.sourceChanged`; the reason of the stop request.
+    /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another connection has the store open: nothing was changed,
+    ///   and the call can be repeated; `.sourceChanged`; the reason of the stop request.
     package func run(_ record: inout RunRecord) throws {
         do {
             record.phase = .swap
@@ -40,9 +40,9 @@ package struct Swap {
             do {
                 try external.noteNames(on: sourceGuard.connection, workFolder: folder.path)
             } catch let error as DatabaseError where error.isCorrupt && record.kind == .rollback {
-                // Of a damaged store no file is known to be released, so none goes.
+                // The files that a damaged store names are not known, so none is deleted.
             }
-            // In a transaction that keeps writers out of it.
+            // The transaction keeps writers out of the destination.
             let source = try Connection(path: destination, mode: .readOnly, trace: trace)
             try source.execute("PRAGMA cache_size = 16; BEGIN; SELECT count(*) FROM sqlite_master")
             record.swap = .overwrite(
@@ -64,34 +64,34 @@ package struct Swap {
             try connection.overwrite(with: source) { state in
                 try stop.check()
                 progress?(ProgressUpdate(phase: .swap, done: state.donePages, total: state.allPages))
-                // Behind this look SQLite commits.
+                // SQLite commits after this check.
                 if state.isBeforeCommit {
                     try checkDestination()
                     try connection.checkPlace()
                 }
             }
         } catch {
-            // The first error is the one to report; what cannot be given back now is given back by the next call.
+            // The first error is reported; the next call restores the rest.
             do { try journal.abandon(&record) } catch {}
             throw error
         }
         stop.unitIsDone()
         try connection.checkPlace()
         try journal.end(record)
-        record.ended = try journal.alone().store.withoutLog
+        record.ended = try journal.lockExclusively().store.withoutLog
     }
 }
 
 extension Swap {
-    /// A swap as a test makes it.
+    /// A swap for tests.
     package init(_ destination: String, over sourceGuard: SourceGuard, in folder: RunFolder, largestLogged: Int64) {
         self.init(sourceGuard: sourceGuard, destination: destination, folder: folder, largestLogged: largestLogged)
     }
 }
 
-/// Removes what is left beside a finished database, if there is nothing in it.
+/// Removes the empty side files of a finished database.
 ///
-/// - Throws: ``FerryError`` when a side file has content: then the database alone is not the whole of it.
+/// - Throws: ``FerryError`` when a side file has content: the main file is then not the whole database.
 func removeEmptyJournals(of database: String, files: FileLayer) throws {
     let names = StoreFileNames(database)
     for side in [names.log, names.journal] {
@@ -106,7 +106,7 @@ func removeEmptyJournals(of database: String, files: FileLayer) throws {
 }
 
 extension Connection {
-    /// - Throws: ``FerryError`` `.sourceChanged` when another file stands at the store's path by now.
+    /// - Throws: ``FerryError`` `.sourceChanged` when another file is at the store's path.
     func checkPlace() throws {
         guard try hasMoved() else { return }
         throw FerryError(
@@ -118,17 +118,15 @@ extension Connection {
     }
 }
 
-/// Written before a swap: tells the next command whether it has happened.
+/// The intent of a swap, written before it, from which the next command finds whether the swap has happened.
 package enum SwapIntent: Codable, Hashable, Sendable {
-    /// The content of the store's file becomes another one, by one transaction.
+    /// One transaction replaces the content of the store's file.
     case overwrite(Overwrite)
-    /// A file gets a name where nothing stands; a rename keeps its device and inode.
+    /// A rename moves a file to a free path and keeps its device and inode.
     case place(Place)
 
     package struct Overwrite: Codable, Hashable, Sendable {
-        /// The number of the old content's schema (`PRAGMA schema_version`); nil where the file was no database.
-        ///
-        /// The transaction makes it one more, and rows do not change it.
+        /// The old content's `PRAGMA schema_version`, to which the swap adds one; nil if the file was no database.
         var schemaVersion: Int64?
         /// The new content's version hashes, in hexadecimal.
         var hashes: [String: String]
@@ -138,7 +136,7 @@ package enum SwapIntent: Codable, Hashable, Sendable {
             hashes = try StoreMetadata.read(from: source).hashes.mapValues(\.hexadecimal)
         }
 
-        /// Whether the database holds the new content, or what has become of it since.
+        /// Whether the database has the new content, or a later state of it.
         func isDone(on connection: Connection) throws -> Bool {
             if let schemaVersion, try connection.schemaVersion() == schemaVersion { return false }
             return try StoreMetadata.read(from: connection).hashes.mapValues(\.hexadecimal) == hashes
@@ -148,9 +146,8 @@ package enum SwapIntent: Codable, Hashable, Sendable {
     package struct Place: Codable, Hashable, Sendable {
         private var device: UInt64
         private var inode: UInt64
-        /// Of an output, which only the run may write before its end.
-        ///
-        /// Absent for a store, which its app may open at once, and in records of earlier tools.
+        /// The size of an output, which only the run may write before its end; absent for a store, which its app may
+        /// open at once, and in records of earlier tools.
         private var bytes: Int64?
         private var modified: Int64?
 
@@ -161,7 +158,7 @@ package enum SwapIntent: Codable, Hashable, Sendable {
             (bytes, modified) = (file.size, file.modified)
         }
 
-        /// - Throws: ``FerryError`` `.outputExists` when the file stands at its place, and was written to since.
+        /// - Throws: ``FerryError`` `.outputExists` when the file is in place and was written to since.
         func isDone(at path: String, files: FileLayer) throws -> Bool {
             guard let file = try files.attributesIfPresent(path), file.device == device, file.inode == inode else {
                 return false
