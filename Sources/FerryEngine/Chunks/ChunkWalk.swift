@@ -1,43 +1,40 @@
 internal import FerryBase
 internal import FerrySQLite
 
-/// Walks over ranges of keys, each of which is one unit: its work and the record of it are committed together.
+/// Copies ranges of keys, each as one unit: SQLite commits its work and its progress record together.
 struct ChunkWalk {
     let context: StepContext
     var phase: Phase
     var subject: String?
-    /// What rows hold, as far as that is known beforehand.
+    /// The estimated bytes of a row; 0 if unknown.
     var rowBytes = 0
-    /// Bytes that a chunk may hold, where it may not be as many as was asked for.
+    /// The most bytes that a chunk may hold, if fewer than the options allow.
     var byteLimit = Int.max
-    /// How many rows there are, where that is known.
+    /// The number of rows, if known.
     var total: Int64?
 
-    /// What the walk does with a range.
+    /// The work of a walk on each range.
     protocol Work {
         /// Whether a chunk writes to the scratch database.
         var writesScratch: Bool { get }
 
-        /// Carries the rows after a key, as many as are asked for or as there are, inside the unit's transaction, and takes
-        /// note of them in the records of the units.
+        /// Copies at most `rows` rows after a key inside the unit's transaction, and counts them in the units' entries.
         ///
-        /// Work that finds that nothing is left to be done, in later ranges either, marks its record as done.
-        ///
-        /// Gives their range, or nil when there is none.
+        /// Marks an entry as done if no later range has work either. Returns the range, or nil if there are no rows.
         mutating func carry(
             after low: Int64, upTo rows: Int, _ entries: inout [ProgressTable.Entry]
         ) throws -> KeyRange?
 
-        /// Is told that a chunk was given up because of a value that is too large for it; what was done is undone.
+        /// Prepares for smaller chunks after the rollback of a chunk with a value that is too large for it.
         ///
-        /// Gives what carries a range of one row with such a value, inside the unit's transaction; nil where nothing
-        /// can.
+        /// Returns a function that copies one row with such a value inside the unit's transaction, or nil if there is
+        /// none.
         mutating func giveUp() throws -> CarryAlone?
     }
 
     typealias CarryAlone = (KeyRange, inout [ProgressTable.Entry]) throws -> Void
 
-    /// Runs what is left of the units, which go through the ranges side by side.
+    /// Runs the unfinished units, which share each range.
     func run(
         _ work: inout some Work, over ranges: ChunkRanges, units: [String], report: inout StepReport
     ) throws {
@@ -47,7 +44,7 @@ struct ChunkWalk {
         var sizer = ChunkSizer(
             context.options.chunkSize, bytes: min(context.options.chunkBytes, byteLimit),
             nanoseconds: context.options.chunkNanoseconds, rowBytes: rowBytes)
-        // Below the size that is asked for only around values that are too large for their chunk.
+        // Lower than the sizer's size only near values that are too large for their chunk.
         var most = Int.max
         var isAtEnd = false
         while !isAtEnd {
@@ -55,7 +52,7 @@ struct ChunkWalk {
             let start = Clock.nanoseconds()
             let rows = min(sizer.rows, most)
             var range: KeyRange?
-            // A value of a size of its own says nothing about the rows around it: it costs no row.
+            // Stays 0 for a row that is copied alone: its size says nothing about the other rows.
             var counted: Int64 = 0
             let written = context.writtenBytes
             do {
@@ -89,9 +86,9 @@ struct ChunkWalk {
         }
     }
 
-    /// One range as one unit; the records are changed only when it is committed.
+    /// Runs one range as one unit; the entries change only when SQLite has committed it.
     ///
-    /// Gives the range as the body does; nil: there was none, and all is done.
+    /// Returns the body's range; nil means that no rows are left and the units are done.
     private func unit(
         _ units: [String], _ entries: inout [ProgressTable.Entry], writesScratch: Bool,
         _ body: (inout [ProgressTable.Entry]) throws -> KeyRange?
@@ -102,7 +99,7 @@ struct ChunkWalk {
             range = try body(&next)
             if let range {
                 for index in next.indices { next[index].mark = range.high }
-                // However many units share it, it is one chunk.
+                // Units that share a range count it as one chunk.
                 next[0].chunks += 1
             }
             for (index, unit) in units.enumerated() {
@@ -116,7 +113,7 @@ struct ChunkWalk {
 }
 
 extension StepContext {
-    /// Runs a piece of work over the source objects of an entity mapping, range by range, each range one unit.
+    /// Runs a body over the source objects of an entity mapping, one unit for each range.
     func walk(
         _ ranges: ChunkRanges, unit: String, phase: Phase, subject: String?, writesScratch: Bool,
         report: inout StepReport, aside carryAlone: ChunkWalk.CarryAlone? = nil,
@@ -129,9 +126,10 @@ extension StepContext {
         }
     }
 
-    /// Runs a statement over all rows of a table, which is written as in SQL; chunk by chunk, each chunk one unit.
+    /// Runs a statement over all rows of a table, named as in SQL; one unit for each chunk.
     ///
-    /// Rows with values that are too large for their chunk are carried aside, where that can be.
+    /// `aside` copies rows with values that are too large for their chunk; without it they must be whole in
+    /// memory.
     func walk(
         _ unit: String, over table: String, key: String = "rowid", phase: Phase, subject: String?, running sql: String,
         aside: @autoclosure () throws -> ChunkWalk.CarryAlone? = nil
@@ -153,11 +151,11 @@ extension StepContext {
     }
 }
 
-/// The same body for every range.
+/// Work that runs a body for every range.
 private struct PlainWork: ChunkWalk.Work {
     let ranges: ChunkRanges
     let writesScratch: Bool
-    /// What carries a row with values that are too large for their chunk; nil where they go through memory.
+    /// Copies a row with values that are too large for their chunk; nil if such values go through memory.
     let carryAlone: ChunkWalk.CarryAlone?
     let body: (KeyRange, inout ProgressTable.Entry) throws -> Void
 
@@ -173,24 +171,23 @@ private struct PlainWork: ChunkWalk.Work {
 
 /// Decides how many source rows the next chunk takes.
 ///
-/// A fixed size is exact. The automatic one is a servo: it aims the 90th percentile of the last ten chunks at what a
-/// chunk may cost in bytes and in time, and grows by half at most, so that one cheap chunk does not make the next one
-/// huge.
+/// The automatic size follows the 90th percentile of the cost per row of the last ten chunks, in bytes and in time. It
+/// grows by half at most, so that one cheap chunk does not make the next one huge.
 package struct ChunkSizer {
-    /// 10,000 rows of ordinary width take a few hundredths of a second, and a commit is small beside it.
+    /// 10,000 rows of ordinary width take a few hundredths of a second, much longer than a commit.
     static let usualRows = 10_000
     static let bounds = 10...100_000
     private static let window = 10
 
-    /// What an automatic chunk may cost: long enough that a commit is a small part of it, short enough to lose little
-    /// by a kill.
+    /// The limits of an automatic chunk: large enough that a commit is a small part, small enough to lose little by a
+    /// kill.
     private let target: (bytes: Double, nanoseconds: Double)
     private let fixed: Int?
     private var size: Int
-    /// What each of the last chunks cost for one row, as a share of what a chunk may cost.
+    /// The cost per row of each of the last chunks, as a share of a chunk's limit.
     private var recent: [Double] = []
 
-    /// `rowBytes` is what a row holds, as far as that is known beforehand.
+    /// `rowBytes` is the estimated size of a row; 0 if unknown.
     package init(_ chunkSize: EngineOptions.ChunkSize, bytes: Int, nanoseconds: UInt64, rowBytes: Int = 0) {
         target = (Double(max(1, bytes)), Double(max(1, nanoseconds)))
         switch chunkSize {
@@ -203,13 +200,13 @@ package struct ChunkSizer {
         }
     }
 
-    /// The size of the next chunk.
+    /// The number of rows of the next chunk.
     package var rows: Int { fixed ?? size }
 
-    /// Takes note of a finished chunk, with the bytes that were written to the new store and to scratch.
+    /// Records a finished chunk; `bytes` are those written to the new store and to scratch.
     package mutating func chunkTook(rows: Int64, bytes: Int64, nanoseconds: UInt64) {
         guard fixed == nil, rows > 0 else { return }
-        // The larger share: none of the limits is to be passed.
+        // The larger share: a chunk must keep both limits.
         let share = max(Double(bytes) / target.bytes, Double(nanoseconds) / target.nanoseconds)
         recent.append(share / Double(rows))
         if recent.count > Self.window { recent.removeFirst() }

@@ -5,10 +5,10 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Carries what the source holds beside its entities: persistent history and the app's own objects.
+/// Copies persistent history, CloudKit records and the app's own schema objects.
 ///
-/// It comes after all rows and indexes of the model and before its triggers, so that the app's views and triggers find
-/// what they name.
+/// It runs after all rows and indexes of the model and before the model's triggers, so that the tables and indexes that
+/// the app's views and triggers name exist.
 struct AppObjectsPhase {
     let context: StepContext
     let appObjects: AppObjects
@@ -32,7 +32,7 @@ struct AppObjectsPhase {
         if appObjects.hasStatistics { try carryStatistics() }
     }
 
-    /// The app's triggers; to be made when no row is written any more.
+    /// Creates the app's triggers; call it after the last row is written.
     func makeTriggers() throws {
         for trigger in appObjects.triggers { try make(trigger) }
     }
@@ -55,13 +55,13 @@ struct AppObjectsPhase {
 
     private func carry(_ table: AppTable, by statement: String? = nil) throws {
         let unit = "carry:rows:\(table.name)"
-        // Also in a run that goes on behind the beginning: the tables of a virtual one are written directly.
+        // Needed in a resumed run too: the copy writes the shadow tables of a virtual table directly.
         if table.sql == nil { context.connection.allowSchemaWrites() }
         try context.once("make:\(table.name)", phase: .rows, subject: table.name) {
             if let sql = table.sql {
                 try context.connection.execute(sql)
             } else {
-                // A shadow table was filled with an empty virtual table's rows when that was made.
+                // CREATE VIRTUAL TABLE has filled the shadow table with the rows of an empty virtual table.
                 try context.connection.execute("DELETE FROM main.\(table.quotedName)")
             }
         }
@@ -76,7 +76,7 @@ struct AppObjectsPhase {
         try carrySequence(of: table)
     }
 
-    /// What copies a row with values that are too large for their chunk.
+    /// Makes the function that copies a row with values that are too large for their chunk.
     private func largeRows(of table: AppTable, rowID: String) throws -> ChunkWalk.CarryAlone {
         let cells = zip(table.columns, table.columnNames).map { quoted, name in
             LargeCell(
@@ -101,7 +101,7 @@ struct AppObjectsPhase {
         }
     }
 
-    /// The highest number that an AUTOINCREMENT column ever had.
+    /// Copies the highest number that an AUTOINCREMENT column ever had.
     private func carrySequence(of table: AppTable) throws {
         for schema in ["source", "main"] {
             let exists = try context.connection.integer(
@@ -117,10 +117,10 @@ struct AppObjectsPhase {
         }
     }
 
-    /// What ANALYZE found, as far as it is about tables and indexes that are still there.
+    /// Copies the ANALYZE statistics of tables and indexes that the new store has.
     private func carryStatistics() throws {
         try context.once("carry:sqlite_stat1", phase: .indexes, subject: "sqlite_stat1") {
-            // Analysing the schema alone makes the empty table, which no CREATE statement can.
+            // ANALYZE of the schema table creates an empty `sqlite_stat1`; a CREATE statement cannot.
             try context.connection.execute("ANALYZE main.sqlite_master")
             try context.connection.execute(
                 """
@@ -132,7 +132,7 @@ struct AppObjectsPhase {
         }
     }
 
-    /// A version that is passed has no statistics of tables and indexes that it does not have.
+    /// Drops statistics of tables and indexes that an intermediate version of the step does not have.
     private func dropStatistics(missingIn model: ManagedObjectModel) throws {
         let passed = try StoreLayout.canonical(for: model, foundTriggers: .assumed)
         func names(_ layout: StoreLayout) -> Set<String> {
@@ -146,8 +146,10 @@ struct AppObjectsPhase {
 
     // MARK: History
 
-    /// Transactions as they are, changes with the new numbers of their entities; changes of entities whose rows have
-    /// new keys, or are no more, name nothing and are left out.
+    /// Copies history transactions unchanged, and changes with the new numbers of their entities.
+    ///
+    /// Changes of entities whose objects get new keys, or that the new version does not have, are left out: their
+    /// object IDs are not valid in the new store.
     private func carry(_ history: HistoryTables, report: inout StepReport) throws {
         for table in history.plain { try carry(table) }
         let changes = history.changes
@@ -167,7 +169,7 @@ struct AppObjectsPhase {
         try reportDropped(changes, translations, in: &report)
     }
 
-    /// The entities of history and mirroring, which have numbers of their own.
+    /// Copies the `Z_PRIMARYKEY` rows of history and CloudKit entities.
     private func carrySystemNumbers() throws {
         try context.once("carry:systemNumbers", phase: .rows, subject: nil) {
             try context.connection.execute(
@@ -194,7 +196,7 @@ struct AppObjectsPhase {
 
     // MARK: CloudKit
 
-    /// Every record as it is, with the new number of its object's entity; the objects keep their keys.
+    /// Copies each CloudKit record with the new number of its object's entity; the objects keep their keys.
     private func carry(_ mirroring: MirroringTables) throws {
         let numbers = try context.step.resolved.entityMappings.map {
             (from: try context.sourceNumber(of: $0), to: try context.destinationNumber(of: $0))
@@ -207,7 +209,7 @@ struct AppObjectsPhase {
 }
 
 extension AppObjects {
-    /// Refuses records in CloudKit that would lose their meaning.
+    /// Refuses CloudKit records that the step would make invalid.
     func checkMirroring(
         _ step: ResolvedStep, _ source: StoreLayout, on connection: Connection, schema: String
     ) throws {

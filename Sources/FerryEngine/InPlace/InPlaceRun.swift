@@ -115,7 +115,7 @@ package struct InPlaceRun {
                     computations, on: connection, largestValue: options.wholeValueBytes)
                 if let row = try search.first() { return row }
             }
-        } catch {}  // The failure itself is the one to report.
+        } catch {}  // The first failure is the one to report.
         return nil
     }
 
