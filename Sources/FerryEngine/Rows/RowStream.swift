@@ -2,40 +2,40 @@ internal import FerryBase
 internal import FerryExpression
 internal import FerrySQLite
 
-/// The rows of one entity mapping, range after range, on their way to the writer.
+/// The rows of one entity mapping for the writer, range after range.
 ///
-/// Where the source alone is read, another thread reads on a connection of its own and runs ahead, also into the next
-/// range while this one is committed. What it found there is not looked at before its range has come, an error
-/// included, so that a range has the same outcome as without. Else the rows are read here, one by one.
+/// If the statement reads the source only, another thread reads it on its own connection, and reads ahead into the next
+/// range during a commit. The writer ignores those rows, and errors, until their range, so that a range has the same
+/// outcome as without the thread. Otherwise the writer's connection reads row by row.
 ///
 /// It belongs to the thread that writes, and no access to one of its variables lasts while other code runs.
 final class RowStream {
     let plan: RowPlan
     private let context: StepContext
     private let aside: ReadAheadThread?
-    /// Whether the thread may go on past the end of a range, so that this may be an open one: it needs no sorting, and a
-    /// key is one row.
+    /// Whether the thread may read past the end of a range, which allows open ranges: the rows need no sorting, and
+    /// each key has one row.
     let runsAhead: Bool
 
-    /// Reads on the writer's connection, where there is no thread.
+    /// Reads on the writer's connection, if there is no thread.
     private var reader: RowReader?
     private let here: PackedRows
 
-    /// What the thread handed over last, and how far it is used.
+    /// The rows that the thread delivered last, and those of them that are not yet used.
     @exclusivity(unchecked) private var batch: PackedRows?
     @exclusivity(unchecked) private var unread = PackedRowSequence()
-    /// Whether the thread's rows have an end that was not met.
+    /// Whether the thread's order is unfinished.
     @exclusivity(unchecked) private var isReading = false
-    /// Where the thread's rows go on, as far as they are used.
+    /// The last used key of the thread's rows.
     @exclusivity(unchecked) private var position: Int64 = 0
     /// Whether the thread stops at the end of the range.
     @exclusivity(unchecked) private var isBounded = true
     @exclusivity(unchecked) private var low: Int64 = 0
     @exclusivity(unchecked) private var high: Int64 = 0
-    /// How many rows an open range asked for, and how many of them are not handed out.
+    /// The number of rows of an open range, and the number of them that are left.
     private var count: Int?
     @exclusivity(unchecked) private var left = Int.max
-    /// Of the row that was handed out last.
+    /// The key of the last row.
     @exclusivity(unchecked) private var lastKey: Int64 = 0
 
     init(_ plan: RowPlan, in context: StepContext) throws {
@@ -49,14 +49,14 @@ final class RowStream {
 
     deinit {
         guard let aside else { return }
-        // The thread may wait for it.
+        // The thread may wait for the buffer.
         giveBack(aside)
         aside.end(isReading: isReading)
     }
 
-    /// Runs what takes the rows of a range; of an open one it tells which range they came to.
+    /// Runs a body that takes the rows of a range; of an open range, the outcome has the actual one.
     func reading(_ range: KeyRange, _ body: () throws -> ChunkOutcome) throws -> ChunkOutcome {
-        // Also where the range is given up.
+        // After an error too.
         defer { reader?.select.reset() }
         try begin(range)
         var outcome = try body()
@@ -69,30 +69,30 @@ final class RowStream {
         count = range.isOpen ? Int(range.rows) : nil
         left = count ?? .max
         guard let aside else { return try reader?.select.bind(range) ?? () }
-        // The next range is on its way already.
+        // The thread reads the next range already.
         if isReading, !isBounded, position == low { return }
         try read(aside, isBounded: !runsAhead)
     }
 
-    /// The range of the rows that an open one gave; nil when there was none.
+    /// The actual range of an open one; nil if it had no row.
     private func takenRange() throws -> KeyRange? {
         guard let count, left < count else { return nil }
         return KeyRange(low: low, high: lastKey, rows: Int64(count - left), isLast: try !hasMore())
     }
 
-    /// Whether there are rows behind the number that was asked for.
+    /// Whether there are rows after the open range.
     private func hasMore() throws -> Bool {
         guard left == 0, let aside else { return false }
         while unread.first == nil {
             giveBack(aside)
             guard isReading else { return false }
-            // The range that a failure belongs to will meet it again.
+            // The failure comes again when its range is read.
             if take(from: aside) != nil { return true }
         }
         return true
     }
 
-    /// The next row of the range, borrowed until the one after it is asked for; nil at the end of the range.
+    /// The next row of the range, valid until the next call; nil at the end of the range.
     func next() throws -> PackedRow? {
         while left > 0 {
             if let row = unread.first {
@@ -122,7 +122,7 @@ final class RowStream {
         }
         guard let failure = take(from: aside) else { return true }
         guard isBounded else {
-            // It may have failed past the range; if not, it fails again.
+            // The failure may lie past the range; otherwise it comes again.
             try read(aside, after: max(position, low), isBounded: true)
             return true
         }
@@ -130,7 +130,7 @@ final class RowStream {
         throw failure.error
     }
 
-    /// Takes what comes next from the thread; gives why it failed.
+    /// Takes the next message from the thread; returns its failure.
     private func take(from aside: ReadAheadThread) -> (error: any Error, functionError: (any Error)?)? {
         switch aside.take() {
         case .rows(let rows): (batch, unread) = (rows, rows.rows)
@@ -165,9 +165,7 @@ final class RowStream {
     }
 }
 
-/// Reads the source objects of one entity mapping for Swift, one row per element of its iteration, in order.
-///
-/// It belongs to the thread of its connection.
+/// Packs the source objects of one entity mapping, in order, with one row for each element of its iteration.
 final class RowReader {
     let select: Statement
     private let row: StatementRow
@@ -179,7 +177,7 @@ final class RowReader {
         row = StatementRow(select)
     }
 
-    /// Packs the current row; false when there is no room for it.
+    /// Packs the current row; false if the buffer is full.
     func pack(into rows: PackedRows) throws -> Bool {
         guard rows.begin() else { return false }
         guard try isTaken() else {
@@ -200,10 +198,10 @@ final class RowReader {
         return true
     }
 
-    /// What is longer is computed when it is needed: a policy may not need it, and holds the row already.
+    /// Longer values are computed on demand: a policy may not need them, and holds the row already.
     private static let aheadLimit = 4096
 
-    /// Packs a value that may never be needed, so that it must neither fail nor take much room.
+    /// Packs a value that the policy may not need: a failing or long one becomes a missing cell.
     private func packAhead(_ evaluator: RowEvaluator, into cell: Int, of rows: PackedRows) -> Bool {
         guard case .success(let value) = Result(catching: { try evaluator.value(in: row) }) else {
             rows.packMissing(into: cell)
@@ -217,7 +215,7 @@ final class RowReader {
         }
     }
 
-    /// Whether the current row is carried: its JSON is valid or need not be, and the filter lets it through.
+    /// Whether the current row is migrated: the filter holds, and its JSON is valid or may be invalid.
     private func isTaken() throws -> Bool {
         if plan.skipsInvalid, select.isNull(RowPlan.ordinalCell) { return false }
         return try plan.filter?.holds(in: row) ?? true
@@ -235,7 +233,7 @@ private final class StatementRow: RowValues {
         case .null: .null
         case .integer: .integer(statement.integer(place))
         case .real: .real(statement.real(place))
-        // SQLite's memory stays where it is until the statement goes on.
+        // SQLite's memory is valid until the next step of the statement.
         case .text: .text(statement.withBytes(place) { $0 })
         case .blob: .blob(statement.withBytes(place) { $0 })
         }
@@ -243,7 +241,7 @@ private final class StatementRow: RowValues {
 }
 
 extension PackedRows {
-    /// Packs what a computation yielded; false when there is no room.
+    /// Packs the result of an expression; false if the buffer is full.
     fileprivate func pack(_ value: FunctionValue, into cell: Int) -> Bool {
         switch value {
         case .null: packNull(into: cell)
