@@ -71,7 +71,7 @@ final class StepContext {
     /// The bytes of the pages that this connection has written so far; reading the number needs no statement.
     var writtenBytes: Int64 { connection.pagesWritten * pageSize }
 
-    // MARK: Kept statements
+    // MARK: Cached statements
 
     /// Policies of ordinary size have fewer statements.
     private static let statementLimit = 256
@@ -99,7 +99,6 @@ final class StepContext {
         return try statement.step() ? statement.value(0) : .null
     }
 
-    /// Whether a key belongs to a source object of a mapping.
     func isSource(_ key: Int64, of mapping: ResolvedEntityMapping) throws -> Bool {
         try single(
             "SELECT Z_PK FROM source.\(sourceTable(of: mapping)) WHERE Z_PK = ?1 AND Z_ENT = ?2",
@@ -114,7 +113,6 @@ final class StepContext {
         return try statement.step() ? try read(statement) : nil
     }
 
-    /// Passes each row of a cached statement for a key to the body.
     func forEachRow(_ sql: String, for key: Int64, _ body: (Statement) throws -> Void) throws {
         let statement = try cached(sql)
         try statement.bind(key, at: 1)

@@ -98,7 +98,6 @@ private struct SilentPolicy: EntityMigrationPolicy {
     }
 }
 
-/// Collects statements into groups.
 private struct StatementList {
     let isInPlace: Bool
     var groups: [StepStatements.Group] = []

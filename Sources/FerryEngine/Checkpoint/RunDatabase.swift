@@ -39,7 +39,6 @@ struct RunDatabase {
         return (context.carriesPlainRows ? caches / 27 * 9 : caches / 15 * 2) / 4 * 3
     }
 
-    /// Divides the cache memory among the databases for the next phase.
     static func shareCaches(_ shares: KeyValuePairs<String, Int>, _ context: StepContext) throws(DatabaseError) {
         try context.connection.shareCaches(context.options.memory.workingCaches, among: shares)
     }
@@ -232,7 +231,6 @@ struct ProgressTable {
         var written: Int64 = 0
         var dropped: Int64 = 0
         var merged: Int64 = 0
-        /// Objects that a policy inserted beyond one for each source object.
         var created: Int64 = 0
     }
 
@@ -321,7 +319,6 @@ struct ProgressTable {
         try advance.run()
     }
 
-    /// The number of the last unit that wrote to scratch.
     func lastScratchUnit() throws(DatabaseError) -> Int64 {
         try connection.integer("SELECT read FROM main.\(name) WHERE unit = ''") ?? 0
     }

@@ -17,7 +17,6 @@ struct KeyRange {
 }
 
 extension Statement {
-    /// Binds a range as `:low` and `:high`.
     func bind(_ range: KeyRange) throws(DatabaseError) {
         try bind(.integer(range.low), named: ":low")
         try bind(.integer(range.high), named: ":high")

@@ -151,7 +151,6 @@ extension StepContext {
     }
 }
 
-/// Work that runs a body for every range.
 private struct PlainWork: ChunkWalk.Work {
     let ranges: ChunkRanges
     let writesScratch: Bool

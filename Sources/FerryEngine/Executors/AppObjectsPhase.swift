@@ -7,8 +7,8 @@ internal import FerryStore
 
 /// Copies persistent history, CloudKit records and the app's own schema objects.
 ///
-/// It runs after all rows and indexes of the model and before the model's triggers, so that the tables and indexes that
-/// the app's views and triggers name exist.
+/// The phase runs after all rows and indexes of the model and before the model's triggers, so that the tables and
+/// indexes that the app's views and triggers name exist.
 struct AppObjectsPhase {
     let context: StepContext
     let appObjects: AppObjects

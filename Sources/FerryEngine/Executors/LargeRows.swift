@@ -182,10 +182,8 @@ final class LargeRowWriter {
             """)
     }
 
-    /// The columns that a statement must select for a row.
     var selection: [String] { cells.flatMap(\.selection) }
 
-    /// The way to write a cell's value.
     private enum Way {
         case bound
         /// A BLOB in memory, written after the INSERT.
@@ -335,7 +333,6 @@ struct LargeCell {
     var name: String
     /// The destination column, not quoted.
     var rawName: String
-    /// SQL of the value.
     var sql: String
     var origin: Origin?
 

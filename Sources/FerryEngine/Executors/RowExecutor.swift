@@ -4,7 +4,6 @@ internal import FerrySQLite
 
 /// Writes the rows of one entity mapping, a range of source keys at a time.
 protocol MappingExecutor {
-    /// Whether a chunk writes to the scratch database.
     var writesScratch: Bool { get }
 
     /// Whether the executor takes an open range and reports where that range ended.
@@ -41,7 +40,6 @@ protocol BoundRows: MappingExecutor {
     func key(of row: Row) -> Int64
     func find(_ row: Row, in objects: UniqueObjects) throws -> Int64?
     func write(_ row: Row, to key: Int64) throws
-    /// Binds the key of an element that is an object.
     func bindElementKey(of row: Row, to statement: Statement, at index: Int) throws
 }
 
@@ -75,7 +73,6 @@ struct RowLoop {
 
     var writesScratch: Bool { association != nil || unique != nil }
 
-    /// Writes the rows of the current range.
     func carry<Rows: BoundRows>(_ rows: Rows) throws -> ChunkOutcome {
         var outcome = ChunkOutcome()
         let keepsKey = mapping.keepsPrimaryKey
@@ -145,13 +142,11 @@ final class UniqueObjects {
     /// Loads all objects of the new store into the lookup; call it first in each unit.
     func begin(after last: Int64) throws { try lookup.begin(after: last) }
 
-    /// The key of the object with a row's values, or nil.
     func find(_ row: PackedRow) throws -> Int64? {
         try search.bind(cells, of: row)
         return try found()
     }
 
-    /// The key of the object with the values of some columns in a statement's current row, or nil.
     func find(in statement: Statement, at columns: Range<Int>) throws -> Int64? {
         for (index, column) in columns.enumerated() {
             try search.bind(column: column, of: statement, at: index + 1)

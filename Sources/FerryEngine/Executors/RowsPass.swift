@@ -189,9 +189,8 @@ struct RowsPass: ChunkWalk.Work {
         return error.placed(in: mapping)
     }
 
-    // MARK: What is known beforehand
+    // MARK: Progress and sizes
 
-    /// The subject of progress updates.
     private var name: String {
         let first = plans[0].mapping.name
         return plans.count > 1 ? "\(first) and \(plans.count - 1) more" : first

@@ -11,9 +11,7 @@ final class SetExecutor: MappingExecutor {
     private let keys: NewKeys?
     private let body: Body
     private let count: Statement?
-    /// Counts the keys of objects that get new ones.
     private let counter: KeyCounter?
-    /// Whether the mapping may drop rows.
     private let isFiltered: Bool
 
     private enum Body {
@@ -90,7 +88,6 @@ final class FindOrCreate {
     private let find: Statement
     private let batch: FoundBatch
     private let gather: Statement
-    /// Writes the associations of a batch.
     private let associate: Statement?
     private let insert: Statement
     private let owner = Owner<FindOrCreate>()
@@ -157,7 +154,6 @@ final class FindOrCreate {
         return (self.last - last, rows - (self.last - last))
     }
 
-    /// Finds or creates the object with a row's values.
     private func object(_ arguments: borrowing FunctionArguments) throws -> Int64 {
         rows += 1
         if let known = try lookup.find(arguments, from: 3) { return known }

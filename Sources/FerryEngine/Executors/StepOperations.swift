@@ -157,7 +157,6 @@ struct StepOperations {
         return columns.map(\.[0].text) == origin.columns && columns.map(\.[1].integer) == keys
     }
 
-    /// Whether the source's table has the same index as the new table.
     private func hasSameIndex(_ table: JoinTable, _ origin: JoinTable) throws(DatabaseError) -> Bool {
         guard context.destination.indexes.contains(table.index) else { return false }
         return try context.connection.integer(

@@ -7,7 +7,7 @@ package import FerryStore
 
 /// The program of a step in place on one store; the plan that is shown, preflight and the run all use it.
 ///
-/// It reads the store's schema, and no rows.
+/// Planning reads the store's schema, and no rows.
 package struct InPlacePlanning {
     private let step: StepPlan
     private let store: Connection
@@ -110,7 +110,6 @@ package struct InPlacePlanning {
     }
 }
 
-/// The statements of a composed step.
 extension InPlacePlanning {
     /// A plan that leaves the same schema as the parts one by one; nil if there is none, and the parts then run one by
     /// one.
@@ -211,7 +210,7 @@ extension InPlacePlanning {
 
 /// A store's schema without its rows, in memory, on which steps in place are tried.
 ///
-/// It has the rows of `Z_PRIMARYKEY` and `sqlite_stat1` only, which are as small as the schema.
+/// The rehearsal has rows of `Z_PRIMARYKEY` and `sqlite_stat1` only, which are as small as the schema.
 struct SchemaRehearsal {
     let connection: Connection
 
@@ -267,7 +266,7 @@ struct SchemaRehearsal {
         for planned in plan.closing { try connection.run(planned) }
     }
 
-    // MARK: What there is
+    // MARK: Schema entries
 
     struct Entry: Hashable {
         var type: String
@@ -298,7 +297,6 @@ struct SchemaRehearsal {
 /// some microseconds for one table. The result depends on nothing else if no view, trigger or foreign key names the
 /// table.
 struct TableAlterations {
-    /// The rehearsal's schema.
     let connection: Connection
     /// Whether the schema has no view, no trigger and no foreign key.
     private let isPlain: Bool

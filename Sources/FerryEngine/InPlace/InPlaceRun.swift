@@ -23,8 +23,8 @@ package struct InPlaceWork {
 package struct InPlaceRun {
     /// Reads the old version and returns a check of the new version, which throws if the result is wrong.
     ///
-    /// That check takes the counts of the mappings, and SQLite's change counts for entities that are alone in their
-    /// tables and that one statement writes.
+    /// The returned check takes the counts of the mappings, and SQLite's change counts for entities that are alone in
+    /// their tables and that one statement writes.
     package typealias Checks =
         (InPlaceWork) throws -> ([EntityMappingCounts], _ counted: [String: Int64]) throws -> Void
 
@@ -117,7 +117,6 @@ package struct InPlaceRun {
         return nil
     }
 
-    /// Runs and checks the step in the open transaction.
     private func run() throws -> StepReport {
         var report = StepReport()
         options.progress?(ProgressUpdate(phase: .rows))
@@ -166,7 +165,7 @@ package struct InPlaceRun {
         return report
     }
 
-    // MARK: What the user's store holds
+    // MARK: Damage and the app's objects
 
     private func dropObjects() throws {
         let source = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
@@ -217,7 +216,6 @@ package struct InPlaceRun {
         return dropped
     }
 
-    /// Runs the parts of a composed step one by one.
     private func runParts(_ source: StoreLayout) throws -> StepReport {
         var report = StepReport()
         var counts = try InPlaceCounts(step, of: source, nil, on: connection)
@@ -288,7 +286,6 @@ struct InPlaceCounts {
         }
     }
 
-    /// Rows of exactly each entity.
     private static func rows(of layout: StoreLayout, on connection: Connection) throws -> [String: Int64] {
         var rows: [String: Int64] = [:]
         for table in layout.tablesInOrder {

@@ -134,7 +134,6 @@ package struct PolicyRegistry: Sendable {
         known = KnownPolicies(factories.mapValues { Set($0().functions.keys) })
     }
 
-    /// Creates a new instance of a policy.
     func make(_ name: String) -> (any EntityMigrationPolicy)? { factories[name]?() }
 }
 

@@ -17,7 +17,6 @@ final class EntityWriter {
     let defaults: [Value]
     /// Whether the evidence says that a policy inserts objects of the entity.
     @exclusivity(unchecked) var isMarked = false
-    /// The attributes with their places in ``columns``.
     private let attributes: KeyTable<PlacedAttribute>
     private let modelAttributes: [Attribute?]
     /// Whether the evidence says that a policy sets the attribute, by column.
@@ -239,7 +238,6 @@ final class ColumnChanges {
 /// The facts of an attribute that each object needs, and the place of its column or cell.
 struct PlacedAttribute {
     let type: AttributeType
-    /// Whether the attribute allows external storage.
     let isExternal: Bool
     let place: Int
 

@@ -6,7 +6,6 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Associations of source objects with destination objects, by entity mapping.
 extension MigrationManager {
     /// Associates a destination object with a source object.
     ///
@@ -134,7 +133,6 @@ extension MigrationManager {
 
     // MARK: The default relationships
 
-    /// Sets the relationships of the relationship mappings on one object.
     func relateDefault(_ destination: DestinationObject, in mapping: PolicyEntityMapping) throws {
         isRelatedByDefault = true
         guard !links.isEmpty else { return }
@@ -157,7 +155,6 @@ extension MigrationManager {
     }
 }
 
-/// Fetches of either store by a predicate.
 extension MigrationManager {
     /// Passes the source objects of an entity that match a predicate to the body, in the order of their keys.
     ///

@@ -8,9 +8,9 @@ internal import FerryStore
 
 /// The migration manager of a policy: both stores, the associations, lookups and user info.
 ///
-/// It holds the current source object and its new objects; everything else is on disk. SQLite commits all writes with
-/// the chunk, together with the progress record. The manager belongs to the thread that writes. Exclusivity checks are
-/// off for the variables that each object uses: no access to them lasts while other code runs.
+/// Memory holds the current source object and its new objects; everything else is on disk. SQLite commits all writes
+/// with the chunk, together with the progress record. The manager belongs to the thread that writes. Exclusivity checks
+/// are off for the variables that each object uses: no access to them lasts while other code runs.
 public final class MigrationManager {
     let context: StepContext
     /// The current source object of the first pass.
@@ -60,7 +60,7 @@ public final class MigrationManager {
     /// The model version identifiers of the destination model.
     public var destinationModelVersionIdentifiers: [String] { context.destination.model.versionIdentifiers }
 
-    // MARK: Making objects
+    // MARK: Insertion
 
     /// Inserts an object with the model's default values.
     ///
@@ -102,7 +102,6 @@ public final class MigrationManager {
         return object
     }
 
-    /// Sets the substitutes of the mapping's expressions.
     private func substitute(
         in object: DestinationObject, _ mapping: PolicyEntityMapping, _ source: SourceObject
     ) throws {
@@ -171,7 +170,7 @@ public final class MigrationManager {
         return try MigrationValue(raw: value).stored(in: attribute)
     }
 
-    // MARK: Keeping small things
+    // MARK: Lookups
 
     /// The dictionary of a name, on disk, which all policies of the step share.
     public func lookup(_ name: String) throws -> PolicyLookup {
@@ -182,7 +181,7 @@ public final class MigrationManager {
         return lookup
     }
 
-    // MARK: Objects at hand
+    // MARK: Objects
 
     /// Releases the spare objects, which retain the manager.
     func end() { for writer in writers.values { writer.forgetSpare() } }
@@ -245,7 +244,6 @@ public final class MigrationManager {
         pending.append(object)
     }
 
-    /// Writes all changes.
     func flush() throws {
         guard !pending.isEmpty else { return }
         if pending.count == 1 {
@@ -270,7 +268,6 @@ public final class MigrationManager {
         marks = recordedMarks.isEmpty ? marks : marks.subtracting(recordedMarks)
     }
 
-    /// Records that a policy sets a property.
     func mark(_ name: String) {
         if !recordedMarks.contains(name) { marks.insert(name) }
     }
@@ -280,7 +277,6 @@ public final class MigrationManager {
         mark("\(writer.entity).\(writer.attribute(attribute).name)")
     }
 
-    /// Notes that the current transaction has written the marks.
     func marksAreRecorded() {
         recordedMarks.formUnion(marks)
         marks.removeAll()

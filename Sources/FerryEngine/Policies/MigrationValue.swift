@@ -187,7 +187,6 @@ extension OwnedValue {
 }
 
 extension Value {
-    /// Copies the result of a computation.
     init(_ value: FunctionValue) {
         switch value {
         case .null: self = .null

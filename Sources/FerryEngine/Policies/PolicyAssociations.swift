@@ -52,7 +52,7 @@ final class PolicyAssociations {
         return isAlone && !isJoined
     }
 
-    // MARK: While the mapping's objects are made
+    // MARK: First pass
 
     /// Checks whether source objects after a key have rows.
     func beginChunk(after key: Int64) throws {
@@ -114,7 +114,7 @@ final class PolicyAssociations {
         try store.run()
     }
 
-    // MARK: At any time
+    // MARK: Any source object
 
     /// Associates an object with any source object, as its last one.
     func add(_ made: Made, to source: Int64) throws {
@@ -167,9 +167,8 @@ final class PolicyAssociations {
         try context.first(sql, for: key) { _ in true } ?? false
     }
 
-    // MARK: All of them
+    // MARK: Second pass
 
-    /// One association, for the second pass.
     struct Row {
         var source: Int64
         var element: Int64

@@ -78,7 +78,6 @@ final class PolicyRun {
     private static let newKeys = "keys:"
     private static let related = "related:"
 
-    /// The effects of policies that verification must know.
     static func evidence(in context: StepContext) throws -> PolicyEvidence {
         var evidence = PolicyEvidence()
         guard context.step.resolved.hasPolicies else { return evidence }
@@ -255,7 +254,6 @@ final class PolicyExecutor: MappingExecutor {
     }
 }
 
-/// A policy with its entity mapping.
 final class PolicyCalls: PolicyFunctions {
     let policy: any EntityMigrationPolicy
     let mapping: PolicyEntityMapping

@@ -6,8 +6,8 @@ internal import FerryStore
 
 /// An object of the source store, which a policy reads.
 ///
-/// It holds its key only, and reads attributes and relationships on request. It belongs to the thread that writes, and
-/// no access to one of its variables lasts while other code runs.
+/// An object holds its key only, and reads attributes and relationships on request. The object belongs to the thread
+/// that writes, and no access to one of its variables lasts while other code runs.
 public final class SourceObject {
     /// The object's own entity.
     public let entityName: String
@@ -25,7 +25,6 @@ public final class SourceObject {
         source = nil
     }
 
-    /// Represents one row of a mapping after another.
     init(_ source: CurrentSource, _ manager: MigrationManager) {
         entityName = source.mapping.sourceEntityName
         primaryKey = source.key
@@ -150,11 +149,10 @@ public final class SourceObject {
 
 /// The current source object of a policy's mapping in the first pass, with its new objects.
 ///
-/// It belongs to the thread that writes, and no access to one of its variables lasts while other code runs.
+/// The value belongs to the thread that writes, and no access to one of its variables lasts while other code runs.
 final class CurrentSource {
     let mapping: PolicyEntityMapping
     let row: SourceRow
-    /// The writer of the mapping's destination entity.
     let writer: EntityWriter
     let associations: PolicyAssociations
     let functions: any PolicyFunctions
@@ -167,7 +165,6 @@ final class CurrentSource {
     @exclusivity(unchecked) var isKeyTaken = false
     /// The inserted objects of the mapping's own entity.
     @exclusivity(unchecked) var inserted: Int64 = 0
-    /// The number of associations.
     @exclusivity(unchecked) var associated: Int64 = 0
     /// Associated objects that are not yet stored.
     @exclusivity(unchecked) var made: [PolicyAssociations.Made] = []
@@ -286,7 +283,6 @@ final class SourceRow {
         self.bindings = bindings
     }
 
-    /// The mapping's value of a column.
     func value(at place: Int) throws -> Value {
         switch columns[place] {
         case nil: .null

@@ -84,7 +84,6 @@ struct LinkStatements {
             related = "\(alias).destination"
             part = "\(alias).element"
             if other.policy != nil {
-                // A policy may have created objects of other entities too.
                 number = "\(alias).entity"
                 scope.require("\(alias).entity IN (\(numbers(ofFamily: assignment.relationship.destinationEntity)))")
             }

@@ -12,7 +12,6 @@ internal import FerryStore
 struct SettlingStatements {
     let context: StepContext
     let assignment: RelationshipAssignment
-    /// The effects of policies.
     let policies: PolicyEvidence
 
     func statements() throws(FerryError) -> [BoundSQL] {
@@ -62,7 +61,7 @@ struct SettlingStatements {
         }
     }
 
-    // MARK: One-to-one relationships whose two sides do not agree in the source
+    // MARK: One-to-one relationships with sides that differ in the source
     // Both sides hold a key, and one of them decides. If several objects have the key of one object, the object to
     // which the other side's key leads keeps it. A key of the other side also counts if neither of its two objects has
     // another partner.
@@ -141,7 +140,6 @@ struct SettlingStatements {
     }
 }
 
-/// SQL of positions in ordered relationships.
 enum OrderKeys {
     /// SQL of the stored position for a place among the objects, from 1.
     static func sql(place: String, parameters: inout Parameters) -> String {
@@ -161,7 +159,7 @@ enum OrderKeys {
             parameters: parameters)
     }
 
-    // MARK: Beside policies
+    // MARK: Steps with policies
 
     // A policy may add objects to any relationship, or create several of one. So in a step with policies, statements at
     // the end set all positions: copied positions give the order, and objects without one come last.

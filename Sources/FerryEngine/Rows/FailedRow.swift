@@ -23,10 +23,8 @@ struct FailedRowSearch {
     /// FROM and WHERE, with `:low` and `:high`.
     private let rows: String
     private let parameters: [(name: String, value: Value)]
-    /// The largest value that may be whole in memory.
     private let largestValue: Int
 
-    /// Searches the rows of an entity mapping for a failing expression.
     init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws(FerryError) {
         let statements = MappingSQL(mapping, in: context)
         var scope = try statements.scope()
@@ -43,7 +41,6 @@ struct FailedRowSearch {
         largestValue = context.options.wholeValueBytes
     }
 
-    /// Searches the rows of an entity for a failing computation of a step in place.
     init(_ computations: InPlaceComputations, on connection: Connection, largestValue: Int) {
         self.connection = connection
         entity = computations.entity
@@ -85,7 +82,6 @@ struct FailedRowSearch {
         return nil
     }
 
-    /// Whether a function fails on a row of a range.
     private func fails(_ values: [String], in range: KeyRange) throws -> Bool {
         let statement = try connection.prepare(
             "SELECT \(values.isEmpty ? "1" : values.joined(separator: ", ")) FROM \(rows)")
@@ -104,7 +100,6 @@ struct FailedRowSearch {
 }
 
 extension FerryError {
-    /// The error with the name of its entity mapping.
     func placed(in mapping: ResolvedEntityMapping) -> FerryError {
         var error = self
         error.place.entityMapping = mapping.name

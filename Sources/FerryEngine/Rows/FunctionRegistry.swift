@@ -29,7 +29,6 @@ private final class CallMemory {
     private let result: UnsafeMutablePointer<FerryExpression.FunctionResult>
     let values: UnsafeMutablePointer<FunctionValue>
 
-    /// SQLite's highest number of arguments.
     private static let mostArguments = 127
 
     init() {
@@ -59,7 +58,6 @@ private final class CallMemory {
     }
 }
 
-/// An aggregate function over the rows of one group.
 private final class AggregateCall: SQLAggregate {
     private let accumulator: any Accumulator
     private let memory: CallMemory
@@ -105,7 +103,6 @@ struct ExternalContents: Sendable {
     let folder: String
     /// Whether a value with a missing file becomes NULL instead of an error.
     var dropsMissing = false
-    /// The largest file that may be whole in memory.
     var limit = 1_000_000_000
 
     func register(on connection: Connection) throws(DatabaseError) {

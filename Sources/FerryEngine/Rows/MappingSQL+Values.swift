@@ -6,9 +6,7 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// The values of columns, and conditions on rows.
 extension MappingSQL {
-    /// The value of a column of the new store.
     func value(of source: ColumnSource, in scope: inout SourceScope) throws(FerryError) -> ColumnValue {
         switch source {
         case .column(let name): return ColumnValue(StoredValue(object: scope.source, column: name))
@@ -59,7 +57,6 @@ extension MappingSQL {
         }
     }
 
-    /// The SQL of a filter.
     func condition(_ predicate: Predicate, in scope: inout SourceScope) throws(FerryError) -> String {
         try placed { () throws(FerryError) in try scope.condition(predicate) }
     }
@@ -99,7 +96,6 @@ extension MappingSQL {
 
 /// Foreign keys that the INSERT of their row sets.
 extension MappingSQL {
-    /// The foreign key, its entity number and its position, if the table has the columns.
     func keys(
         of assignment: RelationshipAssignment, _ contribution: RelationshipContribution,
         in scope: inout SourceScope
@@ -147,7 +143,6 @@ extension MappingSQL {
         return columns
     }
 
-    /// The object at the end of a to-one path.
     private func target(of from: Expression, in scope: inout SourceScope) throws(FerryError) -> SourceScope.Object {
         if let object = scope.object(from) { return object }
         if case .keyPath(let base, let steps) = from, let object = scope.object(base) {
@@ -199,10 +194,8 @@ struct ColumnValue {
     /// The copied value, which may have any size; nil for a computed value or a constant.
     var stored: StoredValue?
 
-    /// A computed value, or a constant.
     init(_ sql: String) { self.sql = sql }
 
-    /// A copied value.
     init(_ stored: StoredValue) { (sql, self.stored) = (stored.sql, stored) }
 }
 
@@ -213,6 +206,5 @@ struct StoredValue {
     var column: String
     var mark = PassedValue.Mark.asStored
 
-    /// The SQL of the stored value.
     var sql: String { "\(object.alias).\(column)" }
 }

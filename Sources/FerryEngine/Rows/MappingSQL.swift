@@ -17,7 +17,7 @@ struct MappingSQL {
         (self.context, self.mapping) = (context, mapping)
     }
 
-    // MARK: What is read
+    // MARK: Reading
 
     /// A statement over a table, in which `s` is the source object of the mapping.
     func scope(from table: String, parameters: Parameters = Parameters()) -> SourceScope {
@@ -83,7 +83,7 @@ struct MappingSQL {
         scope.elementKey = element.object.key
     }
 
-    // MARK: What is written
+    // MARK: Writing
 
     /// The destination columns that the mapping sets, with the SQL of their values.
     func columns(in scope: inout SourceScope) throws(FerryError) -> [(column: String, value: ColumnValue)] {
@@ -145,7 +145,6 @@ struct MappingSQL {
         return BoundSQL(text: "SELECT count(*) FROM \(scope.from)\(scope.where)", parameters: scope.parameters)
     }
 
-    /// The number of an element among those of its source object.
     func elementNumber(in scope: SourceScope) -> String {
         guard mapping.iteration != nil else { return "TRUE" }
         if scope.jsonElements != nil, let ordinal = scope.elementOrder { return ordinal }
@@ -165,7 +164,6 @@ struct MappingSQL {
     }
 }
 
-/// A statement's text and its parameters.
 struct BoundSQL {
     var text: String
     var parameters: Parameters
@@ -207,7 +205,6 @@ struct Parameters {
     }
 }
 
-/// The statements of a mapping with `unique`.
 extension MappingSQL {
     /// Reads the rows of the range in order and calls a function for each.
     ///

@@ -67,7 +67,6 @@ struct NewKeys {
 /// function, which stores each row in a temporary table. Exclusivity checks are off, since they take longer than the
 /// counting: one thread calls the function, and no access lasts while other code runs.
 final class KeyCounter {
-    /// The last key that the function returned.
     @exclusivity(unchecked) private(set) var last: Int64 = 0
     @exclusivity(unchecked) private var lastSource = ChunkRanges.beginning
 
@@ -119,7 +118,6 @@ struct CountedTargets {
     private let context: StepContext
     private var targets: [Target] = []
 
-    /// Registers the functions that the mapping's statements call.
     init(of mapping: ResolvedEntityMapping, in context: StepContext) throws {
         self.context = context
         for name in context.program.keys[mapping.position].counted {
@@ -131,7 +129,6 @@ struct CountedTargets {
         }
     }
 
-    /// Runs the body, which writes the rows of one range.
     func counting<Result>(_ body: () throws -> Result) throws -> Result {
         guard !targets.isEmpty else { return try body() }
         for target in targets {

@@ -42,7 +42,6 @@ final class ReadAheadThread: @unchecked Sendable {
     private let ordered = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
     private let ring: SlotRing<Slot>
-    /// The slot whose rows the writer uses.
     private var taken: Slot?
     private let isAbandoned = Locked(false)
     private var hasStarted = false
@@ -84,7 +83,6 @@ final class ReadAheadThread: @unchecked Sendable {
         return delivery
     }
 
-    /// Gives back the rows that were taken last.
     func giveBack() {
         taken?.rows.removeAll()
         taken = nil

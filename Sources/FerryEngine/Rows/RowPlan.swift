@@ -44,7 +44,6 @@ struct RowPlan {
     let isOneRowPerKey: Bool
     /// The destination columns: attributes, then foreign keys.
     let columns: [DestinationColumn]
-    /// The values of `unique`, in its order.
     let uniqueValues: [RowValue]
     /// The cells of the source attributes, if the row has all of them.
     let attributes: [(attribute: Attribute, cell: Int)]
@@ -124,7 +123,6 @@ enum RowValue {
     /// An unchanged value: a column of the statement, or a cell of the packed row.
     case column(Int)
     case evaluated(RowEvaluator)
-    /// A value that all rows share.
     case constant(Value)
 }
 
@@ -142,7 +140,6 @@ extension Statement {
         return bindings
     }
 
-    /// Binds the result of an expression.
     func bind(_ value: FunctionValue, at index: Int) throws(DatabaseError) {
         switch value {
         case .null: try bindNull(at: index)

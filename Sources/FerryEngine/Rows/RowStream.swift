@@ -8,7 +8,7 @@ internal import FerrySQLite
 /// range during a commit. The writer ignores those rows, and errors, until their range, so that a range has the same
 /// outcome as without the thread. Otherwise the writer's connection reads row by row.
 ///
-/// It belongs to the thread that writes, and no access to one of its variables lasts while other code runs.
+/// The stream belongs to the thread that writes, and no access to one of its variables lasts while other code runs.
 final class RowStream {
     let plan: RowPlan
     private let context: StepContext
@@ -28,14 +28,12 @@ final class RowStream {
     @exclusivity(unchecked) private var isReading = false
     /// The last used key of the thread's rows.
     @exclusivity(unchecked) private var position: Int64 = 0
-    /// Whether the thread stops at the end of the range.
     @exclusivity(unchecked) private var isBounded = true
     @exclusivity(unchecked) private var low: Int64 = 0
     @exclusivity(unchecked) private var high: Int64 = 0
     /// The number of rows of an open range, and the number of them that are left.
     private var count: Int?
     @exclusivity(unchecked) private var left = Int.max
-    /// The key of the last row.
     @exclusivity(unchecked) private var lastKey: Int64 = 0
 
     init(_ plan: RowPlan, in context: StepContext) throws {
@@ -222,7 +220,6 @@ final class RowReader {
     }
 }
 
-/// A statement's current row, for the evaluation of expressions.
 private final class StatementRow: RowValues {
     let statement: Statement
 

@@ -8,7 +8,7 @@ internal import FerryStore
 
 /// A SELECT under construction: its FROM clause, conditions, columns for Swift, and the objects behind its names.
 ///
-/// It starts with the objects of an entity and gets a join for each relationship that an expression follows.
+/// The statement starts with the objects of an entity and gets a join for each relationship that an expression follows.
 struct SourceScope {
     /// An object in the statement: an alias of a source table, and its declared entity.
     struct Object {
@@ -19,11 +19,9 @@ struct SourceScope {
         /// SQLite drops a join that the statement does not refer to, so a statement that needs the key only reads the
         /// links only.
         var link: String?
-        /// SQL of the object's key.
         var key: String { link ?? "\(alias).Z_PK" }
     }
 
-    /// The objects at the end of a relationship.
     struct Expansion {
         var object: Object
         /// The stored position of the related object at this end, among those of one object.
@@ -34,14 +32,11 @@ struct SourceScope {
 
     private let layout: StoreLayout
     private let schema: String
-    /// The meaning of names in expressions.
     var expressions: ExpressionScope
-    /// `now()` of the run.
     private let now: Double
     private(set) var from: String
     private var conditions: [String] = []
     var parameters = Parameters()
-    /// The columns that are selected for Swift.
     private(set) var selected: [String] = []
     /// The object of `$source` and `SELF`.
     var source: Object
@@ -220,7 +215,6 @@ struct SourceScope {
 // MARK: Expressions
 
 extension SourceScope: PathResolver {
-    /// Translates expressions to SQL of this statement.
     mutating func translate<Result>(
         _ body: (inout SQLTranslator<SourceScope>) throws(FerryError) -> Result
     ) throws(FerryError) -> Result {
@@ -230,7 +224,6 @@ extension SourceScope: PathResolver {
         return result
     }
 
-    /// The SQL of a predicate.
     mutating func condition(_ predicate: Predicate) throws(FerryError) -> String {
         "(\(try translate { translator throws(FerryError) in try translator.condition(predicate) }))"
     }
@@ -244,7 +237,6 @@ extension SourceScope: PathResolver {
         return try object(atEndOf: path).key
     }
 
-    /// The object at the start of a path.
     private func object(startOf path: ResolvedPath) throws(FerryError) -> Object {
         let object =
             switch path.start {
@@ -333,16 +325,13 @@ extension SourceScope: PlaceResolver {
         select(try translate { translator throws(FerryError) in try translator.sql(.collection(collection)) })
     }
 
-    /// The evaluator of a computation for a row of the statement.
     mutating func evaluator(_ computation: Computation) throws(FerryError) -> RowEvaluator {
         try RowEvaluator(computation, now: now, places: &self)
     }
 }
 
-/// The use of ``JSONElements`` in a statement.
 struct JSONElementTable {
     let alias: String
-    /// The parameter of the paths.
     let paths: String
     private(set) var members: [[String]] = []
 

@@ -157,7 +157,6 @@ final class ObjectHashesOnDisk {
     private let insert: Statement
     private let moves: [(copy: Statement, clear: Statement)]
     private let record: Statement
-    /// The number of objects in each table.
     private var counts: [Int64] = []
     /// The tables have all objects with keys up to this one; nil before the first save.
     private(set) var last: Int64?
@@ -192,7 +191,6 @@ final class ObjectHashesOnDisk {
         try connection.integer("SELECT last FROM \(ScratchDatabase.lookups) WHERE name = ?", [.text(name)]) == last
     }
 
-    /// Reads the current state of scratch.
     func reload() throws(DatabaseError) {
         let row = try connection.rows(
             "SELECT last, count0, count1, count2 FROM \(ScratchDatabase.lookups) WHERE name = ?", [.text(name)]

@@ -28,11 +28,9 @@ package final class ObjectLookup {
     /// Allocated at once, so that its size does not depend on the number of objects.
     private var filter = [UInt64](repeating: 0, count: 1 << (filterBits - 6))
     private var isComplete = false
-    /// The highest key of a known object.
     private var highest = Int64.min
     /// The number of ``makeRoom()`` calls, which make known objects unknown.
     private var clearings = 0
-    /// The number of unsaved objects.
     private var unsaved = 0
     /// The hash of the last search.
     private var hash = ObjectHashTable.Hash((0, 0))
@@ -102,7 +100,6 @@ package final class ObjectLookup {
         try find(hash(of: arguments, from: first))
     }
 
-    /// The key of the object with a hash, or nil.
     private func find(_ wanted: ObjectHashTable.Hash) throws -> Int64? {
         hash = wanted
         if let key = known.key(of: hash) { return key }
@@ -128,7 +125,7 @@ package final class ObjectLookup {
         unsaved += 1
     }
 
-    // MARK: Many at a time
+    // MARK: Batches
 
     /// Whether some objects are in scratch only, which makes batch searches worthwhile.
     package var isOnDisk: Bool { saved.last != nil }

@@ -17,7 +17,6 @@ package struct ScratchDatabase {
     /// relationship.
     static func association(of mapping: ResolvedEntityMapping) -> String { "scratch.association_\(mapping.position)" }
 
-    /// The beginning of an INSERT of associations.
     static func insertion(intoAssociationOf mapping: ResolvedEntityMapping) -> String {
         "INSERT INTO \(association(of: mapping)) (source, element, object, destination)"
     }
@@ -50,12 +49,11 @@ package struct ScratchDatabase {
             "CREATE INDEX scratch.made_\(mapping.position) ON association_\(mapping.position) (destination)")
     }
 
-    // MARK: What policies keep
+    // MARK: Policies
 
     static let policyLookup = "scratch.policy_lookup"
     static let userInfo = "scratch.user_info"
 
-    /// Creates the tables of policy lookups and of the user info.
     static func createPolicyTables(on connection: Connection) throws(DatabaseError) {
         try connection.execute(
             """
@@ -257,7 +255,6 @@ package struct ScratchNeed: Sendable {
 
     // MARK: Objects
 
-    /// The objects that a mapping makes, at most.
     private static func objects(
         madeBy mapping: ResolvedEntityMapping, _ source: StoreLayout, _ rows: Rows
     ) -> Int64 {
@@ -334,7 +331,6 @@ package struct ScratchNeed: Sendable {
 
     // MARK: Indexes
 
-    /// The bytes of the largest index.
     private static func largestIndex(
         _ layout: StoreLayout, _ objects: [String: Int64], _ links: [PropertyKey: Int64], _ width: Int64
     ) -> Int64 {
