@@ -198,9 +198,8 @@ package struct EngineOptions: Sendable {
 
     /// The largest value, and the largest row, that is written with its chunk, in bytes (`SQLITE_LIMIT_LENGTH`).
     ///
-    /// A statement holds a value and its new row at the same time, so the limit is half of a chunk's bytes. It is at
-    /// most a sixteenth of the memory limit, which leaves room for other work. Rows of ordinary size stay far below the
-    /// smallest limit.
+    /// A statement holds a value and its new row, so the limit is half of a chunk's bytes. A sixteenth of the memory
+    /// limit leaves room for other work. Rows of ordinary size stay far below the smallest limit.
     package var valueBytes: Int { valueLimit ?? max(1 << 16, min(chunkBytes / 2, memoryLimit / 16)) }
 
     /// Registers the SQL functions that statements call on a connection, for a source store at a path.

@@ -36,8 +36,7 @@ package struct StepRun {
 
     /// Copies rows, links and indexes, each in units that the progress table records.
     ///
-    /// The report has the counts of all calls, and the chunk times of this call only. After an error the run stays
-    /// resumable.
+    /// The report has the counts of all calls, but chunk times of this call only. A failed run stays resumable.
     package func run() throws -> StepReport { try WorkThread.withStack { try runHere() } }
 
     private func runHere() throws -> StepReport {

@@ -12,21 +12,18 @@ internal import FerryStore
 struct RunDatabase {
     let run: StepRun
 
-    /// Pages that a chunk writes should stay in the cache until its commit: each spilled page costs a sync of the
-    /// journal.
+    /// Pages of a chunk should stay in the cache until its commit: each spilled page costs a sync of the journal.
     private static let rowsCaches: KeyValuePairs = ["main": 5, "scratch": 2, "source": 2, "temp": 1]
 
-    /// Cache shares of steps whose rows phase does not use scratch.
-    ///
-    /// A chunk that several mappings read may then be larger, so there are fewer commits.
+    /// Cache shares if the rows phase does not use scratch: chunks of several mappings may be larger, with fewer
+    /// commits.
     private static let plainRowsCaches: KeyValuePairs = ["main": 8, "scratch": 1, "source": 9, "temp": 1]
 
     /// A sorter is as large as the main cache; small sorters are faster than large ones.
     static let sortingCaches: KeyValuePairs = ["main": 3, "scratch": 3, "source": 3, "temp": 2]
 
-    /// Building an index reads the new store only.
-    ///
-    /// SQLite writes sorted runs twice if there are more of them than one merge takes.
+    /// Building an index reads the new store only; SQLite writes sorted runs twice if one merge cannot take all of
+    /// them.
     static let indexCaches: KeyValuePairs = ["main": 10, "scratch": 1, "source": 1, "temp": 1]
 
     /// The cache of the read-ahead connection, in KiB: it reads each row once, in key order.
@@ -96,9 +93,7 @@ struct RunDatabase {
         try run.options.registerFunctions(forStore: run.sourcePath, on: connection)
     }
 
-    /// Opens a connection to the source only, for another thread.
-    ///
-    /// No program writes the source during the run, so both connections see the same rows.
+    /// Opens a connection to the source only, for another thread; no program writes the source during the run.
     private func openSource() throws -> Connection {
         let connection = try connect(":memory:")
         try attachSource(to: connection)
@@ -234,9 +229,8 @@ struct ProgressTable {
         var created: Int64 = 0
     }
 
-    /// A table name that the source does not use.
-    ///
-    /// The source does not change during a run, so every call finds the same name.
+    /// A table name that the source does not use; the source does not change in a run, so every call returns the same
+    /// name.
     private static func name(on connection: Connection) throws(DatabaseError) -> String {
         var (name, number) = ("ferry_progress", 0)
         while try connection.integer("SELECT 1 FROM source.sqlite_master WHERE name = ? COLLATE NOCASE", [.text(name)])

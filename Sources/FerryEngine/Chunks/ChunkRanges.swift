@@ -72,7 +72,7 @@ struct ChunkRanges {
         for statement in [probe, rest] { try Self.bind(numbers, to: statement) }
     }
 
-    /// The condition on entities: the index on `Z_ENT` has the keys of one entity in order; for several, only the table
+    /// The condition on entities: the index on `Z_ENT` has one entity's keys in order; for several, only the table
     /// does.
     private static func condition(_ numbers: [Int64]?) -> String {
         guard let numbers else { return "" }

@@ -27,8 +27,7 @@ struct ChunkWalk {
 
         /// Prepares for smaller chunks after the rollback of a chunk with a value that is too large for it.
         ///
-        /// Returns a function that copies one row with such a value inside the unit's transaction, or nil if there is
-        /// none.
+        /// Returns a function that copies one such row inside the unit's transaction, or nil if there is none.
         mutating func giveUp() throws -> CarryAlone?
     }
 
@@ -86,9 +85,7 @@ struct ChunkWalk {
         }
     }
 
-    /// Runs one range as one unit; the entries change only when SQLite has committed it.
-    ///
-    /// Returns the body's range; nil means that no rows are left and the units are done.
+    /// Runs one range as one unit; entries change after the commit only, and nil means that no rows are left.
     private func unit(
         _ units: [String], _ entries: inout [ProgressTable.Entry], writesScratch: Bool,
         _ body: (inout [ProgressTable.Entry]) throws -> KeyRange?
@@ -128,8 +125,7 @@ extension StepContext {
 
     /// Runs a statement over all rows of a table, named as in SQL; one unit for each chunk.
     ///
-    /// `aside` copies rows with values that are too large for their chunk; without it they must be whole in
-    /// memory.
+    /// `aside` copies rows with values too large for their chunk; without it they must be whole in memory.
     func walk(
         _ unit: String, over table: String, key: String = "rowid", phase: Phase, subject: String?, running sql: String,
         aside: @autoclosure () throws -> ChunkWalk.CarryAlone? = nil
@@ -170,16 +166,15 @@ private struct PlainWork: ChunkWalk.Work {
 
 /// Decides how many source rows the next chunk takes.
 ///
-/// The automatic size follows the 90th percentile of the cost per row of the last ten chunks, in bytes and in time. It
-/// grows by half at most, so that one cheap chunk does not make the next one huge.
+/// The automatic size follows the 90th percentile of the cost per row of the last ten chunks, in bytes and in time. The
+/// size grows by half at most, so that one cheap chunk does not make the next one huge.
 package struct ChunkSizer {
     /// 10,000 rows of ordinary width take a few hundredths of a second, much longer than a commit.
     static let usualRows = 10_000
     static let bounds = 10...100_000
     private static let window = 10
 
-    /// The limits of an automatic chunk: large enough that a commit is a small part, small enough to lose little by a
-    /// kill.
+    /// The limits of an automatic chunk: a commit is a small part of a chunk, and a kill loses little.
     private let target: (bytes: Double, nanoseconds: Double)
     private let fixed: Int?
     private var size: Int

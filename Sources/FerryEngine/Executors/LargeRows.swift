@@ -115,8 +115,7 @@ struct LargeValueSearch {
     /// The key of the first object of exactly an entity with a value of more bytes; nil if there is none.
     func firstKey(of entity: String, in range: KeyRange = .all, above bytes: Int) throws(DatabaseError) -> Int64? {
         guard let table = layout.table(of: entity), let number = layout.number(of: entity) else { return nil }
-        // The statement reads types only, but some SQLite versions apply the limit to the whole row
-        // (`limitsWholeRows`).
+        // Only types are read, but some SQLite versions apply the limit to the whole row (`limitsWholeRows`).
         let limitBefore = connection.limit(.length, .max)
         defer { connection.limit(.length, limitBefore) }
         let columns = table.columns.filter { ["BLOB", "VARCHAR"].contains($0.type.uppercased()) }.map(\.name)
@@ -336,9 +335,7 @@ struct LargeCell {
     var sql: String
     var origin: Origin?
 
-    /// The columns that a statement selects for the cell: the value, or else its size and the rowid of its row.
-    ///
-    /// `typeof` and `length` of a BLOB do not read it.
+    /// The selected columns: the value, or its size (`length` does not read a BLOB) and the rowid of its row.
     var selection: [String] {
         guard let origin else { return [sql, "NULL", "NULL"] }
         // A file name is shorter than this limit; the first byte of a longer value says that contents follow.

@@ -47,9 +47,7 @@ extension BoundRows {
     var writesScratch: Bool { loop.writesScratch }
 }
 
-/// Writes the rows of one entity mapping one by one in Swift: new keys, lookups, associations and counts.
-///
-/// Gives the same keys, order and lookups as ``SetExecutor``.
+/// Writes the rows of one entity mapping one by one in Swift, with the keys, order and lookups of ``SetExecutor``.
 struct RowLoop {
     private let mapping: ResolvedEntityMapping
     /// Nil if objects keep their keys.

@@ -12,8 +12,7 @@ extension EntityMappingPlan {
     }
 }
 
-/// Copies the rows of entity mappings that read one table together, so that SQLite reads each page once for all of
-/// them.
+/// Copies the rows of entity mappings that read one table together, so that SQLite reads each page once.
 struct RowsPass: ChunkWalk.Work {
     private let plans: [EntityMappingPlan]
     private let context: StepContext
@@ -201,9 +200,7 @@ struct RowsPass: ChunkWalk.Work {
         plans.contains { $0.isEstimated || $0.mapping.iteration != nil } ? nil : plans.reduce(0) { $0 + $1.rows }
     }
 
-    /// The average size of the variable-length values in the first rows.
-    ///
-    /// The first chunk has fewer rows if they are wide, such as rows with pictures.
+    /// The average size of the variable-length values in the first rows, which bounds the first chunk.
     private func rowBytes() throws -> Int {
         guard let table = context.source.table(of: plans[0].mapping.source) else { return 0 }
         let sizes = table.columns.filter { ["BLOB", "VARCHAR"].contains($0.type.uppercased()) }.map { column in

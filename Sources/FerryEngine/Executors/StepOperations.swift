@@ -233,8 +233,7 @@ struct StepOperations {
         }
     }
 
-    /// Writes `Z_MAX` of each root entity: at least the source's value if keys are kept, and at least the highest key
-    /// in use.
+    /// Writes `Z_MAX` of each root entity: at least the highest key in use, and the source's value if keys are kept.
     private func recordHighestKeys() throws {
         for (root, table) in context.destination.tables.sorted(by: { $0.key < $1.key }) {
             guard let number = context.destination.number(of: root) else { continue }

@@ -14,8 +14,7 @@ package struct InPlacePlanning {
     let source: StoreLayout
     let destination: StoreLayout
     private let schema: InPlaceSchema
-    /// Whether the parts of a composed step can be tried one by one: they cannot while objects still have to be
-    /// dropped.
+    /// Whether the parts of a composed step can be tried one by one: not while objects are still to be dropped.
     private let triesParts: Bool
 
     /// Reads a store's schema and finds the objects that its model does not explain.
@@ -67,8 +66,7 @@ package struct InPlacePlanning {
 
     /// The statements that can be planned before the run, and whether they are complete.
     ///
-    /// The parts of a composed step may leave another schema than these statements; the run then takes the parts one by
-    /// one.
+    /// If the parts of a composed step leave another schema, the statements are incomplete: the run takes the parts.
     package func find() throws -> (statements: InPlacePlan, isWhole: Bool) {
         if let statements = try statements() { return (statements, triesParts) }
         return (try statements(leaving: nil), false)
@@ -91,8 +89,8 @@ package struct InPlacePlanning {
         step.parts.isEmpty || !triesParts ? try statements(leaving: nil) : try composedStatements()
     }
 
-    /// The statements that leave a schema with the given tables and indexes; with nil, those of ALTER TABLE and of the
-    /// new version's layout.
+    /// The statements that leave the schema of `shape`, or with nil the one of ALTER TABLE and the new version's
+    /// layout.
     func statements(leaving shape: InPlaceShape?) throws(FerryError) -> InPlacePlan {
         do throws(InPlaceObstacle) {
             return try InPlacePlan(
@@ -111,8 +109,7 @@ package struct InPlacePlanning {
 }
 
 extension InPlacePlanning {
-    /// A plan that leaves the same schema as the parts one by one; nil if there is none, and the parts then run one by
-    /// one.
+    /// A plan that leaves the same schema as the parts one by one; nil if there is none.
     ///
     /// The parts run on the schema alone first, which gives the final text of every table: the order of added columns,
     /// quotes of a renaming. A single step is then planned for that text, and tried as well. So SQLite writes the rows
@@ -208,9 +205,7 @@ extension InPlacePlanning {
     }
 }
 
-/// A store's schema without its rows, in memory, on which steps in place are tried.
-///
-/// The rehearsal has rows of `Z_PRIMARYKEY` and `sqlite_stat1` only, which are as small as the schema.
+/// A store's schema in memory, on which steps in place are tried; its only rows are `Z_PRIMARYKEY` and `sqlite_stat1`.
 struct SchemaRehearsal {
     let connection: Connection
 
@@ -293,9 +288,8 @@ struct SchemaRehearsal {
 
 /// Runs each table's ALTER TABLE statements in a database that holds only this table.
 ///
-/// SQLite reads the whole schema several times for each ALTER TABLE: a millisecond for a schema with a hundred indexes,
-/// some microseconds for one table. The result depends on nothing else if no view, trigger or foreign key names the
-/// table.
+/// SQLite reads the whole schema several times for each ALTER TABLE: a millisecond with a hundred indexes, some
+/// microseconds with one table. No other object affects the result if no view, trigger or foreign key names the table.
 struct TableAlterations {
     let connection: Connection
     /// Whether the schema has no view, no trigger and no foreign key.

@@ -18,8 +18,8 @@ package struct InPlaceWork {
 
 /// Migrates a store within its own file, inside one transaction.
 ///
-/// There is no copy of the store: after a kill, SQLite's journal restores the old version. So every check of the result
-/// runs before COMMIT, through the same connection. The caller provides the checks: the engine does not check itself.
+/// After a kill, SQLite's journal restores the old version; there is no other copy. Every check of the result runs
+/// before COMMIT, through the same connection. The caller provides the checks: the engine does not check itself.
 package struct InPlaceRun {
     /// Reads the old version and returns a check of the new version, which throws if the result is wrong.
     ///
@@ -177,9 +177,8 @@ package struct InPlaceRun {
         try appObjects.drop(on: connection)
     }
 
-    /// Repairs entity columns, and drops or refuses rows that no rule repairs.
-    ///
-    /// Returns the number of rows that the mappings do not get, by source entity.
+    /// Repairs entity columns, drops or refuses rows that no rule repairs, and returns the dropped rows by source
+    /// entity.
     private func treatRows(
         _ planned: InPlacePlanning, _ plan: InPlacePlan, _ report: inout StepReport
     ) throws -> [String: Int64] {

@@ -36,8 +36,7 @@ public protocol EntityMigrationPolicy {
     /// Runs after the last object of the mapping.
     func endInstanceCreation(forMapping mapping: PolicyEntityMapping, manager: MigrationManager) throws
 
-    /// Sets the relationships of one object that is associated with the mapping, once all mappings have created their
-    /// objects.
+    /// Sets the relationships of one associated object, once all mappings have created their objects.
     func createRelationships(
         forDestination destination: DestinationObject, in mapping: PolicyEntityMapping, manager: MigrationManager
     ) throws
@@ -58,8 +57,7 @@ public protocol EntityMigrationPolicy {
 
 /// A function of a policy that expressions call.
 ///
-/// The arguments have SQLite's form: a date is seconds since 2001-01-01 UTC, a Boolean is an integer, a UUID is 16
-/// bytes.
+/// The arguments have SQLite's form: a date in seconds since 2001-01-01 UTC, a Boolean as integer, a UUID as 16 bytes.
 public typealias PolicyFunction = (_ arguments: [MigrationValue]) throws -> MigrationValue
 
 extension EntityMigrationPolicy {
@@ -195,7 +193,7 @@ public final class PolicyPropertyMapping {
     public let valueExpression: String?
     /// Replaces the expression for the current source object; the next source object gets the expression again.
     ///
-    /// Set it before the default policy creates the object. It has no effect on relationships.
+    /// Set the substitute before the default policy creates the object. Substitutes have no effect on relationships.
     public var substitute: Substitute? { didSet { owner?.substitutes() } }
     fileprivate weak var owner: PolicyEntityMapping?
 

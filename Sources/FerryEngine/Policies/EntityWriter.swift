@@ -131,9 +131,7 @@ final class EntityWriter {
     }
 }
 
-/// The changed values of an object, by column, in the order of the changes.
-///
-/// Its memory is reused from object to object, and belongs to one thread.
+/// The changed values of an object, by column, in the order of the changes; objects reuse the memory, on one thread.
 final class ColumnChanges {
     private struct Change {
         var place: Int
@@ -259,10 +257,7 @@ final class KeyTable<Entry> {
     }
 
     private let entries: [String: Entry]
-    /// Recent names.
-    ///
-    /// Strings with equal words are equal, and a literal has the same words each time. There are 2 to the power of 5
-    /// slots: a policy uses few names.
+    /// Recent names, 2 to the power of 5: equal words mean equal strings, and a literal has the same words each time.
     @exclusivity(unchecked) private var recent = [Slot?](repeating: nil, count: 32)
 
     init(_ entries: [String: Entry]) { self.entries = entries }

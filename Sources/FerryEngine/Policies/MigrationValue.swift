@@ -69,9 +69,7 @@ extension MigrationValue: ExpressibleByStringLiteral, ExpressibleByIntegerLitera
 }
 
 extension MigrationValue {
-    /// A column's value in its attribute's type.
-    ///
-    /// A value that does not belong in a column of the type keeps its storage class.
+    /// A column's value in its attribute's type, or by its storage class if a column of the type should not hold it.
     init(_ value: Value, of type: AttributeType) {
         switch (type, value) {
         case (.boolean, .integer(let integer)): self = .boolean(integer != 0)
@@ -121,8 +119,7 @@ extension MigrationValue {
 
     /// The value in the form of an attribute's column.
     ///
-    /// - Throws: ``FerryError`` `.rowFailed` if the attribute's type cannot hold it; the message does not show the
-    ///   value.
+    /// - Throws: ``FerryError`` `.rowFailed` if the attribute's type cannot hold the value, which no message shows.
     func stored(in attribute: Attribute) throws(FerryError) -> Value {
         guard let stored = stored(as: attribute.type, isExternal: attribute.allowsExternalStorage) else {
             throw refusal(by: attribute)

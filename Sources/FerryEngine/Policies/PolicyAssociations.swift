@@ -11,9 +11,9 @@ internal import FerrySQLite
 
 /// The associations of one entity mapping with a policy.
 ///
-/// If no statement joins the table, it has no rows for the ordinary result: one object with the key of its source. The
-/// object itself implies that association. If the object with its key was created but not associated, the source has a
-/// row with element 0 and no object.
+/// A table that no statement joins has no rows for the ordinary result, one object with the key of its source: the
+/// object itself implies that association. If that object was created but not associated, the source has a row with
+/// element 0 and no object.
 final class PolicyAssociations {
     /// An associated object: its key and its entity number.
     typealias Made = (key: Int64, entity: Int64)
@@ -26,8 +26,7 @@ final class PolicyAssociations {
     private let destinationTable: String
     private let context: StepContext
     private let insertion: String
-    /// Whether source objects that are not yet read may have rows: a policy may associate objects with them at any
-    /// time.
+    /// Whether unread source objects may have rows: a policy may associate objects with them at any time.
     @exclusivity(unchecked) private var isAhead = true
 
     init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {

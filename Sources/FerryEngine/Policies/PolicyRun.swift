@@ -6,9 +6,7 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Runs the migration policies of a step in Core Data's three passes.
-///
-/// Each hook that runs once is a unit, so a resumed run does not call it again.
+/// Runs a step's policies in Core Data's three passes; a hook that runs once is a unit, so a resumed run skips it.
 final class PolicyRun {
     private let context: StepContext
     private let manager: MigrationManager
@@ -166,9 +164,7 @@ final class PolicyRun {
         }
     }
 
-    /// Whether the second pass can skip the mapping's objects.
-    ///
-    /// The mapping has no relationship statements, and the first call has shown that its policy does not implement
+    /// Whether the second pass can skip the mapping: it has no links, and its policy does not implement
     /// `createRelationships`.
     private func hasNothingToRelate(_ calls: PolicyCalls) -> Bool {
         guard manager.links.isEmpty, let type = manager.policyWithoutRelating else { return false }

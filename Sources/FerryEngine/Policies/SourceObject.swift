@@ -147,9 +147,7 @@ public final class SourceObject {
     }
 }
 
-/// The current source object of a policy's mapping in the first pass, with its new objects.
-///
-/// The value belongs to the thread that writes, and no access to one of its variables lasts while other code runs.
+/// The current source object of a policy's mapping in the first pass, with its new objects, on the thread that writes.
 final class CurrentSource {
     let mapping: PolicyEntityMapping
     let row: SourceRow
@@ -209,10 +207,8 @@ final class CurrentSource {
         return String(decoding: row.bytes(attribute.place), as: UTF8.self)
     }
 
-    /// Counts an object of the mapping's own entity; the first one keeps the source's key and version if the mapping
-    /// keeps keys.
-    ///
-    /// Returns the version for the object with the source's key, or nil.
+    /// Counts an object of the mapping's own entity; returns the source's version if the object keeps its key, else
+    /// nil.
     private func takeKey() -> Value? {
         inserted += 1
         guard mapping.keepsPrimaryKeys, !isKeyTaken else { return nil }
@@ -220,8 +216,7 @@ final class CurrentSource {
         return row.values.row.value(RowPlan.versionCell)
     }
 
-    /// Inserts an object of the mapping's own entity: with a row, the values of the attribute mappings without those of
-    /// policy functions; else the model's defaults.
+    /// Inserts an object of the mapping's own entity: with a row, its mapped values; else the model's defaults.
     func insert(_ row: SourceRow?, by manager: MigrationManager) throws -> DestinationObject {
         let version = takeKey()
         return try manager.insert(writer, row: row, key: version == nil ? nil : key, version: version ?? .integer(1))

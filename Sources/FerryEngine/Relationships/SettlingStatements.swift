@@ -7,8 +7,8 @@ internal import FerryStore
 
 /// The statements that complete a stored relationship after its links.
 ///
-/// They set the other side of a one-to-one, and positions that no link has or that the source lacks. Each statement is
-/// one unit over a whole table.
+/// Each statement is one unit over a whole table. The statements set the other side of a one-to-one, and positions that
+/// no link has or that the source lacks.
 struct SettlingStatements {
     let context: StepContext
     let assignment: RelationshipAssignment
@@ -38,8 +38,8 @@ struct SettlingStatements {
 
     /// One statement for each copied order column in which the source has gaps.
     ///
-    /// An object without a position comes first, as in Core Data; groups without gaps keep their positions. With
-    /// policies, other statements set all positions.
+    /// An object without a position comes first, as in Core Data; groups without gaps, and steps with policies, are
+    /// left out.
     private func positionsThatTheSourceLacks() -> [BoundSQL] {
         let isDamaged = assignment.contributions.contains { contribution in
             guard contribution.copiesOrder, let origin = contribution.origin else { return false }
@@ -62,9 +62,8 @@ struct SettlingStatements {
     }
 
     // MARK: One-to-one relationships with sides that differ in the source
-    // Both sides hold a key, and one of them decides. If several objects have the key of one object, the object to
-    // which the other side's key leads keeps it. A key of the other side also counts if neither of its two objects has
-    // another partner.
+    // Both sides hold a key, and one of them decides. Of several objects with one partner, the partner's own key
+    // decides. A key of the other side also counts if neither of its two objects has another partner.
 
     /// The other side of the relationship in the source, if an entity mapping copies it unchanged.
     private struct Side {
@@ -161,8 +160,8 @@ enum OrderKeys {
 
     // MARK: Steps with policies
 
-    // A policy may add objects to any relationship, or create several of one. So in a step with policies, statements at
-    // the end set all positions: copied positions give the order, and objects without one come last.
+    // A policy may add objects to any relationship, or create several of one. At the end, statements set all positions
+    // of a step with policies: by the copied positions, then objects without one.
 
     /// Marks a position that the source lacks: its object comes first.
     private static let beforeAll = Value.integer(.min)
@@ -179,11 +178,9 @@ enum OrderKeys {
 
     /// SQL of a final position: the copied one, or else a position after all copied ones.
     ///
-    /// If an object of a group lacks its position in the source, or two have the same one, all objects of the group are
-    /// numbered.
+    /// All objects of a group are numbered if one lacks its position in the source, or if two have the same one.
     ///
-    /// `shared` is the column of ``isShared(_:among:)``, `group` that of the owning object; `order` sorts objects
-    /// without a position, and those with equal ones.
+    /// `shared` is the column of ``isShared(_:among:)``, `group` that of the owning object; `order` breaks ties.
     static func settled(
         _ noted: String, shared: String, among group: String, ordered order: String, parameters: inout Parameters
     ) -> String {

@@ -66,8 +66,7 @@ struct FailedRowSearch {
         }
     }
 
-    /// A part of a range that fails, while no earlier part does; each is twice as long as the one before, to read few
-    /// rows twice.
+    /// The first part of a range that fails; each part is twice as long as the one before, to read few rows twice.
     private func part(of range: KeyRange, where values: [String]) throws -> KeyRange? {
         var part = range
         // Core Data counts keys from 1.

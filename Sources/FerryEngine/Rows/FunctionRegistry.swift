@@ -82,9 +82,7 @@ private final class AggregateCall: SQLAggregate {
 }
 
 extension FerrySQLite.FunctionResult {
-    /// Sets the result of a function of the expression language that is not one of its arguments.
-    ///
-    /// The pointer avoids a retain and release of the result for each call.
+    /// Sets a result that is not an argument; the pointer avoids a retain and release of the result for each call.
     mutating func set(_ result: UnsafePointer<FerryExpression.FunctionResult>) {
         switch result.pointee.value {
         case .null: setNull()
@@ -147,8 +145,8 @@ struct ExternalContents: Sendable {
 /// `ferry_json_each(text, key, skips invalid, paths)`.
 ///
 /// Each row has the element's `ordinal` from 0, its `json` text, and the values at the end of the paths. A text that is
-/// no JSON array fails the statement; if invalid texts are skipped, it gives one row without an ordinal, so that the
-/// object is counted.
+/// no JSON array fails the statement, or, if invalid texts are skipped, gives one row without an ordinal, so that it is
+/// counted.
 final class JSONElements: TableCursor {
     static let name = "ferry_json_each"
     /// The columns of the values at the ends of the paths.
@@ -221,8 +219,7 @@ final class JSONElements: TableCursor {
 
     // MARK: Paths
 
-    /// Encodes paths of keys: their number, then for each path the number of its keys, then for each key its length and
-    /// its UTF-8.
+    /// Encodes paths: their number, for each its number of keys, and for each key its length and its UTF-8.
     static func encode(_ paths: [[String]]) -> [UInt8] {
         var bytes = word(paths.count)
         for path in paths {

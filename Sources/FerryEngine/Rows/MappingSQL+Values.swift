@@ -22,9 +22,8 @@ extension MappingSQL {
         }
     }
 
-    /// The value of a column of the new store, for evaluation in Swift.
-    ///
-    /// SQL reads external-storage contents, with a function that knows the folder.
+    /// A column's value for evaluation in Swift; an SQL function, which knows the folder, reads external-storage
+    /// contents.
     func rowValue(of source: ColumnSource, in scope: inout SourceScope) throws(FerryError) -> RowValue {
         switch source {
         case .constant(let value): return .constant(Value(value))

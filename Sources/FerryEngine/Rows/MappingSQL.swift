@@ -277,8 +277,7 @@ extension MappingSQL {
             }
             columns.append((column.name, .init(declaredType: column.type)))
         }
-        // SQLite keeps its functions until the connection closes, so all mappings share the memory; a quarter is for
-        // the filters.
+        // SQLite keeps functions until the connection closes, so all mappings share the memory; filters have a quarter.
         let mappings = context.step.resolved.entityMappings
         let bytes = Self.lookupBytes(context.options.memory, finders: mappings.count { !$0.unique.isEmpty })
         let name = ScratchDatabase.lookup(of: mapping.destination, by: mapping.unique)

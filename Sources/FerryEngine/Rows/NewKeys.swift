@@ -25,8 +25,7 @@ struct NewKeys {
         return try Self.checked(max(first, highest ?? 0), of: entity)
     }
 
-    /// The highest key that mappings may keep in an entity's table: the highest `Z_PK`, and `Z_MAX`, of their sources;
-    /// 0 if no mapping keeps keys there.
+    /// The highest `Z_PK` or `Z_MAX` in the sources of mappings that keep keys in an entity's table; 0 without such.
     static func lastKeptKey(inTableOf entity: String, _ context: StepContext) throws -> Int64 {
         var last: Int64 = 0
         for keeper in context.program.keepers(inTableOf: context.destination.model.root(of: entity)) {
@@ -63,16 +62,16 @@ struct NewKeys {
 
 /// Numbers the source objects of a statement that reads them in the order of their keys.
 ///
-/// The statement calls an SQL function with the key of a source object. The function is much faster than a window
-/// function, which stores each row in a temporary table. Exclusivity checks are off, since they take longer than the
-/// counting: one thread calls the function, and no access lasts while other code runs.
+/// The statement calls an SQL function with a source key. A window function, which stores each row in a temporary
+/// table, takes much longer. Exclusivity checks are off, since they take longer than the counting: one thread calls the
+/// function, and no access lasts while other code runs.
 final class KeyCounter {
     @exclusivity(unchecked) private(set) var last: Int64 = 0
     @exclusivity(unchecked) private var lastSource = ChunkRanges.beginning
 
     /// SQL of the next key for an object of a mapping; evaluate it only for rows that the mapping writes.
     ///
-    /// `reader` is the mapping whose statement calls the function: the same mapping, or one with a foreign key to its
+    /// `reader` is the mapping whose statement calls the function: itself, or a mapping with a foreign key to its
     /// objects.
     static func call(
         _ made: ResolvedEntityMapping, by reader: ResolvedEntityMapping, at object: SourceScope.Object
@@ -106,8 +105,7 @@ final class KeyCounter {
 
 /// Counts the keys of related objects of another mapping, chunk by chunk, before or while that writes them.
 ///
-/// Each chunk records its last key, so that a repeated chunk, or a resumed run, counts from the end of the last
-/// committed chunk.
+/// Each chunk records its last key, from which a repeated chunk, or a resumed run, counts on.
 struct CountedTargets {
     private struct Target {
         var unit: String

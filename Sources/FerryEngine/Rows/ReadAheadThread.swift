@@ -4,8 +4,7 @@ internal import FerrySQLite
 
 /// The thread that reads the rows of one entity mapping on its own connection, ahead of the thread that writes.
 ///
-/// A fixed number of buffers bounds its memory. A row larger than a buffer is delivered alone, while no other buffer is
-/// in use.
+/// A fixed number of buffers bounds the memory. A row larger than a buffer is delivered alone, with no other in use.
 ///
 /// `@unchecked Sendable` holds because of the ring and two semaphores: `order` belongs to the writer until it signals
 /// `ordered`, then to the reader until the last slot of the order; `reader` belongs to the reader from the start of the
@@ -63,9 +62,8 @@ final class ReadAheadThread: @unchecked Sendable {
 
     // MARK: The writer
 
-    /// Orders the rows of a range, after the end of the former order.
-    ///
-    /// - Throws: ``FerryError`` if the system cannot start a thread.
+    /// Orders the rows of a range, after the end of the former order; throws ``FerryError`` if no thread can be
+    /// started.
     func read(_ range: KeyRange) throws {
         if !hasStarted {
             try WorkThread.start("ferry.rows") { [self] in run() }

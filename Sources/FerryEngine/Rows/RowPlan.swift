@@ -8,10 +8,9 @@ internal import FerryStore
 
 /// The statement that reads the source objects of one entity mapping for Swift, and the cells of the packed row.
 ///
-/// A row begins with four fixed cells, then unchanged columns, then evaluated expressions, for each row that matches
-/// the filter. With a migration policy, the reader evaluates only expressions that neither call the policy nor fail;
-/// the writer evaluates the others on demand. The row then has all attributes of the source object, and its first cells
-/// are those of the statement's columns.
+/// A row has four fixed cells, then unchanged columns, then, if the filter holds, evaluated expressions. With a
+/// migration policy, the reader evaluates only expressions that neither call the policy nor fail; the writer evaluates
+/// the others on demand. That row has all source attributes, and its first cells are the statement's columns.
 struct RowPlan {
     static let keyCell = 0
     static let versionCell = 1

@@ -4,17 +4,17 @@ internal import FerrySQLite
 
 /// The rows of one entity mapping for the writer, range after range.
 ///
-/// If the statement reads the source only, another thread reads it on its own connection, and reads ahead into the next
-/// range during a commit. The writer ignores those rows, and errors, until their range, so that a range has the same
-/// outcome as without the thread. Otherwise the writer's connection reads row by row.
+/// If the statement reads the source only, another thread reads it, and reads ahead into the next range during a
+/// commit. The writer ignores those rows, and errors, until their range, so a range has the same outcome as without the
+/// thread. Otherwise the writer's connection reads row by row.
 ///
 /// The stream belongs to the thread that writes, and no access to one of its variables lasts while other code runs.
 final class RowStream {
     let plan: RowPlan
     private let context: StepContext
     private let aside: ReadAheadThread?
-    /// Whether the thread may read past the end of a range, which allows open ranges: the rows need no sorting, and
-    /// each key has one row.
+    /// Whether the thread may read past a range's end, as open ranges need: nothing is sorted, and each key has one
+    /// row.
     let runsAhead: Bool
 
     /// Reads on the writer's connection, if there is no thread.

@@ -16,8 +16,7 @@ struct SourceScope {
         var entity: String
         /// SQL of a link's column with the object's key, if every link leads to an object of the entity.
         ///
-        /// SQLite drops a join that the statement does not refer to, so a statement that needs the key only reads the
-        /// links only.
+        /// A statement that needs the key only then reads the links only: SQLite drops a join without references.
         var link: String?
         var key: String { link ?? "\(alias).Z_PK" }
     }

@@ -27,8 +27,7 @@ package final class ObjectHashTable {
         static let isTaken: UInt64 = 2
 
         var first: UInt64 = 0
-        /// 0 if the slot is empty; the lowest bit says that a search found the object since the last
-        /// ``makeRoom(keepingAbove:)``.
+        /// 0 if the slot is empty; the lowest bit says that a search found the object since the last `makeRoom`.
         var second: UInt64 = 0
         var key: Int64 = 0
 
@@ -131,9 +130,7 @@ package final class ObjectHashTable {
         count = 0
     }
 
-    /// The next object with a key above `last`, in the order of the hashes; nil at the end.
-    ///
-    /// Pass 0 as the first place, and then the place of the last call.
+    /// The next object with a key above `last`, in the order of the hashes, or nil at the end; begin with place 0.
     package func next(from place: inout Int, above last: Int64) -> (hash: Hash, key: Int64)? {
         while place < end {
             defer { place += 1 }

@@ -3,16 +3,15 @@ package import FerrySQLite
 
 /// A reference from an SQL function, which lives as long as the connection, to an object that may be freed before.
 ///
-/// `unowned(unsafe)` is right, since the object's `deinit` sets it to nil; a weak reference would be counted for each
-/// row.
+/// `unowned(unsafe)` is safe, since the object's `deinit` sets nil; a weak reference would be counted for each row.
 final class Owner<Object: AnyObject> { unowned(unsafe) var object: Object? }
 
 /// Finds an object of an entity by its values, among all that the new store has so far.
 ///
 /// A keyed hash of 126 bits stands for the values. While all objects fit into a table of fixed size, a hash that is not
-/// in it proves that the values are new. Otherwise scratch has the older objects, sorted, and a filter of fixed size
-/// tells which hashes may be there. Unsaved objects can be read from the new store's rows at any time, so a resumed
-/// run, or a repeated chunk, finds the same objects.
+/// in it is new. Otherwise scratch has the older objects, and a filter of fixed size tells which hashes may be there.
+/// Unsaved objects can be read from the new store's rows, so a resumed run, or a repeated chunk, finds the same
+/// objects.
 package final class ObjectLookup {
     /// 1 MiB: half a million objects set one bit in sixteen at most.
     private static let filterBits: UInt64 = 23
@@ -37,8 +36,7 @@ package final class ObjectLookup {
 
     /// Finds objects with an entity number, `Z_ENT`, in a table of the new store, named as in SQL.
     ///
-    /// `id` makes the names of the SQL functions unique on the connection; `key` is that of
-    /// ``ScratchDatabase/key(ofLookup:on:)``.
+    /// `id` makes the names of the functions unique; `key` is that of ``ScratchDatabase/key(ofLookup:on:)``.
     package init(
         _ name: String, of table: String, number: Int64, columns: [(name: String, affinity: ColumnAffinity)],
         key: KeyedHash.Key, id: Int, known: ObjectHashTable, on connection: Connection
@@ -73,8 +71,7 @@ package final class ObjectLookup {
 
     /// Loads all objects of the table; call it first in each unit.
     ///
-    /// `last` is the highest key in the table. A lower key than the highest known one means that SQLite rolled a unit
-    /// back.
+    /// `last` is the highest key in the table; if a known key is higher, SQLite rolled a unit back.
     package func begin(after last: Int64) throws {
         if try !isComplete || highest > last || !saved.isCurrent() { try forget() }
         guard !isComplete || highest < last else { return }
@@ -94,8 +91,7 @@ package final class ObjectLookup {
         if saved.last != nil { try saved.forEach { pass($0) } }
     }
 
-    /// The key of the object with the values of the arguments from `first` on, in the order of the columns; nil if
-    /// there is none.
+    /// The key of the object with the values of the arguments from `first` on, in the order of the columns, or nil.
     package func find(_ arguments: borrowing FunctionArguments, from first: Int) throws -> Int64? {
         try find(hash(of: arguments, from: first))
     }
@@ -132,7 +128,7 @@ package final class ObjectLookup {
 
     /// Finds the objects of a batch, in the order of its rows, and creates the missing ones.
     ///
-    /// Its rows have hashes of ``hash(of:from:)``; `create` calls ``add(_:)``.
+    /// The batch's rows have hashes of ``hash(of:from:)``; `create` calls ``add(_:)``.
     package func find(_ batch: FoundBatch, _ create: (FoundBatch.Row) throws -> Int64) throws {
         try batch.search(where: { known.key(of: $0) == nil && isPassed($0) }, saved.key(of:))
         let before = clearings

@@ -13,8 +13,7 @@ package import FerryStore
 package struct ScratchDatabase {
     /// The table of associations, with one row per source object and element: `(source, element, object, destination)`.
     ///
-    /// `element` numbers the elements of a source object; `object` is the element's own key if the iteration follows a
-    /// relationship.
+    /// `element` numbers a source object's elements; `object` is the element's own key if the iteration has objects.
     static func association(of mapping: ResolvedEntityMapping) -> String { "scratch.association_\(mapping.position)" }
 
     static func insertion(intoAssociationOf mapping: ResolvedEntityMapping) -> String {
@@ -144,8 +143,7 @@ package struct ScratchDatabase {
 
 /// The most disk space that a copy step takes beside its new store: scratch, sorting, and verification.
 ///
-/// The estimate follows from known or estimated row counts. If only the rows can tell the number of objects, it assumes
-/// the largest: find-or-create may find nothing.
+/// The estimate uses known or estimated row counts, and the most objects that a step can make: `unique` may find none.
 package struct ScratchNeed: Sendable {
     /// The known facts of the rows that a step reads.
     package struct Rows: Sendable {
