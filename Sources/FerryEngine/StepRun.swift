@@ -7,9 +7,8 @@ internal import FerryStore
 
 /// Runs one copy step of a plan into a run folder.
 ///
-/// The folder gets `destination.sqlite` and `scratch.sqlite`. A call on a folder with an unfinished run resumes the
-/// run; on a folder with a finished run it only returns the report. The destination keeps its progress table until
-/// ``finish()``, so verification can run before.
+/// The folder gets `destination.sqlite` and `scratch.sqlite`. A call resumes an unfinished run, and only reports on a
+/// finished one. The destination keeps its progress table until ``finish()``, for verification.
 package struct StepRun {
     package var step: StepPlan
     package var sourcePath: String

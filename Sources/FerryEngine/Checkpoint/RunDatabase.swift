@@ -15,15 +15,13 @@ struct RunDatabase {
     /// Pages of a chunk should stay in the cache until its commit: each spilled page costs a sync of the journal.
     private static let rowsCaches: KeyValuePairs = ["main": 5, "scratch": 2, "source": 2, "temp": 1]
 
-    /// Cache shares if the rows phase does not use scratch: chunks of several mappings may be larger, with fewer
-    /// commits.
+    /// Cache shares if the rows phase does not use scratch: chunks of several mappings may be larger.
     private static let plainRowsCaches: KeyValuePairs = ["main": 8, "scratch": 1, "source": 9, "temp": 1]
 
     /// A sorter is as large as the main cache; small sorters are faster than large ones.
     static let sortingCaches: KeyValuePairs = ["main": 3, "scratch": 3, "source": 3, "temp": 2]
 
-    /// Building an index reads the new store only; SQLite writes sorted runs twice if one merge cannot take all of
-    /// them.
+    /// Building an index reads the new store only; SQLite writes sorted runs twice if one merge cannot take all.
     static let indexCaches: KeyValuePairs = ["main": 10, "scratch": 1, "source": 1, "temp": 1]
 
     /// The cache of the read-ahead connection, in KiB: it reads each row once, in key order.
@@ -191,8 +189,7 @@ struct RunDatabase {
 package enum AtomicCommit {
     /// Checks that SQLite will write a super-journal; call it after every ATTACH, before the first write.
     ///
-    /// With another journal mode, or with `synchronous=OFF` on one of the files, SQLite writes none. A crash could then
-    /// keep rows without their progress record.
+    /// With another journal mode, or with `synchronous=OFF` on a file, a crash could keep rows without their progress.
     ///
     /// - Throws: ``FerryError`` `.internalError` with the name of the database that has no such journal.
     package static func require(of schemas: [String], on connection: Connection) throws {
@@ -229,8 +226,7 @@ struct ProgressTable {
         var created: Int64 = 0
     }
 
-    /// A table name that the source does not use; the source does not change in a run, so every call returns the same
-    /// name.
+    /// A table name that the source does not use: the same in every call, since the source does not change in a run.
     private static func name(on connection: Connection) throws(DatabaseError) -> String {
         var (name, number) = ("ferry_progress", 0)
         while try connection.integer("SELECT 1 FROM source.sqlite_master WHERE name = ? COLLATE NOCASE", [.text(name)])

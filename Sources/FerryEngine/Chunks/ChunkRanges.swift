@@ -72,8 +72,7 @@ struct ChunkRanges {
         for statement in [probe, rest] { try Self.bind(numbers, to: statement) }
     }
 
-    /// The condition on entities: the index on `Z_ENT` has one entity's keys in order; for several, only the table
-    /// does.
+    /// The condition on entities: the index on `Z_ENT` has one entity's keys in order, the table those of several.
     private static func condition(_ numbers: [Int64]?) -> String {
         guard let numbers else { return "" }
         if numbers.count == 1 { return " AND Z_ENT = :n0" }

@@ -7,8 +7,7 @@ internal import FerryStore
 
 /// Copies persistent history, CloudKit records and the app's own schema objects.
 ///
-/// The phase runs after all rows and indexes of the model and before the model's triggers, so that the tables and
-/// indexes that the app's views and triggers name exist.
+/// The phase runs after the model's rows and indexes, which app objects name, and before the model's triggers.
 struct AppObjectsPhase {
     let context: StepContext
     let appObjects: AppObjects
@@ -148,8 +147,7 @@ struct AppObjectsPhase {
 
     /// Copies history transactions unchanged, and changes with the new numbers of their entities.
     ///
-    /// Changes of entities whose objects get new keys, or that the new version does not have, are left out: their
-    /// object IDs are not valid in the new store.
+    /// Changes are left out if their objects get new keys or lose their entity: their object IDs are not valid then.
     private func carry(_ history: HistoryTables, report: inout StepReport) throws {
         for table in history.plain { try carry(table) }
         let changes = history.changes

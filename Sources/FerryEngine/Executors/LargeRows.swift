@@ -151,9 +151,8 @@ struct LargeValueSearch {
 
 /// Writes rows with values that are too large for memory, one at a time.
 ///
-/// SQLite does not hold zeroed BLOBs at the end of a record in memory. So the writer inserts the row with zeroed BLOBs,
-/// and then writes each BLOB in pieces. A text, and a BLOB with other values after it, must be whole in memory twice:
-/// as a value and in the record.
+/// SQLite does not hold zeroed BLOBs at the end of a record in memory. So the writer inserts them with the row, and
+/// then writes each in pieces. Texts, and BLOBs before other values, are in memory twice: alone and in the record.
 final class LargeRowWriter {
     private let connection: Connection
     private let options: EngineOptions
@@ -193,8 +192,7 @@ final class LargeRowWriter {
 
     /// Writes one row from the columns of ``selection``, which begin at `place` in the statement's current row.
     ///
-    /// Throws ``FerryError`` `.valueTooLarge` before it writes if the row needs too much memory. `origin` is the source
-    /// key, for messages.
+    /// Throws ``FerryError`` `.valueTooLarge` before the INSERT if memory does not suffice; messages have `origin`.
     func write(_ key: Int64, from row: Statement, at place: Int, of origin: Int64) throws {
         let ways = ways(row, place)
         // The values beside a text of the largest size may take as much as in any chunk.

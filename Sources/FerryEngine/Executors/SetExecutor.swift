@@ -77,10 +77,9 @@ final class SetExecutor: MappingExecutor {
 
 /// Copies the rows of an entity mapping with `unique`, which finds an object by its values or creates one.
 ///
-/// One statement reads the rows and calls a function for each. The function looks up the values, and gives the next key
-/// if no object has them. A second statement writes the new objects' rows, a few hundred at a time, while the cache
-/// still holds their source pages. When older objects are on disk only, the executor gathers rows and looks them up in
-/// batches.
+/// One statement reads the rows and calls a function for each, which looks up the values, and gives the next key if no
+/// object has them. A second statement writes the new objects' rows, a few hundred at a time, while the cache has their
+/// source pages. If older objects are on disk only, the executor looks rows up in batches.
 final class FindOrCreate {
     private let lookup: ObjectLookup
     /// New objects whose rows are not yet written, and the source rows of their values.

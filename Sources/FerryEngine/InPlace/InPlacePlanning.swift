@@ -21,8 +21,7 @@ package struct InPlacePlanning {
     ///
     /// Throws ``FerryError`` if the step would make an object of the app, or a CloudKit record, invalid.
     ///
-    /// `dropping` names objects of the app that the step drops. `computed` is the canonical layout of the step's
-    /// source, if the caller has it.
+    /// `dropping` names objects of the app to drop; `computed` is the canonical layout of the source, if known.
     package init(
         _ step: StepPlan, on store: Connection, dropping: Set<String> = [], like computed: StoreLayout? = nil
     ) throws {
@@ -89,8 +88,7 @@ package struct InPlacePlanning {
         step.parts.isEmpty || !triesParts ? try statements(leaving: nil) : try composedStatements()
     }
 
-    /// The statements that leave the schema of `shape`, or with nil the one of ALTER TABLE and the new version's
-    /// layout.
+    /// The statements that leave the schema of `shape`, or with nil that of the new version's layout.
     func statements(leaving shape: InPlaceShape?) throws(FerryError) -> InPlacePlan {
         do throws(InPlaceObstacle) {
             return try InPlacePlan(
@@ -111,9 +109,8 @@ package struct InPlacePlanning {
 extension InPlacePlanning {
     /// A plan that leaves the same schema as the parts one by one; nil if there is none.
     ///
-    /// The parts run on the schema alone first, which gives the final text of every table: the order of added columns,
-    /// quotes of a renaming. A single step is then planned for that text, and tried as well. So SQLite writes the rows
-    /// once, and the schema is equal to the letter.
+    /// The parts first run on the schema alone, for the final text of every table: the order of added columns, quotes
+    /// of a renaming. A single step, planned for that text and tried, then writes the rows once, with an equal schema.
     private func composedStatements() throws -> InPlacePlan? {
         guard let parts = try rehearsal() else { return nil }
         var touched: Set<String> = []
@@ -209,8 +206,7 @@ extension InPlacePlanning {
 struct SchemaRehearsal {
     let connection: Connection
 
-    /// Recreates every table, index, view and trigger of a store at a path; throws ``DatabaseError`` if the schema
-    /// needs a module or a collation of the app.
+    /// Recreates a store's schema at a path; throws ``DatabaseError`` if that needs a module or a collation of the app.
     init(of store: Connection, at path: String = ":memory:") throws {
         connection = try Connection(path: path, mode: .create)
         connection.allowSchemaWrites()

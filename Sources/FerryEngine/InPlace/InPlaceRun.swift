@@ -23,8 +23,7 @@ package struct InPlaceWork {
 package struct InPlaceRun {
     /// Reads the old version and returns a check of the new version, which throws if the result is wrong.
     ///
-    /// The returned check takes the counts of the mappings, and SQLite's change counts for entities that are alone in
-    /// their tables and that one statement writes.
+    /// The returned check takes the counts of the mappings, and SQLite's change counts of single-entity tables.
     package typealias Checks =
         (InPlaceWork) throws -> ([EntityMappingCounts], _ counted: [String: Int64]) throws -> Void
 
@@ -177,8 +176,7 @@ package struct InPlaceRun {
         try appObjects.drop(on: connection)
     }
 
-    /// Repairs entity columns, drops or refuses rows that no rule repairs, and returns the dropped rows by source
-    /// entity.
+    /// Repairs entity columns, drops or refuses rows that no rule repairs, and returns dropped rows by source entity.
     private func treatRows(
         _ planned: InPlacePlanning, _ plan: InPlacePlan, _ report: inout StepReport
     ) throws -> [String: Int64] {

@@ -7,11 +7,9 @@ internal import FerryStore
 
 /// An object of the new store, which a policy creates and changes.
 ///
-/// SQLite writes changed values with the current chunk. Nothing is kept in memory afterwards, so a policy may create
-/// any number of objects.
+/// SQLite writes changes with the current chunk, and memory keeps none: a policy may create any number of objects.
 ///
-/// An object belongs to the thread that writes. No access to one of its variables lasts while other code runs, so the
-/// exclusivity checks are off.
+/// An object belongs to the thread that writes. Exclusivity checks are off: no access lasts while other code runs.
 public final class DestinationObject {
     let manager: MigrationManager
     let writer: EntityWriter

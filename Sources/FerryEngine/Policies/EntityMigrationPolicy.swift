@@ -50,8 +50,7 @@ public protocol EntityMigrationPolicy {
     /// Runs last.
     func end(_ mapping: PolicyEntityMapping, manager: MigrationManager) throws
 
-    /// The functions that expressions can call: `FUNCTION($entityPolicy, "selector:", …)` by selector,
-    /// `$entityPolicy.key` by key.
+    /// The functions of expressions: `FUNCTION($entityPolicy, "selector:", …)` by selector, `$entityPolicy.key` by key.
     var functions: [String: PolicyFunction] { get }
 }
 

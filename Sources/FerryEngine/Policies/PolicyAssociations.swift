@@ -11,9 +11,8 @@ internal import FerrySQLite
 
 /// The associations of one entity mapping with a policy.
 ///
-/// A table that no statement joins has no rows for the ordinary result, one object with the key of its source: the
-/// object itself implies that association. If that object was created but not associated, the source has a row with
-/// element 0 and no object.
+/// A table that no statement joins has no row for the ordinary result, one object with the key of its source: the
+/// object itself implies the row. If it was created but not associated, its row has element 0 and no object.
 final class PolicyAssociations {
     /// An associated object: its key and its entity number.
     typealias Made = (key: Int64, entity: Int64)

@@ -46,8 +46,7 @@ public final class SourceObject {
         return MigrationValue(try object.stored(attribute, contents: true), of: attribute.type)
     }
 
-    /// The value in SQLite's form, unconverted: in a column with external storage, its first byte says where the
-    /// contents are.
+    /// The value in SQLite's form: the first byte of an external-storage value says where the contents are.
     public func rawValue(forKey key: String) throws -> MigrationValue {
         let (object, attribute) = try end(of: key)
         guard let object, let attribute else { return .null }
@@ -207,8 +206,7 @@ final class CurrentSource {
         return String(decoding: row.bytes(attribute.place), as: UTF8.self)
     }
 
-    /// Counts an object of the mapping's own entity; returns the source's version if the object keeps its key, else
-    /// nil.
+    /// Counts an object of the mapping's own entity; returns the source's version for the one with its key, else nil.
     private func takeKey() -> Value? {
         inserted += 1
         guard mapping.keepsPrimaryKeys, !isKeyTaken else { return nil }

@@ -7,8 +7,7 @@ internal import FerryStore
 
 /// The statements that complete a stored relationship after its links.
 ///
-/// Each statement is one unit over a whole table. The statements set the other side of a one-to-one, and positions that
-/// no link has or that the source lacks.
+/// Each statement is one unit over a table: it sets the other side of a one-to-one, or positions that links do not set.
 struct SettlingStatements {
     let context: StepContext
     let assignment: RelationshipAssignment
@@ -38,8 +37,7 @@ struct SettlingStatements {
 
     /// One statement for each copied order column in which the source has gaps.
     ///
-    /// An object without a position comes first, as in Core Data; groups without gaps, and steps with policies, are
-    /// left out.
+    /// As in Core Data, objects without a position are first. Policies have statements of their own for all positions.
     private func positionsThatTheSourceLacks() -> [BoundSQL] {
         let isDamaged = assignment.contributions.contains { contribution in
             guard contribution.copiesOrder, let origin = contribution.origin else { return false }

@@ -144,9 +144,8 @@ struct ExternalContents: Sendable {
 /// The table-valued function that gives the elements of a JSON array:
 /// `ferry_json_each(text, key, skips invalid, paths)`.
 ///
-/// Each row has the element's `ordinal` from 0, its `json` text, and the values at the end of the paths. A text that is
-/// no JSON array fails the statement, or, if invalid texts are skipped, gives one row without an ordinal, so that it is
-/// counted.
+/// Each row has the element's `ordinal` from 0, its `json` text, and the values at the ends of the paths. A text that
+/// is no JSON array fails the statement; if invalid texts are skipped, its row has no ordinal, and is counted.
 final class JSONElements: TableCursor {
     static let name = "ferry_json_each"
     /// The columns of the values at the ends of the paths.

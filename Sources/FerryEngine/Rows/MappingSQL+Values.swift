@@ -22,8 +22,7 @@ extension MappingSQL {
         }
     }
 
-    /// A column's value for evaluation in Swift; an SQL function, which knows the folder, reads external-storage
-    /// contents.
+    /// A column's value for evaluation in Swift; an SQL function, which knows the folder, reads external files.
     func rowValue(of source: ColumnSource, in scope: inout SourceScope) throws(FerryError) -> RowValue {
         switch source {
         case .constant(let value): return .constant(Value(value))

@@ -62,17 +62,15 @@ struct NewKeys {
 
 /// Numbers the source objects of a statement that reads them in the order of their keys.
 ///
-/// The statement calls an SQL function with a source key. A window function, which stores each row in a temporary
-/// table, takes much longer. Exclusivity checks are off, since they take longer than the counting: one thread calls the
-/// function, and no access lasts while other code runs.
+/// The statement calls an SQL function with a source key; a window function, which stores each row, takes much longer.
+/// Exclusivity checks, which take longer than the counting, are off: one thread calls the function.
 final class KeyCounter {
     @exclusivity(unchecked) private(set) var last: Int64 = 0
     @exclusivity(unchecked) private var lastSource = ChunkRanges.beginning
 
     /// SQL of the next key for an object of a mapping; evaluate it only for rows that the mapping writes.
     ///
-    /// `reader` is the mapping whose statement calls the function: itself, or a mapping with a foreign key to its
-    /// objects.
+    /// `reader` is the mapping whose statement calls the function: itself, or one with a foreign key to its objects.
     static func call(
         _ made: ResolvedEntityMapping, by reader: ResolvedEntityMapping, at object: SourceScope.Object
     ) -> String { "\(name(made, by: reader))(\(object.alias).Z_PK)" }

@@ -6,9 +6,8 @@ internal import FerrySQLite
 ///
 /// A fixed number of buffers bounds the memory. A row larger than a buffer is delivered alone, with no other in use.
 ///
-/// `@unchecked Sendable` holds because of the ring and two semaphores: `order` belongs to the writer until it signals
-/// `ordered`, then to the reader until the last slot of the order; `reader` belongs to the reader from the start of the
-/// thread until `ended`.
+/// `@unchecked Sendable` holds by the ring and two semaphores: `order` belongs to the writer until it signals
+/// `ordered`, then to the reader until the last slot; `reader` is the reader's from the thread's start until `ended`.
 final class ReadAheadThread: @unchecked Sendable {
     /// A message from the reader to the writer.
     enum Delivery {
@@ -62,8 +61,7 @@ final class ReadAheadThread: @unchecked Sendable {
 
     // MARK: The writer
 
-    /// Orders the rows of a range, after the end of the former order; throws ``FerryError`` if no thread can be
-    /// started.
+    /// Orders the rows of a range, after the end of the former order; throws ``FerryError`` if no thread starts.
     func read(_ range: KeyRange) throws {
         if !hasStarted {
             try WorkThread.start("ferry.rows") { [self] in run() }

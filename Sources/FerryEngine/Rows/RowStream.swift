@@ -5,8 +5,8 @@ internal import FerrySQLite
 /// The rows of one entity mapping for the writer, range after range.
 ///
 /// If the statement reads the source only, another thread reads it, and reads ahead into the next range during a
-/// commit. The writer ignores those rows, and errors, until their range, so a range has the same outcome as without the
-/// thread. Otherwise the writer's connection reads row by row.
+/// commit. The writer ignores those rows, and errors, until their range, so each range has the same outcome as without
+/// it. Else the writer's connection reads.
 ///
 /// The stream belongs to the thread that writes, and no access to one of its variables lasts while other code runs.
 final class RowStream {
@@ -84,7 +84,7 @@ final class RowStream {
         while unread.first == nil {
             giveBack(aside)
             guard isReading else { return false }
-            // The failure comes again when its range is read.
+            // The failure recurs when its range is read.
             if take(from: aside) != nil { return true }
         }
         return true
@@ -120,7 +120,7 @@ final class RowStream {
         }
         guard let failure = take(from: aside) else { return true }
         guard isBounded else {
-            // The failure may lie past the range; otherwise it comes again.
+            // The failure may lie past the range; otherwise it recurs.
             try read(aside, after: max(position, low), isBounded: true)
             return true
         }

@@ -8,10 +8,9 @@ final class Owner<Object: AnyObject> { unowned(unsafe) var object: Object? }
 
 /// Finds an object of an entity by its values, among all that the new store has so far.
 ///
-/// A keyed hash of 126 bits stands for the values. While all objects fit into a table of fixed size, a hash that is not
-/// in it is new. Otherwise scratch has the older objects, and a filter of fixed size tells which hashes may be there.
-/// Unsaved objects can be read from the new store's rows, so a resumed run, or a repeated chunk, finds the same
-/// objects.
+/// The lookup compares keyed hashes of 126 bits. While a table of fixed size holds all objects, a hash that is not in
+/// it is new. Otherwise scratch has the older objects, and a filter of fixed size tells which hashes may be there.
+/// Unsaved objects are read from the new store's rows, so a resumed run, or a repeated chunk, finds the same ones.
 package final class ObjectLookup {
     /// 1 MiB: half a million objects set one bit in sixteen at most.
     private static let filterBits: UInt64 = 23
