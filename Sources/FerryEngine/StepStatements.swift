@@ -68,7 +68,7 @@ package struct StepStatements: Sendable {
             // Showing a plan does not call the app's policies; statements that a policy runs by itself are not listed.
             let policies = step.resolved.entityMappings.compactMap { mapping in
                 mapping.policy.map {
-                    ($0, { SilentPolicy(functionNames: mapping.policyFunctions ?? []) } as PolicyFactory)
+                    ($0, { DefaultOnlyPolicy(functionNames: mapping.policyFunctions ?? []) } as PolicyFactory)
                 }
             }
             let run = StepRun(
@@ -90,7 +90,7 @@ extension StepPlan {
 }
 
 /// A policy with the default behaviour of `NSEntityMigrationPolicy`.
-private struct SilentPolicy: EntityMigrationPolicy {
+private struct DefaultOnlyPolicy: EntityMigrationPolicy {
     let functionNames: Set<String>
 
     var functions: [String: PolicyFunction] {

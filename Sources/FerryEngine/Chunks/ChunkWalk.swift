@@ -28,10 +28,10 @@ struct ChunkWalk {
         /// Prepares for smaller chunks after the rollback of a chunk with a value that is too large for it.
         ///
         /// Returns a function that copies one such row inside the unit's transaction, or nil if there is none.
-        mutating func giveUp() throws -> CarryAlone?
+        mutating func didRollBack() throws -> LargeRowCopy?
     }
 
-    typealias CarryAlone = (KeyRange, inout [ProgressTable.Entry]) throws -> Void
+    typealias LargeRowCopy = (KeyRange, inout [ProgressTable.Entry]) throws -> Void
 
     /// Runs the unfinished units, which share each range.
     func run(
@@ -44,12 +44,12 @@ struct ChunkWalk {
             context.options.chunkSize, bytes: min(context.options.chunkBytes, byteLimit),
             nanoseconds: context.options.chunkNanoseconds, rowBytes: rowBytes)
         // Lower than the sizer's size only near values that are too large for their chunk.
-        var most = Int.max
+        var rowLimit = Int.max
         var isAtEnd = false
         while !isAtEnd {
             try context.options.stop.check()
             let start = Clock.nanoseconds()
-            let rows = min(sizer.rows, most)
+            let rows = min(sizer.rows, rowLimit)
             var range: KeyRange?
             // Stays 0 for a row that is copied alone: its size says nothing about the other rows.
             var counted: Int64 = 0
@@ -60,24 +60,24 @@ struct ChunkWalk {
                 }
                 counted = range?.rows ?? 0
             } catch let error as DatabaseError where error.isTooBig {
-                guard let given = try ranges.next(after: low, rows: rows), let carryAlone = try work.giveUp() else {
+                guard let given = try ranges.next(after: low, rows: rows), let copyRow = try work.didRollBack() else {
                     throw error
                 }
                 guard given.rows <= 1 else {
-                    most = Int(given.rows / 2)
+                    rowLimit = Int(given.rows / 2)
                     continue
                 }
                 range = try unit(units, &entries, writesScratch: work.writesScratch) { entries in
-                    try carryAlone(given, &entries)
+                    try copyRow(given, &entries)
                     return given
                 }
-                most = 1
+                rowLimit = 1
             }
             guard let range else { return }
             (low, isAtEnd) = (range.high, range.isLast || entries.allSatisfy(\.isDone))
             let nanoseconds = Clock.nanoseconds(since: start)
             sizer.chunkTook(rows: counted, bytes: context.writtenBytes - written, nanoseconds: nanoseconds)
-            if most < sizer.rows { most *= 2 } else { most = .max }
+            if rowLimit < sizer.rows { rowLimit *= 2 } else { rowLimit = .max }
             report.chunkTimes.add(nanoseconds)
             context.options.progress?(
                 ProgressUpdate(
@@ -113,11 +113,11 @@ extension StepContext {
     /// Runs a body over the source objects of an entity mapping, one unit for each range.
     func walk(
         _ ranges: ChunkRanges, unit: String, phase: Phase, subject: String?, writesScratch: Bool,
-        report: inout StepReport, aside carryAlone: ChunkWalk.CarryAlone? = nil,
+        report: inout StepReport, largeRow copyLargeRow: ChunkWalk.LargeRowCopy? = nil,
         _ body: (KeyRange, inout ProgressTable.Entry) throws -> Void
     ) throws {
         try withoutActuallyEscaping(body) { body in
-            var work = PlainWork(ranges: ranges, writesScratch: writesScratch, carryAlone: carryAlone, body: body)
+            var work = PlainWork(ranges: ranges, writesScratch: writesScratch, copyLargeRow: copyLargeRow, body: body)
             try ChunkWalk(context: self, phase: phase, subject: subject)
                 .run(&work, over: ranges, units: [unit], report: &report)
         }
@@ -125,20 +125,20 @@ extension StepContext {
 
     /// Runs a statement over all rows of a table, named as in SQL; one unit for each chunk.
     ///
-    /// `aside` copies rows with values too large for their chunk; without it they must be whole in memory.
+    /// `largeRow` copies rows with values too large for their chunk; without it they must be whole in memory.
     func walk(
         _ unit: String, over table: String, key: String = "rowid", phase: Phase, subject: String?, running sql: String,
-        aside: @autoclosure () throws -> ChunkWalk.CarryAlone? = nil
+        largeRow: @autoclosure () throws -> ChunkWalk.LargeRowCopy? = nil
     ) throws {
         let statement = try connection.prepare(sql)
         guard try !progress.entry(unit).isDone else { return }
         let ranges = try ChunkRanges(over: table, key: key, on: connection)
-        let carryAlone = try aside()
-        let limit = carryAlone == nil ? options.wholeValueBytes : options.valueBytes
+        let copyLargeRow = try largeRow()
+        let limit = copyLargeRow == nil ? options.wholeValueBytes : options.valueBytes
         var report = StepReport()
         try walk(
             ranges, unit: unit, phase: phase, subject: subject, writesScratch: false, report: &report,
-            aside: carryAlone
+            largeRow: copyLargeRow
         ) { range, entry in
             try statement.bind(range)
             try connection.with(.length, limit) { try statement.run() }
@@ -151,7 +151,7 @@ private struct PlainWork: ChunkWalk.Work {
     let ranges: ChunkRanges
     let writesScratch: Bool
     /// Copies a row with values that are too large for their chunk; nil if such values go through memory.
-    let carryAlone: ChunkWalk.CarryAlone?
+    let copyLargeRow: ChunkWalk.LargeRowCopy?
     let body: (KeyRange, inout ProgressTable.Entry) throws -> Void
 
     func carry(after low: Int64, upTo rows: Int, _ entries: inout [ProgressTable.Entry]) throws -> KeyRange? {
@@ -161,7 +161,7 @@ private struct PlainWork: ChunkWalk.Work {
         }
     }
 
-    func giveUp() -> ChunkWalk.CarryAlone? { carryAlone }
+    func didRollBack() -> ChunkWalk.LargeRowCopy? { copyLargeRow }
 }
 
 /// Decides how many source rows the next chunk takes.
@@ -204,9 +204,9 @@ package struct ChunkSizer {
         let share = max(Double(bytes) / target.bytes, Double(nanoseconds) / target.nanoseconds)
         recent.append(share / Double(rows))
         if recent.count > Self.window { recent.removeFirst() }
-        let dear = recent.sorted()[(recent.count * 9 - 1) / 10]
-        let affordable = dear > 0 ? 1 / dear : .infinity
-        size = Self.bounded(min(Double(size) * 1.5, affordable))
+        let costPerRow = recent.sorted()[(recent.count * 9 - 1) / 10]
+        let mostRows = costPerRow > 0 ? 1 / costPerRow : .infinity
+        size = Self.bounded(min(Double(size) * 1.5, mostRows))
     }
 
     private static func bounded(_ rows: Double) -> Int {

@@ -71,12 +71,12 @@ struct AppObjectsPhase {
         }
         try context.walk(
             unit, over: "source.\(table.quotedName)", key: rowID, phase: .rows, subject: table.name,
-            running: statement ?? table.copy(), aside: statement == nil ? largeRows(of: table, rowID: rowID) : nil)
+            running: statement ?? table.copy(), largeRow: statement == nil ? largeRows(of: table, rowID: rowID) : nil)
         try carrySequence(of: table)
     }
 
     /// Makes the function that copies a row with values that are too large for their chunk.
-    private func largeRows(of table: AppTable, rowID: String) throws -> ChunkWalk.CarryAlone {
+    private func largeRows(of table: AppTable, rowID: String) throws -> ChunkWalk.LargeRowCopy {
         let cells = zip(table.columns, table.columnNames).map { quoted, name in
             LargeCell(
                 name: quoted, rawName: name, sql: quoted,

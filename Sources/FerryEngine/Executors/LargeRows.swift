@@ -182,7 +182,7 @@ final class LargeRowWriter {
 
     var selection: [String] { cells.flatMap(\.selection) }
 
-    private enum Way {
+    private enum Transfer {
         case bound
         /// A BLOB in memory, written after the INSERT.
         case written
@@ -194,16 +194,16 @@ final class LargeRowWriter {
     ///
     /// Throws ``FerryError`` `.valueTooLarge` before the INSERT if memory does not suffice; messages have `origin`.
     func write(_ key: Int64, from row: Statement, at place: Int, of origin: Int64) throws {
-        let ways = ways(row, place)
+        let transfers = transfers(row, place)
         // The values beside a text of the largest size may take as much as in any chunk.
-        guard cost(of: ways, row, place) <= options.wholeValueBytes + options.valueBytes else {
+        guard cost(of: transfers, row, place) <= options.wholeValueBytes + options.valueBytes else {
             throw refusal(of: origin, cause: nil)
         }
         // SQLite counts zeroed BLOBs for the length limit, though they take no memory.
         try connection.with(.length, .max) {
             try insert.bind(key, at: 1)
-            for (index, way) in ways.enumerated() {
-                switch way {
+            for (index, transfer) in transfers.enumerated() {
+                switch transfer {
                 case .bound: try insert.bind(borrowed: place + 3 * index, of: row, at: index + 2)
                 case .written: try insert.bind(zeros: byteCount(row, place + 3 * index), at: index + 2)
                 case .copied(let size, _): try insert.bind(zeros: size, at: index + 2)
@@ -212,8 +212,8 @@ final class LargeRowWriter {
             defer { insert.unbind() }
             try insert.run()
         }
-        for (index, way) in ways.enumerated() {
-            switch way {
+        for (index, transfer) in transfers.enumerated() {
+            switch transfer {
             case .bound: break
             case .written: try write(place + 3 * index, of: row, to: cells[index], key)
             case .copied(let size, let origin): try copy(cells[index], size, from: origin, to: key)
@@ -236,9 +236,9 @@ final class LargeRowWriter {
             cause: cause)
     }
 
-    // MARK: Ways
+    // MARK: Transfers
 
-    private func ways(_ row: Statement, _ place: Int) -> [Way] {
+    private func transfers(_ row: Statement, _ place: Int) -> [Transfer] {
         var isBehindLarge = false
         return cells.indices.map { index in
             let first = place + 3 * index
@@ -254,12 +254,12 @@ final class LargeRowWriter {
     private func byteCount(_ row: Statement, _ column: Int) -> Int { row.withBytes(column) { $0.count } }
 
     /// Bytes that must be whole in memory: texts, BLOBs in memory, and BLOBs with other values after them.
-    private func cost(of ways: [Way], _ row: Statement, _ place: Int) -> Int {
+    private func cost(of transfers: [Transfer], _ row: Statement, _ place: Int) -> Int {
         var cost = 0
         var hasDataBehind = false
-        for (index, way) in ways.enumerated().reversed() {
+        for (index, transfer) in transfers.enumerated().reversed() {
             let column = place + 3 * index
-            switch way {
+            switch transfer {
             case .copied(let size, _): cost += hasDataBehind ? size : 0
             case .written: cost += byteCount(row, column)
             case .bound:

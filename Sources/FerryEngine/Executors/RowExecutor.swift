@@ -75,7 +75,7 @@ struct RowLoop {
         var outcome = ChunkOutcome()
         let keepsKey = mapping.keepsPrimaryKey
         var key = try keys?.last() ?? 0
-        try unique?.begin(after: key)
+        try unique?.lookup.begin(after: key)
         var source: Int64?
         var element: Int64 = 0
         while let row = try rows.next() {
@@ -94,7 +94,7 @@ struct RowLoop {
                 key += 1
                 destination = key
             }
-            try unique?.add(destination)
+            try unique?.lookup.add(destination)
             try rows.write(row, to: destination)
             outcome.written += 1
             try associate(rows, row, element, with: destination)
@@ -116,7 +116,7 @@ struct RowLoop {
 
 /// Finds objects by the values of `unique`, one row at a time.
 final class UniqueObjects {
-    private let lookup: ObjectLookup
+    let lookup: ObjectLookup
     private let search: Statement
     /// Parameters that are bound for each row; the others stay bound.
     private let cells: [CellBinding]
@@ -137,9 +137,6 @@ final class UniqueObjects {
         cells = try search.bindConstants(of: values ?? [], from: 1)
     }
 
-    /// Loads all objects of the new store into the lookup; call it first in each unit.
-    func begin(after last: Int64) throws { try lookup.begin(after: last) }
-
     func find(_ row: PackedRow) throws -> Int64? {
         try search.bind(cells, of: row)
         return try found()
@@ -156,9 +153,6 @@ final class UniqueObjects {
         defer { search.reset() }
         return try search.step() && !search.isNull(0) ? search.integer(0) : nil
     }
-
-    /// Adds a new object under the values of the last search.
-    func add(_ destination: Int64) throws { try lookup.add(destination) }
 }
 
 /// Packed rows, whose cells are bound to one INSERT; unchanged columns stay SQLite values.

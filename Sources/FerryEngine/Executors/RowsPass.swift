@@ -110,17 +110,17 @@ struct RowsPass: ChunkWalk.Work {
         }
     }
 
-    mutating func giveUp() throws -> ChunkWalk.CarryAlone? {
+    mutating func didRollBack() throws -> ChunkWalk.LargeRowCopy? {
         if hasPolicy { return nil }
         // The read-ahead thread's position is unknown after a rollback; SQL statements need no new beginning.
         for (index, plan) in plans.enumerated() where plan.executor == .row {
             executors[index] = try StreamedRows(plan.mapping, in: context)
         }
         if largeRows.isEmpty { largeRows = try plans.map { try LargeRows($0.mapping, in: context) } }
-        return carryAlone
+        return copyLargeRow
     }
 
-    private func carryAlone(_ range: KeyRange, _ entries: inout [ProgressTable.Entry]) throws {
+    private func copyLargeRow(_ range: KeyRange, _ entries: inout [ProgressTable.Entry]) throws {
         for (index, plan) in plans.enumerated() {
             let outcome = try placed(in: plan.mapping, range) {
                 try targets[index].counting { try largeRows[index].carry(range) }

@@ -83,7 +83,7 @@ final class SetExecutor: MappingExecutor {
 final class FindOrCreate {
     private let lookup: ObjectLookup
     /// New objects whose rows are not yet written, and the source rows of their values.
-    private let fresh = FoundBatch(limit: FindOrCreate.freshLimit)
+    private let newObjects = FoundBatch(limit: FindOrCreate.newObjectLimit)
     private let find: Statement
     private let batch: FoundBatch
     private let gather: Statement
@@ -93,7 +93,7 @@ final class FindOrCreate {
     /// The highest key so far.
     private var last: Int64 = 0
     /// Few enough that the cache still holds their source pages.
-    private static let freshLimit = 256
+    private static let newObjectLimit = 256
     private var rows: Int64 = 0
 
     init(_ sql: MappingSQL) throws {
@@ -103,8 +103,8 @@ final class FindOrCreate {
         batch = FoundBatch(bytes: sql.context.options.memory.queue)
         let function = "ferry_find_\(sql.mapping.position)"
         let table = "ferry_fresh_\(sql.mapping.position)"
-        try connection.register(table: table, columns: FoundBatch.columns, argumentCount: 0) { [fresh] in
-            fresh.cursor()
+        try connection.register(table: table, columns: FoundBatch.columns, argumentCount: 0) { [newObjects] in
+            newObjects.cursor()
         }
         try connection.register(function, arguments: 3 + sql.mapping.unique.count, deterministic: false) {
             [owner] arguments, result in
@@ -128,7 +128,7 @@ final class FindOrCreate {
                 """) : nil
         // Runs many times within one statement.
         associate?.isSilent = true
-        insert = try sql.freshRows(from: table).prepare(on: connection)
+        insert = try sql.newObjectRows(from: table).prepare(on: connection)
         find = try sql.find(by: function, associates: sql.context.isAssociated(sql.mapping)).prepare(on: connection)
         owner.object = self
     }
@@ -141,7 +141,7 @@ final class FindOrCreate {
     /// Copies the rows of a range; returns the numbers of created objects, and of rows for which an object was found.
     func carry(_ range: KeyRange, after last: Int64) throws -> (written: Int64, merged: Int64) {
         try lookup.begin(after: last)
-        fresh.removeAll()
+        newObjects.removeAll()
         (self.last, rows) = (last, 0)
         batch.removeAll()
         let reading = lookup.isOnDisk ? gather : find
@@ -178,21 +178,21 @@ final class FindOrCreate {
 
     /// Creates an object with the values of the last search.
     private func create(_ source: Int64, _ element: Int64, object: Int64?) throws -> Int64 {
-        if fresh.isFull {
+        if newObjects.isFull {
             // Runs as a part of the current statement.
             insert.isSilent = true
             try insert.run()
-            fresh.removeAll()
+            newObjects.removeAll()
         }
         last += 1
         try lookup.add(last)
-        guard fresh.rows.last.map({ $0.source <= source }) ?? true else {
+        guard newObjects.rows.last.map({ $0.source <= source }) ?? true else {
             throw FerryError(
                 .internalError, "The rows of a find-or-create mapping do not come in the order of their keys.")
         }
         var row = FoundBatch.Row(source: source, element: element, object: object, hash: .init((0, 0)))
         row.destination = last
-        fresh.add(row)
+        newObjects.add(row)
         return last
     }
 }

@@ -135,7 +135,7 @@ extension InPlacePlanning {
                 try settleStatistics(of: &plan, trial, parts)
                 return plan
             }
-            guard learn(from: found.symmetricDifference(wanted), &shape) else { return nil }
+            guard noteRemade(from: found.symmetricDifference(wanted), &shape) else { return nil }
         }
         return nil
     }
@@ -167,7 +167,7 @@ extension InPlacePlanning {
     // MARK: Differences
 
     /// Notes tables and indexes to recreate; false if that would not help, or would lose values or objects.
-    private func learn(from differences: Set<SchemaRehearsal.Entry>, _ shape: inout InPlaceShape) -> Bool {
+    private func noteRemade(from differences: Set<SchemaRehearsal.Entry>, _ shape: inout InPlaceShape) -> Bool {
         for entry in differences {
             let name = entry.name.uppercased()
             switch entry.type {
@@ -304,14 +304,14 @@ struct TableAlterations {
             for statement in statements { try connection.execute(statement.sql) }
             return
         }
-        var tables: [TableApart] = []
+        var tables: [IsolatedTable] = []
         // The current upper-case name of each table, with its index in `tables`.
         var places: [String: Int] = [:]
         for statement in statements {
             guard let alteration = statement.alteration else { continue }
             let name = alteration.table.uppercased()
             let place = places[name] ?? tables.count
-            if place == tables.count { tables.append(try TableApart(alteration.table, in: connection)) }
+            if place == tables.count { tables.append(try IsolatedTable(alteration.table, in: connection)) }
             try tables[place].connection.execute(statement.sql)
             places[name] = nil
             places[alteration.newName.uppercased()] = place
@@ -325,7 +325,7 @@ struct TableAlterations {
 }
 
 /// One table with its indexes, in its own database.
-private struct TableApart {
+private struct IsolatedTable {
     let connection: Connection
     /// The rowids of the objects in the whole schema table, in the order of this database's schema table.
     private var places: [Value] = []

@@ -124,7 +124,7 @@ package struct InPlaceRun {
         let (source, destination) = (planned.source, planned.destination)
         guard let plan = try found ?? planned.statements() else { return try runParts(source) }
         try options.registerFunctions(forStore: connection.path, on: connection)
-        let dropped = try treatRows(planned, plan, &report)
+        let dropped = try repairRows(planned, plan, &report)
         let leftovers = try Leftover.all(in: source, on: connection)
         var counts = try InPlaceCounts(step, of: source, plan, on: connection)
         let check = try checks(
@@ -177,7 +177,7 @@ package struct InPlaceRun {
     }
 
     /// Repairs entity columns, drops or refuses rows that no rule repairs, and returns dropped rows by source entity.
-    private func treatRows(
+    private func repairRows(
         _ planned: InPlacePlanning, _ plan: InPlacePlan, _ report: inout StepReport
     ) throws -> [String: Int64] {
         if isFirst {
@@ -225,7 +225,7 @@ package struct InPlaceRun {
             report.healed += found.healed
             report.leftBehind += found.leftBehind
             if index == 0 {
-                counts.takeOut(
+                counts.subtract(
                     Dictionary(found.counts.map { ($0.source ?? "", $0.dropped) }, uniquingKeysWith: +))
             }
         }
@@ -298,7 +298,7 @@ struct InPlaceCounts {
     }
 
     /// Subtracts dropped rows from the counts.
-    mutating func takeOut(_ dropped: [String: Int64]) {
+    mutating func subtract(_ dropped: [String: Int64]) {
         self.dropped = dropped
         rows.merge(dropped, uniquingKeysWith: -)
     }

@@ -35,10 +35,10 @@ public final class DestinationObject {
     }
 
     /// Represents another object, after this one was written and released.
-    func stand(for key: Int64) { primaryKey = key }
+    func represent(_ key: Int64) { primaryKey = key }
 
     /// Represents a new object; `row` gives the values that are not set.
-    func beInserted(version: Value, row: SourceRow?) {
+    func markInserted(version: Value, row: SourceRow?) {
         isNew = true
         self.version = version
         // Mostly the row of the object that it represented before.
@@ -124,7 +124,7 @@ extension DestinationObject {
         }
         if let object { try check(object, relationship) }
         mark(relationship)
-        try letGoOfPartners(relationship, newPartner: object)
+        try emptyPartners(relationship, newPartner: object)
         set(object.map { .integer($0.primaryKey) } ?? .null, ofColumn: column)
         if let entityColumn { set(object.map { .integer($0.writer.number) } ?? .null, ofColumn: entityColumn) }
         // The relationships phase sets the position.
@@ -175,7 +175,7 @@ extension DestinationObject {
         let (relationship, storage) = try relationship(key)
         mark(relationship)
         try manager.flush()
-        guard case .foreignKey = storage else { return try letGo(of: object, storage) }
+        guard case .foreignKey = storage else { return try unlink(object, storage) }
         if try self.object(forKey: key)?.primaryKey == object.primaryKey { try setObject(nil, forKey: key) }
     }
 
@@ -185,12 +185,12 @@ extension DestinationObject {
         mark(relationship)
         try manager.flush()
         if case .foreignKey = storage { return try setObject(objects.first, forKey: key) }
-        try letGo(of: nil, storage)
+        try unlink(nil, storage)
         for object in objects { try addObject(object, forKey: key) }
     }
 
     /// Removes an object, or all objects if nil, from a to-many relationship.
-    private func letGo(of object: DestinationObject?, _ storage: RelationshipStorage) throws {
+    private func unlink(_ object: DestinationObject?, _ storage: RelationshipStorage) throws {
         let context = manager.context
         let keys = [Value.integer(primaryKey)] + (object.map { [.integer($0.primaryKey)] } ?? [])
         let only = { (column: String) in object == nil ? "" : " AND \(column) = ?2" }
@@ -257,7 +257,7 @@ extension DestinationObject {
     }
 
     /// Sets the keys of former partners to NULL, and the new partner's key: both sides of a one-to-one hold one.
-    private func letGoOfPartners(_ relationship: Relationship, newPartner: DestinationObject?) throws {
+    private func emptyPartners(_ relationship: Relationship, newPartner: DestinationObject?) throws {
         guard let inverse = relationship.inverseName,
             case .foreignKey(let table, let column, let entityColumn, _)? = manager.context.destination.storage(
                 of: inverse, in: relationship.destinationEntity),

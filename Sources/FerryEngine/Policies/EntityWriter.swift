@@ -117,7 +117,7 @@ final class EntityWriter {
 
     func object(_ key: Int64, _ manager: MigrationManager) -> DestinationObject {
         guard let object = spare.take() else { return DestinationObject(self, key: key, manager) }
-        object.stand(for: key)
+        object.represent(key)
         return object
     }
 

@@ -98,7 +98,7 @@ public final class MigrationManager {
         }
         let object = try current.insert(current.row, by: self)
         if mapping.isSubstituted { try substitute(in: object, mapping, source) }
-        if current.row.hasPolicyColumns { try compute(current, for: object) }
+        try compute(current, for: object)
         return object
     }
 
@@ -125,7 +125,7 @@ public final class MigrationManager {
     func insert(_ writer: EntityWriter, row: SourceRow?, key: Int64?, version: Value) throws -> DestinationObject {
         if pending.count >= Self.pendingLimit { try flush() }
         let object = writer.object(try key ?? newKey(in: writer), self)
-        object.beInserted(version: version, row: row)
+        object.markInserted(version: version, row: row)
         touch(object)
         return object
     }

@@ -93,16 +93,6 @@ extension MigrationValue {
         }
     }
 
-    init(_ value: FunctionValue) {
-        switch value {
-        case .null: self = .null
-        case .integer(let integer): self = .integer(integer)
-        case .real(let real): self = .double(real)
-        case .text(let bytes): self = .string(String(decoding: bytes, as: UTF8.self))
-        case .blob(let bytes): self = .data(Data(bytes))
-        }
-    }
-
     /// The value in SQLite's form, for any attribute.
     var plain: Value {
         switch self {

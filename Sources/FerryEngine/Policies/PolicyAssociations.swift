@@ -26,7 +26,7 @@ final class PolicyAssociations {
     private let context: StepContext
     private let insertion: String
     /// Whether unread source objects may have rows: a policy may associate objects with them at any time.
-    @exclusivity(unchecked) private var isAhead = true
+    @exclusivity(unchecked) private var mayHaveLaterRows = true
 
     init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
         self.mapping = mapping
@@ -54,7 +54,7 @@ final class PolicyAssociations {
 
     /// Checks whether source objects after a key have rows.
     func beginChunk(after key: Int64) throws {
-        isAhead = try find("SELECT 1 FROM \(table) WHERE source > ?1 LIMIT 1", key)
+        mayHaveLaterRows = try find("SELECT 1 FROM \(table) WHERE source > ?1 LIMIT 1", key)
     }
 
     /// More objects than a policy creates for one source object; beyond it, each is stored at once.
@@ -70,11 +70,11 @@ final class PolicyAssociations {
 
     /// The only object of the current source; nil if it has none or several, or if the table must tell.
     func onlyMade(of current: CurrentSource) -> Made? {
-        current.isStored || isAhead || current.made.count != 1 ? nil : current.made[0]
+        current.isStored || mayHaveLaterRows || current.made.count != 1 ? nil : current.made[0]
     }
 
     /// The objects of the current source, or nil if the table must tell.
-    func made(of current: CurrentSource) -> [Made]? { current.isStored || isAhead ? nil : current.made }
+    func made(of current: CurrentSource) -> [Made]? { current.isStored || mayHaveLaterRows ? nil : current.made }
 
     /// Stores the current source's objects, before a query reads the table.
     func storeNow(_ current: CurrentSource) throws {
@@ -89,7 +89,7 @@ final class PolicyAssociations {
     func finish(_ current: CurrentSource) throws {
         if current.isStored { return }
         guard isImplied else { return try store(current.made, of: current.key) }
-        if isAhead { return try storeNow(current) }
+        if mayHaveLaterRows { return try storeNow(current) }
         switch current.made.count {
         case 0: if current.isKeyTaken { try insert(current.key, 0, nil) }
         case 1 where current.made[0] == (current.key, number): break
@@ -99,7 +99,7 @@ final class PolicyAssociations {
 
     private func store(_ made: [Made], of source: Int64) throws {
         for (index, made) in made.enumerated() {
-            if isAhead { try add(made, to: source) } else { try insert(source, Int64(index + 1), made) }
+            if mayHaveLaterRows { try add(made, to: source) } else { try insert(source, Int64(index + 1), made) }
         }
     }
 
@@ -117,7 +117,7 @@ final class PolicyAssociations {
     /// Associates an object with any source object, as its last one.
     func add(_ made: Made, to source: Int64) throws {
         if isImplied, try isImplied(source) { try insert(source, 1, (source, number)) }
-        isAhead = true
+        mayHaveLaterRows = true
         let add = try context.cached(
             """
             INSERT INTO \(table) (source, element, destination, entity) SELECT ?1, last + 1, ?2, ?3 FROM (

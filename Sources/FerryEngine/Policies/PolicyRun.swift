@@ -148,7 +148,7 @@ final class PolicyRun {
                     }
                     EntityWriter.recycle(destination)
                     isByDefault = isByDefault && manager.isRelatedByDefault
-                    if hasNothingToRelate(calls) {
+                    if canSkipRelationships(calls) {
                         entry.isDone = true
                         break pages
                     }
@@ -165,7 +165,7 @@ final class PolicyRun {
     }
 
     /// Whether the second pass can skip the mapping: it has no links, and its policy has no `createRelationships`.
-    private func hasNothingToRelate(_ calls: PolicyCalls) -> Bool {
+    private func canSkipRelationships(_ calls: PolicyCalls) -> Bool {
         guard manager.links.isEmpty, let type = manager.policyWithoutRelating else { return false }
         return type == Swift.type(of: calls.policy)
     }
@@ -233,7 +233,7 @@ final class PolicyExecutor: MappingExecutor {
             // The object of the previous row is reused, unless the policy has kept it.
             if !isKnownUniquelyReferenced(&source) { source = SourceObject(current, manager) }
             guard let source else { continue }
-            source.stand(for: current.key, row: current.number)
+            source.represent(current.key, row: current.number)
             try calls.call {
                 try policy.createDestinationInstances(forSource: source, in: mapping, manager: manager)
             }
@@ -285,6 +285,6 @@ final class PolicyCalls: PolicyFunctions {
                 .missingPolicy, "The migration policy \(mapping.resolved.policy ?? "") offers no function \(name).",
                 remedy: "Add it to the policy's functions.")
         }
-        return OwnedValue(try function(arguments.map { MigrationValue($0) }).plain)
+        return OwnedValue(try function(arguments.map { MigrationValue(raw: Value($0)) }).plain)
     }
 }

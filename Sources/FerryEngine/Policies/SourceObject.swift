@@ -33,7 +33,7 @@ public final class SourceObject {
     }
 
     /// Represents the current source object.
-    func stand(for key: Int64, row: Int) {
+    func represent(_ key: Int64, row: Int) {
         primaryKey = key
         self.row = row
     }
@@ -231,7 +231,6 @@ final class SourceRow {
     let values = PackedValues()
     /// The columns whose expressions call the policy's functions.
     let policyColumns: [PolicyColumn]
-    var hasPolicyColumns: Bool { !policyColumns.isEmpty }
     /// The values by destination column.
     private let columns: [RowValue?]
     private let evaluated: [EvaluatedColumn]

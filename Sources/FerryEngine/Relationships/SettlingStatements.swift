@@ -22,15 +22,15 @@ struct SettlingStatements {
             }
             if !result.isEmpty {
                 let others = try others(table, column, entityColumn)
-                result = agreed(table, column, entityColumn) + result + (others.isEmpty ? [] : others + result)
+                result = clearedKeys(table, column, entityColumn) + result + (others.isEmpty ? [] : others + result)
             }
             if let orderColumn, !context.step.resolved.hasPolicies,
                 !assignment.contributions.allSatisfy(\.copiesOrder)
             {
                 result.append(OrderKeys.number(orderColumn, of: table, key: "Z_PK", group: column, then: "Z_PK"))
             }
-            return result + positionsThatTheSourceLacks()
-        case .join, .inverseForeignKey: return positionsThatTheSourceLacks()
+            return result + missingPositions()
+        case .join, .inverseForeignKey: return missingPositions()
         case .inverseless: return []
         }
     }
@@ -38,7 +38,7 @@ struct SettlingStatements {
     /// One statement for each copied order column in which the source has gaps.
     ///
     /// As in Core Data, objects without a position are first. Policies have statements of their own for all positions.
-    private func positionsThatTheSourceLacks() -> [BoundSQL] {
+    private func missingPositions() -> [BoundSQL] {
         let isDamaged = assignment.contributions.contains { contribution in
             guard contribution.copiesOrder, let origin = contribution.origin else { return false }
             return context.program.damage.has(.missingOrder, origin.relationship, of: contribution.mapping.source)
@@ -93,7 +93,7 @@ struct SettlingStatements {
     }
 
     /// Sets a key to NULL if its target and a third object have each other's keys; runs before the other side is set.
-    private func agreed(_ table: String, _ column: String, _ entityColumn: String?) -> [BoundSQL] {
+    private func clearedKeys(_ table: String, _ column: String, _ entityColumn: String?) -> [BoundSQL] {
         var done: Set<String> = []
         return sides.filter { done.insert("\($0.table).\($0.column)").inserted }.map { side in
             BoundSQL(

@@ -239,10 +239,10 @@ extension MappingSQL {
 
     /// The statement that writes the rows of new objects, with the values of the first source object.
     ///
-    /// `fresh` is a table-valued function with their keys and the source rows of their values.
-    func freshRows(from fresh: String) throws(FerryError) -> BoundSQL {
+    /// `objects` is a table-valued function with their keys and the source rows of their values.
+    func newObjectRows(from objects: String) throws(FerryError) -> BoundSQL {
         let table = try context.sourceTable(of: mapping)
-        var scope = scope(from: "\(fresh) AS f CROSS JOIN source.\(table) AS s ON s.Z_PK = f.source")
+        var scope = scope(from: "\(objects) AS f CROSS JOIN source.\(table) AS s ON s.Z_PK = f.source")
         if let iteration = mapping.iteration {
             if let entity = IterationPath.entity(of: mapping, in: context.source.model) {
                 scope.join("CROSS JOIN \(try scope.table(of: entity)) AS e ON e.Z_PK = f.object")

@@ -12,14 +12,14 @@ internal import FerrySQLite
 final class RowStream {
     let plan: RowPlan
     private let context: StepContext
-    private let aside: ReadAheadThread?
+    private let thread: ReadAheadThread?
     /// Whether the thread may read past a range's end, as open ranges need: nothing is sorted, and each key has one
     /// row.
     let runsAhead: Bool
 
     /// Reads on the writer's connection, if there is no thread.
     private var reader: RowReader?
-    private let here: PackedRows
+    private let ownRows: PackedRows
 
     /// The rows that the thread delivered last, and those of them that are not yet used.
     @exclusivity(unchecked) private var batch: PackedRows?
@@ -39,17 +39,17 @@ final class RowStream {
     init(_ plan: RowPlan, in context: StepContext) throws {
         self.plan = plan
         self.context = context
-        aside = try ReadAheadThread(plan, in: context)
-        runsAhead = plan.isOneRowPerKey && aside?.needsSorting == false
-        here = PackedRows(cells: plan.cellCount, capacity: aside == nil ? ReadAheadThread.bufferBytes : 0)
-        if aside == nil { reader = try RowReader(plan, on: context.connection) }
+        thread = try ReadAheadThread(plan, in: context)
+        runsAhead = plan.isOneRowPerKey && thread?.needsSorting == false
+        ownRows = PackedRows(cells: plan.cellCount, capacity: thread == nil ? ReadAheadThread.bufferBytes : 0)
+        if thread == nil { reader = try RowReader(plan, on: context.connection) }
     }
 
     deinit {
-        guard let aside else { return }
+        guard let thread else { return }
         // The thread may wait for the buffer.
-        giveBack(aside)
-        aside.end(isReading: isReading)
+        giveBack(thread)
+        thread.end(isReading: isReading)
     }
 
     /// Runs a body that takes the rows of a range; of an open range, the outcome has the actual one.
@@ -66,10 +66,10 @@ final class RowStream {
         (low, high) = (range.low, range.high)
         count = range.isOpen ? Int(range.rows) : nil
         left = count ?? .max
-        guard let aside else { return try reader?.select.bind(range) ?? () }
+        guard let thread else { return try reader?.select.bind(range) ?? () }
         // The thread reads the next range already.
         if isReading, !isBounded, position == low { return }
-        try read(aside, isBounded: !runsAhead)
+        try read(thread, isBounded: !runsAhead)
     }
 
     /// The actual range of an open one; nil if it had no row.
@@ -80,12 +80,12 @@ final class RowStream {
 
     /// Whether there are rows after the open range.
     private func hasMore() throws -> Bool {
-        guard left == 0, let aside else { return false }
+        guard left == 0, let thread else { return false }
         while unread.first == nil {
-            giveBack(aside)
+            giveBack(thread)
             guard isReading else { return false }
             // The failure recurs when its range is read.
-            if take(from: aside) != nil { return true }
+            if take(from: thread) != nil { return true }
         }
         return true
     }
@@ -105,23 +105,23 @@ final class RowStream {
                 left -= 1
                 return row
             }
-            guard let aside else { return try nextHere() }
-            guard try receive(from: aside) else { return nil }
+            guard let thread else { return try nextOwnRow() }
+            guard try receive(from: thread) else { return nil }
         }
         return nil
     }
 
     /// Takes the next rows from the thread; false at the end of the range.
-    private func receive(from aside: ReadAheadThread) throws -> Bool {
-        giveBack(aside)
+    private func receive(from thread: ReadAheadThread) throws -> Bool {
+        giveBack(thread)
         guard isReading else {
             position = high
             return false
         }
-        guard let failure = take(from: aside) else { return true }
+        guard let failure = take(from: thread) else { return true }
         guard isBounded else {
             // The failure may lie past the range; otherwise it recurs.
-            try read(aside, after: max(position, low), isBounded: true)
+            try read(thread, after: max(position, low), isBounded: true)
             return true
         }
         context.connection.takeOver(functionError: failure.functionError)
@@ -129,8 +129,8 @@ final class RowStream {
     }
 
     /// Takes the next message from the thread; returns its failure.
-    private func take(from aside: ReadAheadThread) -> (error: any Error, functionError: (any Error)?)? {
-        switch aside.take() {
+    private func take(from thread: ReadAheadThread) -> (error: any Error, functionError: (any Error)?)? {
+        switch thread.take() {
         case .rows(let rows): (batch, unread) = (rows, rows.rows)
         case .end: isReading = false
         case .failure(let error, let functionError):
@@ -140,26 +140,26 @@ final class RowStream {
         return nil
     }
 
-    private func read(_ aside: ReadAheadThread, after key: Int64? = nil, isBounded: Bool) throws {
-        giveBack(aside)
-        if isReading { aside.abandon() }
+    private func read(_ thread: ReadAheadThread, after key: Int64? = nil, isBounded: Bool) throws {
+        giveBack(thread)
+        if isReading { thread.abandon() }
         self.isBounded = isBounded
         position = key ?? low
         isReading = true
-        try aside.read(KeyRange(low: position, high: isBounded ? high : .max, rows: 0, isLast: true))
+        try thread.read(KeyRange(low: position, high: isBounded ? high : .max, rows: 0, isLast: true))
     }
 
-    private func giveBack(_ aside: ReadAheadThread) {
+    private func giveBack(_ thread: ReadAheadThread) {
         guard batch != nil else { return }
         (batch, unread) = (nil, PackedRowSequence())
-        aside.giveBack()
+        thread.giveBack()
     }
 
-    private func nextHere() throws -> PackedRow? {
+    private func nextOwnRow() throws -> PackedRow? {
         guard let reader, try reader.select.step() else { return nil }
-        here.removeAll()
-        while try !reader.pack(into: here) { here.grow() }
-        return here.rows.first
+        ownRows.removeAll()
+        while try !reader.pack(into: ownRows) { ownRows.grow() }
+        return ownRows.rows.first
     }
 }
 

@@ -63,7 +63,7 @@ struct SourceScope {
     private var variable: String { expressions.iteration?.variable ?? "" }
 
     /// The clauses of the outer query while a subquery is written.
-    private struct Outside {
+    private struct OuterQuery {
         var from: String
         var conditions: [String]
         var joined: [String: Object]
@@ -71,22 +71,22 @@ struct SourceScope {
         var order: [String]
     }
 
-    private var outside: [Outside] = []
+    private var outer: [OuterQuery] = []
 
     /// The variable of a collection's member; the space keeps it apart from all names in expressions.
     static func member(_ level: Int) -> String { "member \(level)" }
 
     /// Begins a subquery with the objects of an entity that satisfy a condition.
     private mutating func open(_ entity: String, at level: Int, where condition: String) throws(FerryError) {
-        putAside()
+        beginSubquery()
         let object = Object(alias: newAlias("t"), entity: entity)
         add(table: try table(of: entity), as: object.alias, on: "\(object.alias).\(condition)")
-        outside[outside.count - 1].order = ["\(object.alias).Z_PK"]
+        outer[outer.count - 1].order = ["\(object.alias).Z_PK"]
         objects[Self.member(level)] = object
     }
 
-    private mutating func putAside() {
-        outside.append(Outside(from: from, conditions: conditions, joined: joined, order: []))
+    private mutating func beginSubquery() {
+        outer.append(OuterQuery(from: from, conditions: conditions, joined: joined, order: []))
         (from, conditions) = ("", [])
     }
 
@@ -268,12 +268,12 @@ extension SourceScope: PathResolver {
         switch collection.start {
         case .object(let path):
             var object = try object(atEndOf: path)
-            putAside()
+            beginSubquery()
             for hop in collection.hops {
                 let expansion = try expand(hop.relationship.name, from: object)
                 object = expansion.object
                 if hop.relationship.isToMany {
-                    outside[outside.count - 1].order += [expansion.order, "\(object.alias).Z_PK"].compactMap { $0 }
+                    outer[outer.count - 1].order += [expansion.order, "\(object.alias).Z_PK"].compactMap { $0 }
                 }
             }
             objects[Self.member(collection.level)] = object
@@ -288,7 +288,7 @@ extension SourceScope: PathResolver {
     }
 
     mutating func closeCollection() -> CollectionSQL {
-        guard let before = outside.popLast() else { preconditionFailure("a subquery ends that was not begun") }
+        guard let before = outer.popLast() else { preconditionFailure("a subquery ends that was not begun") }
         defer { (from, conditions, joined) = (before.from, before.conditions, before.joined) }
         return CollectionSQL(from: from, conditions: conditions, order: before.order)
     }

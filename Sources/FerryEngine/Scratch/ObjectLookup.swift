@@ -72,7 +72,7 @@ package final class ObjectLookup {
     ///
     /// `last` is the highest key in the table; if a known key is higher, SQLite rolled a unit back.
     package func begin(after last: Int64) throws {
-        if try !isComplete || highest > last || !saved.isCurrent() { try forget() }
+        if try !isComplete || highest > last || !saved.isCurrent() { try reset() }
         guard !isComplete || highest < last else { return }
         try learn.bind(.integer(highest), named: ":last")
         try learn.run()
@@ -81,13 +81,13 @@ package final class ObjectLookup {
     }
 
     /// Resets the lookup to the state in scratch.
-    private func forget() throws {
+    private func reset() throws {
         isComplete = false
         known.removeAll()
         for index in filter.indices { filter[index] = 0 }
         try saved.reload()
         (highest, unsaved) = (saved.last ?? .min, 0)
-        if saved.last != nil { try saved.forEach { pass($0) } }
+        if saved.last != nil { try saved.forEach { addToFilter($0) } }
     }
 
     /// The key of the object with the values of the arguments from `first` on, in the order of the columns, or nil.
@@ -98,7 +98,7 @@ package final class ObjectLookup {
     private func find(_ wanted: ObjectHashTable.Hash) throws -> Int64? {
         hash = wanted
         if let key = known.key(of: hash) { return key }
-        guard saved.last != nil, isPassed(hash), let key = try saved.key(of: hash) else { return nil }
+        guard saved.last != nil, filterContains(hash), let key = try saved.key(of: hash) else { return nil }
         // The next search may want the same object; without room, it reads scratch again.
         if !known.add(key, with: hash) {
             try makeRoom()
@@ -129,7 +129,7 @@ package final class ObjectLookup {
     ///
     /// The batch's rows have hashes of ``hash(of:from:)``; `create` calls ``add(_:)``.
     package func find(_ batch: FoundBatch, _ create: (FoundBatch.Row) throws -> Int64) throws {
-        try batch.search(where: { known.key(of: $0) == nil && isPassed($0) }, saved.key(of:))
+        try batch.search(where: { known.key(of: $0) == nil && filterContains($0) }, saved.key(of:))
         let before = clearings
         for index in batch.rows.indices {
             let row = batch.rows[index]
@@ -165,18 +165,18 @@ package final class ObjectLookup {
             return
         }
         var place = 0
-        while let object = known.next(from: &place, above: saved.last ?? .min) { pass(object.hash) }
+        while let object = known.next(from: &place, above: saved.last ?? .min) { addToFilter(object.hash) }
         try saved.save(through: highest)
         unsaved = 0
         known.makeRoom(keepingAbove: highest)
     }
 
-    private func pass(_ hash: ObjectHashTable.Hash) {
+    private func addToFilter(_ hash: ObjectHashTable.Hash) {
         let bit = hash.second >> (64 - Self.filterBits)
         filter[Int(bit >> 6)] |= 1 << (bit & 63)
     }
 
-    private func isPassed(_ hash: ObjectHashTable.Hash) -> Bool {
+    private func filterContains(_ hash: ObjectHashTable.Hash) -> Bool {
         let bit = hash.second >> (64 - Self.filterBits)
         return filter[Int(bit >> 6)] & 1 << (bit & 63) != 0
     }
