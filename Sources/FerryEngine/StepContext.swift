@@ -66,8 +66,6 @@ final class StepContext {
         try destination.knownNumber(of: mapping.destination, in: "new")
     }
 
-    // MARK: Memory
-
     /// The bytes of the pages that this connection has written so far; reading the number needs no statement.
     var writtenBytes: Int64 { connection.pagesWritten * pageSize }
 

@@ -297,7 +297,6 @@ struct InPlaceCounts {
         return rows
     }
 
-    /// Subtracts dropped rows from the counts.
     mutating func subtract(_ dropped: [String: Int64]) {
         self.dropped = dropped
         rows.merge(dropped, uniquingKeysWith: -)

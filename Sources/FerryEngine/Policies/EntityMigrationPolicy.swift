@@ -171,7 +171,6 @@ public final class PolicyEntityMapping {
 
     fileprivate func substitutes() { isSubstituted = true }
 
-    /// Removes the substitutes of one source object.
     func resetValues() {
         guard isSubstituted else { return }
         for mapping in attributeMappings where mapping.substitute != nil { mapping.substitute = nil }

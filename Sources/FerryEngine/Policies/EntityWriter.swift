@@ -13,7 +13,6 @@ final class EntityWriter {
     /// The columns of the entity's objects: attributes, then foreign keys with their entity and order columns.
     let columns: [String]
     let places: [String: Int]
-    /// The model's default values, by column.
     let defaults: [Value]
     /// Whether the evidence says that a policy inserts objects of the entity.
     @exclusivity(unchecked) var isMarked = false

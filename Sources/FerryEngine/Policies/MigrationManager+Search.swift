@@ -131,8 +131,6 @@ extension MigrationManager {
             remedy: "There are: \(mappings.map(\.name).joined(separator: ", ")).")
     }
 
-    // MARK: The default relationships
-
     func relateDefault(_ destination: DestinationObject, in mapping: PolicyEntityMapping) throws {
         isRelatedByDefault = true
         guard !links.isEmpty else { return }
@@ -244,8 +242,6 @@ extension MigrationManager {
             ExpressionScope(model: layout.model, entity: entity), from: "\(schema).\(table) AS s", of: layout,
             in: schema, now: context.options.now)
     }
-
-    // MARK: Related objects
 
     /// SQL of the keys and entity numbers of the objects that a relationship of source object `?1` leads to.
     func sourceObjectsSQL(_ name: String, of entity: String) throws(FerryError) -> String {

@@ -170,8 +170,6 @@ public final class MigrationManager {
         return try MigrationValue(raw: value).stored(in: attribute)
     }
 
-    // MARK: Lookups
-
     /// The dictionary of a name, on disk, which all policies of the step share.
     public func lookup(_ name: String) throws -> PolicyLookup {
         if let known = lookups[name] { return known }

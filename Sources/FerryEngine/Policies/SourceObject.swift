@@ -32,7 +32,6 @@ public final class SourceObject {
         self.source = source
     }
 
-    /// Represents the current source object.
     func represent(_ key: Int64, row: Int) {
         primaryKey = key
         self.row = row

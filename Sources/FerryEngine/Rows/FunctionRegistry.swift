@@ -148,7 +148,6 @@ struct ExternalContents: Sendable {
 /// is no JSON array fails the statement; if invalid texts are skipped, its row has no ordinal, and is counted.
 final class JSONElements: TableCursor {
     static let name = "ferry_json_each"
-    /// The columns of the values at the ends of the paths.
     static let memberColumns = (0..<8).map { "member\($0)" }
     static let columns = ["ordinal", "json"] + memberColumns
     static let argumentCount = 4

@@ -39,7 +39,6 @@ struct SourceScope {
     private(set) var selected: [String] = []
     /// The object of `$source` and `SELF`.
     var source: Object
-    /// The objects of other variables.
     private var objects: [String: Object] = [:]
     private var joined: [String: Object] = [:]
     private var aliases = 0

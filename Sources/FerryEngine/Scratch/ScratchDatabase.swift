@@ -327,8 +327,6 @@ package struct ScratchNeed: Sendable {
         return keys + layout.joinTables.map { links[$0.relationship] ?? 0 }
     }
 
-    // MARK: Indexes
-
     private static func largestIndex(
         _ layout: StoreLayout, _ objects: [String: Int64], _ links: [PropertyKey: Int64], _ width: Int64
     ) -> Int64 {
