@@ -1,6 +1,5 @@
 package import FerryBase
 internal import FerryMapping
-internal import FerryModel
 package import FerryPlan
 package import FerrySQLite
 internal import FerryStore

@@ -1,5 +1,4 @@
 internal import FerryBase
-internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan

@@ -1,4 +1,3 @@
-internal import FerryBase
 internal import FerryMapping
 internal import FerrySQLite
 

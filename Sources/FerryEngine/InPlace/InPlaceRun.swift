@@ -23,7 +23,7 @@ package struct InPlaceWork {
 package struct InPlaceRun {
     /// Reads the old version and returns a check of the new version, which throws if the result is wrong.
     ///
-    /// The returned check takes the counts of the mappings, and SQLite's change counts of single-entity tables.
+    /// The check takes the mappings' counts, and change counts of single-entity tables that one statement writes.
     package typealias Checks =
         (InPlaceWork) throws -> ([EntityMappingCounts], _ counted: [String: Int64]) throws -> Void
 

@@ -1,7 +1,5 @@
-internal import FerryBase
 internal import FerryExpression
 package import FerryMapping
-internal import FerrySQLite
 
 /// The code of an entity mapping, in place of an `NSEntityMigrationPolicy`.
 ///

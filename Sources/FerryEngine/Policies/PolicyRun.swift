@@ -4,7 +4,6 @@ internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
-internal import FerryStore
 
 /// Runs a step's policies in Core Data's three passes; a hook that runs once is a unit, so a resumed run skips it.
 final class PolicyRun {

@@ -178,7 +178,8 @@ enum OrderKeys {
     ///
     /// All objects of a group are numbered if one lacks its position in the source, or if two have the same one.
     ///
-    /// `shared` is the column of ``isShared(_:among:)``, `group` that of the owning object; `order` breaks ties.
+    /// `shared` is the column of ``isShared(_:among:)``, `group` the owner's key; `order` sorts missing and equal
+    /// positions.
     static func settled(
         _ noted: String, shared: String, among group: String, ordered order: String, parameters: inout Parameters
     ) -> String {

@@ -1,4 +1,3 @@
-internal import FerryBase
 internal import FerrySQLite
 
 /// A hash table of fixed size from the hashes of values to the keys of objects.
