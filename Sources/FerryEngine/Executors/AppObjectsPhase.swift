@@ -22,27 +22,27 @@ struct AppObjectsPhase {
     }
 
     func run(report: inout StepReport) throws {
-        for table in appObjects.virtualTables { try make(table) }
-        for table in appObjects.tables { try carry(table) }
-        if let history = appObjects.history { try carry(history, report: &report) }
-        if let mirroring = appObjects.mirroring { try carry(mirroring) }
-        if appObjects.history != nil || appObjects.mirroring != nil { try carrySystemNumbers() }
-        for object in appObjects.objects { try make(object) }
-        if appObjects.hasStatistics { try carryStatistics() }
+        for table in appObjects.virtualTables { try create(table) }
+        for table in appObjects.tables { try copy(table) }
+        if let history = appObjects.history { try copy(history, report: &report) }
+        if let mirroring = appObjects.mirroring { try copy(mirroring) }
+        if appObjects.history != nil || appObjects.mirroring != nil { try copySystemNumbers() }
+        for object in appObjects.objects { try create(object) }
+        if appObjects.hasStatistics { try copyStatistics() }
     }
 
     /// Creates the app's triggers; call it after the last row is written.
-    func makeTriggers() throws {
-        for trigger in appObjects.triggers { try make(trigger) }
+    func createTriggers() throws {
+        for trigger in appObjects.triggers { try create(trigger) }
     }
 
-    private func make(_ object: AppObjects.Object) throws {
+    private func create(_ object: AppObjects.Object) throws {
         try context.once("carry:\(object.type):\(object.name)", phase: .indexes, subject: object.name) {
             try context.connection.execute(object.sql)
         }
     }
 
-    private func make(_ indexes: [IndexDefinition]) throws {
+    private func create(_ indexes: [IndexDefinition]) throws {
         for index in indexes {
             try context.once(StepOperation.unit(of: index), phase: .indexes, subject: index.name) {
                 try context.connection.execute(index.sql)
@@ -52,7 +52,7 @@ struct AppObjectsPhase {
 
     // MARK: Tables
 
-    private func carry(_ table: AppTable, by statement: String? = nil) throws {
+    private func copy(_ table: AppTable, by statement: String? = nil) throws {
         let unit = "carry:rows:\(table.name)"
         // Needed in a resumed run too: the copy writes the shadow tables of a virtual table directly.
         if table.sql == nil { context.connection.allowSchemaWrites() }
@@ -72,7 +72,7 @@ struct AppObjectsPhase {
         try context.walk(
             unit, over: "source.\(table.quotedName)", key: rowID, phase: .rows, subject: table.name,
             running: statement ?? table.copy(), largeRow: statement == nil ? largeRows(of: table, rowID: rowID) : nil)
-        try carrySequence(of: table)
+        try copySequence(of: table)
     }
 
     /// Makes the function that copies a row with values that are too large for their chunk.
@@ -101,7 +101,7 @@ struct AppObjectsPhase {
     }
 
     /// Copies the highest number that an AUTOINCREMENT column ever had.
-    private func carrySequence(of table: AppTable) throws {
+    private func copySequence(of table: AppTable) throws {
         for schema in ["source", "main"] {
             let exists = try context.connection.integer(
                 "SELECT 1 FROM \(schema).sqlite_master WHERE name = 'sqlite_sequence'")
@@ -117,7 +117,7 @@ struct AppObjectsPhase {
     }
 
     /// Copies the ANALYZE statistics of tables and indexes that the new store has.
-    private func carryStatistics() throws {
+    private func copyStatistics() throws {
         try context.once("carry:sqlite_stat1", phase: .indexes, subject: "sqlite_stat1") {
             // ANALYZE of the schema table creates an empty `sqlite_stat1`; a CREATE statement cannot.
             try context.connection.execute("ANALYZE main.sqlite_master")
@@ -148,8 +148,8 @@ struct AppObjectsPhase {
     /// Copies history transactions unchanged, and changes with the new numbers of their entities.
     ///
     /// Changes are left out if their objects get new keys or lose their entity: their object IDs are not valid then.
-    private func carry(_ history: HistoryTables, report: inout StepReport) throws {
-        for table in history.plain { try carry(table) }
+    private func copy(_ history: HistoryTables, report: inout StepReport) throws {
+        for table in history.plain { try copy(table) }
         let changes = history.changes
         try context.once("make:\(changes.name)", phase: .rows, subject: changes.name) {
             guard let sql = changes.sql else { return }
@@ -163,12 +163,12 @@ struct AppObjectsPhase {
         try context.walk(
             "carry:\(changes.name)", over: "source.\(changes.quotedName)", phase: .rows, subject: changes.name,
             running: history.copy(translations))
-        try make(history.indexes)
+        try create(history.indexes)
         try reportDropped(changes, translations, in: &report)
     }
 
     /// Copies the `Z_PRIMARYKEY` rows of history and CloudKit entities.
-    private func carrySystemNumbers() throws {
+    private func copySystemNumbers() throws {
         try context.once("carry:systemNumbers", phase: .rows, subject: nil) {
             try context.connection.execute(
                 """
@@ -195,14 +195,14 @@ struct AppObjectsPhase {
     // MARK: CloudKit
 
     /// Copies each CloudKit record with the new number of its object's entity; the objects keep their keys.
-    private func carry(_ mirroring: MirroringTables) throws {
+    private func copy(_ mirroring: MirroringTables) throws {
         let numbers = try context.step.resolved.entityMappings.map {
             (from: try context.sourceNumber(of: $0), to: try context.destinationNumber(of: $0))
         }
         for table in mirroring.tables {
-            try carry(table, by: MirroringTables.copy(table, numbers: numbers))
+            try copy(table, by: MirroringTables.copy(table, numbers: numbers))
         }
-        try make(mirroring.indexes)
+        try create(mirroring.indexes)
     }
 }
 

@@ -23,7 +23,7 @@ struct ChunkOutcome {
     /// Objects that a policy inserted beyond one for each source object.
     var created: Int64 = 0
     /// The actual range after an open range; nil if it had no rows.
-    var taken: KeyRange?
+    var actualRange: KeyRange?
     var dropped: Int64 { read + created - written - merged }
 }
 

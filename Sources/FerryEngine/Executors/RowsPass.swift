@@ -81,8 +81,8 @@ struct RowsPass: ChunkWalk.Work {
         after low: Int64, upTo rows: Int, _ entries: inout [ProgressTable.Entry]
     ) throws -> KeyRange? {
         // Several mappings must all get the same range.
-        let isTaken = executors.count == 1 && executors[0].takesOpenRanges
-        let ends = isTaken ? ChunkRanges.Ends.taken : plans.allSatisfy(\.countsRows) ? .counted : .known
+        let takesOpenRange = executors.count == 1 && executors[0].takesOpenRanges
+        let ends = takesOpenRange ? ChunkRanges.Ends.taken : plans.allSatisfy(\.countsRows) ? .counted : .known
         return try ranges.carry(after: low, upTo: rows, ends) { range in
             var carried: KeyRange? = range
             if ends == .counted { carried?.rows = 0 }
@@ -90,7 +90,7 @@ struct RowsPass: ChunkWalk.Work {
                 let outcome = try limited(index, range) { try executor.carry(range) }
                 try count(outcome, plans[index].mapping, &entries[index])
                 if ends == .counted { carried?.rows += outcome.read }
-                if range.isOpen { carried = outcome.taken }
+                if range.isOpen { carried = outcome.actualRange }
             }
             return carried
         }

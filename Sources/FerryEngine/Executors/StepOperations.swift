@@ -33,7 +33,7 @@ struct StepOperations {
             }
             if phase == .rows { try CountedTargets.check(context) }
         }
-        try appObjects.makeTriggers()
+        try appObjects.createTriggers()
     }
 
     private mutating func run(_ operation: StepOperation, in phase: Phase, report: inout StepReport) throws {
@@ -60,7 +60,7 @@ struct StepOperations {
             try context.once(unit, phase: phase, subject: table.name) {
                 try rows(ofGathered: table).prepare(on: connection).run()
             }
-        case .index(let index): try context.once(unit, phase: phase, subject: index.name) { try make(index) }
+        case .index(let index): try context.once(unit, phase: phase, subject: index.name) { try create(index) }
         case .rTree(let rTree):
             try context.once(unit, phase: phase, subject: rTree.name) { try connection.execute(rTree.sql) }
             try context.walk(
@@ -222,7 +222,7 @@ struct StepOperations {
 
     // MARK: Indexes
 
-    private func make(_ index: IndexDefinition) throws {
+    private func create(_ index: IndexDefinition) throws {
         do {
             try context.connection.execute(index.sql)
         } catch {

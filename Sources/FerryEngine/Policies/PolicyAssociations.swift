@@ -12,7 +12,7 @@ internal import FerrySQLite
 /// The associations of one entity mapping with a policy.
 ///
 /// A table that no statement joins has no row for the ordinary result, one object with the key of its source: the
-/// object itself implies the row. If it was created but not associated, its row has element 0 and no object.
+/// object implies the row. If a policy created that object without an association, the row has element 0 and no object.
 final class PolicyAssociations {
     /// An associated object: its key and its entity number.
     typealias Made = (key: Int64, entity: Int64)

@@ -58,7 +58,7 @@ final class RowStream {
         defer { reader?.select.reset() }
         try begin(range)
         var outcome = try body()
-        outcome.taken = try takenRange()
+        outcome.actualRange = try actualRange()
         return outcome
     }
 
@@ -73,7 +73,7 @@ final class RowStream {
     }
 
     /// The actual range of an open one; nil if it had no row.
-    private func takenRange() throws -> KeyRange? {
+    private func actualRange() throws -> KeyRange? {
         guard let count, left < count else { return nil }
         return KeyRange(low: low, high: lastKey, rows: Int64(count - left), isLast: try !hasMore())
     }
