@@ -131,9 +131,7 @@ struct ChunkRanges {
         case taken
     }
 
-    /// Copies at most `rows` rows after a key.
-    ///
-    /// `body` copies a range and returns it with its actual row count and end, or nil if the range has no rows.
+    /// Copies at most `rows` rows after a key; `body` returns the actual range, or nil if the range has no rows.
     func carry(
         after low: Int64, upTo rows: Int, _ ends: Ends = .known, _ body: (KeyRange) throws -> KeyRange?
     ) throws -> KeyRange? {

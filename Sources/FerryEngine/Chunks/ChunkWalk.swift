@@ -25,9 +25,7 @@ struct ChunkWalk {
             after low: Int64, upTo rows: Int, _ entries: inout [ProgressTable.Entry]
         ) throws -> KeyRange?
 
-        /// Prepares for smaller chunks after the rollback of a chunk with a value that is too large for it.
-        ///
-        /// Returns a function that copies one such row inside the unit's transaction, or nil if there is none.
+        /// Handles the rollback of a chunk with a too large value; returns a function that copies one such row, or nil.
         mutating func didRollBack() throws -> LargeRowCopy?
     }
 

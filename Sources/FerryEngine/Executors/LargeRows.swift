@@ -191,7 +191,8 @@ final class LargeRowWriter {
 
     /// Writes one row from the columns of ``selection``, which begin at `place` in the statement's current row.
     ///
-    /// Throws ``FerryError`` `.valueTooLarge` before the INSERT if memory does not suffice; messages have `origin`.
+    /// Throws ``FerryError`` `.valueTooLarge` before the INSERT if memory does not suffice, with `origin`, the source
+    /// key.
     func write(_ key: Int64, from row: Statement, at place: Int, of origin: Int64) throws {
         let transfers = transfers(row, place)
         // The values beside a text of the largest size may take as much as in any chunk.

@@ -5,7 +5,7 @@ internal import FerrySQLite
 protocol MappingExecutor {
     var writesScratch: Bool { get }
 
-    /// Whether the executor takes an open range and reports where that range ended.
+    /// Whether the executor takes an open range and reports the actual one.
     var takesOpenRanges: Bool { get }
 
     /// Writes the rows of one range, inside the caller's transaction.
@@ -22,7 +22,7 @@ struct ChunkOutcome {
     var merged: Int64 = 0
     /// Objects that a policy inserted beyond one for each source object.
     var created: Int64 = 0
-    /// The actual range after an open range; nil if it had no rows.
+    /// The actual range of an open one, or nil if there were no rows.
     var actualRange: KeyRange?
     var dropped: Int64 { read + created - written - merged }
 }

@@ -260,9 +260,8 @@ package struct InPlaceRun {
 /// The counts of a step in place: the rows of its mappings, and rows without a mapping.
 struct InPlaceCounts {
     private let step: StepPlan
-    /// Whether the counts are the plan's estimates: a step that writes no row counts none.
-    ///
-    /// The plan has no estimate for rows that an earlier step of the run makes.
+    /// Whether the counts are the plan's estimates: a step that writes no row counts none, if the plan has all
+    /// estimates.
     private let isEstimated: Bool
     /// Rows of exactly each source entity.
     private var rows: [String: Int64]

@@ -19,7 +19,6 @@ public final class DestinationObject {
 
     /// Values that are not yet written, by column.
     let changes: ColumnChanges
-    /// Whether the object has no row yet.
     @exclusivity(unchecked) private var isNew = false
     @exclusivity(unchecked) private var version = Value.null
     /// The source row that gives a new object's values; nil for the model's defaults.

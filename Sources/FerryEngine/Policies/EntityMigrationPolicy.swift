@@ -64,7 +64,7 @@ extension EntityMigrationPolicy {
     /// Does nothing.
     public func begin(_ mapping: PolicyEntityMapping, with manager: MigrationManager) throws {}
 
-    /// Does what ``defaultPolicy`` does.
+    /// Calls ``defaultPolicy``.
     public func createDestinationInstances(
         forSource source: SourceObject, in mapping: PolicyEntityMapping, manager: MigrationManager
     ) throws {
@@ -74,7 +74,7 @@ extension EntityMigrationPolicy {
     /// Does nothing.
     public func endInstanceCreation(forMapping mapping: PolicyEntityMapping, manager: MigrationManager) throws {}
 
-    /// Does what ``defaultPolicy`` does.
+    /// Calls ``defaultPolicy``.
     public func createRelationships(
         forDestination destination: DestinationObject, in mapping: PolicyEntityMapping, manager: MigrationManager
     ) throws {

@@ -161,7 +161,7 @@ extension MigrationManager {
     ///   - predicate: In the language of mapping models, over attributes and to-one paths: `price > 10 AND owner != nil`.
     ///   - includesSubentities: Whether objects of its sub-entities count too.
     ///   - body: Receives one object after another.
-    /// - Throws: `FerryError` `.badExpression` when the predicate does not fit the model, or what the body throws.
+    /// - Throws: `FerryError` `.badExpression` when the predicate does not fit the model, or the error of the body.
     public func forEachSourceObject(
         ofEntity entityName: String, where predicate: String = "TRUEPREDICATE", includesSubentities: Bool = true,
         _ body: (SourceObject) throws -> Void

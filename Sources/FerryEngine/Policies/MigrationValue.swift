@@ -107,9 +107,8 @@ extension MigrationValue {
         }
     }
 
-    /// The value in the form of an attribute's column.
-    ///
-    /// - Throws: ``FerryError`` `.rowFailed` if the attribute's type cannot hold the value, which no message shows.
+    /// The value in the form of an attribute's column; throws ``FerryError`` `.rowFailed`, which does not show the
+    /// value.
     func stored(in attribute: Attribute) throws(FerryError) -> Value {
         guard let stored = stored(as: attribute.type, isExternal: attribute.allowsExternalStorage) else {
             throw refusal(by: attribute)

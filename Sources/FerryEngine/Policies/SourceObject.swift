@@ -93,7 +93,7 @@ public final class SourceObject {
         return objects
     }
 
-    /// Whether it represents the current row.
+    /// Whether the object represents the current row.
     func isAtWork(_ current: CurrentSource) -> Bool { row == current.number }
 
     // MARK: Reading
@@ -157,7 +157,6 @@ final class CurrentSource {
     /// The number of the row in the run.
     @exclusivity(unchecked) private(set) var number = 0
     @exclusivity(unchecked) private(set) var key: Int64 = 0
-    /// Whether an object has the source's key.
     @exclusivity(unchecked) var isKeyTaken = false
     /// The inserted objects of the mapping's own entity.
     @exclusivity(unchecked) var inserted: Int64 = 0

@@ -35,9 +35,7 @@ struct SettlingStatements {
         }
     }
 
-    /// One statement for each copied order column in which the source has gaps.
-    ///
-    /// As in Core Data, objects without a position are first. Policies have statements of their own for all positions.
+    /// One statement for each copied order column with gaps, in a step without policies; missing positions are first.
     private func missingPositions() -> [BoundSQL] {
         let isDamaged = assignment.contributions.contains { contribution in
             guard contribution.copiesOrder, let origin = contribution.origin else { return false }
@@ -194,7 +192,6 @@ enum OrderKeys {
             """
     }
 
-    /// Sets the final positions of a one-to-many relationship.
     static func settle(_ column: String, of table: String, among group: String) -> BoundSQL {
         var parameters = Parameters()
         let position = settled("noted", shared: "shared", among: "owner", ordered: "k", parameters: &parameters)

@@ -236,9 +236,7 @@ extension MappingSQL {
         return BoundSQL(text: "\(with)SELECT \(selected) FROM \(from)", parameters: scope.parameters)
     }
 
-    /// The statement that writes the rows of new objects, with the values of the first source object.
-    ///
-    /// `objects` is a table-valued function with their keys and the source rows of their values.
+    /// The statement that writes new objects' rows; `objects` is a virtual table of their keys and first source rows.
     func newObjectRows(from objects: String) throws(FerryError) -> BoundSQL {
         let table = try context.sourceTable(of: mapping)
         var scope = scope(from: "\(objects) AS f CROSS JOIN source.\(table) AS s ON s.Z_PK = f.source")

@@ -44,9 +44,7 @@ struct NewKeys {
     /// Half of all keys: above a lower base, no number of new objects reaches the last key.
     private static let highestBase = Int64.max / 2
 
-    /// Returns a base of new keys that is low enough.
-    ///
-    /// - Throws: ``FerryError`` `.noKeysLeft` if keys in use are so high that new ones could overflow.
+    /// Returns a base of new keys; throws ``FerryError`` `.noKeysLeft` if keys above the base could overflow.
     static func checked(_ base: Int64, of entity: String) throws(FerryError) -> Int64 {
         guard base <= highestBase else {
             throw FerryError(

@@ -12,7 +12,6 @@ final class ReadAheadThread: @unchecked Sendable {
     /// A message from the reader to the writer.
     enum Delivery {
         case rows(PackedRows)
-        /// The end of the ordered range.
         case end
         /// The reader's error, and the error of one of our SQL functions, if that was the cause.
         case failure(any Error, functionError: (any Error)?)

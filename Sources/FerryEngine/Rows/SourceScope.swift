@@ -13,9 +13,7 @@ struct SourceScope {
     struct Object {
         var alias: String
         var entity: String
-        /// SQL of a link's column with the object's key, if every link leads to an object of the entity.
-        ///
-        /// A statement that needs the key only then reads the links only: SQLite drops a join without references.
+        /// SQL of the key in a link, if every link leads to an object of the entity: SQLite then drops an unused join.
         var link: String?
         var key: String { link ?? "\(alias).Z_PK" }
     }
@@ -163,9 +161,7 @@ struct SourceScope {
         return object
     }
 
-    /// Joins the objects at the end of any relationship, to-many included.
-    ///
-    /// `isSound`: every link of the source leads to an object of the relationship's entity.
+    /// Joins the objects of any relationship; `isSound`: every link leads to an object of the relationship's entity.
     mutating func expand(_ name: String, from object: Object, isSound: Bool = false) throws(FerryError) -> Expansion {
         guard let relationship = layout.model.relationship(name, of: object.entity),
             let storage = layout.storage(of: name, in: object.entity)
