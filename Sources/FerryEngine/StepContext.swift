@@ -4,20 +4,19 @@ internal import FerryPlan
 package import FerrySQLite
 package import FerryStore
 
-/// What everything in a step's run shares: the connection, both layouts, and what the step does.
+/// The shared state of a step's run: the connection, both layouts, and the program.
 final class StepContext {
     let step: StepPlan
     let connection: Connection
-    /// The names that the source store really has.
+    /// The layout with the actual table and column names of the source store.
     let source: StoreLayout
-    /// The names of the new store.
     let destination: StoreLayout
     let program: StepProgram
     let options: EngineOptions
     let progress: ProgressTable
     private let pageSize: Int64
     private var statements: [String: Statement] = [:]
-    /// Opens the source alone, under the same name, for a thread that reads while this one writes.
+    /// Opens a connection to the source only, under the same schema name, for the thread that reads ahead.
     let openSource: () throws -> Connection
 
     init(
@@ -42,7 +41,7 @@ final class StepContext {
         return mapping
     }
 
-    /// Whether carrying the rows leaves scratch alone: each object becomes one at most, and none is looked up.
+    /// Whether the rows phase does not use scratch: no mapping has associations, `unique` or an iteration.
     var carriesPlainRows: Bool {
         !program.storesAssociations && step.resolved.entityMappings.allSatisfy(\.isOneToOne)
     }
@@ -67,17 +66,15 @@ final class StepContext {
         try destination.knownNumber(of: mapping.destination, in: "new")
     }
 
-    // MARK: Memory
-
-    /// The pages that this connection has written so far, in bytes; no statement is needed to know that.
+    /// The bytes of the pages that this connection has written so far; reading the number needs no statement.
     var writtenBytes: Int64 { connection.pagesWritten * pageSize }
 
-    // MARK: Kept statements
+    // MARK: Cached statements
 
-    /// More than policies of ordinary size have.
+    /// Policies of ordinary size have fewer statements.
     private static let statementLimit = 256
 
-    /// A kept statement, for work that is over before anything else is done.
+    /// A cached statement; the caller must finish with it before other code can prepare or run the same SQL.
     func cached(_ sql: String) throws(DatabaseError) -> Statement {
         if let known = statements[sql] { return known }
         if statements.count >= Self.statementLimit { statements.removeAll() }
@@ -92,7 +89,7 @@ final class StepContext {
         try statement.run()
     }
 
-    /// The first column of the first row; NULL where there is none.
+    /// The first column of the first row, or NULL if there is no row.
     func single(_ sql: String, _ values: [Value]) throws(DatabaseError) -> Value {
         let statement = try cached(sql)
         try statement.bind(values)
@@ -100,14 +97,13 @@ final class StepContext {
         return try statement.step() ? statement.value(0) : .null
     }
 
-    /// Whether a key is that of a source object of a mapping.
     func isSource(_ key: Int64, of mapping: ResolvedEntityMapping) throws -> Bool {
         try single(
             "SELECT Z_PK FROM source.\(sourceTable(of: mapping)) WHERE Z_PK = ?1 AND Z_ENT = ?2",
             [.integer(key), .integer(sourceNumber(of: mapping))]) != .null
     }
 
-    /// What a kept statement gives in its first row for a key; nil where it has none.
+    /// Reads the first row of a cached statement for a key; nil if there is no row.
     func first<Result>(_ sql: String, for key: Int64, _ read: (Statement) throws -> Result) throws -> Result? {
         let statement = try cached(sql)
         try statement.bind(key, at: 1)
@@ -115,7 +111,6 @@ final class StepContext {
         return try statement.step() ? try read(statement) : nil
     }
 
-    /// Hands out the rows that a kept statement gives for a key.
     func forEachRow(_ sql: String, for key: Int64, _ body: (Statement) throws -> Void) throws {
         let statement = try cached(sql)
         try statement.bind(key, at: 1)
@@ -125,12 +120,12 @@ final class StepContext {
 
     // MARK: Units
 
-    /// Runs one unit: its work and its record are committed together, or neither.
+    /// Runs one unit: SQLite commits its work and its progress record together, or neither.
     func unit(writesScratch: Bool, _ body: () throws -> Void) throws {
-        // Not IMMEDIATE: that would lock scratch for writing too, and make every commit a commit of two files.
+        // IMMEDIATE would lock scratch for writing as well, and each commit would then cover two files.
         try connection.transaction {
             try body()
-            // Where nothing was stored there after all, the commit is one of one file.
+            // If the body has not written to scratch, the commit covers one file only.
             let writesScratch = writesScratch && connection.isWriting("scratch")
             try progress.countUnit(writesScratch: writesScratch)
             if writesScratch { try ScratchDatabase.setLastUnit(progress.lastUnit(), on: connection) }
@@ -138,7 +133,7 @@ final class StepContext {
         options.stop.unitIsDone()
     }
 
-    /// Runs a piece of work that is one unit by itself, unless an earlier call has finished it.
+    /// Runs work as one unit, unless the progress table says that an earlier call has finished it.
     func once(
         _ unit: String, phase: Phase, subject: String?, writesScratch: Bool = false, _ body: () throws -> Void
     ) throws {
@@ -154,38 +149,38 @@ final class StepContext {
     }
 }
 
-/// How the engine runs: chunk size, and what it is given from above.
+/// The settings of a run: chunk size, memory, hooks, and the caller's decisions on damage.
 package struct EngineOptions: Sendable {
     package enum ChunkSize: Sendable, Hashable { case rows(Int), automatic }
 
     package var chunkSize: ChunkSize
-    /// What an automatic chunk may write, and how long it may take.
+    /// The byte and time limits of a chunk of automatic size.
     package var chunkBytes = 4 << 20
     package var chunkNanoseconds: UInt64 = 500_000_000
-    /// The largest value that goes with its chunk; nil for what ``memoryLimit`` and ``chunkBytes`` allow.
+    /// The largest value that is written with its chunk; if nil, ``memoryLimit`` and ``chunkBytes`` decide.
     package var valueLimit: Int?
     /// `now()`, in seconds since 2001-01-01 UTC; fixed once per run.
     package var now: Double
     package var trace: TraceHook?
     package var progress: ProgressHook?
-    /// Receives the statements before they run; for a list of them.
+    /// Receives each statement before it runs; ``StepStatements`` lists them.
     package var onStatement: StatementHook?
     package var stop: StopRequest
-    /// Bytes that the process may hold; a value that must be whole in memory costs twice its size of it.
+    /// Bytes that the process may hold; a value that must be whole in memory takes twice its size.
     package var memoryLimit = MemoryBudget.defaultLimit
-    /// Whether a verification is at work at the same time.
+    /// Whether a verification runs at the same time.
     package var isBesideVerification = false
     package var vfs: VFS?
-    /// Where the files of values outside the database are; nil for the place beside the source.
+    /// The folder of external-storage files; nil for the `_SUPPORT` folder beside the source.
     package var externalFolder: String?
-    /// Names of objects that no model explains and that are to be left out of the first step's result.
+    /// Names of the app's own schema objects that the first step leaves out.
     package var dropping: Set<String> = []
-    /// What becomes of rows that no rule heals.
+    /// The treatment of rows that no rule repairs.
     package var damaged = DamagedRows.keep
-    /// What was wrong with the source, as a scan of this run has found; nil before there was one.
+    /// Damage that a scan of this run has found in the source; nil if no scan ran.
     package var sourceDamage: [StoreDamage]?
 
-    /// Shares of the limit; of the least one where values are held to less than that.
+    /// Shares of the memory limit, bounded by the budget's least and most limits.
     package var memory: MemoryBudget {
         let whole = MemoryBudget(limit: min(max(memoryLimit, MemoryBudget.least), MemoryBudget.most))
         return (isBesideVerification ? whole.besideEachOther?.step : nil) ?? whole
@@ -199,14 +194,13 @@ package struct EngineOptions: Sendable {
         (self.stop, self.vfs, self.externalFolder) = (stop, vfs, externalFolder)
     }
 
-    /// The largest value, and the largest row, that goes with its chunk, in bytes (`SQLITE_LIMIT_LENGTH`).
+    /// The largest value, and the largest row, that is written with its chunk, in bytes (`SQLITE_LIMIT_LENGTH`).
     ///
-    /// A statement holds a value and the row that it becomes at the same time, so it is half of what a chunk may write;
-    /// and a sixteenth of the memory at most, which leaves room for what runs beside it. Rows of ordinary size never
-    /// come near the smallest limit.
+    /// A statement holds a value and its new row, so the limit is half of a chunk's bytes. A sixteenth of the memory
+    /// limit leaves room for other work. Rows of ordinary size stay far below the smallest limit.
     package var valueBytes: Int { valueLimit ?? max(1 << 16, min(chunkBytes / 2, memoryLimit / 16)) }
 
-    /// Makes the functions that statements call known to a connection, for a source at a path.
+    /// Registers the SQL functions that statements call on a connection, for a source store at a path.
     func registerFunctions(forStore path: String, on connection: Connection) throws(DatabaseError) {
         try FunctionRegistry.register(on: connection)
         try ExternalContents(
@@ -215,18 +209,18 @@ package struct EngineOptions: Sendable {
         ).register(on: connection)
     }
 
-    /// The largest value that may be whole in memory: it is there twice, as itself and in the row that it becomes.
+    /// The largest value that may be whole in memory: SQLite holds the value and its new row at the same time.
     package var wholeValueBytes: Int { max(valueBytes, memoryLimit / 2) }
 }
 
 extension StoreLayout {
-    /// The name of an entity's table, which the store must have.
+    /// Returns the name of an entity's table; throws `.internalError` if the store has none.
     func knownTable(of entity: String, in store: String) throws(FerryError) -> String {
         guard let table = table(of: entity) else { throw missing("table", of: entity, in: store) }
         return table.name
     }
 
-    /// The number of an entity, which the store must have.
+    /// Returns the number of an entity (`Z_ENT`); throws `.internalError` if the store has none.
     func knownNumber(of entity: String, in store: String) throws(FerryError) -> Int64 {
         guard let number = number(of: entity) else { throw missing("number", of: entity, in: store) }
         return number

@@ -7,13 +7,12 @@ internal import FerryStore
 
 /// Runs one copy step of a plan into a run folder.
 ///
-/// The folder gets `destination.sqlite` and `scratch.sqlite`. Calling it again on the same folder goes on where the
-/// last call stopped; when everything was done before, it only returns the report. The destination keeps its progress
-/// table until ``finish()``, so that verification can run before.
+/// The folder gets `destination.sqlite` and `scratch.sqlite`. A call resumes an unfinished run, and only reports on a
+/// finished one. The destination keeps its progress table until ``finish()``, for verification.
 package struct StepRun {
     package var step: StepPlan
     package var sourcePath: String
-    /// Whether the source file cannot be changed during the run (a finished earlier step).
+    /// Whether no other program can change the source file during the run (a finished earlier step).
     package var isSourcePrivate: Bool
     package var folder: String
     package var options: EngineOptions
@@ -34,10 +33,9 @@ package struct StepRun {
     package var destinationPath: String { folder + "/destination.sqlite" }
     package var scratchPath: String { folder + "/scratch.sqlite" }
 
-    /// Rows, links and indexes, each in units that are recorded as done.
+    /// Copies rows, links and indexes, each in units that the progress table records.
     ///
-    /// The report has the counts of all calls together, and the times of this one. Where it throws, the run stays
-    /// resumable.
+    /// The report has the counts of all calls, but chunk times of this call only. A failed run stays resumable.
     package func run() throws -> StepReport { try WorkThread.withStack { try runHere() } }
 
     private func runHere() throws -> StepReport {
@@ -64,7 +62,7 @@ package struct StepRun {
         }
     }
 
-    /// Takes the progress table out of a verified destination; the folder's other files are no longer needed.
+    /// Drops the progress table of a verified destination; the folder's other files are no longer needed.
     package func finish() throws {
         do {
             try RunDatabase(run: self).finish()
@@ -112,7 +110,7 @@ package struct StepRun {
 }
 
 extension FerryError {
-    /// Wraps a failed SQLite call in words that say what was being done.
+    /// Wraps an SQLite error in a message that names the failed work.
     init(database error: DatabaseError, whileDoing work: String) {
         if error.isInterrupted {
             self.init(.interrupted, "Stopped while \(work).", remedy: "\(action: .again) to go on.", cause: error)
@@ -132,25 +130,25 @@ extension FerryError {
     }
 }
 
-/// What a finished (or resumed and finished) step did.
+/// The report of a finished step.
 package struct StepReport: Sendable {
     package var counts: [EntityMappingCounts]
     package var unmapped: [(entity: String, rows: Int64)] = []
     package var healed: [(kind: String, entity: String, rows: Int64)] = []
-    /// Tables and columns of earlier versions that are not there any more, as `TABLE` or `TABLE.COLUMN`.
+    /// Tables and columns of earlier versions that the step removed, as `TABLE` or `TABLE.COLUMN`.
     package var leftBehind: [String] = []
-    /// Chunks of all calls together.
+    /// The number of chunks of all calls.
     package var chunks = 0
-    /// How long this call's chunks took.
+    /// The chunk times of this call.
     package var chunkTimes = ChunkTimes()
     package var resumed = false
-    /// What verification must know of migration policies.
+    /// The effects of migration policies that verification must know.
     package var policies = PolicyEvidence()
 
     package init(counts: [EntityMappingCounts] = []) { self.counts = counts }
 }
 
-/// Times of chunks, counted in buckets of an eighth of their size: as many buckets however many chunks there are.
+/// A histogram of chunk times: each bucket is an eighth of a power of two wide, so its size is fixed.
 package struct ChunkTimes: Sendable {
     private var buckets = [Int](repeating: 0, count: 64 * 8)
     package private(set) var count = 0
@@ -164,14 +162,13 @@ package struct ChunkTimes: Sendable {
         longest = max(longest, nanoseconds)
     }
 
-    /// Adds another step's times.
     package mutating func add(_ other: ChunkTimes) {
         for index in buckets.indices { buckets[index] += other.buckets[index] }
         count += other.count
         longest = max(longest, other.longest)
     }
 
-    /// The time that a share of the chunks stayed below, within an eighth; nil without chunks.
+    /// The time that a share of the chunks did not exceed, within an eighth; nil without chunks.
     package func percentile(_ share: Double) -> UInt64? {
         guard count > 0 else { return nil }
         var left = max(1, Int((Double(count) * share).rounded(.up)))

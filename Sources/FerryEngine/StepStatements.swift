@@ -1,28 +1,26 @@
 package import FerryBase
 internal import FerryMapping
-internal import FerryModel
 package import FerryPlan
 package import FerrySQLite
 internal import FerryStore
 
 /// The statements that a step runs, in their order.
 ///
-/// They are not worked out a second time: the step is taken, by the code that takes it on the store, on one without
-/// rows, and what it prepares is listed. A statement that only rows ask for (a value that is too large for its chunk, a
-/// row that is damaged) is not among them.
+/// The engine runs the step on a store without rows and lists the statements that it prepares. The list lacks
+/// statements that only certain rows need: a value too large for its chunk, or a damaged row.
 package struct StepStatements: Sendable {
-    /// Statements that serve one purpose.
+    /// The statements of one phase, or of one reason in place.
     package struct Group: Sendable {
-        /// Nil for what makes the new store's tables.
+        /// Nil for the statements that create the new store's tables.
         package var phase: Phase?
-        /// What a step in place says of its statement.
+        /// The reason that a step in place gives for its statements.
         package var reason: String?
         package var statements: [Planned] = []
     }
 
     package struct Planned: Sendable {
         package var sql: String
-        /// Constants of the models and mapping models, by the names of their parameters.
+        /// Constants of the models and mapping models, with the names of their parameters.
         package var values: [(name: String, value: Value)] = []
     }
 
@@ -30,23 +28,23 @@ package struct StepStatements: Sendable {
 
     // MARK: The stores without rows
 
-    /// Makes a store with the schema of another one and without its rows.
+    /// Creates a store with the schema and metadata of another store, without rows.
     ///
-    /// - Throws: ``DatabaseError`` for what cannot be made here (a module or collation of the app's).
+    /// - Throws: ``DatabaseError`` if the schema needs a module or a collation of the app.
     package static func makeEmptyStore(like store: Connection, at path: String) throws {
         let empty = try SchemaRehearsal(of: store, at: path).connection
         let metadata = try StoreMetadata.read(from: store)
         try metadata.write(to: empty)
     }
 
-    /// Takes a step on a store without rows; in place it changes that one.
+    /// Runs a step on a store without rows and lists its statements; a step in place changes that store.
     ///
-    /// Gives the path of the store that the next step starts from, too.
+    /// Also returns the path of the store from which the next step starts.
     package static func of(
         _ step: StepPlan, from store: String, in folder: String, dropping: Set<String>
     ) throws -> (StepStatements, store: String) {
         var step = step
-        // Counts of the store's rows do not hold here.
+        // The plan's row counts belong to the original store.
         step.forgetSourceRows()
         let list = Locked(StatementList(isInPlace: step.mode == .inPlace))
         var options = EngineOptions(
@@ -63,13 +61,13 @@ package struct StepStatements: Sendable {
         case .inPlace:
             let connection = try Connection(path: store, mode: .readWrite)
             connection.onStatement = options.onStatement
-            // Of an empty store nothing is asked but its statements.
+            // The statements are the only result: no check runs on a store without rows.
             try InPlaceRun.run([step], on: connection, options: options) { _ in { _, _ in } }
         case .copy:
-            // Code of the app's is not called to show a plan; what a policy writes by itself is for the policy to say.
+            // Showing a plan does not call the app's policies; statements that a policy runs by itself are not listed.
             let policies = step.resolved.entityMappings.compactMap { mapping in
                 mapping.policy.map {
-                    ($0, { SilentPolicy(functionNames: mapping.policyFunctions ?? []) } as PolicyFactory)
+                    ($0, { DefaultOnlyPolicy(functionNames: mapping.policyFunctions ?? []) } as PolicyFactory)
                 }
             }
             let run = StepRun(
@@ -90,8 +88,8 @@ extension StepPlan {
     }
 }
 
-/// A policy that does what Core Data's own class does.
-private struct SilentPolicy: EntityMigrationPolicy {
+/// A policy with the default behaviour of `NSEntityMigrationPolicy`.
+private struct DefaultOnlyPolicy: EntityMigrationPolicy {
     let functionNames: Set<String>
 
     var functions: [String: PolicyFunction] {
@@ -99,7 +97,6 @@ private struct SilentPolicy: EntityMigrationPolicy {
     }
 }
 
-/// Statements on their way into groups.
 private struct StatementList {
     let isInPlace: Bool
     var groups: [StepStatements.Group] = []
@@ -134,14 +131,14 @@ private struct StatementList {
         }
     }
 
-    /// What each chunk has another value for.
+    /// Parameters with a different value in each chunk.
     private static let rangeNames: Set<String> = [":low", ":high", ":last", ":skipped"]
     private static let reads = ["SELECT", "WITH", "VALUES"]
     private static let bookkeeping = [
         "PRAGMA", "EXPLAIN", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "ATTACH", "DETACH",
     ]
 
-    /// Leaves out how the run keeps its own books, and what only looks at the schema or checks.
+    /// Whether the list shows a statement: progress records, schema reads and checks are left out.
     private func isShown(_ sql: String) -> Bool {
         let start = sql.prefix { $0.isLetter }.uppercased()
         if Self.bookkeeping.contains(start) { return false }

@@ -5,45 +5,40 @@ internal import FerryPlan
 package import FerrySQLite
 internal import FerryStore
 
-/// The destination, the scratch database and the source on one connection.
+/// The connection of a run, with the destination as main database and scratch and source attached.
 ///
-/// Destination and scratch are committed together: with `journal_mode=TRUNCATE` and `synchronous` on for both, SQLite
-/// writes a super-journal, so that rows, progress, associations and lookups are one atomic commit.
+/// SQLite commits destination and scratch together. With `journal_mode=TRUNCATE` and `synchronous` on for both, it
+/// writes a super-journal, so rows, progress, associations and lookups are one atomic commit.
 struct RunDatabase {
     let run: StepRun
 
-    /// What a chunk writes should stay in the cache until its commit: each spilled page costs a sync of the journal.
+    /// Pages of a chunk should stay in the cache until its commit: each spilled page costs a sync of the journal.
     private static let rowsCaches: KeyValuePairs = ["main": 5, "scratch": 2, "source": 2, "temp": 1]
 
-    /// The same where rows are only read and written.
-    ///
-    /// A chunk that several mappings read may hold more then, and there are fewer of them to commit.
+    /// Cache shares if the rows phase does not use scratch: chunks of several mappings may be larger.
     private static let plainRowsCaches: KeyValuePairs = ["main": 8, "scratch": 1, "source": 9, "temp": 1]
 
-    /// Small sorters, which are as large as the main cache, are quicker than large ones.
+    /// A sorter is as large as the main cache; small sorters are faster than large ones.
     static let sortingCaches: KeyValuePairs = ["main": 3, "scratch": 3, "source": 3, "temp": 2]
 
-    /// An index is made of the new store alone.
-    ///
-    /// More runs than a sorter merges at once are written twice.
+    /// Building an index reads the new store only; SQLite writes sorted runs twice if one merge cannot take all.
     static let indexCaches: KeyValuePairs = ["main": 10, "scratch": 1, "source": 1, "temp": 1]
 
-    /// Of the reading thread's own connection: rows are read once, in the order of their keys.
+    /// The cache of the read-ahead connection, in KiB: it reads each row once, in key order.
     private static let readerCache = 200
 
-    /// What a chunk may read more than once, so that it is read from disk once: three quarters of the source's cache.
+    /// Bytes that a chunk may read more than once from the cache: three quarters of the source's cache.
     static func reusedSourceBytes(_ context: StepContext) -> Int {
-        // Main counts twice: for itself and for a sorter.
+        // The main share counts twice: for its cache and for a sorter.
         let caches = context.options.memory.workingCaches
         return (context.carriesPlainRows ? caches / 27 * 9 : caches / 15 * 2) / 4 * 3
     }
 
-    /// Shares the caches out for what comes next.
     static func shareCaches(_ shares: KeyValuePairs<String, Int>, _ context: StepContext) throws(DatabaseError) {
         try context.connection.shareCaches(context.options.memory.workingCaches, among: shares)
     }
 
-    /// Opens a run or begins it, and tells whether an earlier call has done a part of the work.
+    /// Opens or creates a run; the flag says whether an earlier call has finished a unit.
     func open() throws -> (StepContext, resumed: Bool) {
         let connection = try connect(run.destinationPath)
         try connection.syncFully()
@@ -71,12 +66,12 @@ struct RunDatabase {
         return (context, try known && context.progress.lastUnit() > 0)
     }
 
-    /// Takes the progress table out and leaves no journal beside the destination.
+    /// Drops the progress table, and deletes the journal beside the destination.
     func finish() throws {
         let connection = try connect(run.destinationPath)
         try connection.syncFully()
-        // This connection's journal is deleted at the commit; only EXTRA syncs the folder then, so that a power cut does
-        // not bring the journal back, and with it the table, into a step that is recorded as finished.
+        // SQLite deletes this connection's journal at the commit, and only EXTRA syncs the folder then. Otherwise a
+        // power cut could restore the journal, and with it the progress table, in a step that is recorded as finished.
         try connection.execute("PRAGMA main.synchronous = EXTRA")
         try attachSource(to: connection)
         try ProgressTable.drop(on: connection)
@@ -91,14 +86,12 @@ struct RunDatabase {
     }
 
     private func prepareForRows(_ connection: Connection) throws {
-        // What is read and written from here on are rows: none may take all memory.
+        // From here on the connection reads and writes rows: no row may take all memory.
         connection.limit(.length, run.options.wholeValueBytes)
         try run.options.registerFunctions(forStore: run.sourcePath, on: connection)
     }
 
-    /// A connection that knows the source and nothing else, for another thread.
-    ///
-    /// The source is not written during the run, so both connections see the same rows.
+    /// Opens a connection to the source only, for another thread; no program writes the source during the run.
     private func openSource() throws -> Connection {
         let connection = try connect(":memory:")
         try attachSource(to: connection)
@@ -115,16 +108,16 @@ struct RunDatabase {
     }
 
     private func configure(_ connection: Connection) throws {
-        // Zeroing what is deleted would write every page of the temporary tables twice.
+        // Zeroing deleted content would write every page of the temporary tables twice.
         try connection.execute("PRAGMA secure_delete = OFF")
         try connection.execute("PRAGMA temp_store = FILE")
         try connection.keepNoJournal(in: "temp")
         for schema in ["main", "scratch"] {
             try connection.execute("PRAGMA \(schema).journal_mode = TRUNCATE")
             try connection.execute("PRAGMA \(schema).synchronous = FULL")
-            // No other program has business in these files while they are made. A lock that stays lets the journal stay open
-            // too: else SQLite would open it anew for each commit, and make its name durable again. It goes with the
-            // connection, which a policy may keep open beyond the run by keeping an object.
+            // No other program opens these files during the run. Under an exclusive lock SQLite keeps the journal open;
+            // otherwise it would create the journal anew for each commit and sync its name each time. The lock lasts as
+            // long as the connection, and an object that a policy keeps can hold the connection open beyond the run.
             if !run.step.resolved.hasPolicies {
                 try connection.execute("PRAGMA \(schema).locking_mode = EXCLUSIVE")
             }
@@ -134,7 +127,7 @@ struct RunDatabase {
 
     // MARK: Beginning
 
-    /// Makes all tables in one transaction: a destination either is empty or has its progress table.
+    /// Creates all tables in one transaction: a destination is either empty or has its progress table.
     private func begin(_ connection: Connection, destination: StoreLayout, _ program: StepProgram) throws {
         let resolved = run.step.resolved
         let metadata = try StoreMetadata.read(from: connection, schema: "source").restamped(for: resolved.destination)
@@ -144,7 +137,7 @@ struct RunDatabase {
             try StoreCreation.createTables(of: destination, on: connection, hasModelCache: hasModelCache)
             try StoreCreation.writeEntityNumbers(of: destination, maximumKeys: [:], on: connection)
             try metadata.write(to: connection)
-            // Core Data leaves them at 0; what an app has set is its own.
+            // Core Data leaves both at 0; other values belong to the app.
             for name in ["user_version", "application_id"] {
                 guard let number = try connection.pragma(name, in: "source")?.integer, number != 0 else { continue }
                 try connection.setPragma(name, to: number)
@@ -172,7 +165,7 @@ struct RunDatabase {
         }
     }
 
-    /// What a destination that was lost left behind in scratch.
+    /// Drops the scratch tables of a destination that no longer exists.
     private func dropScratch(_ connection: Connection) throws {
         let names = try connection.rows(
             "SELECT name FROM scratch.sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
@@ -181,7 +174,7 @@ struct RunDatabase {
         }
     }
 
-    /// Both files must know the same last unit, else one of them is not of this run.
+    /// Throws `.runDiffers` unless destination and scratch record the same last unit: they belong to one run only then.
     private func checkAgreement(on connection: Connection) throws {
         let recorded = try ProgressTable(on: connection).lastScratchUnit()
         guard try ScratchDatabase.lastUnit(on: connection) == recorded else {
@@ -192,12 +185,11 @@ struct RunDatabase {
     }
 }
 
-/// What makes a commit of several attached databases one: the journals of SQLite, joined by a super-journal.
+/// Atomic commits of several attached databases: SQLite joins their journals by a super-journal.
 package enum AtomicCommit {
-    /// Looks whether SQLite will write a super-journal; to be asked after every ATTACH, before anything is written.
+    /// Checks that SQLite will write a super-journal; call it after every ATTACH, before the first write.
     ///
-    /// With another journal mode, or with `synchronous=OFF` on one of the files, it writes none, and a crash could keep
-    /// the rows and lose what was noted of them.
+    /// With another journal mode, or with `synchronous=OFF` on a file, a crash could keep rows without their progress.
     ///
     /// - Throws: ``FerryError`` `.internalError` with the name of the database that has no such journal.
     package static func require(of schemas: [String], on connection: Connection) throws {
@@ -213,10 +205,10 @@ package enum AtomicCommit {
     }
 }
 
-/// The record of finished units, in the destination itself, so that it is committed together with the rows.
+/// The table of finished units, in the destination itself, so that SQLite commits it together with the rows.
 ///
-/// A unit's `mark` is a watermark that only the unit itself can interpret: for a walk over keys, the last key that
-/// is done. The row named `""` counts all units and remembers which of them last wrote to the scratch database.
+/// Only the unit itself can interpret its `mark`, a watermark: for a walk over keys, the last finished key. The row
+/// named `""` counts all units and stores the last unit that wrote to scratch.
 struct ProgressTable {
     private let connection: Connection
     private let name: String
@@ -231,13 +223,10 @@ struct ProgressTable {
         var written: Int64 = 0
         var dropped: Int64 = 0
         var merged: Int64 = 0
-        /// Inserted by a policy beyond one for each object that was read.
         var created: Int64 = 0
     }
 
-    /// A name that nothing in the source has, which goes along with it.
-    ///
-    /// The source stays as it is during a run, so every call finds the same one.
+    /// A table name that the source does not use: the same in every call, since the source does not change in a run.
     private static func name(on connection: Connection) throws(DatabaseError) -> String {
         var (name, number) = ("ferry_progress", 0)
         while try connection.integer("SELECT 1 FROM source.sqlite_master WHERE name = ? COLLATE NOCASE", [.text(name)])
@@ -249,7 +238,7 @@ struct ProgressTable {
         return name
     }
 
-    /// Makes the table; the source is attached, here and below.
+    /// Creates the table; like all functions here it needs the attached source.
     static func create(on connection: Connection) throws(DatabaseError) {
         let name = try name(on: connection)
         try connection.execute(
@@ -289,7 +278,7 @@ struct ProgressTable {
             [.text(unit)]
         ).first
         guard let row else { return Entry() }
-        // No run counts so far; of a file that does, verification tells that the counts do not balance.
+        // No run reaches these counts. If a file holds larger ones, verification reports counts that do not balance.
         let numbers = row.map { min(max($0.integer ?? 0, 0), Int64.max / 4) }
         return Entry(
             mark: row[0].integer ?? 0, isDone: numbers[1] != 0, chunks: numbers[2], read: numbers[3],
@@ -297,7 +286,7 @@ struct ProgressTable {
             dropped: numbers[5], merged: numbers[6], created: numbers[7])
     }
 
-    /// Records a unit inside the transaction that did its work.
+    /// Saves a unit's entry; call it inside the transaction of the unit's work.
     func save(_ entry: Entry, for unit: String) throws(DatabaseError) {
         try record.bind([
             .text(unit), .integer(entry.mark), .integer(entry.isDone ? 1 : 0), .integer(entry.chunks),
@@ -307,20 +296,19 @@ struct ProgressTable {
         try record.run()
     }
 
-    /// Changes what is known of a unit, inside the transaction that did its work.
+    /// Changes a unit's entry; call it inside the transaction of the unit's work.
     func change(_ unit: String, _ body: (inout Entry) -> Void) throws(DatabaseError) {
         var entry = try entry(unit)
         body(&entry)
         try save(entry, for: unit)
     }
 
-    /// Counts one more unit; to be called once in each unit's transaction.
+    /// Counts one more unit; call it once in each unit's transaction.
     func countUnit(writesScratch: Bool) throws(DatabaseError) {
         try advance.bind(Int64(writesScratch ? 1 : 0), at: 1)
         try advance.run()
     }
 
-    /// The number of the last unit that wrote to scratch.
     func lastScratchUnit() throws(DatabaseError) -> Int64 {
         try connection.integer("SELECT read FROM main.\(name) WHERE unit = ''") ?? 0
     }
@@ -329,7 +317,7 @@ struct ProgressTable {
         try connection.integer("SELECT mark FROM main.\(name) WHERE unit = ''") ?? 0
     }
 
-    /// The units whose names begin with a word, with the rest of their names.
+    /// The entries of units whose names begin with a prefix, with the rest of each name.
     func entries(_ word: String) throws(DatabaseError) -> [(name: String, entry: Entry)] {
         let units = try connection.rows(
             "SELECT unit FROM main.\(name) WHERE substr(unit, 1, ?1) = ?2 ORDER BY unit",

@@ -7,46 +7,41 @@ struct KeyRange {
     /// Exclusive.
     var low: Int64
     var high: Int64
-    /// How many there are, or of an open range, how many are to be taken.
+    /// The number of rows; in an open range, the number of rows to take.
     var rows: Int64
     var isLast: Bool
-    /// Whether it ends where that many rows are taken.
+    /// Whether the range ends after `rows` rows instead of at `high`.
     var isOpen = false
 
-    /// All keys.
     static let all = KeyRange(low: .min, high: .max, rows: 0, isLast: true)
 }
 
 extension Statement {
-    /// Binds a range as `:low` and `:high`.
     func bind(_ range: KeyRange) throws(DatabaseError) {
         try bind(.integer(range.low), named: ":low")
         try bind(.integer(range.high), named: ":high")
     }
 }
 
-/// Decides where the chunks of a table end.
+/// Divides the keys of a table into ranges of a given number of rows, the chunks.
 ///
-/// Walks over the keys of the rows in ranges of a given number of rows.
-///
-/// Where the keys have no gap, arithmetic gives the boundaries. Else they come from the keys that are there, so that a
-/// range holds exactly that many rows however sparse they are. Walking over those keys reads every page once more, so
-/// what counts its rows first takes as many keys as it wants rows, and then the next range of what is missing; and what
-/// reads rows one by one counts them as it takes them.
+/// If the keys have no gaps, arithmetic gives the boundaries. Otherwise a query over the existing keys gives them, so a
+/// range holds exactly that many rows. That query reads every page once more. So a set executor takes as many keys as
+/// it wants rows, and then a second range for the missing rows; a row executor counts rows as it reads them.
 struct ChunkRanges {
     private let probe: Statement
     private let rest: Statement
-    /// The keys, when each of them is known to be there.
+    /// The keys, if there is a row for each of them.
     private let unbroken: ClosedRange<Int64>?
-    /// The keys from one end of the table to the other, whoever's they are.
+    /// The lowest and the highest key in the table, of any entity.
     private let span: ClosedRange<Int64>?
 
-    /// The rows of any table, which is written as in SQL; `key` is the name under which the number of a row is reached.
+    /// Ranges over any table, named as in SQL; `key` is the name of the rowid.
     init(over table: String, key: String, on connection: Connection) throws(DatabaseError) {
         try self.init(over: table, key: key, numbers: nil, unbroken: nil, span: nil, on: connection)
     }
 
-    /// The source objects of entity mappings that read one table.
+    /// Ranges over the source objects of entity mappings that read one table.
     init(of mappings: [ResolvedEntityMapping], in context: StepContext) throws {
         precondition(!mappings.isEmpty, "ranges are those of an entity mapping")
         let table = "source." + (try context.sourceTable(of: mappings[0]))
@@ -77,7 +72,7 @@ struct ChunkRanges {
         for statement in [probe, rest] { try Self.bind(numbers, to: statement) }
     }
 
-    /// The condition on entities: the index of one entity holds its keys in order, of several only the table does.
+    /// The condition on entities: the index on `Z_ENT` has one entity's keys in order, the table those of several.
     private static func condition(_ numbers: [Int64]?) -> String {
         guard let numbers else { return "" }
         if numbers.count == 1 { return " AND Z_ENT = :n0" }
@@ -90,9 +85,9 @@ struct ChunkRanges {
         }
     }
 
-    /// All keys of the entities, when as many rows were counted as lie between the first and the last one.
+    /// The lowest and highest key of the entities, if the number of rows equals the number of keys between them.
     ///
-    /// A filtered mapping reads more than it writes, so its rows are always counted by walking over them.
+    /// A filtered mapping reads more rows than it writes, so its ranges always come from queries.
     private static func unbrokenKeys(
         of mappings: [ResolvedEntityMapping], table: String, numbers: [Int64], in context: StepContext
     ) throws -> ClosedRange<Int64>? {
@@ -118,7 +113,7 @@ struct ChunkRanges {
         return first...last
     }
 
-    /// The keys of all rows of a table; nil where there are others than Core Data's.
+    /// The lowest and highest key of a table; nil if one is not positive, as Core Data's keys are.
     private static func span(of table: String, on connection: Connection) throws(DatabaseError) -> ClosedRange<Int64>? {
         guard let first = try connection.integer("SELECT min(Z_PK) FROM \(table)"), first > 0,
             let last = try connection.integer("SELECT max(Z_PK) FROM \(table)")
@@ -126,19 +121,17 @@ struct ChunkRanges {
         return first...last
     }
 
-    /// When it is known where a chunk ends.
+    /// The time at which a chunk's end is known.
     enum Ends {
-        /// Before it is carried.
+        /// Before the copy.
         case known
-        /// When it is carried: that tells how many rows a range of keys had, and a chunk may be two ranges.
+        /// During the copy, which counts the rows of a range; a chunk may then be two ranges.
         case counted
-        /// When it is carried: that takes as many rows as an open range asks for.
+        /// During the copy, which takes as many rows as an open range asks for.
         case taken
     }
 
-    /// Carries the next rows after a key, as many as are asked for or as there are.
-    ///
-    /// `body` carries a range, and gives it back with what it found of its rows and its end; nil when there was none.
+    /// Copies at most `rows` rows after a key; `body` returns the actual range, or nil if the range has no rows.
     func carry(
         after low: Int64, upTo rows: Int, _ ends: Ends = .known, _ body: (KeyRange) throws -> KeyRange?
     ) throws -> KeyRange? {
@@ -158,7 +151,7 @@ struct ChunkRanges {
         return range.rows > 0 ? range : nil
     }
 
-    /// A range of as many keys as are asked for, which holds as many rows or fewer; nil when no key is left.
+    /// A range of `count` keys, which holds as many rows or fewer; nil if no key is left.
     private static func keys(after key: Int64, count: Int, in keys: ClosedRange<Int64>) -> KeyRange? {
         let low = max(key, keys.lowerBound - 1)
         guard low < keys.upperBound else { return nil }
@@ -167,7 +160,7 @@ struct ChunkRanges {
         return KeyRange(low: low, high: high, rows: high - low, isLast: isLast)
     }
 
-    /// The next range of at most `rows` rows after a key, or nil when there is none.
+    /// The next range of at most `rows` rows after a key, or nil if there is no row.
     func next(after key: Int64, rows: Int) throws -> KeyRange? {
         if let unbroken { return Self.keys(after: key, count: rows, in: unbroken) }
         try probe.bind(.integer(key), named: ":low")
@@ -183,6 +176,6 @@ struct ChunkRanges {
         return KeyRange(low: key, high: rest.integer(1), rows: rest.integer(0), isLast: true)
     }
 
-    /// Before the first key: Core Data counts from 1, but a row of any higher key is a row.
+    /// The key below all keys: Core Data counts from 1, but a row may have any higher key than this.
     static let beginning = Int64.min
 }

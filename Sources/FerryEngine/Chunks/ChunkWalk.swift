@@ -1,43 +1,37 @@
 internal import FerryBase
 internal import FerrySQLite
 
-/// Walks over ranges of keys, each of which is one unit: its work and the record of it are committed together.
+/// Copies ranges of keys, each as one unit: SQLite commits its work and its progress record together.
 struct ChunkWalk {
     let context: StepContext
     var phase: Phase
     var subject: String?
-    /// What rows hold, as far as that is known beforehand.
+    /// The estimated bytes of a row; 0 if unknown.
     var rowBytes = 0
-    /// Bytes that a chunk may hold, where it may not be as many as was asked for.
+    /// The most bytes that a chunk may hold, if fewer than the options allow.
     var byteLimit = Int.max
-    /// How many rows there are, where that is known.
+    /// The number of rows, if known.
     var total: Int64?
 
-    /// What the walk does with a range.
+    /// The work of a walk on each range.
     protocol Work {
         /// Whether a chunk writes to the scratch database.
         var writesScratch: Bool { get }
 
-        /// Carries the rows after a key, as many as are asked for or as there are, inside the unit's transaction, and takes
-        /// note of them in the records of the units.
+        /// Copies at most `rows` rows after a key inside the unit's transaction, and counts them in the units' entries.
         ///
-        /// Work that finds that nothing is left to be done, in later ranges either, marks its record as done.
-        ///
-        /// Gives their range, or nil when there is none.
+        /// Marks an entry as done if no later range has work either. Returns the range, or nil if there are no rows.
         mutating func carry(
             after low: Int64, upTo rows: Int, _ entries: inout [ProgressTable.Entry]
         ) throws -> KeyRange?
 
-        /// Is told that a chunk was given up because of a value that is too large for it; what was done is undone.
-        ///
-        /// Gives what carries a range of one row with such a value, inside the unit's transaction; nil where nothing
-        /// can.
-        mutating func giveUp() throws -> CarryAlone?
+        /// Handles the rollback of a chunk with a too large value; returns a function that copies one such row, or nil.
+        mutating func didRollBack() throws -> LargeRowCopy?
     }
 
-    typealias CarryAlone = (KeyRange, inout [ProgressTable.Entry]) throws -> Void
+    typealias LargeRowCopy = (KeyRange, inout [ProgressTable.Entry]) throws -> Void
 
-    /// Runs what is left of the units, which go through the ranges side by side.
+    /// Runs the unfinished units, which share each range.
     func run(
         _ work: inout some Work, over ranges: ChunkRanges, units: [String], report: inout StepReport
     ) throws {
@@ -47,15 +41,15 @@ struct ChunkWalk {
         var sizer = ChunkSizer(
             context.options.chunkSize, bytes: min(context.options.chunkBytes, byteLimit),
             nanoseconds: context.options.chunkNanoseconds, rowBytes: rowBytes)
-        // Below the size that is asked for only around values that are too large for their chunk.
-        var most = Int.max
+        // Lower than the sizer's size only near values that are too large for their chunk.
+        var rowLimit = Int.max
         var isAtEnd = false
         while !isAtEnd {
             try context.options.stop.check()
             let start = Clock.nanoseconds()
-            let rows = min(sizer.rows, most)
+            let rows = min(sizer.rows, rowLimit)
             var range: KeyRange?
-            // A value of a size of its own says nothing about the rows around it: it costs no row.
+            // Stays 0 for a row that is copied alone: its size says nothing about the other rows.
             var counted: Int64 = 0
             let written = context.writtenBytes
             do {
@@ -64,24 +58,24 @@ struct ChunkWalk {
                 }
                 counted = range?.rows ?? 0
             } catch let error as DatabaseError where error.isTooBig {
-                guard let given = try ranges.next(after: low, rows: rows), let carryAlone = try work.giveUp() else {
+                guard let given = try ranges.next(after: low, rows: rows), let copyRow = try work.didRollBack() else {
                     throw error
                 }
                 guard given.rows <= 1 else {
-                    most = Int(given.rows / 2)
+                    rowLimit = Int(given.rows / 2)
                     continue
                 }
                 range = try unit(units, &entries, writesScratch: work.writesScratch) { entries in
-                    try carryAlone(given, &entries)
+                    try copyRow(given, &entries)
                     return given
                 }
-                most = 1
+                rowLimit = 1
             }
             guard let range else { return }
             (low, isAtEnd) = (range.high, range.isLast || entries.allSatisfy(\.isDone))
             let nanoseconds = Clock.nanoseconds(since: start)
             sizer.chunkTook(rows: counted, bytes: context.writtenBytes - written, nanoseconds: nanoseconds)
-            if most < sizer.rows { most *= 2 } else { most = .max }
+            if rowLimit < sizer.rows { rowLimit *= 2 } else { rowLimit = .max }
             report.chunkTimes.add(nanoseconds)
             context.options.progress?(
                 ProgressUpdate(
@@ -89,9 +83,7 @@ struct ChunkWalk {
         }
     }
 
-    /// One range as one unit; the records are changed only when it is committed.
-    ///
-    /// Gives the range as the body does; nil: there was none, and all is done.
+    /// Runs one range as one unit; entries change after the commit only, and nil means that no rows are left.
     private func unit(
         _ units: [String], _ entries: inout [ProgressTable.Entry], writesScratch: Bool,
         _ body: (inout [ProgressTable.Entry]) throws -> KeyRange?
@@ -102,7 +94,7 @@ struct ChunkWalk {
             range = try body(&next)
             if let range {
                 for index in next.indices { next[index].mark = range.high }
-                // However many units share it, it is one chunk.
+                // Units that share a range count it as one chunk.
                 next[0].chunks += 1
             }
             for (index, unit) in units.enumerated() {
@@ -116,35 +108,35 @@ struct ChunkWalk {
 }
 
 extension StepContext {
-    /// Runs a piece of work over the source objects of an entity mapping, range by range, each range one unit.
+    /// Runs a body over the source objects of an entity mapping, one unit for each range.
     func walk(
         _ ranges: ChunkRanges, unit: String, phase: Phase, subject: String?, writesScratch: Bool,
-        report: inout StepReport, aside carryAlone: ChunkWalk.CarryAlone? = nil,
+        report: inout StepReport, largeRow copyLargeRow: ChunkWalk.LargeRowCopy? = nil,
         _ body: (KeyRange, inout ProgressTable.Entry) throws -> Void
     ) throws {
         try withoutActuallyEscaping(body) { body in
-            var work = PlainWork(ranges: ranges, writesScratch: writesScratch, carryAlone: carryAlone, body: body)
+            var work = PlainWork(ranges: ranges, writesScratch: writesScratch, copyLargeRow: copyLargeRow, body: body)
             try ChunkWalk(context: self, phase: phase, subject: subject)
                 .run(&work, over: ranges, units: [unit], report: &report)
         }
     }
 
-    /// Runs a statement over all rows of a table, which is written as in SQL; chunk by chunk, each chunk one unit.
+    /// Runs a statement over all rows of a table, named as in SQL; one unit for each chunk.
     ///
-    /// Rows with values that are too large for their chunk are carried aside, where that can be.
+    /// `largeRow` copies rows with values too large for their chunk; without it they must be whole in memory.
     func walk(
         _ unit: String, over table: String, key: String = "rowid", phase: Phase, subject: String?, running sql: String,
-        aside: @autoclosure () throws -> ChunkWalk.CarryAlone? = nil
+        largeRow: @autoclosure () throws -> ChunkWalk.LargeRowCopy? = nil
     ) throws {
         let statement = try connection.prepare(sql)
         guard try !progress.entry(unit).isDone else { return }
         let ranges = try ChunkRanges(over: table, key: key, on: connection)
-        let carryAlone = try aside()
-        let limit = carryAlone == nil ? options.wholeValueBytes : options.valueBytes
+        let copyLargeRow = try largeRow()
+        let limit = copyLargeRow == nil ? options.wholeValueBytes : options.valueBytes
         var report = StepReport()
         try walk(
             ranges, unit: unit, phase: phase, subject: subject, writesScratch: false, report: &report,
-            aside: carryAlone
+            largeRow: copyLargeRow
         ) { range, entry in
             try statement.bind(range)
             try connection.with(.length, limit) { try statement.run() }
@@ -153,12 +145,11 @@ extension StepContext {
     }
 }
 
-/// The same body for every range.
 private struct PlainWork: ChunkWalk.Work {
     let ranges: ChunkRanges
     let writesScratch: Bool
-    /// What carries a row with values that are too large for their chunk; nil where they go through memory.
-    let carryAlone: ChunkWalk.CarryAlone?
+    /// Copies a row with values that are too large for their chunk; nil if such values go through memory.
+    let copyLargeRow: ChunkWalk.LargeRowCopy?
     let body: (KeyRange, inout ProgressTable.Entry) throws -> Void
 
     func carry(after low: Int64, upTo rows: Int, _ entries: inout [ProgressTable.Entry]) throws -> KeyRange? {
@@ -168,29 +159,27 @@ private struct PlainWork: ChunkWalk.Work {
         }
     }
 
-    func giveUp() -> ChunkWalk.CarryAlone? { carryAlone }
+    func didRollBack() -> ChunkWalk.LargeRowCopy? { copyLargeRow }
 }
 
 /// Decides how many source rows the next chunk takes.
 ///
-/// A fixed size is exact. The automatic one is a servo: it aims the 90th percentile of the last ten chunks at what a
-/// chunk may cost in bytes and in time, and grows by half at most, so that one cheap chunk does not make the next one
-/// huge.
+/// The automatic size follows the 90th percentile of the cost per row of the last ten chunks, in bytes and in time. The
+/// size grows by half at most, so that one cheap chunk does not make the next one huge.
 package struct ChunkSizer {
-    /// 10,000 rows of ordinary width take a few hundredths of a second, and a commit is small beside it.
+    /// 10,000 rows of ordinary width take a few hundredths of a second, much longer than a commit.
     static let usualRows = 10_000
     static let bounds = 10...100_000
     private static let window = 10
 
-    /// What an automatic chunk may cost: long enough that a commit is a small part of it, short enough to lose little
-    /// by a kill.
+    /// The limits of an automatic chunk: a commit is a small part of a chunk, and a kill loses little.
     private let target: (bytes: Double, nanoseconds: Double)
     private let fixed: Int?
     private var size: Int
-    /// What each of the last chunks cost for one row, as a share of what a chunk may cost.
+    /// The cost per row of each of the last chunks, as a share of a chunk's limit.
     private var recent: [Double] = []
 
-    /// `rowBytes` is what a row holds, as far as that is known beforehand.
+    /// `rowBytes` is the estimated size of a row; 0 if unknown.
     package init(_ chunkSize: EngineOptions.ChunkSize, bytes: Int, nanoseconds: UInt64, rowBytes: Int = 0) {
         target = (Double(max(1, bytes)), Double(max(1, nanoseconds)))
         switch chunkSize {
@@ -203,19 +192,19 @@ package struct ChunkSizer {
         }
     }
 
-    /// The size of the next chunk.
+    /// The number of rows of the next chunk.
     package var rows: Int { fixed ?? size }
 
-    /// Takes note of a finished chunk, with the bytes that were written to the new store and to scratch.
+    /// Records a finished chunk; `bytes` are those written to the new store and to scratch.
     package mutating func chunkTook(rows: Int64, bytes: Int64, nanoseconds: UInt64) {
         guard fixed == nil, rows > 0 else { return }
-        // The larger share: none of the limits is to be passed.
+        // The larger share: a chunk must keep both limits.
         let share = max(Double(bytes) / target.bytes, Double(nanoseconds) / target.nanoseconds)
         recent.append(share / Double(rows))
         if recent.count > Self.window { recent.removeFirst() }
-        let dear = recent.sorted()[(recent.count * 9 - 1) / 10]
-        let affordable = dear > 0 ? 1 / dear : .infinity
-        size = Self.bounded(min(Double(size) * 1.5, affordable))
+        let costPerRow = recent.sorted()[(recent.count * 9 - 1) / 10]
+        let mostRows = costPerRow > 0 ? 1 / costPerRow : .infinity
+        size = Self.bounded(min(Double(size) * 1.5, mostRows))
     }
 
     private static func bounded(_ rows: Double) -> Int {

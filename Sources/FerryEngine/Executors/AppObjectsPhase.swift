@@ -5,10 +5,9 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Carries what the source holds beside its entities: persistent history and the app's own objects.
+/// Copies persistent history, CloudKit records and the app's own schema objects.
 ///
-/// It comes after all rows and indexes of the model and before its triggers, so that the app's views and triggers find
-/// what they name.
+/// The phase runs after the model's rows and indexes, which app objects name, and before the model's triggers.
 struct AppObjectsPhase {
     let context: StepContext
     let appObjects: AppObjects
@@ -23,27 +22,27 @@ struct AppObjectsPhase {
     }
 
     func run(report: inout StepReport) throws {
-        for table in appObjects.virtualTables { try make(table) }
-        for table in appObjects.tables { try carry(table) }
-        if let history = appObjects.history { try carry(history, report: &report) }
-        if let mirroring = appObjects.mirroring { try carry(mirroring) }
-        if appObjects.history != nil || appObjects.mirroring != nil { try carrySystemNumbers() }
-        for object in appObjects.objects { try make(object) }
-        if appObjects.hasStatistics { try carryStatistics() }
+        for table in appObjects.virtualTables { try create(table) }
+        for table in appObjects.tables { try copy(table) }
+        if let history = appObjects.history { try copy(history, report: &report) }
+        if let mirroring = appObjects.mirroring { try copy(mirroring) }
+        if appObjects.history != nil || appObjects.mirroring != nil { try copySystemNumbers() }
+        for object in appObjects.objects { try create(object) }
+        if appObjects.hasStatistics { try copyStatistics() }
     }
 
-    /// The app's triggers; to be made when no row is written any more.
-    func makeTriggers() throws {
-        for trigger in appObjects.triggers { try make(trigger) }
+    /// Creates the app's triggers; call it after the last row is written.
+    func createTriggers() throws {
+        for trigger in appObjects.triggers { try create(trigger) }
     }
 
-    private func make(_ object: AppObjects.Object) throws {
+    private func create(_ object: AppObjects.Object) throws {
         try context.once("carry:\(object.type):\(object.name)", phase: .indexes, subject: object.name) {
             try context.connection.execute(object.sql)
         }
     }
 
-    private func make(_ indexes: [IndexDefinition]) throws {
+    private func create(_ indexes: [IndexDefinition]) throws {
         for index in indexes {
             try context.once(StepOperation.unit(of: index), phase: .indexes, subject: index.name) {
                 try context.connection.execute(index.sql)
@@ -53,15 +52,15 @@ struct AppObjectsPhase {
 
     // MARK: Tables
 
-    private func carry(_ table: AppTable, by statement: String? = nil) throws {
+    private func copy(_ table: AppTable, by statement: String? = nil) throws {
         let unit = "carry:rows:\(table.name)"
-        // Also in a run that goes on behind the beginning: the tables of a virtual one are written directly.
+        // Needed in a resumed run too: the copy writes the shadow tables of a virtual table directly.
         if table.sql == nil { context.connection.allowSchemaWrites() }
         try context.once("make:\(table.name)", phase: .rows, subject: table.name) {
             if let sql = table.sql {
                 try context.connection.execute(sql)
             } else {
-                // A shadow table was filled with an empty virtual table's rows when that was made.
+                // CREATE VIRTUAL TABLE has filled the shadow table with the rows of an empty virtual table.
                 try context.connection.execute("DELETE FROM main.\(table.quotedName)")
             }
         }
@@ -72,12 +71,12 @@ struct AppObjectsPhase {
         }
         try context.walk(
             unit, over: "source.\(table.quotedName)", key: rowID, phase: .rows, subject: table.name,
-            running: statement ?? table.copy(), aside: statement == nil ? largeRows(of: table, rowID: rowID) : nil)
-        try carrySequence(of: table)
+            running: statement ?? table.copy(), largeRow: statement == nil ? largeRows(of: table, rowID: rowID) : nil)
+        try copySequence(of: table)
     }
 
-    /// What copies a row with values that are too large for their chunk.
-    private func largeRows(of table: AppTable, rowID: String) throws -> ChunkWalk.CarryAlone {
+    /// Makes the function that copies a row with values that are too large for their chunk.
+    private func largeRows(of table: AppTable, rowID: String) throws -> ChunkWalk.LargeRowCopy {
         let cells = zip(table.columns, table.columnNames).map { quoted, name in
             LargeCell(
                 name: quoted, rawName: name, sql: quoted,
@@ -101,8 +100,8 @@ struct AppObjectsPhase {
         }
     }
 
-    /// The highest number that an AUTOINCREMENT column ever had.
-    private func carrySequence(of table: AppTable) throws {
+    /// Copies the highest number that an AUTOINCREMENT column ever had.
+    private func copySequence(of table: AppTable) throws {
         for schema in ["source", "main"] {
             let exists = try context.connection.integer(
                 "SELECT 1 FROM \(schema).sqlite_master WHERE name = 'sqlite_sequence'")
@@ -117,10 +116,10 @@ struct AppObjectsPhase {
         }
     }
 
-    /// What ANALYZE found, as far as it is about tables and indexes that are still there.
-    private func carryStatistics() throws {
+    /// Copies the ANALYZE statistics of tables and indexes that the new store has.
+    private func copyStatistics() throws {
         try context.once("carry:sqlite_stat1", phase: .indexes, subject: "sqlite_stat1") {
-            // Analysing the schema alone makes the empty table, which no CREATE statement can.
+            // ANALYZE of the schema table creates an empty `sqlite_stat1`; a CREATE statement cannot.
             try context.connection.execute("ANALYZE main.sqlite_master")
             try context.connection.execute(
                 """
@@ -132,7 +131,7 @@ struct AppObjectsPhase {
         }
     }
 
-    /// A version that is passed has no statistics of tables and indexes that it does not have.
+    /// Drops statistics of tables and indexes that an intermediate version of the step does not have.
     private func dropStatistics(missingIn model: ManagedObjectModel) throws {
         let passed = try StoreLayout.canonical(for: model, foundTriggers: .assumed)
         func names(_ layout: StoreLayout) -> Set<String> {
@@ -146,10 +145,11 @@ struct AppObjectsPhase {
 
     // MARK: History
 
-    /// Transactions as they are, changes with the new numbers of their entities; changes of entities whose rows have
-    /// new keys, or are no more, name nothing and are left out.
-    private func carry(_ history: HistoryTables, report: inout StepReport) throws {
-        for table in history.plain { try carry(table) }
+    /// Copies history transactions unchanged, and changes with the new numbers of their entities.
+    ///
+    /// Changes are left out if their objects get new keys or lose their entity: their object IDs are not valid then.
+    private func copy(_ history: HistoryTables, report: inout StepReport) throws {
+        for table in history.plain { try copy(table) }
         let changes = history.changes
         try context.once("make:\(changes.name)", phase: .rows, subject: changes.name) {
             guard let sql = changes.sql else { return }
@@ -163,12 +163,12 @@ struct AppObjectsPhase {
         try context.walk(
             "carry:\(changes.name)", over: "source.\(changes.quotedName)", phase: .rows, subject: changes.name,
             running: history.copy(translations))
-        try make(history.indexes)
+        try create(history.indexes)
         try reportDropped(changes, translations, in: &report)
     }
 
-    /// The entities of history and mirroring, which have numbers of their own.
-    private func carrySystemNumbers() throws {
+    /// Copies the `Z_PRIMARYKEY` rows of history and CloudKit entities.
+    private func copySystemNumbers() throws {
         try context.once("carry:systemNumbers", phase: .rows, subject: nil) {
             try context.connection.execute(
                 """
@@ -194,20 +194,20 @@ struct AppObjectsPhase {
 
     // MARK: CloudKit
 
-    /// Every record as it is, with the new number of its object's entity; the objects keep their keys.
-    private func carry(_ mirroring: MirroringTables) throws {
+    /// Copies each CloudKit record with the new number of its object's entity; the objects keep their keys.
+    private func copy(_ mirroring: MirroringTables) throws {
         let numbers = try context.step.resolved.entityMappings.map {
             (from: try context.sourceNumber(of: $0), to: try context.destinationNumber(of: $0))
         }
         for table in mirroring.tables {
-            try carry(table, by: MirroringTables.copy(table, numbers: numbers))
+            try copy(table, by: MirroringTables.copy(table, numbers: numbers))
         }
-        try make(mirroring.indexes)
+        try create(mirroring.indexes)
     }
 }
 
 extension AppObjects {
-    /// Refuses records in CloudKit that would lose their meaning.
+    /// Refuses CloudKit records that the step would make invalid.
     func checkMirroring(
         _ step: ResolvedStep, _ source: StoreLayout, on connection: Connection, schema: String
     ) throws {

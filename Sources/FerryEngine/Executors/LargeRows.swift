@@ -1,17 +1,15 @@
 internal import FerryBase
-internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Source objects with values that are too large for their chunk, which are copied in pieces, whichever executor
-/// carries the others.
+/// Source objects with values that are too large for their chunk; both executors copy such rows in pieces.
 struct LargeRows: BoundRows {
     let loop: RowLoop
     private let select: Statement
-    /// How many objects and elements there are before the filter.
+    /// Counts objects and elements before the filter.
     private let count: Statement
     private let writer: LargeRowWriter
     private let uniquePlaces: Range<Int>
@@ -40,7 +38,7 @@ struct LargeRows: BoundRows {
         loop = try RowLoop(sql, nil)
     }
 
-    /// The columns that the mapping sets, in the order in which the table has them.
+    /// The cells that the mapping sets, in the order of the table's columns.
     private static func cells(_ sql: MappingSQL, _ scope: inout SourceScope) throws -> [LargeCell] {
         let (context, mapping) = (sql.context, sql.mapping)
         let number = scope.parameters.add(.integer(try context.destinationNumber(of: mapping)))
@@ -92,7 +90,7 @@ struct LargeRows: BoundRows {
 }
 
 extension FerryError {
-    /// The refusal of a row that would take more memory than there is.
+    /// Refuses a row that needs more memory than the limit allows.
     init(valueOf entity: String, key: Int64?, entityMapping: String?, memoryLimit: Int, cause: (any Error)?) {
         let row = key.map { "\(entity) with key \($0)" } ?? "An object made of \(entity)"
         let which =
@@ -107,17 +105,16 @@ extension FerryError {
     }
 }
 
-/// Finds out which row has values that are too large; no value is read for that.
+/// Finds the row with a value that is too large, without reading values.
 struct LargeValueSearch {
     let layout: StoreLayout
     let connection: Connection
     let schema: String
 
-    /// The key of the first object of an entity, without those below it, with a value of more bytes; nil when there is
-    /// none.
+    /// The key of the first object of exactly an entity with a value of more bytes; nil if there is none.
     func firstKey(of entity: String, in range: KeyRange = .all, above bytes: Int) throws(DatabaseError) -> Int64? {
         guard let table = layout.table(of: entity), let number = layout.number(of: entity) else { return nil }
-        // Only types are asked for, and still some libraries hold the row against the limit (`limitsWholeRows`).
+        // Only types are read, but some SQLite versions apply the limit to the whole row (`limitsWholeRows`).
         let limitBefore = connection.limit(.length, .max)
         defer { connection.limit(.length, limitBefore) }
         let columns = table.columns.filter { ["BLOB", "VARCHAR"].contains($0.type.uppercased()) }.map(\.name)
@@ -140,7 +137,7 @@ struct LargeValueSearch {
         return nil
     }
 
-    /// The refusal of the first object of any entity with a value of more bytes; nil when there is none.
+    /// Refuses the first object of any entity with a value of more bytes; nil if there is none.
     func refusal(above bytes: Int, _ options: EngineOptions, cause: (any Error)?) throws(DatabaseError) -> FerryError? {
         for entity in layout.model.sortedEntityNames {
             guard let key = try firstKey(of: entity, above: bytes) else { continue }
@@ -153,23 +150,21 @@ struct LargeValueSearch {
 
 /// Writes rows with values that are too large for memory, one at a time.
 ///
-/// SQLite keeps a run of BLOBs at the end of a record out of memory when they are all zeros yet. So the row is inserted
-/// with zeros, and then each of these BLOBs is written in pieces. A value that has something else behind it, and every
-/// text, must be whole in memory, twice: as itself, and in the record.
+/// SQLite does not hold zeroed BLOBs at the end of a record in memory. So the writer inserts them with the row, and
+/// then writes each in pieces. Texts, and BLOBs before other values, are in memory twice: alone and in the record.
 final class LargeRowWriter {
     private let connection: Connection
     private let options: EngineOptions
     private let table: String
-    /// What the rows are of, for messages.
+    /// The entity and the entity mapping, for messages.
     private let subject: (entity: String, mapping: String?)
     private let cells: [LargeCell]
     private let insert: Statement
     private var buffer: [UInt8] = []
-    /// Long enough that the calls cost nothing beside the bytes.
+    /// Long enough that the cost of the calls is negligible.
     private static let pieceBytes = 1 << 18
 
-    /// `table` is not quoted, `key` the name under which the number of a row is reached; the cells come in the order of
-    /// the table's columns.
+    /// `table` is not quoted, `key` is the name of the rowid; the cells have the order of the table's columns.
     init(
         _ table: String, key: String, cells: [LargeCell], of subject: (entity: String, mapping: String?),
         in context: StepContext
@@ -184,33 +179,31 @@ final class LargeRowWriter {
             """)
     }
 
-    /// What a statement must select for a row.
     var selection: [String] { cells.flatMap(\.selection) }
 
-    /// How a cell's value comes into its row.
-    private enum Way {
+    private enum Transfer {
         case bound
-        /// A BLOB that is at hand, written after the row.
+        /// A BLOB in memory, written after the INSERT.
         case written
-        /// A stored value, copied in pieces after the row.
+        /// A stored value, copied in pieces after the INSERT.
         case copied(size: Int, row: Int64)
     }
 
-    /// Writes one row from the columns of ``selection``, which a statement's current row has from a place on.
+    /// Writes one row from the columns of ``selection``, which begin at `place` in the statement's current row.
     ///
-    /// Throws ``FerryError`` `.valueTooLarge` when the row would take more memory than there is: nothing is written
-    /// then. The key of the row that it comes from is for messages.
+    /// Throws ``FerryError`` `.valueTooLarge` before the INSERT if memory does not suffice, with `origin`, the source
+    /// key.
     func write(_ key: Int64, from row: Statement, at place: Int, of origin: Int64) throws {
-        let ways = ways(row, place)
-        // What stands beside a text of the largest size is of the size that goes with any chunk.
-        guard cost(of: ways, row, place) <= options.wholeValueBytes + options.valueBytes else {
+        let transfers = transfers(row, place)
+        // The values beside a text of the largest size may take as much as in any chunk.
+        guard cost(of: transfers, row, place) <= options.wholeValueBytes + options.valueBytes else {
             throw refusal(of: origin, cause: nil)
         }
-        // Zeros count as bytes of the record, though none of them is in memory.
+        // SQLite counts zeroed BLOBs for the length limit, though they take no memory.
         try connection.with(.length, .max) {
             try insert.bind(key, at: 1)
-            for (index, way) in ways.enumerated() {
-                switch way {
+            for (index, transfer) in transfers.enumerated() {
+                switch transfer {
                 case .bound: try insert.bind(borrowed: place + 3 * index, of: row, at: index + 2)
                 case .written: try insert.bind(zeros: byteCount(row, place + 3 * index), at: index + 2)
                 case .copied(let size, _): try insert.bind(zeros: size, at: index + 2)
@@ -219,8 +212,8 @@ final class LargeRowWriter {
             defer { insert.unbind() }
             try insert.run()
         }
-        for (index, way) in ways.enumerated() {
-            switch way {
+        for (index, transfer) in transfers.enumerated() {
+            switch transfer {
             case .bound: break
             case .written: try write(place + 3 * index, of: row, to: cells[index], key)
             case .copied(let size, let origin): try copy(cells[index], size, from: origin, to: key)
@@ -228,7 +221,7 @@ final class LargeRowWriter {
         }
     }
 
-    /// Runs what reads and writes a row; a value that SQLite has no memory for is refused with the row's number.
+    /// Runs the body for a row; turns SQLite's error for a value that is too large into a refusal with the row's key.
     func refusing<Result>(_ key: Int64, _ body: () throws -> Result) throws -> Result {
         do {
             return try body()
@@ -243,9 +236,9 @@ final class LargeRowWriter {
             cause: cause)
     }
 
-    // MARK: Ways
+    // MARK: Transfers
 
-    private func ways(_ row: Statement, _ place: Int) -> [Way] {
+    private func transfers(_ row: Statement, _ place: Int) -> [Transfer] {
         var isBehindLarge = false
         return cells.indices.map { index in
             let first = place + 3 * index
@@ -260,13 +253,13 @@ final class LargeRowWriter {
 
     private func byteCount(_ row: Statement, _ column: Int) -> Int { row.withBytes(column) { $0.count } }
 
-    /// What must be whole in memory: texts, BLOBs that are at hand, and BLOBs with anything but BLOBs behind them.
-    private func cost(of ways: [Way], _ row: Statement, _ place: Int) -> Int {
+    /// Bytes that must be whole in memory: texts, BLOBs in memory, and BLOBs with other values after them.
+    private func cost(of transfers: [Transfer], _ row: Statement, _ place: Int) -> Int {
         var cost = 0
         var hasDataBehind = false
-        for (index, way) in ways.enumerated().reversed() {
+        for (index, transfer) in transfers.enumerated().reversed() {
             let column = place + 3 * index
-            switch way {
+            switch transfer {
             case .copied(let size, _): cost += hasDataBehind ? size : 0
             case .written: cost += byteCount(row, column)
             case .bound:
@@ -309,7 +302,7 @@ final class LargeRowWriter {
         }
     }
 
-    /// Of a value of an attribute with external storage the first byte says where it is.
+    /// The first byte of an external-storage value says whether contents or a file name follows.
     private func checkHasContents(_ source: borrowing BlobHandle) throws {
         var first: UInt8 = 0
         try withUnsafeMutableBytes(of: &first) { try source.read(into: $0, at: 0) }
@@ -317,37 +310,33 @@ final class LargeRowWriter {
     }
 }
 
-/// A column of a row that holds values too large to go through memory, and where its value comes from.
+/// A column of a row with values too large for memory, and the origin of its value.
 struct LargeCell {
     /// A stored value that may be copied in pieces.
     struct Origin {
-        /// The source's table and its column, not quoted.
+        /// The source table and column, not quoted.
         var table: String
         var column: String
-        /// SQL of the value, and of the number of its row.
+        /// SQL of the value, and of its row's rowid.
         var value: String
         var key: String
-        /// Bytes of the stored value that are left out.
+        /// Leading bytes of the stored value that are left out.
         var skipped = 0
-        /// Bytes that stand before it.
+        /// Bytes written before the stored value.
         var prefix: [UInt8] = []
     }
 
-    /// The destination's column, as it is written in SQL.
+    /// The destination column, quoted for SQL.
     var name: String
-    /// The same, not quoted.
+    /// The destination column, not quoted.
     var rawName: String
-    /// SQL of the value.
     var sql: String
     var origin: Origin?
 
-    /// What a statement selects for the cell: the value where it goes through memory, else its size and the number of
-    /// the row that has it.
-    ///
-    /// `typeof` and `length` of a BLOB do not read it.
+    /// The selected columns: the value, or its size (`length` does not read a BLOB) and the rowid of its row.
     var selection: [String] {
         guard let origin else { return [sql, "NULL", "NULL"] }
-        // The name of a file stands in fewer bytes than this; of contents the first byte tells that they are there.
+        // A file name is shorter than this limit; the first byte of a longer value says that contents follow.
         let isStreamed =
             origin.skipped > 0
             ? "typeof(\(origin.value)) = 'blob' AND length(\(origin.value)) > \(Self.longestName)"
@@ -362,7 +351,7 @@ struct LargeCell {
 }
 
 extension LargeCell.Origin {
-    /// Nil where the store has no table of the object.
+    /// Nil if the store has no table for the object's entity.
     init?(_ stored: StoredValue, in layout: StoreLayout) {
         guard let table = layout.table(of: stored.object.entity) else { return nil }
         self.init(table: table.name, column: stored.column, value: stored.sql, key: "\(stored.object.alias).Z_PK")

@@ -1,16 +1,14 @@
-internal import FerryBase
 internal import FerryMapping
 internal import FerrySQLite
 
-/// What carries the rows of one entity mapping, a range of source keys at a time.
+/// Writes the rows of one entity mapping, a range of source keys at a time.
 protocol MappingExecutor {
-    /// Whether a chunk writes to the scratch database.
     var writesScratch: Bool { get }
 
-    /// Whether it may be given an open range, and tells where that ended.
+    /// Whether the executor takes an open range and reports the actual one.
     var takesOpenRanges: Bool { get }
 
-    /// Carries the rows of one range, inside the caller's transaction.
+    /// Writes the rows of one range, inside the caller's transaction.
     func carry(_ range: KeyRange) throws -> ChunkOutcome
 }
 
@@ -22,26 +20,25 @@ struct ChunkOutcome {
     var read: Int64 = 0
     var written: Int64 = 0
     var merged: Int64 = 0
-    /// Inserted by a policy beyond one for each object that was read.
+    /// Objects that a policy inserted beyond one for each source object.
     var created: Int64 = 0
-    /// Of an open range: the one that it came to; nil when there was no row.
-    var taken: KeyRange?
+    /// The actual range of an open one, or nil if there were no rows.
+    var actualRange: KeyRange?
     var dropped: Int64 { read + created - written - merged }
 }
 
-/// Rows of an entity mapping, one after another: where they are read, and how their values come into the new rows.
+/// The rows of an entity mapping, with functions that read a row and write its new row.
 protocol BoundRows: MappingExecutor {
     associatedtype Row
 
     var loop: RowLoop { get }
-    /// The next row of the range, borrowed until the one after it is asked for; nil at the end of the range.
+    /// The next row of the range, valid until the next call; nil at the end of the range.
     func next() throws -> Row?
-    /// Whether the row is carried: its JSON is valid or need not be, and the filter lets it through.
+    /// Whether the row is migrated: the filter holds, and its JSON is valid or may be invalid.
     func isTaken(_ row: Row) -> Bool
     func key(of row: Row) -> Int64
     func find(_ row: Row, in objects: UniqueObjects) throws -> Int64?
     func write(_ row: Row, to key: Int64) throws
-    /// Binds the key of an element that is an object.
     func bindElementKey(of row: Row, to statement: Statement, at index: Int) throws
 }
 
@@ -49,17 +46,15 @@ extension BoundRows {
     var writesScratch: Bool { loop.writesScratch }
 }
 
-/// Carries the rows of one entity mapping through Swift, one by one: new keys, lookups, associations and counts.
-///
-/// Keys, order and lookups are those of ``SetExecutor``.
+/// Writes the rows of one entity mapping one by one in Swift, with the keys, order and lookups of ``SetExecutor``.
 struct RowLoop {
     private let mapping: ResolvedEntityMapping
-    /// Nil where objects keep their keys.
+    /// Nil if objects keep their keys.
     private let keys: NewKeys?
     private let association: Statement?
     private let unique: UniqueObjects?
 
-    /// `values`: where packed rows have the values of `unique`; nil where a statement's columns have them.
+    /// `values`: the values of `unique` in packed rows; nil if the rows are a statement's.
     init(_ sql: MappingSQL, _ values: [RowValue]?) throws {
         mapping = sql.mapping
         keys = mapping.keepsPrimaryKey ? nil : try NewKeys(of: mapping.destination, in: sql.context)
@@ -75,12 +70,11 @@ struct RowLoop {
 
     var writesScratch: Bool { association != nil || unique != nil }
 
-    /// Takes the rows of the range that was begun.
     func carry<Rows: BoundRows>(_ rows: Rows) throws -> ChunkOutcome {
         var outcome = ChunkOutcome()
         let keepsKey = mapping.keepsPrimaryKey
         var key = try keys?.last() ?? 0
-        try unique?.begin(after: key)
+        try unique?.lookup.begin(after: key)
         var source: Int64?
         var element: Int64 = 0
         while let row = try rows.next() {
@@ -99,7 +93,7 @@ struct RowLoop {
                 key += 1
                 destination = key
             }
-            try unique?.add(destination)
+            try unique?.lookup.add(destination)
             try rows.write(row, to: destination)
             outcome.written += 1
             try associate(rows, row, element, with: destination)
@@ -119,14 +113,14 @@ struct RowLoop {
     }
 }
 
-/// The objects that are found by the values of `unique`, one after another.
+/// Finds objects by the values of `unique`, one row at a time.
 final class UniqueObjects {
-    private let lookup: ObjectLookup
+    let lookup: ObjectLookup
     private let search: Statement
-    /// What is bound from each row; all else stays bound.
+    /// Parameters that are bound for each row; the others stay bound.
     private let cells: [CellBinding]
 
-    /// `values`: where packed rows have the values; nil for large rows, for which ``find(in:at:)`` is asked.
+    /// `values`: the values of `unique` in packed rows; nil for large rows, which use ``find(in:at:)``.
     init(_ sql: MappingSQL, _ values: [RowValue]?) throws {
         let lookup = try sql.lookup(ofLargeRows: values == nil)
         self.lookup = lookup
@@ -142,16 +136,11 @@ final class UniqueObjects {
         cells = try search.bindConstants(of: values ?? [], from: 1)
     }
 
-    /// Makes sure that all objects are known; to be called first in each unit.
-    func begin(after last: Int64) throws { try lookup.begin(after: last) }
-
-    /// The object that has the values of a row, if there is one.
     func find(_ row: PackedRow) throws -> Int64? {
         try search.bind(cells, of: row)
         return try found()
     }
 
-    /// The object that has the values in some columns of a statement's current row, if there is one.
     func find(in statement: Statement, at columns: Range<Int>) throws -> Int64? {
         for (index, column) in columns.enumerated() {
             try search.bind(column: column, of: statement, at: index + 1)
@@ -163,17 +152,14 @@ final class UniqueObjects {
         defer { search.reset() }
         return try search.step() && !search.isNull(0) ? search.integer(0) : nil
     }
-
-    /// Makes a new object known by the values that were looked for last.
-    func add(_ destination: Int64) throws { try lookup.add(destination) }
 }
 
-/// Packed rows, whose cells are bound to one statement; untouched columns pass as SQLite's own values.
+/// Packed rows, whose cells are bound to one INSERT; unchanged columns stay SQLite values.
 struct StreamedRows: BoundRows {
     let loop: RowLoop
     private let stream: RowStream
     private let insert: Statement
-    /// What is bound from each row; all else stays bound.
+    /// Parameters that are bound for each row; the others stay bound.
     private let bindings: [CellBinding]
 
     init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {

@@ -5,15 +5,14 @@ internal import FerrySQLite
 internal import FerryStore
 
 extension EntityMappingPlan {
-    /// Whether what statements write of a range tells how many rows it has, and a range may be done in two parts.
+    /// Whether the INSERT's change count gives the number of rows in a range, so that a chunk may be two ranges.
     fileprivate var countsRows: Bool {
         executor == .set && mapping.filter == nil && mapping.iteration == nil && mapping.unique.isEmpty
             && mapping.policy == nil
     }
 }
 
-/// The rows of entity mappings that go through one table side by side, so that each of its pages is read once for all
-/// of them.
+/// Copies the rows of entity mappings that read one table together, so that SQLite reads each page once.
 struct RowsPass: ChunkWalk.Work {
     private let plans: [EntityMappingPlan]
     private let context: StepContext
@@ -21,14 +20,14 @@ struct RowsPass: ChunkWalk.Work {
     private let ranges: ChunkRanges
     private var executors: [any MappingExecutor]
     private let targets: [CountedTargets]
-    /// One for each mapping, once a value was too large for its chunk: what they prepared and know serves all such rows.
+    /// One for each mapping after the first value that was too large for its chunk; all such rows share them.
     private var largeRows: [LargeRows] = []
     private var hasPolicy: Bool { plans.contains { $0.mapping.policy != nil } }
 
     private init(_ plans: [EntityMappingPlan], _ context: StepContext, _ policies: PolicyRun) throws {
         (self.plans, self.context, self.policies) = (plans, context, policies)
         ranges = try ChunkRanges(of: plans.map(\.mapping), in: context)
-        // Before the statements, which call its functions.
+        // Registers functions that the executors' statements call.
         targets = try plans.map { try CountedTargets(of: $0.mapping, in: context) }
         executors = try plans.map { plan in
             if let executor = try policies.executor(of: plan.mapping) { return executor }
@@ -39,7 +38,7 @@ struct RowsPass: ChunkWalk.Work {
         }
     }
 
-    /// Carries what is left of the rows of entity mappings, by position.
+    /// Copies the remaining rows of entity mappings, given by position.
     static func run(
         _ positions: [Int], in context: StepContext, _ policies: PolicyRun, report: inout StepReport
     ) throws {
@@ -58,15 +57,15 @@ struct RowsPass: ChunkWalk.Work {
         for plan in plans { try policies.endInstanceCreation(plan.mapping) }
     }
 
-    /// Prepares what all mappings read and write, so that no text fails once there are rows.
+    /// Prepares the statements of all mappings, so that an error in their SQL comes before the first row.
     static func checkStatements(_ context: StepContext) throws {
         let hook = context.connection.onStatement
-        // What is prepared here is not what runs.
+        // The run prepares its own statements, so the hook must not list these.
         context.connection.onStatement = nil
         defer { context.connection.onStatement = hook }
         for plan in context.step.partitions.flatMap(\.entityMappings) where plan.mapping.policy == nil {
             let statements = MappingSQL(plan.mapping, in: context)
-            // They call functions that count keys, which each mapping makes known anew when its rows begin.
+            // The statements call functions that count keys; each mapping registers them again when its rows begin.
             let counted = try context.program.keys[plan.mapping.position].counted.map { try context.mapping(named: $0) }
             for made in counted + [plan.mapping] {
                 _ = try KeyCounter(made, by: plan.mapping, on: context.connection)
@@ -81,9 +80,9 @@ struct RowsPass: ChunkWalk.Work {
     mutating func carry(
         after low: Int64, upTo rows: Int, _ entries: inout [ProgressTable.Entry]
     ) throws -> KeyRange? {
-        // Of several mappings each must be given the same range.
-        let isTaken = executors.count == 1 && executors[0].takesOpenRanges
-        let ends = isTaken ? ChunkRanges.Ends.taken : plans.allSatisfy(\.countsRows) ? .counted : .known
+        // Several mappings must all get the same range.
+        let takesOpenRange = executors.count == 1 && executors[0].takesOpenRanges
+        let ends = takesOpenRange ? ChunkRanges.Ends.taken : plans.allSatisfy(\.countsRows) ? .counted : .known
         return try ranges.carry(after: low, upTo: rows, ends) { range in
             var carried: KeyRange? = range
             if ends == .counted { carried?.rows = 0 }
@@ -91,16 +90,16 @@ struct RowsPass: ChunkWalk.Work {
                 let outcome = try limited(index, range) { try executor.carry(range) }
                 try count(outcome, plans[index].mapping, &entries[index])
                 if ends == .counted { carried?.rows += outcome.read }
-                if range.isOpen { carried = outcome.taken }
+                if range.isOpen { carried = outcome.actualRange }
             }
             return carried
         }
     }
 
-    /// Runs the body for a mapping with the limit for values that are carried in their rows.
+    /// Runs the body under the length limit for values that are written with their rows.
     private func limited<Result>(_ index: Int, _ range: KeyRange, _ body: () throws -> Result) throws -> Result {
         let mapping = plans[index].mapping
-        // A policy holds what it reads: for it nothing is carried in pieces.
+        // A policy holds the values that it reads, so none is copied in pieces.
         let limit = hasPolicy ? context.options.wholeValueBytes : context.options.valueBytes
         return try placed(in: mapping, range) {
             do {
@@ -111,17 +110,17 @@ struct RowsPass: ChunkWalk.Work {
         }
     }
 
-    mutating func giveUp() throws -> ChunkWalk.CarryAlone? {
+    mutating func didRollBack() throws -> ChunkWalk.LargeRowCopy? {
         if hasPolicy { return nil }
-        // What reads ahead may stand anywhere; statements begin anew by themselves.
+        // The read-ahead thread's position is unknown after a rollback; SQL statements need no new beginning.
         for (index, plan) in plans.enumerated() where plan.executor == .row {
             executors[index] = try StreamedRows(plan.mapping, in: context)
         }
         if largeRows.isEmpty { largeRows = try plans.map { try LargeRows($0.mapping, in: context) } }
-        return carryAlone
+        return copyLargeRow
     }
 
-    private func carryAlone(_ range: KeyRange, _ entries: inout [ProgressTable.Entry]) throws {
+    private func copyLargeRow(_ range: KeyRange, _ entries: inout [ProgressTable.Entry]) throws {
         for (index, plan) in plans.enumerated() {
             let outcome = try placed(in: plan.mapping, range) {
                 try targets[index].counting { try largeRows[index].carry(range) }
@@ -147,7 +146,7 @@ struct RowsPass: ChunkWalk.Work {
     private func refusal(
         _ mapping: ResolvedEntityMapping, after low: Int64, cause: DatabaseError
     ) throws -> FerryError {
-        // The first one after what was carried is the one that was met.
+        // The first such object after the copied rows caused the error.
         let range = KeyRange(low: low, high: .max, rows: 0, isLast: true)
         let key = try LargeValueSearch(
             layout: context.source, connection: context.connection, schema: "source"
@@ -157,7 +156,7 @@ struct RowsPass: ChunkWalk.Work {
             memoryLimit: context.options.memoryLimit, cause: cause)
     }
 
-    /// Runs the body for a range; a failing function of ours says in which entity mapping it failed, and on which object.
+    /// Runs the body for a range; adds the entity mapping and the object to an error of our SQL functions.
     private func placed<Result>(
         in mapping: ResolvedEntityMapping, _ range: KeyRange, _ body: () throws -> Result
     ) throws -> Result {
@@ -165,7 +164,7 @@ struct RowsPass: ChunkWalk.Work {
             return try body()
         } catch let error as DatabaseError {
             let cause = context.connection.takeFunctionError()
-            // A statement inside one of our functions met a value that is too large.
+            // One of our functions ran a statement on a value that is too large.
             if let cause = cause as? DatabaseError, cause.isTooBig { throw cause }
             guard let cause = cause as? FerryError else { throw error }
             throw placed(cause, in: mapping, range, cause: error)
@@ -178,37 +177,34 @@ struct RowsPass: ChunkWalk.Work {
         _ error: FerryError, in mapping: ResolvedEntityMapping, _ range: KeyRange, cause: (any Error)?
     ) -> FerryError {
         var error = error
-        // What a policy does cannot be done again.
+        // The search computes the values again, and a policy must not run twice.
         if !hasPolicy {
             do {
                 error = error.at(try FailedRowSearch(mapping, in: context).first(in: range))
-            } catch {}  // The failure itself is the one to report.
+            } catch {}  // The first failure is the one to report.
         }
         error.place.entity = mapping.source
         error.cause = cause
         return error.placed(in: mapping)
     }
 
-    // MARK: What is known beforehand
+    // MARK: Progress and sizes
 
-    /// What the pass is called while it runs.
     private var name: String {
         let first = plans[0].mapping.name
         return plans.count > 1 ? "\(first) and \(plans.count - 1) more" : first
     }
 
-    /// How many source objects there are; elements of an iteration are counted as they come.
+    /// The number of source objects; nil for iterations, whose elements are counted during the copy.
     private var total: Int64? {
         plans.contains { $0.isEstimated || $0.mapping.iteration != nil } ? nil : plans.reduce(0) { $0 + $1.rows }
     }
 
-    /// What the first rows hold in values of any size, on average.
-    ///
-    /// It tells rows of ordinary width, for which a chunk begins with many, from rows with pictures in them.
+    /// The average size of the variable-length values in the first rows, which bounds the first chunk.
     private func rowBytes() throws -> Int {
         guard let table = context.source.table(of: plans[0].mapping.source) else { return 0 }
         let sizes = table.columns.filter { ["BLOB", "VARCHAR"].contains($0.type.uppercased()) }.map { column in
-            // The length of a BLOB is known without reading it; that of a text is not.
+            // SQLite knows the length of a BLOB without reading it, but not that of a text.
             "CASE typeof(\(column.name)) WHEN 'blob' THEN length(\(column.name)) WHEN 'text' "
                 + "THEN length(CAST(\(column.name) AS BLOB)) ELSE 0 END"
         }

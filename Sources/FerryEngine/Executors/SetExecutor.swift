@@ -3,17 +3,15 @@ internal import FerryMapping
 internal import FerryPlan
 internal import FerrySQLite
 
-/// Carries the rows of one entity mapping by prepared `INSERT … SELECT` statements, a chunk of keys at a time.
+/// Copies the rows of one entity mapping by prepared `INSERT … SELECT` statements, a chunk of keys at a time.
 final class SetExecutor: MappingExecutor {
     private let context: StepContext
     private let mapping: ResolvedEntityMapping
-    /// Nil where objects keep their keys.
+    /// Nil if objects keep their keys.
     private let keys: NewKeys?
     private let body: Body
     private let count: Statement?
-    /// Gives the keys of objects that do not keep those of their sources.
     private let counter: KeyCounter?
-    /// Whether the mapping may leave out what it reads.
     private let isFiltered: Bool
 
     private enum Body {
@@ -21,7 +19,7 @@ final class SetExecutor: MappingExecutor {
         case findOrCreate(FindOrCreate)
     }
 
-    /// `sharesRanges`: the ranges hold objects of other entities too.
+    /// `sharesRanges`: the ranges also hold objects of other entities.
     init(_ mapping: ResolvedEntityMapping, in context: StepContext, sharesRanges: Bool = false) throws {
         self.context = context
         self.mapping = mapping
@@ -62,7 +60,7 @@ final class SetExecutor: MappingExecutor {
         case .findOrCreate(let executor):
             (outcome.written, outcome.merged) = try executor.carry(range, after: last)
         }
-        // Whatever an unfiltered mapping reads becomes an object, or is found to be one.
+        // Each row of an unfiltered mapping creates or finds an object.
         if !isFiltered { outcome.read = outcome.written + outcome.merged }
         return outcome
     }
@@ -77,37 +75,36 @@ final class SetExecutor: MappingExecutor {
     }
 }
 
-/// Carries the rows of an entity mapping that finds an object by its values or creates it.
+/// Copies the rows of an entity mapping with `unique`, which finds an object by its values or creates one.
 ///
-/// One statement reads the rows and calls a function for each, which looks the values up and gives the next key where
-/// nothing has them. The new objects' rows are written in between, a few hundred at a time, while the pages that they
-/// come from are still in the cache. Once objects are on disk alone, rows are gathered first and looked for together.
+/// One statement reads the rows and calls a function for each, which looks up the values, and gives the next key if no
+/// object has them. A second statement writes the new objects' rows, a few hundred at a time, while the cache has their
+/// source pages. If older objects are on disk only, the executor looks rows up in batches.
 final class FindOrCreate {
     private let lookup: ObjectLookup
-    /// New objects whose rows are not written yet, and where their values were found first.
-    private let fresh = FoundBatch(limit: FindOrCreate.freshLimit)
+    /// New objects whose rows are not yet written, and the source rows of their values.
+    private let newObjects = FoundBatch(limit: FindOrCreate.newObjectLimit)
     private let find: Statement
     private let batch: FoundBatch
     private let gather: Statement
-    /// Records the associations of a batch.
     private let associate: Statement?
     private let insert: Statement
     private let owner = Owner<FindOrCreate>()
-    /// The last key that was given out.
+    /// The highest key so far.
     private var last: Int64 = 0
-    /// Few enough that the pages that they come from are still in the cache.
-    private static let freshLimit = 256
+    /// Few enough that the cache still holds their source pages.
+    private static let newObjectLimit = 256
     private var rows: Int64 = 0
 
     init(_ sql: MappingSQL) throws {
         let connection = sql.context.connection
         lookup = try sql.lookup()
-        // Rows that wait for another thread are none here.
+        // A set executor has no read-ahead thread, so the queue's memory is free.
         batch = FoundBatch(bytes: sql.context.options.memory.queue)
         let function = "ferry_find_\(sql.mapping.position)"
         let table = "ferry_fresh_\(sql.mapping.position)"
-        try connection.register(table: table, columns: FoundBatch.columns, argumentCount: 0) { [fresh] in
-            fresh.cursor()
+        try connection.register(table: table, columns: FoundBatch.columns, argumentCount: 0) { [newObjects] in
+            newObjects.cursor()
         }
         try connection.register(function, arguments: 3 + sql.mapping.unique.count, deterministic: false) {
             [owner] arguments, result in
@@ -129,9 +126,9 @@ final class FindOrCreate {
                 \(ScratchDatabase.insertion(intoAssociationOf: sql.mapping))
                 SELECT source, element, object, destination FROM \(found)
                 """) : nil
-        // It runs many times within one statement.
+        // Runs many times within one statement.
         associate?.isSilent = true
-        insert = try sql.freshRows(from: table).prepare(on: connection)
+        insert = try sql.newObjectRows(from: table).prepare(on: connection)
         find = try sql.find(by: function, associates: sql.context.isAssociated(sql.mapping)).prepare(on: connection)
         owner.object = self
     }
@@ -141,11 +138,10 @@ final class FindOrCreate {
         batch.free()
     }
 
-    /// Carries the rows of a range; gives the numbers of objects that were created, and of rows for which one was
-    /// found.
+    /// Copies the rows of a range; returns the numbers of created objects, and of rows for which an object was found.
     func carry(_ range: KeyRange, after last: Int64) throws -> (written: Int64, merged: Int64) {
         try lookup.begin(after: last)
-        fresh.removeAll()
+        newObjects.removeAll()
         (self.last, rows) = (last, 0)
         batch.removeAll()
         let reading = lookup.isOnDisk ? gather : find
@@ -157,7 +153,6 @@ final class FindOrCreate {
         return (self.last - last, rows - (self.last - last))
     }
 
-    /// The object that has the values of a row, found or to be created.
     private func object(_ arguments: borrowing FunctionArguments) throws -> Int64 {
         rows += 1
         if let known = try lookup.find(arguments, from: 3) { return known }
@@ -181,39 +176,38 @@ final class FindOrCreate {
         batch.removeAll()
     }
 
-    /// Creates an object with the values that were looked for last.
+    /// Creates an object with the values of the last search.
     private func create(_ source: Int64, _ element: Int64, object: Int64?) throws -> Int64 {
-        if fresh.isFull {
-            // It counts to the statement that is running.
+        if newObjects.isFull {
+            // Runs as a part of the current statement.
             insert.isSilent = true
             try insert.run()
-            fresh.removeAll()
+            newObjects.removeAll()
         }
         last += 1
         try lookup.add(last)
-        guard fresh.rows.last.map({ $0.source <= source }) ?? true else {
+        guard newObjects.rows.last.map({ $0.source <= source }) ?? true else {
             throw FerryError(
                 .internalError, "The rows of a find-or-create mapping do not come in the order of their keys.")
         }
         var row = FoundBatch.Row(source: source, element: element, object: object, hash: .init((0, 0)))
         row.destination = last
-        fresh.add(row)
+        newObjects.add(row)
         return last
     }
 }
 
-/// Rows with the objects that they become, as a table of a statement.
+/// Source rows with the keys of their new objects, readable as a virtual table.
 ///
-/// Objects are looked for together: what is on disk is then read in its order, not wherever a value stands. The size is
-/// fixed: with many times as many objects on disk as in memory, each page of them is read once for a batch
-/// instead of once for a row.
+/// A batch lookup reads the tables on disk in the order of their hashes. The size is fixed: if far more objects are on
+/// disk than in memory, a batch reads each page once, instead of once for each row.
 package final class FoundBatch {
     private let limit: Int
 
     static let columns = ["source", "element", "object", "destination"]
 
     package struct Row {
-        /// Stands for no key: no object has the lowest one.
+        /// Means no key: no object has the lowest key.
         private static let none = ChunkRanges.beginning
 
         package var source: Int64
@@ -224,7 +218,7 @@ package final class FoundBatch {
 
         /// The key of an element that is an object.
         var object: Int64? { objectKey == Self.none ? nil : objectKey }
-        /// The object that was found or created.
+        /// The key of the object that was found or created.
         package internal(set) var destination: Int64? {
             get { destinationKey == Self.none ? nil : destinationKey }
             set { destinationKey = newValue ?? Self.none }
@@ -240,7 +234,7 @@ package final class FoundBatch {
 
     package init(limit: Int) { self.limit = limit }
 
-    /// Takes what the rows and their order may take; more than 2 MiB are of little use.
+    /// A batch within `bytes` for the rows and their order; more than 2 MiB are of little use.
     convenience init(bytes: Int) {
         self.init(
             limit: max(1, min(bytes, 2 << 20) / (MemoryLayout<Row>.stride + MemoryLayout<Int32>.stride)))
@@ -260,10 +254,10 @@ package final class FoundBatch {
 
     package func removeAll() { rows.removeAll(keepingCapacity: true) }
 
-    /// Gives the memory back: the connection keeps whatever its functions know.
+    /// Frees the memory: the connection keeps the objects that its functions capture.
     func free() { (rows, wanted) = ([], []) }
 
-    /// Fills in objects that are found by their hashes, in the order of these.
+    /// Sets the keys of objects that `find` returns, called in the order of the hashes.
     func search(
         where isWanted: (ObjectHashTable.Hash) -> Bool, _ find: (ObjectHashTable.Hash) throws -> Int64?
     ) rethrows {

@@ -1,6 +1,5 @@
 internal import FerryBase
 internal import FerryMapping
-internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
@@ -10,7 +9,7 @@ struct StepOperations {
     private let context: StepContext
     private let policies: PolicyRun
     private let appObjects: AppObjectsPhase
-    /// What policies did, once they have done all of it.
+    /// The effects of policies, once all of them have run.
     private var evidence: PolicyEvidence?
 
     init(_ context: StepContext, policies: PolicyRegistry) throws {
@@ -27,14 +26,14 @@ struct StepOperations {
             case .relationships: try RunDatabase.shareCaches(RunDatabase.sortingCaches, context)
             default: try RunDatabase.shareCaches(RunDatabase.indexCaches, context)
             }
-            // What the rows took counts beside the caches and sorters of links and indexes.
+            // Unused memory of the rows phase counts beside the caches and sorters of links and indexes.
             if phase != .rows { releaseUnusedMemory() }
             for operation in context.program.operations where operation.phase == phase {
                 try run(operation, in: phase, report: &report)
             }
             if phase == .rows { try CountedTargets.check(context) }
         }
-        try appObjects.makeTriggers()
+        try appObjects.createTriggers()
     }
 
     private mutating func run(_ operation: StepOperation, in phase: Phase, report: inout StepReport) throws {
@@ -61,7 +60,7 @@ struct StepOperations {
             try context.once(unit, phase: phase, subject: table.name) {
                 try rows(ofGathered: table).prepare(on: connection).run()
             }
-        case .index(let index): try context.once(unit, phase: phase, subject: index.name) { try make(index) }
+        case .index(let index): try context.once(unit, phase: phase, subject: index.name) { try create(index) }
         case .rTree(let rTree):
             try context.once(unit, phase: phase, subject: rTree.name) { try connection.execute(rTree.sql) }
             try context.walk(
@@ -72,11 +71,11 @@ struct StepOperations {
             try RunDatabase.shareCaches(RunDatabase.sortingCaches, context)
         case .appObjects: try appObjects.run(report: &report)
         case .derived(let value):
-            // After the indexes, by which the counted objects are found.
+            // Runs after the indexes: the updates find the counted objects by them.
             try context.walk(
                 unit, over: "main.\(value.table)", phase: phase, subject: value.attribute.title, running: value.update)
         case .trigger(let trigger):
-            // Triggers call functions that only Core Data has: a row written after them would fail.
+            // Core Data's triggers call functions that only Core Data registers: a row written after them would fail.
             try context.once(unit, phase: phase, subject: trigger.name) { try connection.execute(trigger.sql) }
         }
     }
@@ -126,10 +125,10 @@ struct StepOperations {
 
     // MARK: Join tables
 
-    /// Fills a join table from the one of the source that holds the same links, each column from the one in its place.
+    /// Copies a join table of the source that holds the same links, column by column.
     ///
-    /// Where both tables have the same columns, SQLite takes each row and each entry of their keys over without looking
-    /// into it, and all of them come in order. Else the rows are read in the order of the new primary key.
+    /// If both tables have the same columns, SQLite copies rows and index entries in order, without decoding them.
+    /// Otherwise the statement reads rows in the order of the new primary key.
     private func copyLinks(_ table: JoinTable, from origin: JoinTable) throws {
         let connection = context.connection
         guard try hasSameForm(as: origin) else {
@@ -140,16 +139,16 @@ struct StepOperations {
                 ORDER BY \(origin.firstColumn), \(origin.secondColumn)
                 """)
         }
-        // Filled together with the table, the index needs no sorting.
+        // An index that is filled together with its table needs no sorting.
         if try hasSameIndex(table, origin) {
             try connection.execute(table.index.sql)
             try context.progress.save(ProgressTable.Entry(isDone: true), for: StepOperation.unit(of: table.index))
         }
-        // The form in which SQLite copies whole rows: all columns, in no order, into an empty table.
+        // SQLite copies whole records only in this form: all columns, no ORDER BY, into an empty table.
         try connection.execute("INSERT OR IGNORE INTO main.\(table.name) SELECT * FROM source.\(origin.name)")
     }
 
-    /// Whether the source's table has the columns of its kind, no more and in the same order, and their primary key.
+    /// Whether the source's table has exactly the columns of a join table, in the same order, and their primary key.
     private func hasSameForm(as origin: JoinTable) throws(DatabaseError) -> Bool {
         let columns = try context.connection.rows(
             "SELECT name, pk FROM pragma_table_xinfo(?, 'source') ORDER BY cid", [.text(origin.name)])
@@ -157,7 +156,6 @@ struct StepOperations {
         return columns.map(\.[0].text) == origin.columns && columns.map(\.[1].integer) == keys
     }
 
-    /// Whether the source has the index of the new table.
     private func hasSameIndex(_ table: JoinTable, _ origin: JoinTable) throws(DatabaseError) -> Bool {
         guard context.destination.indexes.contains(table.index) else { return false }
         return try context.connection.integer(
@@ -169,8 +167,9 @@ struct StepOperations {
             [.text(origin.name), .text("\(origin.secondColumn) 0 BINARY,\(origin.firstColumn) 0 BINARY")]) != nil
     }
 
-    /// Fills a join table from the links that were gathered in scratch, sorted once, each pair once, in the order of
-    /// the table's primary key; positions that were not copied follow from the order in which the links came.
+    /// Fills a join table from the links in scratch, sorted once by primary key, each pair once.
+    ///
+    /// Positions that were not copied follow the insertion order of the links.
     private func rows(ofGathered table: JoinTable) -> BoundSQL {
         var parameters = Parameters()
         var columns = [(name: table.firstColumn, value: "first"), (name: table.secondColumn, value: "second")]
@@ -190,7 +189,7 @@ struct StepOperations {
                 """, parameters: parameters)
     }
 
-    /// Each pair as it came first.
+    /// Each pair once: its first link.
     private func pairs(ofGathered table: JoinTable) -> String {
         let pairs = """
             SELECT first, second, firstOrder, secondOrder, min(rowid) AS came
@@ -223,7 +222,7 @@ struct StepOperations {
 
     // MARK: Indexes
 
-    private func make(_ index: IndexDefinition) throws {
+    private func create(_ index: IndexDefinition) throws {
         do {
             try context.connection.execute(index.sql)
         } catch {
@@ -233,7 +232,7 @@ struct StepOperations {
         }
     }
 
-    /// `Z_MAX` of a root entity: never below what its source handed out where keys are kept, nor below a key in use.
+    /// Writes `Z_MAX` of each root entity: at least the highest key in use, and the source's value if keys are kept.
     private func recordHighestKeys() throws {
         for (root, table) in context.destination.tables.sorted(by: { $0.key < $1.key }) {
             guard let number = context.destination.number(of: root) else { continue }
@@ -256,7 +255,7 @@ extension StepOperation {
 }
 
 extension FerryError {
-    /// Rows with equal values, which a unique index cannot hold.
+    /// Reports rows with equal values, which a unique index does not allow.
     static func duplicates(_ message: String, cause: DatabaseError) -> FerryError {
         FerryError(
             .rowFailed, message,

@@ -5,26 +5,23 @@ package import FerryPlan
 package import FerrySQLite
 package import FerryStore
 
-/// What a step in place does on one store: made here for the plan that is shown, for preflight and for the run.
+/// The program of a step in place on one store; the plan that is shown, preflight and the run all use it.
 ///
-/// It reads the store's schema, and no rows.
+/// Planning reads the store's schema, and no rows.
 package struct InPlacePlanning {
     private let step: StepPlan
     private let store: Connection
     let source: StoreLayout
     let destination: StoreLayout
     private let schema: InPlaceSchema
-    /// Whether the parts of a step that stands for several can be tried one by one: what is still to be dropped stands in
-    /// the way.
+    /// Whether the parts of a composed step can be tried one by one: not while objects are still to be dropped.
     private let triesParts: Bool
 
-    /// Looks through a store for what its model does not explain.
+    /// Reads a store's schema and finds the objects that its model does not explain.
     ///
-    /// Throws ``FerryError`` when the store holds what cannot go through the step: an object of the app's that would
-    /// lose its meaning, and records in CloudKit that would.
+    /// Throws ``FerryError`` if the step would make an object of the app, or a CloudKit record, invalid.
     ///
-    /// `dropping` names objects of the app's that are to be dropped; `computed` is the layout of a new store of the
-    /// step's source, where it is at hand.
+    /// `dropping` names objects of the app to drop; `computed` is the canonical layout of the source, if known.
     package init(
         _ step: StepPlan, on store: Connection, dropping: Set<String> = [], like computed: StoreLayout? = nil
     ) throws {
@@ -66,14 +63,15 @@ package struct InPlacePlanning {
         self.schema = schema
     }
 
-    /// The statements, as far as they can be told before the run, and whether they are all of it: of a step that stands
-    /// for several they may leave another schema than these, which are then taken one by one.
+    /// The statements that can be planned before the run, and whether they are complete.
+    ///
+    /// If the parts of a composed step leave another schema, the statements are incomplete: the run takes the parts.
     package func find() throws -> (statements: InPlacePlan, isWhole: Bool) {
         if let statements = try statements() { return (statements, triesParts) }
         return (try statements(leaving: nil), false)
     }
 
-    /// Why rows of no known entity cannot stay where they are; nil when they can, or when there are none.
+    /// The reason why rows of unknown entities cannot stay; nil if they can, or if there are none.
     package func refusalToKeepUnknownEntities(by plan: InPlacePlan) throws -> FerryError? {
         for table in source.tablesInOrder {
             let unknown = "\(Connection.quoted(table.name)) WHERE \(source.isOfUnknownEntity(in: table))"
@@ -85,12 +83,12 @@ package struct InPlacePlanning {
         return nil
     }
 
-    /// Nil where the parts of a step must run one by one.
+    /// The statements, or nil if the parts of a step must run one by one.
     func statements() throws -> InPlacePlan? {
         step.parts.isEmpty || !triesParts ? try statements(leaving: nil) : try composedStatements()
     }
 
-    /// The statements that leave a schema in a form; nil for what altering and the new version's layout give.
+    /// The statements that leave the schema of `shape`, or with nil that of the new version's layout.
     func statements(leaving shape: InPlaceShape?) throws(FerryError) -> InPlacePlan {
         do throws(InPlaceObstacle) {
             return try InPlacePlan(
@@ -108,14 +106,11 @@ package struct InPlacePlanning {
     }
 }
 
-/// The statements of a step that stands for several.
 extension InPlacePlanning {
-    /// The plan that leaves the schema which the steps one by one leave; nil when no plan does: they then run one by
-    /// one.
+    /// A plan that leaves the same schema as the parts one by one; nil if there is none.
     ///
-    /// The steps are tried one by one on the schema alone, which tells the form that every table must have in the end:
-    /// the order of added columns, quotes that a renaming left. Then the one step is planned to leave exactly this, and
-    /// tried, too. So the rows are written once, and the schema is the same to the letter.
+    /// The parts first run on the schema alone, for the final text of every table: the order of added columns, quotes
+    /// of a renaming. A single step, planned for that text and tried, then writes the rows once, with an equal schema.
     private func composedStatements() throws -> InPlacePlan? {
         guard let parts = try rehearsal() else { return nil }
         var touched: Set<String> = []
@@ -130,7 +125,7 @@ extension InPlacePlanning {
         }
         let wanted = try parts.entries()
         var shape = try self.shape(parts, touched: touched)
-        // What altering gets wrong is made anew; that must be enough.
+        // The second attempt recreates the tables and indexes that ALTER TABLE left different; that must be enough.
         for _ in 0..<2 {
             var plan = try statements(leaving: shape)
             guard let trial = try rehearsal() else { return nil }
@@ -140,12 +135,12 @@ extension InPlacePlanning {
                 try settleStatistics(of: &plan, trial, parts)
                 return plan
             }
-            guard learn(from: found.symmetricDifference(wanted), &shape) else { return nil }
+            guard noteRemade(from: found.symmetricDifference(wanted), &shape) else { return nil }
         }
         return nil
     }
 
-    /// Nil where the store's schema holds what cannot be made here.
+    /// Nil if the schema needs a module or a collation of the app.
     private func rehearsal() throws -> SchemaRehearsal? {
         do {
             return try SchemaRehearsal(of: store)
@@ -161,7 +156,7 @@ extension InPlacePlanning {
         for table in catalog.tables where names.contains(table.name) {
             tables[table.name.uppercased()] = .init(sql: table.sql, columns: table.columns.map(\.name))
         }
-        // The app's own indexes stay where they are.
+        // The step does not touch the app's own indexes.
         let own = Set(schema.indexes.map(\.name))
         let apps = try Set(StoreCatalog(store).indexes.map(\.name)).subtracting(own)
         return InPlaceShape(
@@ -171,8 +166,8 @@ extension InPlacePlanning {
 
     // MARK: Differences
 
-    /// Notes what must be made anew; false when that would not help, or would lose something.
-    private func learn(from differences: Set<SchemaRehearsal.Entry>, _ shape: inout InPlaceShape) -> Bool {
+    /// Notes tables and indexes to recreate; false if that would not help, or would lose values or objects.
+    private func noteRemade(from differences: Set<SchemaRehearsal.Entry>, _ shape: inout InPlaceShape) -> Bool {
         for entry in differences {
             let name = entry.name.uppercased()
             switch entry.type {
@@ -180,7 +175,7 @@ extension InPlacePlanning {
                 guard let table = shape.tables[name], isWhole(table, name) else { return false }
                 shape.remade.insert(name)
             case "index":
-                // The index of a primary key comes with its table.
+                // SQLite creates the index of a primary key with its table.
                 guard entry.sql != nil else { continue }
                 guard shape.indexes.contains(where: { $0.name == entry.name }) else { return false }
                 shape.rewritten.insert(entry.name)
@@ -190,7 +185,7 @@ extension InPlacePlanning {
         return true
     }
 
-    /// Whether the new version knows every column of a table: others would lose their values.
+    /// Whether the new version has every column of a table: recreating the table would lose the others.
     private func isWhole(_ table: InPlaceShape.Table, _ name: String) -> Bool {
         let entity = destination.tables.values.first { $0.name.uppercased() == name }
         let join = destination.joinTables.first { $0.name.uppercased() == name }
@@ -198,7 +193,7 @@ extension InPlacePlanning {
         return Set(columns.map { $0.uppercased() }).isSuperset(of: table.columns.map { $0.uppercased() })
     }
 
-    /// A table or index that is made anew has no statistics; which one that is differs between one step and several.
+    /// A recreated table or index has no statistics, and one step recreates others than several do.
     private func settleStatistics(
         of plan: inout InPlacePlan, _ trial: SchemaRehearsal, _ parts: SchemaRehearsal
     ) throws {
@@ -207,21 +202,18 @@ extension InPlacePlanning {
     }
 }
 
-/// A store's schema without its rows, in memory, on which steps in place are tried.
-///
-/// The numbers of the entities and what ANALYZE found are the only rows: both are as small as the schema.
+/// A store's schema in memory, on which steps in place are tried; its only rows are `Z_PRIMARYKEY` and `sqlite_stat1`.
 struct SchemaRehearsal {
     let connection: Connection
 
-    /// Makes every table, index, view and trigger of a store anew at a path; throws ``DatabaseError`` for what cannot
-    /// be made here (a module or collation of the app's).
+    /// Recreates a store's schema at a path; throws ``DatabaseError`` if that needs a module or a collation of the app.
     init(of store: Connection, at path: String = ":memory:") throws {
         connection = try Connection(path: path, mode: .create)
         connection.allowSchemaWrites()
         try FunctionRegistry.register(on: connection)
         try ExternalContents(folder: "").register(on: connection)
         let objects = try store.rows("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid")
-        // A virtual table brings its shadow tables with it.
+        // CREATE VIRTUAL TABLE creates the shadow tables as well.
         let isVirtual = { (sql: String) in sql.uppercased().hasPrefix("CREATE VIRTUAL") }
         let ordered = objects.filter { isVirtual($0[1].text ?? "") } + objects.filter { !isVirtual($0[1].text ?? "") }
         try connection.execute("BEGIN")
@@ -234,7 +226,7 @@ struct SchemaRehearsal {
             try connection.run("INSERT INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, ?, ?)", row)
         }
         if objects.contains(where: { $0[0].text == Self.statistics }) {
-            // Analysing the schema alone makes the empty table, which no CREATE statement can.
+            // ANALYZE of the schema table creates an empty `sqlite_stat1`; a CREATE statement cannot.
             try connection.execute("ANALYZE sqlite_master")
             for row in try store.rows("SELECT tbl, idx, stat FROM \(Self.statistics)") {
                 try connection.run("INSERT INTO \(Self.statistics) (tbl, idx, stat) VALUES (?, ?, ?)", row)
@@ -245,7 +237,7 @@ struct SchemaRehearsal {
 
     private static let statistics = "sqlite_stat1"
 
-    /// Runs the statements of a plan, but for those on rows, of which there are none here.
+    /// Runs the statements of a plan, except those on rows.
     func run(_ plan: InPlacePlan) throws {
         var alterations: TableAlterations?
         var rest = plan.statements.filter { !$0.writesObjects }[...]
@@ -265,7 +257,7 @@ struct SchemaRehearsal {
         for planned in plan.closing { try connection.run(planned) }
     }
 
-    // MARK: What there is
+    // MARK: Schema entries
 
     struct Entry: Hashable {
         var type: String
@@ -282,7 +274,7 @@ struct SchemaRehearsal {
             })
     }
 
-    /// What ANALYZE found; nil where it never ran.
+    /// The rows of `sqlite_stat1`; nil if ANALYZE never ran.
     func statisticsRows() throws -> [[Value]]? {
         let exists = try connection.integer("SELECT 1 FROM sqlite_master WHERE name = ?", [.text(Self.statistics)])
         return exists == nil
@@ -290,15 +282,13 @@ struct SchemaRehearsal {
     }
 }
 
-/// Alters tables of a schema each in a database that holds it alone.
+/// Runs each table's ALTER TABLE statements in a database that holds only this table.
 ///
-/// SQLite reads a whole schema several times over for each ALTER TABLE: of a store with a hundred indexes that takes a
-/// millisecond, of one table some microseconds. What becomes of a table's statement, and of those of its indexes, depends
-/// on nothing else where no view, trigger or foreign key names it.
+/// SQLite reads the whole schema several times for each ALTER TABLE: a millisecond with a hundred indexes, some
+/// microseconds with one table. No other object affects the result if no view, trigger or foreign key names the table.
 struct TableAlterations {
-    /// The whole schema, without rows that matter.
     let connection: Connection
-    /// Whether no object of the schema names the table of another one.
+    /// Whether the schema has no view, no trigger and no foreign key.
     private let isPlain: Bool
 
     init(_ connection: Connection) throws {
@@ -308,20 +298,20 @@ struct TableAlterations {
                 "SELECT 1 FROM sqlite_master WHERE type IN ('view', 'trigger') OR sql LIKE '%REFERENCES%'") == nil
     }
 
-    /// Runs statements that alter tables, and nothing else.
+    /// Runs statements, all of which are ALTER TABLE.
     func run(_ statements: ArraySlice<InPlaceStatement>) throws {
         guard isPlain else {
             for statement in statements { try connection.execute(statement.sql) }
             return
         }
-        var tables: [TableApart] = []
-        // Upper-case name at the moment to the place in `tables`.
+        var tables: [IsolatedTable] = []
+        // The current upper-case name of each table, with its index in `tables`.
         var places: [String: Int] = [:]
         for statement in statements {
             guard let alteration = statement.alteration else { continue }
             let name = alteration.table.uppercased()
             let place = places[name] ?? tables.count
-            if place == tables.count { tables.append(try TableApart(alteration.table, in: connection)) }
+            if place == tables.count { tables.append(try IsolatedTable(alteration.table, in: connection)) }
             try tables[place].connection.execute(statement.sql)
             places[name] = nil
             places[alteration.newName.uppercased()] = place
@@ -334,17 +324,17 @@ struct TableAlterations {
     }
 }
 
-/// One table with its indexes, in a database of its own.
-private struct TableApart {
+/// One table with its indexes, in its own database.
+private struct IsolatedTable {
     let connection: Connection
-    /// In the order of the schema table: where each object stands in the whole schema.
+    /// The rowids of the objects in the whole schema table, in the order of this database's schema table.
     private var places: [Value] = []
 
     init(_ name: String, in whole: Connection) throws {
         connection = try Connection(path: ":memory:", mode: .create)
         try connection.execute("BEGIN")
         var found: [String: Value] = [:]
-        // The table first. The index of a primary key has no statement: it comes with its table.
+        // The table comes first. The index of a primary key has no SQL: SQLite creates it with its table.
         for row in try whole.rows(
             "SELECT rowid, name, sql FROM sqlite_master WHERE tbl_name = ? COLLATE NOCASE ORDER BY type = 'index', rowid",
             [.text(name)])
@@ -357,7 +347,7 @@ private struct TableApart {
         }
     }
 
-    /// Puts what the objects have become where they were: altering leaves each in its place.
+    /// Writes the altered objects to their rows of the whole schema table: ALTER TABLE keeps their order.
     func write(by update: Statement) throws {
         let objects = try connection.rows("SELECT name, tbl_name, sql FROM sqlite_master ORDER BY rowid")
         for (object, place) in zip(objects, places) {

@@ -5,27 +5,25 @@ package import FerryPlan
 package import FerrySQLite
 package import FerryStore
 
-/// What checks of a step in place are told of it, inside the transaction and before its statements.
+/// The input of the checks of a step in place, inside the transaction and before its statements.
 package struct InPlaceWork {
     package let step: ResolvedStep
     /// Tables of the new version whose rows the statements write.
     package let tables: Set<String>
     /// The store, as the main database.
     package let connection: Connection
-    /// What was wrong with the store; nil where the scan was left out.
+    /// The damage of the store; nil if no scan ran.
     package let damage: [StoreDamage]?
 }
 
-/// Takes a store to the next version within itself, inside one transaction.
+/// Migrates a store within its own file, inside one transaction.
 ///
-/// Nothing is kept beside the store: what SQLite's own journal gives back after a kill is the old store. So everything
-/// that could show the result to be wrong is looked at before COMMIT, through the same connection, and by others: the
-/// engine does not check itself.
+/// After a kill, SQLite's journal restores the old version; there is no other copy. Every check of the result runs
+/// before COMMIT, through the same connection. The caller provides the checks: the engine does not check itself.
 package struct InPlaceRun {
-    /// Looks at the old version and gives what looks at the new one, and throws where that is not as it must be.
+    /// Reads the old version and returns a check of the new version, which throws if the result is wrong.
     ///
-    /// The second takes the counts of the mappings, and the rows of entities that are alone in their tables and that one
-    /// statement has written, as SQLite has counted them.
+    /// The check takes the mappings' counts, and change counts of single-entity tables that one statement writes.
     package typealias Checks =
         (InPlaceWork) throws -> ([EntityMappingCounts], _ counted: [String: Int64]) throws -> Void
 
@@ -34,10 +32,9 @@ package struct InPlaceRun {
     private let connection: Connection
     private let options: EngineOptions
     private let checks: Checks
-    /// Whether the store is the user's own, with what it has of damage and of others' objects; later steps find what
-    /// the first one has left.
+    /// Whether this is the first step, on the user's store with its damage and other objects.
     private let isFirst: Bool
-    /// What ``InPlacePlanning`` found of the same step on the same schema; nil where nothing was looked for.
+    /// The plan that ``InPlacePlanning`` found for the same step and schema, if any.
     let found: InPlacePlan?
 
     /// Runs steps one after another in one transaction and commits it.
@@ -45,12 +42,12 @@ package struct InPlaceRun {
     /// - Parameters:
     ///   - steps: The steps from the store's version on.
     ///   - connection: The store; a transaction that is open already becomes the one that is committed.
-    ///   - options: How it runs.
-    ///   - checks: What each step is checked by.
-    ///   - found: The plan of the first step, if it was found on this very schema and is whole.
-    ///   - beforeCommit: Receives the reports when everything is done and checked.
+    ///   - options: The settings of the run.
+    ///   - checks: Checks each step.
+    ///   - found: The complete plan of the first step, if the schema has not changed since.
+    ///   - beforeCommit: Receives the reports after all steps and checks.
     /// - Returns: A report for each step.
-    /// - Throws: ``FerryError``; the transaction is rolled back then, and the store is as before.
+    /// - Throws: ``FerryError``, after a rollback that leaves the store as before.
     @discardableResult
     package static func run(
         _ steps: [StepPlan], on connection: Connection, options: EngineOptions, checks: @escaping Checks,
@@ -62,12 +59,12 @@ package struct InPlaceRun {
                 var reports: [StepReport] = []
                 for (index, step) in steps.enumerated() {
                     var step = step
-                    // What was counted beforehand holds no longer when rows are left out.
+                    // Counts of the plan include rows that are dropped here.
                     if options.damaged == .drop { step.sourceRows = nil }
                     let run = InPlaceRun(
                         step: step, connection: connection, options: options, checks: checks, isFirst: index == 0,
                         found: index == 0 ? found : nil)
-                    // A row that is written anew is whole in memory; none may take all of it.
+                    // SQLite holds a rewritten row whole in memory; no row may take all of it.
                     reports.append(try connection.with(.length, options.wholeValueBytes) { try run.run() })
                 }
                 try options.stop.check()
@@ -90,7 +87,7 @@ package struct InPlaceRun {
         return reports
     }
 
-    /// Says which object it is that a statement cannot rewrite; the store is as before.
+    /// Adds the object that a statement cannot rewrite; the store is as before.
     private static func located(
         _ error: FerryError, _ steps: [StepPlan], _ connection: Connection, _ options: EngineOptions
     ) throws -> FerryError {
@@ -98,12 +95,12 @@ package struct InPlaceRun {
         let layout = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
         let search = LargeValueSearch(layout: layout, connection: connection, schema: "main")
         let whole = options.wholeValueBytes
-        // Where no value is too large by itself, several of one row are.
+        // If no value alone is too large, several values of one row are.
         return try search.refusal(above: whole, options, cause: error.cause)
             ?? search.refusal(above: whole / 2, options, cause: error.cause) ?? error
     }
 
-    /// The object whose value the first step cannot convert; nil where it is not that.
+    /// The object with a value that the first step cannot convert; nil if the failure has another cause.
     private static func failedRow(
         _ steps: [StepPlan], _ connection: Connection, _ options: EngineOptions
     ) -> FailedRowSearch.Row? {
@@ -115,11 +112,10 @@ package struct InPlaceRun {
                     computations, on: connection, largestValue: options.wholeValueBytes)
                 if let row = try search.first() { return row }
             }
-        } catch {}  // The failure itself is the one to report.
+        } catch {}  // The first failure is the one to report.
         return nil
     }
 
-    /// Runs and checks the step in the transaction that is open.
     private func run() throws -> StepReport {
         var report = StepReport()
         options.progress?(ProgressUpdate(phase: .rows))
@@ -128,7 +124,7 @@ package struct InPlaceRun {
         let (source, destination) = (planned.source, planned.destination)
         guard let plan = try found ?? planned.statements() else { return try runParts(source) }
         try options.registerFunctions(forStore: connection.path, on: connection)
-        let dropped = try treatRows(planned, plan, &report)
+        let dropped = try repairRows(planned, plan, &report)
         let leftovers = try Leftover.all(in: source, on: connection)
         var counts = try InPlaceCounts(step, of: source, plan, on: connection)
         let check = try checks(
@@ -139,7 +135,7 @@ package struct InPlaceRun {
             if rows > 0 { report.healed.append(("droppedHistory", changes.entity, rows)) }
         }
         connection.allowSchemaWrites()
-        // What planned, and what asked the old version, need not stay beside caches and sorters.
+        // The memory of planning and of the first checks is not needed beside caches and sorters.
         let bytes = try connection.contentBytes()
         options.memory.releaseUnused(before: bytes)
         var written: [String: Int64] = [:]
@@ -152,13 +148,13 @@ package struct InPlaceRun {
                 try execute(statement)
                 written[entity] = connection.changes
             }
-            // An index is sorted beside what the statement's cache has left.
+            // The next index is sorted beside the memory that this statement's cache has left.
             options.memory.releaseUnused(before: bytes)
         }
         try writeMetadata()
         try StaleStatistics.remove(on: connection)
         for statement in plan.closing { try execute(statement) }
-        // Making and running the plan is over; its part of the program need not stay beside that of the checks.
+        // The checks do not need the memory of planning and statements.
         options.memory.releaseUnused(before: bytes)
         options.progress?(ProgressUpdate(phase: .verify))
         try check(counts.ofMappings(), written)
@@ -168,7 +164,7 @@ package struct InPlaceRun {
         return report
     }
 
-    // MARK: What the user's store holds
+    // MARK: Damage and the app's objects
 
     private func dropObjects() throws {
         let source = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
@@ -180,9 +176,8 @@ package struct InPlaceRun {
         try appObjects.drop(on: connection)
     }
 
-    /// Sees to rows of unknown entities and rows that lack what they must have, and tells how many rows the mappings do
-    /// not get, by their source entities.
-    private func treatRows(
+    /// Repairs entity columns, drops or refuses rows that no rule repairs, and returns dropped rows by source entity.
+    private func repairRows(
         _ planned: InPlacePlanning, _ plan: InPlacePlan, _ report: inout StepReport
     ) throws -> [String: Int64] {
         if isFirst {
@@ -208,7 +203,7 @@ package struct InPlaceRun {
                 report.healed.append((damaged.kind.rawValue, damaged.entity, rows))
                 if damaged.kind == .missingValue { dropped[damaged.entity] = rows }
             }
-            // What their triggers would have done.
+            // Derived values, which disabled triggers have not updated.
             for value in report.healed.isEmpty ? [] : source.derivedValues {
                 let update = try connection.prepare(value.update)
                 try update.bind(KeyRange.all)
@@ -218,7 +213,6 @@ package struct InPlaceRun {
         return dropped
     }
 
-    /// Takes the store through the steps that the step stands for, one by one.
     private func runParts(_ source: StoreLayout) throws -> StepReport {
         var report = StepReport()
         var counts = try InPlaceCounts(step, of: source, nil, on: connection)
@@ -231,7 +225,7 @@ package struct InPlaceRun {
             report.healed += found.healed
             report.leftBehind += found.leftBehind
             if index == 0 {
-                counts.takeOut(
+                counts.subtract(
                     Dictionary(found.counts.map { ($0.source ?? "", $0.dropped) }, uniquingKeysWith: +))
             }
         }
@@ -247,7 +241,7 @@ package struct InPlaceRun {
         do throws(DatabaseError) {
             try connection.run(planned)
         } catch {
-            // What a function of ours, or a constraint, complains of is said in the words of the model.
+            // Errors of our functions and of constraints get a message in terms of the model.
             if let cause = connection.takeFunctionError() as? FerryError { throw cause }
             guard error.isConstraint else { throw error }
             throw FerryError.duplicates(
@@ -263,19 +257,18 @@ package struct InPlaceRun {
     }
 }
 
-/// What a step in place says of itself: what its mappings carry over, and what does not go along.
+/// The counts of a step in place: the rows of its mappings, and rows without a mapping.
 struct InPlaceCounts {
     private let step: StepPlan
-    /// Whether the numbers of rows are the plan's estimates: where no row is written, none is counted.
-    ///
-    /// What only the run of an earlier step could tell the plan has no estimate of.
+    /// Whether the counts are the plan's estimates: a step that writes no row counts none, if the plan has all
+    /// estimates.
     private let isEstimated: Bool
     /// Rows of exactly each source entity.
     private var rows: [String: Int64]
-    /// Rows that were taken out before the step, by their entities.
+    /// Rows that were dropped before the step, by entity.
     var dropped: [String: Int64] = [:]
 
-    /// Looks at the old version; what was counted by others is not counted again.
+    /// Counts the rows of the old version, unless the plan has their number.
     init(_ step: StepPlan, of source: StoreLayout, _ plan: InPlacePlan?, on connection: Connection) throws {
         self.step = step
         let mappings = step.partitions.flatMap(\.entityMappings)
@@ -289,7 +282,6 @@ struct InPlaceCounts {
         }
     }
 
-    /// Rows of exactly each entity.
     private static func rows(of layout: StoreLayout, on connection: Connection) throws -> [String: Int64] {
         var rows: [String: Int64] = [:]
         for table in layout.tablesInOrder {
@@ -304,8 +296,7 @@ struct InPlaceCounts {
         return rows
     }
 
-    /// Notes rows that were counted, and were taken out then.
-    mutating func takeOut(_ dropped: [String: Int64]) {
+    mutating func subtract(_ dropped: [String: Int64]) {
         self.dropped = dropped
         rows.merge(dropped, uniquingKeysWith: -)
     }
@@ -322,7 +313,7 @@ struct InPlaceCounts {
         }
     }
 
-    /// Objects of entities that the new version does not have.
+    /// The rows of entities that the new version does not have.
     func unmapped() -> [(entity: String, rows: Int64)] {
         step.resolved.droppedEntities.map { ($0, rows[$0] ?? 0) }.filter { $0.1 > 0 }
     }
@@ -338,7 +329,7 @@ extension Connection {
 }
 
 extension FerryError {
-    /// Wraps a failed SQLite call of a transaction that is rolled back.
+    /// Wraps an SQLite error after the rollback.
     fileprivate init(inPlace error: DatabaseError, on path: String) {
         if error.isBusy {
             self.init(
@@ -351,7 +342,7 @@ extension FerryError {
     }
 }
 
-/// What ANALYZE said about tables and indexes that have gone, or have other names.
+/// Statistics of tables and indexes that no longer exist under their names.
 enum StaleStatistics {
     static func remove(on connection: Connection) throws(DatabaseError) {
         let exists = try connection.integer("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat1'")

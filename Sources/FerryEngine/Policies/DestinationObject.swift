@@ -5,13 +5,11 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// An object of the new store, as a policy makes and changes it.
+/// An object of the new store, which a policy creates and changes.
 ///
-/// What is set is written with the chunk at work. Nothing is kept of it afterwards, so that any number of objects may be
-/// made.
+/// SQLite writes changes with the current chunk, and memory keeps none: a policy may create any number of objects.
 ///
-/// It belongs to the thread that writes, and no access to one of its variables lasts while other code runs: so nothing
-/// has to watch over that while it runs.
+/// An object belongs to the thread that writes. Exclusivity checks are off: no access lasts while other code runs.
 public final class DestinationObject {
     let manager: MigrationManager
     let writer: EntityWriter
@@ -19,14 +17,13 @@ public final class DestinationObject {
     @exclusivity(unchecked) public private(set) var primaryKey: Int64
     public var entityName: String { writer.entity }
 
-    /// Values that are not written yet, by column places.
+    /// Values that are not yet written, by column.
     let changes: ColumnChanges
-    /// Whether it is still to be inserted.
     @exclusivity(unchecked) private var isNew = false
     @exclusivity(unchecked) private var version = Value.null
-    /// The row of the source whose values a new object takes over; nil for the model's defaults.
+    /// The source row that gives a new object's values; nil for the model's defaults.
     @exclusivity(unchecked) private var row: SourceRow?
-    /// Whether the manager is to write it.
+    /// Whether the manager's list of unwritten objects has it.
     @exclusivity(unchecked) var isPending = false
 
     init(_ writer: EntityWriter, key: Int64, _ manager: MigrationManager) {
@@ -36,14 +33,14 @@ public final class DestinationObject {
         self.manager = manager
     }
 
-    /// Stands for another object, once this one is written and forgotten.
-    func stand(for key: Int64) { primaryKey = key }
+    /// Represents another object, after this one was written and released.
+    func represent(_ key: Int64) { primaryKey = key }
 
-    /// Stands for a new object: how it comes to the values that are not set.
-    func beInserted(version: Value, row: SourceRow?) {
+    /// Represents a new object; `row` gives the values that are not set.
+    func markInserted(version: Value, row: SourceRow?) {
         isNew = true
         self.version = version
-        // Mostly the row that it had when it stood for another object.
+        // Mostly the row of the object that it represented before.
         if self.row !== row { self.row = row }
     }
 
@@ -106,7 +103,7 @@ public final class DestinationObject {
     }
 }
 
-/// Relating objects. A relationship and its inverse are one: either side sets both.
+/// Relationships. A relationship and its inverse are one: a change on either side sets both.
 extension DestinationObject {
     /// The object at the end of a to-one relationship.
     public func object(forKey key: String) throws -> DestinationObject? {
@@ -115,7 +112,7 @@ extension DestinationObject {
 
     /// The objects at the end of a relationship, in their order if it has one, else by key.
     ///
-    /// For a relationship with more objects than should be held at one time, fetch the inverse's side instead.
+    /// For a relationship with more objects than memory should hold, fetch from the inverse's side.
     public func objects(forKey key: String) throws -> [DestinationObject] { try objects(forKey: key, limit: nil) }
 
     /// Sets a to-one relationship; nil empties it.
@@ -126,10 +123,10 @@ extension DestinationObject {
         }
         if let object { try check(object, relationship) }
         mark(relationship)
-        try letGoOfPartners(relationship, newPartner: object)
+        try emptyPartners(relationship, newPartner: object)
         set(object.map { .integer($0.primaryKey) } ?? .null, ofColumn: column)
         if let entityColumn { set(object.map { .integer($0.writer.number) } ?? .null, ofColumn: entityColumn) }
-        // Its place among the others is given at the end.
+        // The relationships phase sets the position.
         if let orderColumn { set(.null, ofColumn: orderColumn) }
     }
 
@@ -172,12 +169,12 @@ extension DestinationObject {
         }
     }
 
-    /// Takes an object out of a relationship.
+    /// Removes an object from a relationship.
     public func removeObject(_ object: DestinationObject, forKey key: String) throws {
         let (relationship, storage) = try relationship(key)
         mark(relationship)
         try manager.flush()
-        guard case .foreignKey = storage else { return try letGo(of: object, storage) }
+        guard case .foreignKey = storage else { return try unlink(object, storage) }
         if try self.object(forKey: key)?.primaryKey == object.primaryKey { try setObject(nil, forKey: key) }
     }
 
@@ -187,12 +184,12 @@ extension DestinationObject {
         mark(relationship)
         try manager.flush()
         if case .foreignKey = storage { return try setObject(objects.first, forKey: key) }
-        try letGo(of: nil, storage)
+        try unlink(nil, storage)
         for object in objects { try addObject(object, forKey: key) }
     }
 
-    /// Takes an object, or with nil every one, out of a to-many relationship.
-    private func letGo(of object: DestinationObject?, _ storage: RelationshipStorage) throws {
+    /// Removes an object, or all objects if nil, from a to-many relationship.
+    private func unlink(_ object: DestinationObject?, _ storage: RelationshipStorage) throws {
         let context = manager.context
         let keys = [Value.integer(primaryKey)] + (object.map { [.integer($0.primaryKey)] } ?? [])
         let only = { (column: String) in object == nil ? "" : " AND \(column) = ?2" }
@@ -230,7 +227,7 @@ extension DestinationObject {
         case .join(let name, let own, _, let otherOrder, _):
             let link = try link(name, own)
             from = "\(link.links) AS l JOIN main.\(table) AS t ON t.Z_PK = l.\(link.other) WHERE l.\(link.own) = ?1"
-            // Until the table is made, what has no position yet comes after what has one.
+            // Until the join table is filled, links without a position come last.
             let position = "l.\(link.other)Order"
             order = otherOrder == nil ? "t.Z_PK" : "\(position) IS NULL, \(position), l.rowid"
         }
@@ -244,7 +241,7 @@ extension DestinationObject {
         return objects
     }
 
-    /// Remembers that a policy decides over a relationship, seen from both sides.
+    /// Records that a policy sets a relationship and its inverse.
     private func mark(_ relationship: Relationship) {
         let model = manager.context.destination.model
         let entity = model.declaringEntity(of: relationship.name, in: entityName) ?? entityName
@@ -258,8 +255,8 @@ extension DestinationObject {
         if let place = writer.places[column] { set(value, at: place) }
     }
 
-    /// Both sides of a one-to-one hold a key: an object that a new pair leaves alone lets go of its partner.
-    private func letGoOfPartners(_ relationship: Relationship, newPartner: DestinationObject?) throws {
+    /// Sets the keys of former partners to NULL, and the new partner's key: both sides of a one-to-one hold one.
+    private func emptyPartners(_ relationship: Relationship, newPartner: DestinationObject?) throws {
         guard let inverse = relationship.inverseName,
             case .foreignKey(let table, let column, let entityColumn, _)? = manager.context.destination.storage(
                 of: inverse, in: relationship.destinationEntity),
@@ -277,7 +274,7 @@ extension DestinationObject {
         if let entityColumn { newPartner.set(.integer(writer.number), ofColumn: entityColumn) }
     }
 
-    /// The gathered links of a join table, with the columns for this side and the other one.
+    /// The scratch table of a join table's links, with the columns of this side and the other side.
     private func link(_ table: String, _ own: String) throws -> (links: String, own: String, other: String) {
         guard let join = manager.context.destination.joinTables.first(where: { $0.name == table }) else {
             throw FerryError(.internalError, "The new store has no join table \(table).")

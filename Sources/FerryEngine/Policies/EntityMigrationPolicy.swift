@@ -1,12 +1,10 @@
-internal import FerryBase
 internal import FerryExpression
 package import FerryMapping
-internal import FerrySQLite
 
-/// The code behind an entity mapping, in place of an `NSEntityMigrationPolicy`.
+/// The code of an entity mapping, in place of an `NSEntityMigrationPolicy`.
 ///
-/// It has Core Data's hooks under Core Data's names; what it does not implement does what Core Data's own class does.
-/// An implementation that would call `super` calls ``defaultPolicy`` instead:
+/// The hooks have Core Data's names; a hook without an implementation does what `NSEntityMigrationPolicy` does. An
+/// implementation that would call `super` calls ``defaultPolicy`` instead:
 ///
 /// ```swift
 /// struct BookPolicy: EntityMigrationPolicy {
@@ -21,54 +19,52 @@ internal import FerrySQLite
 /// }
 /// ```
 ///
-/// A run that was stopped goes on in another process, with another instance of the policy, and ``begin(_:with:)`` is
-/// not called again. What later calls need belongs into ``MigrationManager/setUserInfo(_:forKey:)`` or a
-/// ``MigrationManager/lookup(_:)``, not into properties. Everything that the hooks write is committed with the chunk.
+/// A stopped run resumes in another process, with another instance of the policy, and ``begin(_:with:)`` is not called
+/// again. Values that later calls need belong in ``MigrationManager/setUserInfo(_:forKey:)`` or a
+/// ``MigrationManager/lookup(_:)``, not in properties. SQLite commits everything that the hooks write with the chunk.
 public protocol EntityMigrationPolicy {
-    /// Before the first object of the mapping.
+    /// Runs before the first object of the mapping.
     func begin(_ mapping: PolicyEntityMapping, with manager: MigrationManager) throws
 
-    /// Makes what is to be made of one source object, and associates it.
+    /// Creates the destination objects of one source object, and associates them.
     func createDestinationInstances(
         forSource source: SourceObject, in mapping: PolicyEntityMapping, manager: MigrationManager
     ) throws
 
-    /// After the last object of the mapping.
+    /// Runs after the last object of the mapping.
     func endInstanceCreation(forMapping mapping: PolicyEntityMapping, manager: MigrationManager) throws
 
-    /// Relates one object that is associated with the mapping, once all objects of all mappings are there.
+    /// Sets the relationships of one associated object, once all mappings have created their objects.
     func createRelationships(
         forDestination destination: DestinationObject, in mapping: PolicyEntityMapping, manager: MigrationManager
     ) throws
 
-    /// After the last object of the mapping is related.
+    /// Runs after the relationships of the mapping's last object.
     func endRelationshipCreation(forMapping mapping: PolicyEntityMapping, manager: MigrationManager) throws
 
-    /// Once all objects are related.
+    /// Runs once all relationships are set.
     func performCustomValidation(forMapping mapping: PolicyEntityMapping, manager: MigrationManager) throws
 
-    /// After everything else.
+    /// Runs last.
     func end(_ mapping: PolicyEntityMapping, manager: MigrationManager) throws
 
-    /// What expressions can call: `FUNCTION($entityPolicy, "selector:", …)` by its selector, `$entityPolicy.key` by its
-    /// key.
+    /// The functions of expressions: `FUNCTION($entityPolicy, "selector:", …)` by selector, `$entityPolicy.key` by key.
     var functions: [String: PolicyFunction] { get }
 }
 
 /// A function of a policy that expressions call.
 ///
-/// The arguments come as SQLite holds them: a date in seconds since 2001-01-01 UTC, a Boolean as an integer, a UUID as
-/// its 16 bytes.
+/// The arguments have SQLite's form: a date in seconds since 2001-01-01 UTC, a Boolean as integer, a UUID as 16 bytes.
 public typealias PolicyFunction = (_ arguments: [MigrationValue]) throws -> MigrationValue
 
 extension EntityMigrationPolicy {
-    /// What Core Data's own class does, for an implementation that adds to it.
+    /// The behaviour of `NSEntityMigrationPolicy`, for an implementation that adds to it.
     public var defaultPolicy: DefaultMigrationPolicy { DefaultMigrationPolicy() }
 
     /// Does nothing.
     public func begin(_ mapping: PolicyEntityMapping, with manager: MigrationManager) throws {}
 
-    /// Does what ``defaultPolicy`` does.
+    /// Calls ``defaultPolicy``.
     public func createDestinationInstances(
         forSource source: SourceObject, in mapping: PolicyEntityMapping, manager: MigrationManager
     ) throws {
@@ -78,11 +74,11 @@ extension EntityMigrationPolicy {
     /// Does nothing.
     public func endInstanceCreation(forMapping mapping: PolicyEntityMapping, manager: MigrationManager) throws {}
 
-    /// Does what ``defaultPolicy`` does.
+    /// Calls ``defaultPolicy``.
     public func createRelationships(
         forDestination destination: DestinationObject, in mapping: PolicyEntityMapping, manager: MigrationManager
     ) throws {
-        // Only where a type has no code of its own does this code run for it.
+        // Runs only for a type without its own implementation.
         manager.policyWithoutRelating = Self.self
         try defaultPolicy.createRelationships(forDestination: destination, in: mapping, manager: manager)
     }
@@ -99,7 +95,7 @@ extension EntityMigrationPolicy {
     public var functions: [String: PolicyFunction] { [:] }
 }
 
-/// What Core Data's own migration policy does.
+/// The behaviour of `NSEntityMigrationPolicy`.
 public struct DefaultMigrationPolicy: EntityMigrationPolicy {
     public init() {}
 
@@ -111,7 +107,7 @@ public struct DefaultMigrationPolicy: EntityMigrationPolicy {
         try manager.associate(sourceInstance: source, withDestinationInstance: destination, for: mapping)
     }
 
-    /// Sets the relationships that the relationship mappings give.
+    /// Sets the relationships of the relationship mappings.
     public func createRelationships(
         forDestination destination: DestinationObject, in mapping: PolicyEntityMapping, manager: MigrationManager
     ) throws {
@@ -122,10 +118,10 @@ public struct DefaultMigrationPolicy: EntityMigrationPolicy {
 /// Makes one instance of a migration policy.
 public typealias PolicyFactory = @Sendable () -> any EntityMigrationPolicy
 
-/// The migration policies of a program, by the class names that mapping models use.
+/// The migration policies of an app, by the class names in mapping models.
 package struct PolicyRegistry: Sendable {
     private let factories: [String: PolicyFactory]
-    /// Their names, and what they offer to expressions.
+    /// The policies' names and functions.
     package let known: KnownPolicies
 
     package init(_ factories: [String: PolicyFactory] = [:]) {
@@ -133,14 +129,13 @@ package struct PolicyRegistry: Sendable {
         known = KnownPolicies(factories.mapValues { Set($0().functions.keys) })
     }
 
-    /// A new instance of a policy.
     func make(_ name: String) -> (any EntityMigrationPolicy)? { factories[name]?() }
 }
 
-/// An entity mapping as its policy sees it.
+/// The entity mapping of a policy.
 public final class PolicyEntityMapping {
     let resolved: ResolvedEntityMapping
-    /// Whether a policy may have set a value for one source object.
+    /// Whether a policy may have replaced an expression for one source object.
     @exclusivity(unchecked) private(set) var isSubstituted = false
     /// The attribute mappings, by the names of the destination's attributes.
     public let attributeMappings: [PolicyPropertyMapping]
@@ -150,9 +145,9 @@ public final class PolicyEntityMapping {
     public var name: String { resolved.name }
     public var sourceEntityName: String { resolved.source }
     public var destinationEntityName: String { resolved.destination }
-    /// Whether the first object that is made of a source object has its key.
+    /// Whether the first object of each source object keeps its `Z_PK`.
     let keepsPrimaryKeys: Bool
-    /// What the mapping model's author wrote beside the mapping.
+    /// The user info of the entity mapping in the mapping model.
     public var userInfo: [String: String] { resolved.userInfo }
 
     init(_ resolved: ResolvedEntityMapping) {
@@ -174,7 +169,6 @@ public final class PolicyEntityMapping {
 
     fileprivate func substitutes() { isSubstituted = true }
 
-    /// Takes back what a policy set for one source object.
     func resetValues() {
         guard isSubstituted else { return }
         for mapping in attributeMappings where mapping.substitute != nil { mapping.substitute = nil }
@@ -182,7 +176,7 @@ public final class PolicyEntityMapping {
     }
 }
 
-/// What an entity mapping gives to one property.
+/// The mapping of one property.
 public final class PolicyPropertyMapping {
     public enum Substitute: Sendable, Hashable {
         case constant(MigrationValue)
@@ -191,11 +185,11 @@ public final class PolicyPropertyMapping {
     }
 
     public let name: String
-    /// The expression of the mapping model as text; nil where the property keeps its default.
+    /// The text of the mapping model's expression; nil if the property keeps its default.
     public let valueExpression: String?
-    /// Takes the expression's place for the source object at work; the next one begins with the mapping model's again.
+    /// Replaces the expression for the current source object; the next source object gets the expression again.
     ///
-    /// Set before the default policy makes the object. It has no effect on relationships.
+    /// Set the substitute before the default policy creates the object. Substitutes have no effect on relationships.
     public var substitute: Substitute? { didSet { owner?.substitutes() } }
     fileprivate weak var owner: PolicyEntityMapping?
 

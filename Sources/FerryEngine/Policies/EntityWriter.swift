@@ -10,22 +10,19 @@ final class EntityWriter {
     let number: Int64
     let root: String
     let table: String
-    /// The columns that the entity's objects have: attributes, then foreign keys with what belongs to them.
+    /// The columns of the entity's objects: attributes, then foreign keys with their entity and order columns.
     let columns: [String]
     let places: [String: Int]
-    /// What a new object has by the model, by places.
     let defaults: [Value]
-    /// Whether it is known that a policy inserts objects of the entity.
+    /// Whether the evidence says that a policy inserts objects of the entity.
     @exclusivity(unchecked) var isMarked = false
-    /// Where ``columns`` have the attributes.
     private let attributes: KeyTable<PlacedAttribute>
-    /// What the model says of them, by the places of their columns.
     private let modelAttributes: [Attribute?]
-    /// By the places of columns: whether it is known that a policy sets the attribute.
+    /// Whether the evidence says that a policy sets the attribute, by column.
     @exclusivity(unchecked) private var marked: [Bool]
     private let insertSQL: String
     private let insert: Statement
-    /// An object that has no reference any more.
+    /// An object without another reference, for reuse.
     @exclusivity(unchecked) private var spare: DestinationObject?
 
     init(_ entity: String, in context: StepContext) throws {
@@ -76,7 +73,7 @@ final class EntityWriter {
         try insert.bind(number, at: 2)
     }
 
-    /// The statement that writes a new object's row: key, entity number, which is bound, version, then ``columns``.
+    /// The INSERT of a new object: key, entity number (bound here), version, then ``columns``.
     func prepareInsert(on connection: Connection) throws -> Statement {
         let insert = try connection.prepare(insertSQL)
         try insert.bind(number, at: 2)
@@ -92,20 +89,19 @@ final class EntityWriter {
             place: .init(entity: entity, property: name))
     }
 
-    /// What the model says of an attribute.
     func attribute(_ known: PlacedAttribute) -> Attribute {
         guard let attribute = modelAttributes[known.place] else { preconditionFailure("the attribute is not of here") }
         return attribute
     }
 
-    /// Remembers that a policy sets the attribute; false where that was known.
+    /// Records that a policy sets the attribute; false if that is recorded already.
     func mark(_ known: PlacedAttribute) -> Bool {
         if marked[known.place] { return false }
         marked[known.place] = true
         return true
     }
 
-    /// Writes the row of a new object, with the model's defaults for what was not set.
+    /// Inserts a new object, with the model's defaults for unset columns.
     func insert(key: Int64, version: Value, _ changes: ColumnChanges) throws {
         try insert.bind(key, at: 1)
         try insert.bind(version, at: 3)
@@ -120,39 +116,36 @@ final class EntityWriter {
 
     func object(_ key: Int64, _ manager: MigrationManager) -> DestinationObject {
         guard let object = spare.take() else { return DestinationObject(self, key: key, manager) }
-        object.stand(for: key)
+        object.represent(key)
         return object
     }
 
-    /// Lets go of the object that is kept: it holds the manager, and so the connection.
+    /// Releases the spare object: it retains the manager, and so the connection.
     func forgetSpare() { spare = nil }
 
-    /// Keeps an object for the next one, unless there is another reference to it.
+    /// Keeps an object for reuse, unless there is another reference to it.
     static func recycle(_ object: consuming DestinationObject) {
         var object = object
         if !object.isPending, isKnownUniquelyReferenced(&object) { object.writer.spare = object }
     }
 }
 
-/// What was set of an object, by column places, in the order in which it was set.
-///
-/// It is kept with its memory from object to object, and belongs to one thread.
+/// The changed values of an object, by column, in the order of the changes; objects reuse the memory, on one thread.
 final class ColumnChanges {
     private struct Change {
         var place: Int
         var value: Value
     }
 
-    /// Room for each column once.
     private let changes: UnsafeMutablePointer<Change>
     private let capacity: Int
     private(set) var count = 0
-    /// The places below 64, a bit for each.
+    /// A bit for each column place below 64.
     private(set) var places: UInt64 = 0
-    /// Text that is bound and not yet written; nil until there is some.
+    /// Memory of bound text until the statement has run; nil before the first text.
     private var text: UnsafeMutableRawPointer?
 
-    /// Longer text is copied by SQLite: what is held here is held for each object that a policy keeps.
+    /// SQLite copies longer text: each object that a policy keeps holds this memory.
     private static let textCapacity = 1024
 
     init(columns: Int) {
@@ -202,14 +195,13 @@ final class ColumnChanges {
 
     // MARK: Binding
 
-    /// Binds each value at the parameter of its place and keeps it no longer; the statement must be run before anything
-    /// is set or forgotten.
+    /// Binds each value to the parameter of its column and drops the value; run the statement before the next change.
     func bind(to statement: Statement, from first: Int) throws(DatabaseError) {
         var used = 0
         for index in 0..<count { try bind(index, to: statement, at: changes[index].place + first, &used) }
     }
 
-    /// Binds the values one after another, in the order in which they were set, in the same way.
+    /// Binds the values to consecutive parameters, in the order of the changes; otherwise as `bind(to:from:)`.
     func bindInOrder(to statement: Statement, from first: Int) throws(DatabaseError) {
         var used = 0
         for index in 0..<count { try bind(index, to: statement, at: index + first, &used) }
@@ -226,7 +218,7 @@ final class ColumnChanges {
         }
     }
 
-    /// Copies short text to where it stays until the statement was run, which is less work for SQLite.
+    /// Copies short text into memory that is valid until the statement has run, which spares SQLite a copy.
     private func keep(_ string: String, _ used: inout Int) -> UnsafeRawBufferPointer? {
         string.utf8.withContiguousStorageIfAvailable { bytes in
             guard let start = bytes.baseAddress, bytes.count <= Self.textCapacity - used else { return nil }
@@ -240,10 +232,9 @@ final class ColumnChanges {
     }
 }
 
-/// An attribute, and the place of its column or cell: no more than is needed for each object.
+/// The facts of an attribute that each object needs, and the place of its column or cell.
 struct PlacedAttribute {
     let type: AttributeType
-    /// Whether the contents may be in a file.
     let isExternal: Bool
     let place: Int
 
@@ -252,23 +243,20 @@ struct PlacedAttribute {
     }
 }
 
-/// Finds what belongs to a name, quickly for the few names that code asks for again and again.
+/// A dictionary by name that is fast for the few names that code uses again and again.
 final class KeyTable<Entry> {
-    /// What a string is made of in memory: its own bytes if it is short, else where they are and how many.
+    /// The two words of a string in memory: its bytes if it is short, else their address and count.
     private typealias Identity = (UInt64, UInt64)
 
     private struct Slot {
         var identity: Identity
-        /// Held, so that no other string can come to stand where its bytes are.
+        /// Retained, so that no other string can get the same address.
         var name: String
         var entry: Entry
     }
 
     private let entries: [String: Entry]
-    /// Names that were asked for lately.
-    ///
-    /// Strings of one identity are equal, and a literal has the same one each time.
-    /// 2 to the power of 5 of them: names per policy are few.
+    /// Recent names, 2 to the power of 5: equal words mean equal strings, and a literal has the same words each time.
     @exclusivity(unchecked) private var recent = [Slot?](repeating: nil, count: 32)
 
     init(_ entries: [String: Entry]) { self.entries = entries }
@@ -276,7 +264,7 @@ final class KeyTable<Entry> {
     var names: some Collection<String> { entries.keys }
 
     subscript(name: String) -> Entry? {
-        // A string is two words, and both are only compared: that spares hashing the name for each object.
+        // Comparing the two words of a string spares hashing the name for each object.
         let identity = unsafeBitCast(name, to: Identity.self)
         let place = Int(truncatingIfNeeded: ((identity.0 ^ identity.1) &* 0x9e37_79b9_7f4a_7c15) >> 59)
         if let known = recent[place]?.identity, known == identity, let entry = recent[place]?.entry { return entry }

@@ -6,11 +6,10 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Which destination objects became of which source objects, by entity mapping.
 extension MigrationManager {
-    /// Records that a destination object became of a source object.
+    /// Associates a destination object with a source object.
     ///
-    /// Relationships lead to associated objects only, and only they are visited in the second pass.
+    /// Relationship mappings find associated objects only, and the second pass visits them only.
     public func associate(
         sourceInstance: SourceObject, withDestinationInstance destination: DestinationObject,
         for mapping: PolicyEntityMapping
@@ -33,13 +32,13 @@ extension MigrationManager {
         }
     }
 
-    /// What an entity mapping has made of source objects so far.
+    /// The destination objects that an entity mapping has created from source objects so far.
     ///
-    /// In the first pass that is what the mappings before made.
+    /// In the first pass, only earlier mappings have created all of theirs.
     public func destinationInstances(
         forEntityMappingName name: String, sourceInstances: [SourceObject]
     ) throws -> [DestinationObject] {
-        // What policies mostly ask for: the one object that was just made.
+        // The usual request of a policy: the one object that it has just created.
         if let current, sourceInstances.count == 1, sourceInstances[0].isAtWork(current), current.mapping.name == name,
             let made = current.onlyMade
         {
@@ -82,7 +81,7 @@ extension MigrationManager {
         return try associations.made(of: source)
     }
 
-    /// The source objects from which an entity mapping has made destination objects so far.
+    /// The source objects from which an entity mapping has created destination objects so far.
     public func sourceInstances(
         forEntityMappingName name: String, destinationInstances: [DestinationObject]
     ) throws -> [SourceObject] {
@@ -121,7 +120,7 @@ extension MigrationManager {
         return entityMappings[try context.mapping(named: known(name)).position]
     }
 
-    /// The name of an entity mapping in the step: its own, or the one that tells it from that of another mapping model.
+    /// The name of an entity mapping in the step, which may be qualified with that of its mapping model.
     private func known(_ name: String) throws(FerryError) -> String {
         let mappings = context.step.resolved.entityMappings
         if mappings.contains(where: { $0.name == name }) { return name }
@@ -132,9 +131,6 @@ extension MigrationManager {
             remedy: "There are: \(mappings.map(\.name).joined(separator: ", ")).")
     }
 
-    // MARK: The default relationships
-
-    /// Sets the relationships that the mapping gives to one of its objects.
     func relateDefault(_ destination: DestinationObject, in mapping: PolicyEntityMapping) throws {
         isRelatedByDefault = true
         guard !links.isEmpty else { return }
@@ -157,16 +153,15 @@ extension MigrationManager {
     }
 }
 
-/// Reading objects of either store by a predicate.
 extension MigrationManager {
-    /// Hands out the source objects of an entity that a predicate lets through, by key.
+    /// Passes the source objects of an entity that match a predicate to the body, in the order of their keys.
     ///
     /// - Parameters:
     ///   - entityName: The entity.
     ///   - predicate: In the language of mapping models, over attributes and to-one paths: `price > 10 AND owner != nil`.
     ///   - includesSubentities: Whether objects of its sub-entities count too.
     ///   - body: Receives one object after another.
-    /// - Throws: `FerryError` `.badExpression` when the predicate does not fit the model, or what the body throws.
+    /// - Throws: `FerryError` `.badExpression` when the predicate does not fit the model, or the error of the body.
     public func forEachSourceObject(
         ofEntity entityName: String, where predicate: String = "TRUEPREDICATE", includesSubentities: Bool = true,
         _ body: (SourceObject) throws -> Void
@@ -178,9 +173,9 @@ extension MigrationManager {
         }
     }
 
-    /// Hands out the destination objects of an entity that a predicate lets through, by key.
+    /// Passes the destination objects of an entity that match a predicate to the body, in the order of their keys.
     ///
-    /// Objects that the body makes are not among them.
+    /// Objects that the body inserts are not among them.
     public func forEachDestinationObject(
         ofEntity entityName: String, where predicate: String = "TRUEPREDICATE", includesSubentities: Bool = true,
         _ body: (DestinationObject) throws -> Void
@@ -191,9 +186,9 @@ extension MigrationManager {
         ) { key, number in try body(destinationObject(number: number, key: key)) }
     }
 
-    /// The first destination object of an entity that a predicate lets through.
+    /// The first destination object of an entity that matches a predicate.
     ///
-    /// It looks at one object after another: to find or create, use a ``lookup(_:)``.
+    /// The search reads one object after another: to find or create objects, use a ``lookup(_:)``.
     public func firstDestinationObject(
         ofEntity entityName: String, where predicate: String
     ) throws -> DestinationObject? {
@@ -205,7 +200,7 @@ extension MigrationManager {
         return first
     }
 
-    /// Objects that are held between two reads, so that the body may write to the table that is read.
+    /// Objects that are read before the body runs, so that the body may write to the same table.
     private static let page: Int64 = 256
 
     private func forEachObject(
@@ -241,16 +236,14 @@ extension MigrationManager {
         }
     }
 
-    /// A statement that begins with objects of an entity in either store.
+    /// A statement over the objects of an entity in either store.
     private func scope(from table: String, of entity: String, _ layout: StoreLayout, _ schema: String) -> SourceScope {
         SourceScope(
             ExpressionScope(model: layout.model, entity: entity), from: "\(schema).\(table) AS s", of: layout,
             in: schema, now: context.options.now)
     }
 
-    // MARK: Related objects
-
-    /// The SQL of the objects at the end of a relationship of the source object of key `?1`: their keys and numbers.
+    /// SQL of the keys and entity numbers of the objects that a relationship of source object `?1` leads to.
     func sourceObjectsSQL(_ name: String, of entity: String) throws(FerryError) -> String {
         let table = try context.source.knownTable(of: entity, in: "source")
         var scope = scope(from: table, of: entity, context.source, "source")

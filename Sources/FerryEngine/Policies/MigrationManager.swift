@@ -6,35 +6,35 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// What a migration policy works with: both stores, the associations, lookups and user info.
+/// The migration manager of a policy: both stores, the associations, lookups and user info.
 ///
-/// It holds one source object and what is made of it; everything else is on disk. What is written is committed with the
-/// chunk at work, together with the record of progress. It belongs to the thread that writes; the variables that are
-/// used for each object are not watched over, since no access to them lasts while other code runs.
+/// Memory holds the current source object and its new objects; everything else is on disk. SQLite commits all writes
+/// with the chunk, together with the progress record. The manager belongs to the thread that writes. Exclusivity checks
+/// are off for the variables that each object uses: no access to them lasts while other code runs.
 public final class MigrationManager {
     let context: StepContext
-    /// The row of the mapping at work in the first pass.
+    /// The current source object of the first pass.
     @exclusivity(unchecked) var current: CurrentSource?
-    /// The source object behind the destination object at work in the second pass.
+    /// The source object of the current destination object in the second pass.
     @exclusivity(unchecked) var origin: Int64?
-    /// The links of the mapping at work in the second pass.
+    /// The statements that link objects of the current mapping in the second pass.
     @exclusivity(unchecked) var links: [Statement] = []
-    /// What was inserted in the unit at work and belongs to no source object read, by entity.
+    /// Inserted objects of this unit that their mapping does not count, by entity.
     var created: [String: Int64] = [:]
 
-    /// New keys of the unit at work, by root entity.
+    /// New keys in this unit, by root entity.
     var newKeys: [String: Int64] = [:]
-    /// What policies touched, as far as it is not recorded yet.
+    /// The changes of policies that are not yet recorded, by entity and property.
     private(set) var marks: Set<String> = []
     private var recordedMarks: Set<String> = []
-    /// Whether the default policy related the object at work.
+    /// Whether the default policy set the current object's relationships.
     @exclusivity(unchecked) var isRelatedByDefault = false
-    /// The type of policy that was asked to relate an object last and has no code of its own for that.
+    /// The type of the last policy that has no `createRelationships` of its own.
     @exclusivity(unchecked) var policyWithoutRelating: (any EntityMigrationPolicy.Type)?
 
     /// The entity mappings of the step, in the order in which they run.
     public let entityMappings: [PolicyEntityMapping]
-    /// Objects with something to be written, in the order in which that began.
+    /// Objects with unwritten changes, in the order of their first change.
     @exclusivity(unchecked) private var pending: [DestinationObject] = []
     private var writers: [String: EntityWriter] = [:]
     @exclusivity(unchecked) private var recentWriter: EntityWriter?
@@ -43,10 +43,9 @@ public final class MigrationManager {
     private var lastKeys: [String: Int64] = [:]
     private var lookups: [String: PolicyLookup] = [:]
 
-    /// What may be pending before it is written without being asked: what most source objects make, few enough to be
-    /// looked through.
+    /// The most objects in ``pending``: most source objects create fewer, and a linear search stays short.
     private static let pendingLimit = 64
-    /// More than policies of ordinary size have.
+    /// Policies of ordinary size have fewer lookups.
     private static let lookupLimit = 256
 
     init(_ context: StepContext) {
@@ -61,12 +60,12 @@ public final class MigrationManager {
     /// The model version identifiers of the destination model.
     public var destinationModelVersionIdentifiers: [String] { context.destination.model.versionIdentifiers }
 
-    // MARK: Making objects
+    // MARK: Insertion
 
     /// Inserts an object with the model's default values.
     ///
-    /// Of the objects that are made of one source object, the first one of the mapping's own entity keeps its `Z_PK`, where
-    /// no other mapping claims that; all others get new keys.
+    /// Of the objects that a source object becomes, the first one of the mapping's own entity keeps its `Z_PK`, unless
+    /// another mapping keeps that key; all others get new keys.
     public func insert(_ entityName: String) throws -> DestinationObject {
         let writer = try writer(entityName)
         let object: DestinationObject
@@ -83,7 +82,7 @@ public final class MigrationManager {
         return object
     }
 
-    /// Inserts what the attribute mappings make of the source object at work.
+    /// Inserts the object that the attribute mappings make of the current source object.
     func insertDefault(
         forSource source: SourceObject, in mapping: PolicyEntityMapping
     ) throws -> DestinationObject {
@@ -99,11 +98,10 @@ public final class MigrationManager {
         }
         let object = try current.insert(current.row, by: self)
         if mapping.isSubstituted { try substitute(in: object, mapping, source) }
-        if current.row.hasPolicyColumns { try compute(current, for: object) }
+        try compute(current, for: object)
         return object
     }
 
-    /// Sets what a policy put in the place of the mapping's expressions.
     private func substitute(
         in object: DestinationObject, _ mapping: PolicyEntityMapping, _ source: SourceObject
     ) throws {
@@ -116,18 +114,18 @@ public final class MigrationManager {
         }
     }
 
-    /// Sets what only the policy's functions can compute.
+    /// Sets the values of expressions that call the policy's functions.
     private func compute(_ current: CurrentSource, for object: DestinationObject) throws {
         for column in current.row.policyColumns where !object.changes.contains(column.place) {
             object.changes.set(try policyValue(column, current.row.values), at: column.place)
         }
     }
 
-    /// Inserts an object, with a new key where none is given.
+    /// Inserts an object, with a new key if none is given.
     func insert(_ writer: EntityWriter, row: SourceRow?, key: Int64?, version: Value) throws -> DestinationObject {
         if pending.count >= Self.pendingLimit { try flush() }
         let object = writer.object(try key ?? newKey(in: writer), self)
-        object.beInserted(version: version, row: row)
+        object.markInserted(version: version, row: row)
         touch(object)
         return object
     }
@@ -167,14 +165,12 @@ public final class MigrationManager {
         _ column: SourceRow.PolicyColumn, _ values: PackedValues
     ) throws -> Value {
         let value = Value(try column.evaluator.value(in: values, policy: current?.functions))
-        // What the policy gave as it is must fit; what the expression made of it was converted.
+        // A value that comes straight from the policy must fit; an expression converts its own.
         guard column.evaluator.isPolicyCall, let attribute = column.attribute else { return value }
         return try MigrationValue(raw: value).stored(in: attribute)
     }
 
-    // MARK: Keeping small things
-
-    /// A dictionary on disk, shared by all policies of the step under its name.
+    /// The dictionary of a name, on disk, which all policies of the step share.
     public func lookup(_ name: String) throws -> PolicyLookup {
         if let known = lookups[name] { return known }
         let lookup = try PolicyLookup(name, self)
@@ -183,9 +179,9 @@ public final class MigrationManager {
         return lookup
     }
 
-    // MARK: Objects at hand
+    // MARK: Objects
 
-    /// Lets go of objects that are kept for the next one, which refer back to this.
+    /// Releases the spare objects, which retain the manager.
     func end() { for writer in writers.values { writer.forgetSpare() } }
 
     func writer(_ entity: String) throws -> EntityWriter {
@@ -204,7 +200,6 @@ public final class MigrationManager {
         return try writer(entity)
     }
 
-    /// What became of the source objects of a mapping with a policy.
     func associations(of mapping: PolicyEntityMapping) throws -> PolicyAssociations {
         if let known = associations[mapping.resolved.position] { return known }
         let new = try PolicyAssociations(mapping.resolved, in: context)
@@ -212,15 +207,15 @@ public final class MigrationManager {
         return new
     }
 
-    /// A number for a row that is read, so that an object of an earlier one is told from that of this one.
+    /// Numbers the rows, so that an object of an earlier row is not taken for one of the current row.
     func nextRowNumber() -> Int {
         rowNumber += 1
         return rowNumber
     }
 
-    /// The object of a key, the same one as long as it has something to be written.
+    /// The object of a key; the same instance as long as it has unwritten changes.
     func destinationObject(number: Int64, key: Int64) throws -> DestinationObject {
-        // Mostly the one that was just made.
+        // Usually the object that was inserted last.
         if let last = pending.last, last.primaryKey == key, last.writer.number == number { return last }
         let writer = try writer(number: number)
         for index in pending.indices {
@@ -235,19 +230,18 @@ public final class MigrationManager {
     private lazy var sourceEntityNames = Dictionary(
         context.source.entityNumbers.map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
 
-    /// A source object, or nil where its row is of no known entity.
+    /// A source object, or nil if its row has an unknown entity.
     func sourceObject(number: Int64, key: Int64) -> SourceObject? {
         sourceEntityNames[number].map { SourceObject(entity: $0, key: key, self) }
     }
 
-    /// Remembers that an object has something to be written.
+    /// Records that an object has unwritten changes.
     func touch(_ object: DestinationObject) {
         guard !object.isPending else { return }
         object.isPending = true
         pending.append(object)
     }
 
-    /// Writes everything that was set.
     func flush() throws {
         guard !pending.isEmpty else { return }
         if pending.count == 1 {
@@ -263,7 +257,7 @@ public final class MigrationManager {
         }
     }
 
-    /// Forgets what another unit, or another executor, may have changed.
+    /// Resets state that another unit, or another executor, may have changed.
     func beginUnit() {
         precondition(pending.isEmpty, "a unit wrote everything before it ended")
         lastKeys.removeAll(keepingCapacity: true)
@@ -272,24 +266,21 @@ public final class MigrationManager {
         marks = recordedMarks.isEmpty ? marks : marks.subtracting(recordedMarks)
     }
 
-    /// Remembers that a policy decides over a property.
     func mark(_ name: String) {
         if !recordedMarks.contains(name) { marks.insert(name) }
     }
 
-    /// Remembers that a policy decides over an attribute.
     func mark(_ attribute: PlacedAttribute, of writer: EntityWriter) {
         guard writer.mark(attribute) else { return }
         mark("\(writer.entity).\(writer.attribute(attribute).name)")
     }
 
-    /// The marks are in the transaction at work.
     func marksAreRecorded() {
         recordedMarks.formUnion(marks)
         marks.removeAll()
     }
 
-    /// The value that the row at work has in a column of the source.
+    /// The value of a source attribute in the current row, if that has the number.
     func currentValue(of attribute: String, inRow number: Int) -> Value? {
         guard let current, current.number == number, let known = current.attributes[attribute] else { return nil }
         return current.row.values.row.value(known.place)

@@ -69,9 +69,7 @@ extension MigrationValue: ExpressibleByStringLiteral, ExpressibleByIntegerLitera
 }
 
 extension MigrationValue {
-    /// What a column holds, as a value of its attribute's type.
-    ///
-    /// What a column of the type should not hold comes as SQLite has it.
+    /// A column's value in its attribute's type, or by its storage class if a column of the type should not hold it.
     init(_ value: Value, of type: AttributeType) {
         switch (type, value) {
         case (.boolean, .integer(let integer)): self = .boolean(integer != 0)
@@ -84,7 +82,7 @@ extension MigrationValue {
         }
     }
 
-    /// What a column holds, by its storage class alone.
+    /// A column's value by its storage class alone.
     init(raw value: Value) {
         switch value {
         case .null: self = .null
@@ -95,17 +93,7 @@ extension MigrationValue {
         }
     }
 
-    init(_ value: FunctionValue) {
-        switch value {
-        case .null: self = .null
-        case .integer(let integer): self = .integer(integer)
-        case .real(let real): self = .double(real)
-        case .text(let bytes): self = .string(String(decoding: bytes, as: UTF8.self))
-        case .blob(let bytes): self = .data(Data(bytes))
-        }
-    }
-
-    /// The value as SQLite holds it, whatever the attribute.
+    /// The value in SQLite's form, for any attribute.
     var plain: Value {
         switch self {
         case .null: .null
@@ -119,9 +107,8 @@ extension MigrationValue {
         }
     }
 
-    /// The value as the column of an attribute holds it.
-    ///
-    /// - Throws: ``FerryError`` `.rowFailed` when the attribute's type cannot hold it; never says which value.
+    /// The value in the form of an attribute's column; throws ``FerryError`` `.rowFailed`, which does not show the
+    /// value.
     func stored(in attribute: Attribute) throws(FerryError) -> Value {
         guard let stored = stored(as: attribute.type, isExternal: attribute.allowsExternalStorage) else {
             throw refusal(by: attribute)
@@ -129,7 +116,7 @@ extension MigrationValue {
         return stored
     }
 
-    /// The value as the column of a type holds it, or nil where the type cannot hold it.
+    /// The value in the form of a column of a type, or nil if the type cannot hold it.
     func stored(as type: AttributeType, isExternal: Bool) -> Value? {
         let plain = plain
         switch (type, plain) {
@@ -145,13 +132,13 @@ extension MigrationValue {
         case (.string, .text), (.uri, .text): return plain
         case (.uuid, .blob(let bytes)) where bytes.count == 16: return plain
         case (.binary, .blob(let bytes)), (.transformable, .blob(let bytes)):
-            // Contents that stand in the row of an attribute with external storage begin with 01.
+            // Contents in the row of an attribute with external storage begin with 01.
             return isExternal ? .blob([1] + bytes) : plain
         default: return nil
         }
     }
 
-    /// Why an attribute cannot hold the value; never says which value.
+    /// The error for a value that an attribute cannot hold; it does not show the value.
     func refusal(by attribute: Attribute) -> FerryError {
         FerryError(
             .rowFailed,
@@ -186,7 +173,6 @@ extension OwnedValue {
 }
 
 extension Value {
-    /// Owns what a computation yielded.
     init(_ value: FunctionValue) {
         switch value {
         case .null: self = .null

@@ -9,25 +9,24 @@ internal import FerrySQLite
     internal import Foundation
 #endif
 
-/// What became of the source objects of one entity mapping with a policy.
+/// The associations of one entity mapping with a policy.
 ///
-/// Where no statement joins the table, the ordinary outcome (one object, with the key of its source) is implied by the
-/// object itself, and nothing is stored: only sources of which something else became have rows. One of which the object
-/// with its key was made and not associated has a row without an object, numbered 0.
+/// A table that no statement joins has no row for the ordinary result, one object with the key of its source: the
+/// object implies the row. If a policy created that object without an association, the row has element 0 and no object.
 final class PolicyAssociations {
-    /// An object that was associated: its key and the number of its entity.
+    /// An associated object: its key and its entity number.
     typealias Made = (key: Int64, entity: Int64)
 
     let mapping: ResolvedEntityMapping
     private let isImplied: Bool
-    /// Of the mapping's destination entity.
+    /// The number of the mapping's destination entity.
     private let number: Int64
     private let table: String
     private let destinationTable: String
     private let context: StepContext
     private let insertion: String
-    /// Whether sources that were not read yet may have rows: other objects may be associated with them at any time.
-    @exclusivity(unchecked) private var isAhead = true
+    /// Whether unread source objects may have rows: a policy may associate objects with them at any time.
+    @exclusivity(unchecked) private var mayHaveLaterRows = true
 
     init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
         self.mapping = mapping
@@ -39,7 +38,7 @@ final class PolicyAssociations {
         isImplied = Self.isImplied(mapping, in: context)
     }
 
-    /// Whether objects with the keys of their sources can be told from all others, and no statement joins the table.
+    /// Whether only this mapping keeps keys in its entity, and no statement joins the table.
     private static func isImplied(_ mapping: ResolvedEntityMapping, in context: StepContext) -> Bool {
         guard mapping.policyKeepsPrimaryKeys else { return false }
         let isAlone = context.step.resolved.entityMappings.allSatisfy {
@@ -51,14 +50,14 @@ final class PolicyAssociations {
         return isAlone && !isJoined
     }
 
-    // MARK: While the mapping's objects are made
+    // MARK: First pass
 
-    /// Looks whether sources after a key have rows already.
+    /// Checks whether source objects after a key have rows.
     func beginChunk(after key: Int64) throws {
-        isAhead = try find("SELECT 1 FROM \(table) WHERE source > ?1 LIMIT 1", key)
+        mayHaveLaterRows = try find("SELECT 1 FROM \(table) WHERE source > ?1 LIMIT 1", key)
     }
 
-    /// More than a policy makes of one object; beyond that they are stored as they come.
+    /// More objects than a policy creates for one source object; beyond it, each is stored at once.
     private static let limit = 256
 
     func associate(_ made: Made, with current: CurrentSource) throws {
@@ -69,29 +68,28 @@ final class PolicyAssociations {
         current.made.append(made)
     }
 
-    /// The only object that was associated with the source at work; nil where there is another number of them, or
-    /// where the table has to be asked.
+    /// The only object of the current source; nil if it has none or several, or if the table must tell.
     func onlyMade(of current: CurrentSource) -> Made? {
-        current.isStored || isAhead || current.made.count != 1 ? nil : current.made[0]
+        current.isStored || mayHaveLaterRows || current.made.count != 1 ? nil : current.made[0]
     }
 
-    /// What was associated with the source at work, or nil where the table has to be asked.
-    func made(of current: CurrentSource) -> [Made]? { current.isStored || isAhead ? nil : current.made }
+    /// The objects of the current source, or nil if the table must tell.
+    func made(of current: CurrentSource) -> [Made]? { current.isStored || mayHaveLaterRows ? nil : current.made }
 
-    /// Stores what the source at work became so far, because the table is to be asked.
+    /// Stores the current source's objects, before a query reads the table.
     func storeNow(_ current: CurrentSource) throws {
         guard !current.isStored else { return }
         current.isStored = true
-        // From now on the table alone tells.
+        // From now on the table has all objects of the source.
         if isImplied { try insert(current.key, 0, nil) }
         try store(current.made, of: current.key)
     }
 
-    /// Stores what the source at work became, unless that is implied.
+    /// Stores the current source's objects, unless they are implied.
     func finish(_ current: CurrentSource) throws {
         if current.isStored { return }
         guard isImplied else { return try store(current.made, of: current.key) }
-        if isAhead { return try storeNow(current) }
+        if mayHaveLaterRows { return try storeNow(current) }
         switch current.made.count {
         case 0: if current.isKeyTaken { try insert(current.key, 0, nil) }
         case 1 where current.made[0] == (current.key, number): break
@@ -101,7 +99,7 @@ final class PolicyAssociations {
 
     private func store(_ made: [Made], of source: Int64) throws {
         for (index, made) in made.enumerated() {
-            if isAhead { try add(made, to: source) } else { try insert(source, Int64(index + 1), made) }
+            if mayHaveLaterRows { try add(made, to: source) } else { try insert(source, Int64(index + 1), made) }
         }
     }
 
@@ -114,12 +112,12 @@ final class PolicyAssociations {
         try store.run()
     }
 
-    // MARK: At any time
+    // MARK: Any source object
 
-    /// Associates an object with any source object, after those that it has.
+    /// Associates an object with any source object, as its last one.
     func add(_ made: Made, to source: Int64) throws {
         if isImplied, try isImplied(source) { try insert(source, 1, (source, number)) }
-        isAhead = true
+        mayHaveLaterRows = true
         let add = try context.cached(
             """
             INSERT INTO \(table) (source, element, destination, entity) SELECT ?1, last + 1, ?2, ?3 FROM (
@@ -133,7 +131,7 @@ final class PolicyAssociations {
         try add.run()
     }
 
-    /// What a source object became, in order.
+    /// The objects of a source object, in order.
     func made(of source: Int64) throws -> [Made] {
         var made: [Made] = []
         try context.forEachRow(
@@ -143,7 +141,7 @@ final class PolicyAssociations {
         return made
     }
 
-    /// The source objects that an object became of, in the order of their keys.
+    /// The source objects of an object, in the order of their keys.
     func sources(of made: Made) throws -> [Int64] {
         let search = try context.cached(
             "SELECT source FROM \(table) WHERE destination = ?1 AND entity = ?2 ORDER BY source, element")
@@ -157,7 +155,7 @@ final class PolicyAssociations {
         return sources
     }
 
-    /// Whether a source object has no rows, and an object with its key is there.
+    /// Whether a source object has no rows, and an object with its key exists.
     private func isImplied(_ source: Int64) throws -> Bool {
         try !find("SELECT 1 FROM \(table) WHERE source = ?1 LIMIT 1", source)
             && find("SELECT 1 FROM \(destinationTable) WHERE Z_PK = ?1 AND Z_ENT = \(number)", source)
@@ -167,16 +165,15 @@ final class PolicyAssociations {
         try context.first(sql, for: key) { _ in true } ?? false
     }
 
-    // MARK: All of them
+    // MARK: Second pass
 
-    /// One association, as the second pass walks over them.
     struct Row {
         var source: Int64
         var element: Int64
         var made: Made
     }
 
-    /// The next associations after one of them, in order, up to those of a source object.
+    /// Reads the next associations after a given one, in order, up to a source key.
     func page(after source: Int64, _ element: Int64, upTo high: Int64, into rows: inout [Row]) throws {
         rows.removeAll(keepingCapacity: true)
         let limit = "ORDER BY 1, 2 LIMIT \(Self.limit)"
@@ -209,7 +206,7 @@ final class PolicyAssociations {
         }
     }
 
-    /// Whether each source object of which something was associated became one object with its own key.
+    /// Whether each source object with an association became one object with its own key.
     func areAllImplied() throws -> Bool {
         try context.connection.integer(
             """
@@ -219,9 +216,9 @@ final class PolicyAssociations {
     }
 }
 
-/// A dictionary from values to destination objects, which is on disk and committed with the rows.
+/// A dictionary from values to destination objects on disk, which SQLite commits with the rows.
 ///
-/// It serves policies that find an object or create it. All policies of a step share the lookups, by their names.
+/// Policies use it to find or create objects. All policies of a step share lookups by name.
 public final class PolicyLookup {
     public let name: String
     private let manager: MigrationManager
@@ -244,7 +241,7 @@ public final class PolicyLookup {
         return try manager.destinationObject(number: search.integer(0), key: search.integer(1))
     }
 
-    /// Puts an object under a key, in the place of the one that was there.
+    /// Sets the object of a key, and replaces a former one.
     public func setObject(_ object: DestinationObject, forKey key: MigrationValue) throws {
         guard !key.isNull else {
             throw FerryError(
@@ -255,9 +252,9 @@ public final class PolicyLookup {
     }
 }
 
-/// The user info of Core Data's migration manager; on disk, so that a run which goes on finds it again.
+/// The user info of Core Data's migration manager, on disk, so that a resumed run has it.
 extension MigrationManager {
-    /// Keeps a value under a key, in the place of the one that was there; nil takes it out.
+    /// Sets the value of a key, and replaces a former one; nil removes it.
     public func setUserInfo(_ value: (some Encodable)?, forKey key: String) throws {
         guard let value else {
             return try context.run("DELETE FROM \(ScratchDatabase.userInfo) WHERE key = ?1", [.text(key)])

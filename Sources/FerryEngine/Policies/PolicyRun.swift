@@ -4,11 +4,8 @@ internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
-internal import FerryStore
 
-/// The migration policies of a step through the three passes of Core Data.
-///
-/// Each hook that is called once is a unit of its own, so that a run which goes on does not call it again.
+/// Runs a step's policies in Core Data's three passes; a hook that runs once is a unit, so a resumed run skips it.
 final class PolicyRun {
     private let context: StepContext
     private let manager: MigrationManager
@@ -49,7 +46,7 @@ final class PolicyRun {
         }
     }
 
-    /// Records what policies inserted beyond the objects that their mappings count; in the unit's transaction.
+    /// Records the objects that policies inserted beyond those of their mappings' counts, in the unit's transaction.
     func recordCreated(by mapping: ResolvedEntityMapping, isFirstPass: Bool) throws {
         guard mapping.policy != nil else { return }
         try recordEvidence(of: mapping, isFirstPass: isFirstPass)
@@ -78,7 +75,6 @@ final class PolicyRun {
     private static let newKeys = "keys:"
     private static let related = "related:"
 
-    /// What verification must know of the policies.
     static func evidence(in context: StepContext) throws -> PolicyEvidence {
         var evidence = PolicyEvidence()
         guard context.step.resolved.hasPolicies else { return evidence }
@@ -138,7 +134,7 @@ final class PolicyRun {
             var isByDefault = true
             var position = (source: range.low, element: Int64.max)
             pages: while true {
-                // What is associated meanwhile comes after the ones at hand, or is met on the next page.
+                // Associations that the policy adds meanwhile come later on this page or on the next one.
                 try associations.page(after: position.source, position.element, upTo: range.high, into: &page)
                 for row in page {
                     let destination = try manager.destinationObject(number: row.made.entity, key: row.made.key)
@@ -151,7 +147,7 @@ final class PolicyRun {
                     }
                     EntityWriter.recycle(destination)
                     isByDefault = isByDefault && manager.isRelatedByDefault
-                    if hasNothingToRelate(calls) {
+                    if canSkipRelationships(calls) {
                         entry.isDone = true
                         break pages
                     }
@@ -167,11 +163,8 @@ final class PolicyRun {
         }
     }
 
-    /// Whether the objects of the mapping need not be visited.
-    ///
-    /// Its policy has no code of its own that relates them, which the first call for one of them tells, and the mapping
-    /// gives them no relationship.
-    private func hasNothingToRelate(_ calls: PolicyCalls) -> Bool {
+    /// Whether the second pass can skip the mapping: it has no links, and its policy has no `createRelationships`.
+    private func canSkipRelationships(_ calls: PolicyCalls) -> Bool {
         guard manager.links.isEmpty, let type = manager.policyWithoutRelating else { return false }
         return type == Swift.type(of: calls.policy)
     }
@@ -200,7 +193,7 @@ final class PolicyRun {
     }
 }
 
-/// Carries the rows of an entity mapping with a migration policy: the policy is called for each source object.
+/// Runs the first pass of an entity mapping with a migration policy, which it calls for each source object.
 final class PolicyExecutor: MappingExecutor {
     private let calls: PolicyCalls
     private let rows: RowStream
@@ -236,10 +229,10 @@ final class PolicyExecutor: MappingExecutor {
             guard row.isTaken else { continue }
             current.begin(row, number: manager.nextRowNumber())
             mapping.resetValues()
-            // The object of the row before serves again unless the policy has kept it.
+            // The object of the previous row is reused, unless the policy has kept it.
             if !isKnownUniquelyReferenced(&source) { source = SourceObject(current, manager) }
             guard let source else { continue }
-            source.stand(for: current.key, row: current.number)
+            source.represent(current.key, row: current.number)
             try calls.call {
                 try policy.createDestinationInstances(forSource: source, in: mapping, manager: manager)
             }
@@ -255,7 +248,6 @@ final class PolicyExecutor: MappingExecutor {
     }
 }
 
-/// One policy at work in one entity mapping.
 final class PolicyCalls: PolicyFunctions {
     let policy: any EntityMigrationPolicy
     let mapping: PolicyEntityMapping
@@ -269,7 +261,7 @@ final class PolicyCalls: PolicyFunctions {
         functions = policy.functions
     }
 
-    /// Runs a hook and writes what it set; an error says whose it is.
+    /// Runs a hook and writes its changes; adds the entity mapping to errors.
     func call(_ hook: () throws -> Void) throws {
         do {
             try hook()
@@ -277,7 +269,7 @@ final class PolicyCalls: PolicyFunctions {
         } catch let error as FerryError {
             throw error.place.entityMapping == nil ? error.placed(in: mapping.resolved) : error
         } catch {
-            // Its words could hold what must not be in a message.
+            // The policy's text could hold row values, which no message may show.
             throw FerryError(
                 .rowFailed,
                 "The migration policy \(mapping.resolved.policy ?? "") of entity mapping \(mapping.name) failed.",
@@ -292,6 +284,6 @@ final class PolicyCalls: PolicyFunctions {
                 .missingPolicy, "The migration policy \(mapping.resolved.policy ?? "") offers no function \(name).",
                 remedy: "Add it to the policy's functions.")
         }
-        return OwnedValue(try function(arguments.map { MigrationValue($0) }).plain)
+        return OwnedValue(try function(arguments.map { MigrationValue(raw: Value($0)) }).plain)
     }
 }

@@ -4,20 +4,18 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// An object of the source store, as a policy reads it.
+/// An object of the source store, which a policy reads.
 ///
-/// It is its key: attributes are read when they are asked for, relationships are followed when they are asked for, and
-/// nothing is kept. It belongs to the thread that writes, and no access to one of its variables lasts while other code
-/// runs.
+/// An object holds its key only, and reads attributes and relationships on request. The object belongs to the thread
+/// that writes, and no access to one of its variables lasts while other code runs.
 public final class SourceObject {
     /// The object's own entity.
     public let entityName: String
     /// Its `Z_PK`.
     @exclusivity(unchecked) public private(set) var primaryKey: Int64
     let manager: MigrationManager
-    /// The row of the run that it stands for, if it is the one at work.
+    /// The number of the row that it represents, if it was made from the current row.
     @exclusivity(unchecked) private var row: Int?
-    /// Where that row is.
     private let source: CurrentSource?
 
     init(entity: String, key: Int64, _ manager: MigrationManager) {
@@ -27,7 +25,6 @@ public final class SourceObject {
         source = nil
     }
 
-    /// Stands for one row after another of a mapping.
     init(_ source: CurrentSource, _ manager: MigrationManager) {
         entityName = source.mapping.sourceEntityName
         primaryKey = source.key
@@ -35,13 +32,12 @@ public final class SourceObject {
         self.source = source
     }
 
-    /// Stands for the source object at work.
-    func stand(for key: Int64, row: Int) {
+    func represent(_ key: Int64, row: Int) {
         primaryKey = key
         self.row = row
     }
 
-    /// The value of an attribute, or of one at the end of a path of to-one relationships; nil at its end gives null.
+    /// The value of an attribute, or of one at the end of a path of to-one relationships; null if the path meets nil.
     public func value(forKey key: String) throws -> MigrationValue {
         if let source, isAtWork(source), manager.current === source, let value = source.value(key) { return value }
         let (object, attribute) = try end(of: key)
@@ -49,8 +45,7 @@ public final class SourceObject {
         return MigrationValue(try object.stored(attribute, contents: true), of: attribute.type)
     }
 
-    /// The value as SQLite has it, with nothing converted: what a column of external storage holds begins with a byte
-    /// that says where the contents are.
+    /// The value in SQLite's form: the first byte of an external-storage value says where the contents are.
     public func rawValue(forKey key: String) throws -> MigrationValue {
         let (object, attribute) = try end(of: key)
         guard let object, let attribute else { return .null }
@@ -76,9 +71,9 @@ public final class SourceObject {
         return object
     }
 
-    /// Hands out the objects at the end of a relationship, in their order if it has one, else by key.
+    /// Passes the objects of a relationship to the body, in their order if it has one, else by key.
     public func forEachObject(forKey key: String, _ body: (SourceObject) throws -> Void) throws {
-        // One of its own: the body may ask for the same relationship of another object.
+        // Not a cached statement: the body may read the same relationship of another object.
         let statement = try manager.context.connection.prepare(manager.sourceObjectsSQL(key, of: entityName))
         try statement.bind(primaryKey, at: 1)
         defer { statement.reset() }
@@ -98,7 +93,7 @@ public final class SourceObject {
         return objects
     }
 
-    /// Whether it stands for the row at work.
+    /// Whether the object represents the current row.
     func isAtWork(_ current: CurrentSource) -> Bool { row == current.number }
 
     // MARK: Reading
@@ -109,10 +104,10 @@ public final class SourceObject {
         } ?? nil
     }
 
-    /// The object and the attribute that a key path names.
+    /// The object and the attribute at the end of a key path.
     private func end(of key: String) throws -> (SourceObject?, Attribute?) {
         let model = manager.context.source.model
-        // Before anything else: elements of composites are named with a dot too.
+        // First, because elements of composites are named with a dot too.
         if manager.context.source.column(of: key, in: entityName) != nil,
             let attribute = model.attribute(key, of: entityName)
         {
@@ -150,31 +145,25 @@ public final class SourceObject {
     }
 }
 
-/// The source object that a policy's mapping has at work in the first pass, and what has become of it.
-///
-/// It belongs to the thread that writes, and no access to one of its variables lasts while other code runs.
+/// The current source object of a policy's mapping in the first pass, with its new objects, on the thread that writes.
 final class CurrentSource {
     let mapping: PolicyEntityMapping
     let row: SourceRow
-    /// Of the mapping's destination entity.
     let writer: EntityWriter
     let associations: PolicyAssociations
-    /// The functions of the mapping's policy.
     let functions: any PolicyFunctions
-    /// Where the row has the attributes of the source.
+    /// The cells of the source attributes in the row.
     let attributes: KeyTable<PlacedAttribute>
-    /// Tells the row from all others of the run.
+    /// The number of the row in the run.
     @exclusivity(unchecked) private(set) var number = 0
     @exclusivity(unchecked) private(set) var key: Int64 = 0
-    /// Whether an object with the source's key was made.
     @exclusivity(unchecked) var isKeyTaken = false
-    /// Objects of the mapping's own entity.
+    /// The inserted objects of the mapping's own entity.
     @exclusivity(unchecked) var inserted: Int64 = 0
-    /// How often something was associated with it.
     @exclusivity(unchecked) var associated: Int64 = 0
-    /// What was associated with it and is not stored yet.
+    /// Associated objects that are not yet stored.
     @exclusivity(unchecked) var made: [PolicyAssociations.Made] = []
-    /// Whether what is associated with it goes to the table at once.
+    /// Whether each further association is stored at once.
     @exclusivity(unchecked) var isStored = false
 
     init(_ calls: PolicyCalls, _ plan: RowPlan, on connection: Connection) throws {
@@ -194,20 +183,20 @@ final class CurrentSource {
         self.number = number
         key = row.integer(RowPlan.keyCell)
         (isKeyTaken, inserted, associated, isStored) = (false, 0, 0, false)
-        // One by one: there are few, and that is quicker than emptying an array that keeps its room.
+        // A loop over the few objects is faster than `removeAll(keepingCapacity:)`.
         while made.popLast() != nil {}
     }
 
     // MARK: For the policy's objects
-    // What is here could be anywhere; as methods of this object they need not count references to what it holds.
+    // Methods of this object need not count references to its properties.
 
-    /// The value of an attribute; nil where it is not in the row, or not all of it.
+    /// The value of an attribute; nil if the row lacks it, or if it allows external storage.
     func value(_ name: String) -> MigrationValue? {
         guard let attribute = attributes[name], !attribute.isExternal else { return nil }
         return MigrationValue(row.values.row.value(attribute.place), of: attribute.type)
     }
 
-    /// The text of an attribute; nil where its value is something else, or not in the row.
+    /// The text of an attribute; nil if the row lacks it, if it has another type, or if it allows external storage.
     func text(_ name: String) -> String? {
         guard let attribute = attributes[name], !attribute.isExternal else { return nil }
         let row = row.values.row
@@ -215,10 +204,7 @@ final class CurrentSource {
         return String(decoding: row.bytes(attribute.place), as: UTF8.self)
     }
 
-    /// Counts an object of the mapping's own entity; the first one has the key and the version of the source where the
-    /// mapping keeps them.
-    ///
-    /// Gives the version of the object that has the source's key, or nil.
+    /// Counts an object of the mapping's own entity; returns the source's version for the one with its key, else nil.
     private func takeKey() -> Value? {
         inserted += 1
         guard mapping.keepsPrimaryKeys, !isKeyTaken else { return nil }
@@ -226,8 +212,7 @@ final class CurrentSource {
         return row.values.row.value(RowPlan.versionCell)
     }
 
-    /// Inserts an object of the mapping's own entity: with a row, what the attribute mappings make of the source, but
-    /// for what only the policy can compute; else one with the model's defaults.
+    /// Inserts an object of the mapping's own entity: with a row, its mapped values; else the model's defaults.
     func insert(_ row: SourceRow?, by manager: MigrationManager) throws -> DestinationObject {
         let version = takeKey()
         return try manager.insert(writer, row: row, key: version == nil ? nil : key, version: version ?? .integer(1))
@@ -235,23 +220,22 @@ final class CurrentSource {
 
     func associate(_ made: PolicyAssociations.Made) throws { try associations.associate(made, with: self) }
 
-    /// The only object that was associated with it; nil where that is not known here.
+    /// The only associated object; nil if the table must tell.
     var onlyMade: PolicyAssociations.Made? { associations.onlyMade(of: self) }
 }
 
-/// The current row of a policy's mapping, as the default policy turns it into an object.
+/// The current row of a policy's mapping, in the form of the default policy's object.
 final class SourceRow {
     let values = PackedValues()
-    /// What only the policy's functions can compute.
+    /// The columns whose expressions call the policy's functions.
     let policyColumns: [PolicyColumn]
-    var hasPolicyColumns: Bool { !policyColumns.isEmpty }
-    /// The values by column places of the destination.
+    /// The values by destination column.
     private let columns: [RowValue?]
     private let evaluated: [EvaluatedColumn]
     private let bindings: [CellBinding]
     private let insert: Statement
 
-    /// What is computed while reading, unless that fails: the error belongs to the use of the value.
+    /// A value that the reader computes; if that fails, the error comes when the value is used.
     private struct EvaluatedColumn {
         var place: Int
         var cell: Int
@@ -289,7 +273,6 @@ final class SourceRow {
         self.bindings = bindings
     }
 
-    /// The value of a column as the mapping gives it.
     func value(at place: Int) throws -> Value {
         switch columns[place] {
         case nil: .null
@@ -299,12 +282,12 @@ final class SourceRow {
         }
     }
 
-    /// Writes the row of a new object; what is untouched passes as SQLite has it.
+    /// Inserts a new object; unchanged columns stay SQLite values.
     func insert(key: Int64, version: Value, _ changes: ColumnChanges) throws {
         let row = values.row
         try insert.bind(key, at: 1)
         try insert.bind(version, at: 3)
-        // A bit for each parameter that is bound below.
+        // A bit for each parameter that the changes bind.
         try insert.bind(bindings, of: row, except: changes.places << 4)
         for index in evaluated.indices where !changes.contains(evaluated[index].place) {
             let (place, cell) = (evaluated[index].place, evaluated[index].cell)
@@ -331,10 +314,10 @@ final class SourceRow {
 
 /// A packed row, for the evaluation of expressions.
 final class PackedValues: RowValues {
-    /// Unchecked: no access lasts while other code runs.
+    /// Exclusivity checks are off: no access lasts while other code runs.
     @exclusivity(unchecked) private var current: PackedRow?
 
-    /// The row at work; to be set before anything is evaluated.
+    /// The current row; set it before an evaluation.
     var row: PackedRow {
         get {
             guard let current else { preconditionFailure("there is no row at work") }

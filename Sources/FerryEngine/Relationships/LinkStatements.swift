@@ -6,9 +6,9 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Writes the SQL that relates the objects of one entity mapping, over a range of its source keys.
+/// Writes the SQL that sets the relationships of one entity mapping's objects, over a range of its source keys.
 ///
-/// Every form starts from the same pairs: `d1`, an object of the mapping, and `d2`, one that it is related to.
+/// Every statement reads the same pairs: `d1`, an object of the mapping, and `d2`, a related object.
 struct LinkStatements {
     let context: StepContext
     let assignment: RelationshipAssignment
@@ -17,7 +17,7 @@ struct LinkStatements {
     private var mapping: ResolvedEntityMapping { contribution.mapping }
     private var sql: MappingSQL { MappingSQL(mapping, in: context) }
 
-    /// The statement that relates the objects of a range, or nil when there is nothing to take objects from.
+    /// The statement for the objects of a range, or nil if the rule names no mapping for the related objects.
     func links() throws(FerryError) -> BoundSQL? {
         guard !contribution.rule.mappings.isEmpty else { return nil }
         var parameters = Parameters()
@@ -62,7 +62,7 @@ struct LinkStatements {
 
     // MARK: Pairs
 
-    /// The objects of this mapping with what another mapping made of the source objects at the end of the path.
+    /// Pairs of this mapping's objects with the objects that another mapping made at the end of the path.
     private func pairs(
         with other: ResolvedEntityMapping, parameters: inout Parameters
     ) throws(FerryError) -> String {
@@ -84,7 +84,6 @@ struct LinkStatements {
             related = "\(alias).destination"
             part = "\(alias).element"
             if other.policy != nil {
-                // A policy may have made objects of other entities too.
                 number = "\(alias).entity"
                 scope.require("\(alias).entity IN (\(numbers(ofFamily: assignment.relationship.destinationEntity)))")
             }
@@ -113,7 +112,7 @@ struct LinkStatements {
             """
     }
 
-    /// The objects of this mapping: by their kept keys, else by their associations.
+    /// The objects of this mapping, by their kept keys or by their associations.
     private func objects(parameters: Parameters) throws(FerryError) -> SourceScope {
         if mapping.keepsPrimaryKey {
             return try sql.scope(parameters: parameters)
@@ -136,7 +135,7 @@ struct LinkStatements {
         return scope
     }
 
-    /// Joins the objects at the end of a path of relationships; collection operators only gather what is there anyway.
+    /// Joins the objects at the end of a path of relationships; collection operators add no join.
     private func end(of from: Expression, in scope: inout SourceScope) throws(FerryError) -> SourceScope.Expansion {
         if let object = scope.object(from) { return SourceScope.Expansion(object: object) }
         if !from.isPath {
@@ -177,7 +176,7 @@ struct LinkStatements {
             """
     }
 
-    /// Rows of a join table that are put in order later; their row ids tell which came first.
+    /// Rows in scratch for a join table; their rowids give the order of insertion.
     private func gatheredRows(
         _ pairs: String, of table: JoinTable, own: String, _ parameters: inout Parameters
     ) -> String {
@@ -193,7 +192,7 @@ struct LinkStatements {
             """
     }
 
-    /// Foreign keys in the related objects' table: the first object that claims one gets it.
+    /// Foreign keys in the related objects' table; the first object with a link to a related object gets it.
     private func inverseKeys(
         _ pairs: String, table: String, column: String, entityColumn: String?, orderColumn: String?,
         _ parameters: inout Parameters
@@ -217,7 +216,7 @@ struct LinkStatements {
             """
     }
 
-    /// A position of the source, which beside policies is settled later.
+    /// A position of the source; with policies, the notation for ``OrderKeys/settle(_:of:among:)``.
     private func copiedPosition(_ position: String, _ parameters: inout Parameters) -> String {
         context.step.resolved.hasPolicies ? OrderKeys.noted(position, parameters: &parameters) : position
     }
@@ -225,7 +224,7 @@ struct LinkStatements {
     private func position(_ parameters: inout Parameters) throws(FerryError) -> String {
         if contribution.copiesOrder { return copiedPosition("p.stored", &parameters) }
         guard mapping.unique.isEmpty else {
-            // Its objects gather related ones from all over the source, so no range knows their positions.
+            // A found object gets related objects from the whole source, so no range knows their positions.
             throw FerryError(
                 .unsupported,
                 "Entity mapping \(mapping.name) finds or creates objects and fills the ordered relationship \(contribution.rule.name).",

@@ -5,14 +5,12 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// What is settled about a stored relationship once all its links are there.
+/// The statements that complete a stored relationship after its links.
 ///
-/// That is the other side of a one-to-one, and positions that no link could know or that the source lacks. Each
-/// statement is one unit over a whole table.
+/// Each statement is one unit over a table: it sets the other side of a one-to-one, or positions that links do not set.
 struct SettlingStatements {
     let context: StepContext
     let assignment: RelationshipAssignment
-    /// What policies did so far.
     let policies: PolicyEvidence
 
     func statements() throws(FerryError) -> [BoundSQL] {
@@ -24,24 +22,21 @@ struct SettlingStatements {
             }
             if !result.isEmpty {
                 let others = try others(table, column, entityColumn)
-                result = agreed(table, column, entityColumn) + result + (others.isEmpty ? [] : others + result)
+                result = clearedKeys(table, column, entityColumn) + result + (others.isEmpty ? [] : others + result)
             }
             if let orderColumn, !context.step.resolved.hasPolicies,
                 !assignment.contributions.allSatisfy(\.copiesOrder)
             {
                 result.append(OrderKeys.number(orderColumn, of: table, key: "Z_PK", group: column, then: "Z_PK"))
             }
-            return result + positionsThatTheSourceLacks()
-        case .join, .inverseForeignKey: return positionsThatTheSourceLacks()
+            return result + missingPositions()
+        case .join, .inverseForeignKey: return missingPositions()
         case .inverseless: return []
         }
     }
 
-    /// One statement for each column of positions that is taken over with gaps.
-    ///
-    /// An object without a position comes first, as Core Data shows it; groups that are complete keep theirs. Beside
-    /// policies all positions are settled together.
-    private func positionsThatTheSourceLacks() -> [BoundSQL] {
+    /// One statement for each copied order column with gaps, in a step without policies; missing positions are first.
+    private func missingPositions() -> [BoundSQL] {
         let isDamaged = assignment.contributions.contains { contribution in
             guard contribution.copiesOrder, let origin = contribution.origin else { return false }
             return context.program.damage.has(.missingOrder, origin.relationship, of: contribution.mapping.source)
@@ -62,11 +57,11 @@ struct SettlingStatements {
         }
     }
 
-    // MARK: One-to-one relationships whose two sides do not agree in the source
-    // Both sides hold a key, and one of them decides. Of several objects that claim one, the one with which both sides
-    // agree keeps it; and a key of the other side still counts where neither of its two objects is related otherwise.
+    // MARK: One-to-one relationships with sides that differ in the source
+    // Both sides hold a key, and one of them decides. Of several objects with one partner, the partner's own key
+    // decides. A key of the other side also counts if neither of its two objects has another partner.
 
-    /// The other side of the relationship in the source, as far as an entity mapping takes it over as it is.
+    /// The other side of the relationship in the source, if an entity mapping copies it unchanged.
     private struct Side {
         var mapping: ResolvedEntityMapping
         var others: [String]
@@ -74,13 +69,13 @@ struct SettlingStatements {
         var column: String
     }
 
-    /// Whether a mapping's objects have the keys of their sources, and no policy related them otherwise.
+    /// Whether a mapping's objects have the keys of their sources, with or without a policy.
     private func keepsPrimaryKeys(_ mapping: ResolvedEntityMapping) -> Bool {
         mapping.keepsPrimaryKey || policies.implied.contains(mapping.position)
     }
 
     private var sides: [Side] {
-        // What a policy set is not to be healed.
+        // Values that a policy set are not repaired.
         guard !policies.isTouched(assignment.declared.property, of: assignment.declared.entity) else { return [] }
         return assignment.contributions.compactMap { contribution in
             guard let relationship = contribution.origin?.relationship, contribution.rule.isAutomatic,
@@ -95,8 +90,8 @@ struct SettlingStatements {
         }
     }
 
-    /// Objects that claim one on which two others agree let go; to be run before the other side is set.
-    private func agreed(_ table: String, _ column: String, _ entityColumn: String?) -> [BoundSQL] {
+    /// Sets a key to NULL if its target and a third object have each other's keys; runs before the other side is set.
+    private func clearedKeys(_ table: String, _ column: String, _ entityColumn: String?) -> [BoundSQL] {
         var done: Set<String> = []
         return sides.filter { done.insert("\($0.table).\($0.column)").inserted }.map { side in
             BoundSQL(
@@ -109,7 +104,7 @@ struct SettlingStatements {
         }
     }
 
-    /// What only the other side says; the side that decides is set first.
+    /// Sets the keys that only the other side has; runs after the side that decides.
     private func others(_ table: String, _ column: String, _ entityColumn: String?) throws(FerryError) -> [BoundSQL] {
         var statements: [BoundSQL] = []
         for side in sides {
@@ -140,14 +135,13 @@ struct SettlingStatements {
     }
 }
 
-/// The statements that number the objects of ordered relationships.
 enum OrderKeys {
-    /// SQL of a position, of that of the place among the others, from 1.
+    /// SQL of the stored position for a place among the objects, from 1.
     static func sql(place: String, parameters: inout Parameters) -> String {
         OrderPosition.sql(place: place, step: parameters.add(.integer(OrderPosition.step)))
     }
 
-    /// Gives the rows of groups their positions, or, where some lack one, in the order of those; see ``OrderPosition``.
+    /// Numbers the rows of each group, or only of groups in which a row has no position; see ``OrderPosition``.
     static func number(
         _ column: String, of table: String, key: String, group: String, then last: String, isForGaps: Bool = false
     ) -> BoundSQL {
@@ -160,30 +154,30 @@ enum OrderKeys {
             parameters: parameters)
     }
 
-    // MARK: Beside policies
+    // MARK: Steps with policies
 
-    // A policy may add objects to any relationship, or make several of one. So where a step has policies, positions are
-    // settled once all objects are related: what was copied says where an object stands, and nothing yet means last.
+    // A policy may add objects to any relationship, or create several of one. At the end, statements set all positions
+    // of a step with policies: by the copied positions, then objects without one.
 
-    /// Stands for a position that the source lacks: its object comes first.
+    /// Marks a position that the source lacks: its object comes first.
     private static let beforeAll = Value.integer(.min)
 
-    /// SQL of a position of the source, as it is noted until positions are settled.
+    /// SQL that keeps a position of the source until the end of the phase.
     static func noted(_ position: String, parameters: inout Parameters) -> String {
         "ifnull(\(position), \(parameters.add(beforeAll)))"
     }
 
-    /// SQL that tells whether another object among the same ones has the position of this one, and comes before it.
+    /// SQL for whether an earlier object of the group has the same position.
     static func isShared(_ noted: String, among group: String) -> String {
         "\(noted) IS NOT NULL AND \(noted) IS lag(\(noted)) OVER (PARTITION BY \(group) ORDER BY \(noted))"
     }
 
-    /// SQL of a settled position: the noted one where there is one, else one after all that are.
+    /// SQL of a final position: the copied one, or else a position after all copied ones.
     ///
-    /// Among objects of which one lacks its position in the source, or two have the same, all are numbered anew.
+    /// All objects of a group are numbered if one lacks its position in the source, or if two have the same one.
     ///
-    /// `shared` is the column of ``isShared(_:among:)``, `group` that of the object that the others belong to; `order`
-    /// is for objects without a position, and those with the same.
+    /// `shared` is the column of ``isShared(_:among:)``, `group` the owner's key; `order` sorts missing and equal
+    /// positions.
     static func settled(
         _ noted: String, shared: String, among group: String, ordered order: String, parameters: inout Parameters
     ) -> String {
@@ -198,7 +192,6 @@ enum OrderKeys {
             """
     }
 
-    /// Settles the positions in a one-to-many relationship.
     static func settle(_ column: String, of table: String, among group: String) -> BoundSQL {
         var parameters = Parameters()
         let position = settled("noted", shared: "shared", among: "owner", ordered: "k", parameters: &parameters)

@@ -5,16 +5,15 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Finds the object whose value a function of ours cannot take, once a statement over many rows has failed.
+/// Finds the object on which one of our SQL functions fails, after the failure of a statement over many rows.
 ///
-/// SQLite does not say which row it was at. The same values are computed again, over ever smaller ranges of keys.
+/// SQLite does not tell the row. The search computes the same values again, over ever smaller ranges of keys.
 struct FailedRowSearch {
-    /// The first object of a range that fails.
+    /// An object on which a function fails.
     struct Row {
         var entity: String
         var key: Int64
-        /// The new attribute whose value cannot be computed; nil where the object cannot even be read as the mapping
-        /// asks for.
+        /// The attribute with the failing value; nil if the FROM or WHERE clause fails.
         var property: String?
     }
 
@@ -24,10 +23,8 @@ struct FailedRowSearch {
     /// FROM and WHERE, with `:low` and `:high`.
     private let rows: String
     private let parameters: [(name: String, value: Value)]
-    /// The largest value that may be whole in memory.
     private let largestValue: Int
 
-    /// What an entity mapping computes of the rows that it copies.
     init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws(FerryError) {
         let statements = MappingSQL(mapping, in: context)
         var scope = try statements.scope()
@@ -44,7 +41,6 @@ struct FailedRowSearch {
         largestValue = context.options.wholeValueBytes
     }
 
-    /// What a step in place computes of the rows of an entity.
     init(_ computations: InPlaceComputations, on connection: Connection, largestValue: Int) {
         self.connection = connection
         entity = computations.entity
@@ -54,7 +50,7 @@ struct FailedRowSearch {
         self.largestValue = largestValue
     }
 
-    /// The first object among the keys on which a function of ours fails; nil when nothing fails again.
+    /// The first object of a range on which a function fails; nil if none fails again.
     func first(in range: KeyRange = .all) throws -> Row? {
         try connection.with(.length, largestValue) {
             let all = columns.map(\.sql)
@@ -70,8 +66,7 @@ struct FailedRowSearch {
         }
     }
 
-    /// A part of a range that fails while nothing before it does; each is twice as long as the one before, so that few
-    /// rows are read more often than once.
+    /// The first part of a range that fails; each part is twice as long as the one before, to read few rows twice.
     private func part(of range: KeyRange, where values: [String]) throws -> KeyRange? {
         var part = range
         // Core Data counts keys from 1.
@@ -86,7 +81,6 @@ struct FailedRowSearch {
         return nil
     }
 
-    /// Whether a function fails on a row of a range.
     private func fails(_ values: [String], in range: KeyRange) throws -> Bool {
         let statement = try connection.prepare(
             "SELECT \(values.isEmpty ? "1" : values.joined(separator: ", ")) FROM \(rows)")
@@ -105,7 +99,6 @@ struct FailedRowSearch {
 }
 
 extension FerryError {
-    /// The same with the entity mapping that it is about.
     func placed(in mapping: ResolvedEntityMapping) -> FerryError {
         var error = self
         error.place.entityMapping = mapping.name
@@ -113,7 +106,7 @@ extension FerryError {
         return error
     }
 
-    /// The same with the object at which it happened; never says which value it has.
+    /// The error with its object; it does not show the value.
     func at(_ row: FailedRowSearch.Row?) -> FerryError {
         guard let row, code == .rowFailed, place.primaryKey == nil else { return self }
         var error = self

@@ -3,7 +3,7 @@ internal import FerryExpression
 package import FerrySQLite
 internal import FerryStore
 
-/// Makes the functions of the expression language known to a connection.
+/// Registers the SQL functions of the expression language.
 package enum FunctionRegistry {
     package static func register(on connection: Connection) throws(DatabaseError) {
         let memory = CallMemory()
@@ -22,15 +22,13 @@ package enum FunctionRegistry {
     }
 }
 
-/// What calls of all functions of a connection share: none of them begins while another one is at work.
+/// Memory that all functions of a connection share: no call begins during another one.
 ///
-/// It is reached by pointers: for each access to a variable of an object Swift asks at run time whether another one is
-/// going on, which took longer than the functions.
+/// Pointers avoid Swift's exclusivity check for each access, which took longer than the functions.
 private final class CallMemory {
     private let result: UnsafeMutablePointer<FerryExpression.FunctionResult>
     let values: UnsafeMutablePointer<FunctionValue>
 
-    /// The most arguments that SQLite gives to a function.
     private static let mostArguments = 127
 
     init() {
@@ -60,7 +58,6 @@ private final class CallMemory {
     }
 }
 
-/// An aggregate function over the rows of one group.
 private final class AggregateCall: SQLAggregate {
     private let accumulator: any Accumulator
     private let memory: CallMemory
@@ -72,7 +69,7 @@ private final class AggregateCall: SQLAggregate {
 
     func step(_ arguments: borrowing FunctionArguments) throws {
         arguments.read(into: memory.values)
-        // A function of sorted values is told how many there are.
+        // A function of sorted values gets their number.
         let count: Int64 = if arguments.count > 1, case .integer(let number) = memory.values[1] { number } else { 0 }
         try accumulator.add(memory.values[0], of: count)
     }
@@ -85,9 +82,7 @@ private final class AggregateCall: SQLAggregate {
 }
 
 extension FerrySQLite.FunctionResult {
-    /// Sets what a function of the expression language yielded; not one of its arguments.
-    ///
-    /// Where it is, is given: the result itself would be retained for each call, with all that it keeps.
+    /// Sets a result that is not an argument; the pointer avoids a retain and release of the result for each call.
     mutating func set(_ result: UnsafePointer<FerryExpression.FunctionResult>) {
         switch result.pointee.value {
         case .null: setNull()
@@ -101,13 +96,11 @@ extension FerrySQLite.FunctionResult {
     }
 }
 
-/// Gives the contents of values that may stand in files, where the new attribute keeps its values in the rows.
+/// The SQL function that reads the contents of external-storage values, for attributes that store them in rows.
 struct ExternalContents: Sendable {
-    /// The folder of the store's external files.
     let folder: String
-    /// Whether a value whose file is not there becomes NULL; else that is an error.
+    /// Whether a value with a missing file becomes NULL instead of an error.
     var dropsMissing = false
-    /// The largest file that may be whole in memory.
     var limit = 1_000_000_000
 
     func register(on connection: Connection) throws(DatabaseError) {
@@ -151,21 +144,20 @@ struct ExternalContents: Sendable {
 /// The table-valued function that gives the elements of a JSON array:
 /// `ferry_json_each(text, key, skips invalid, paths)`.
 ///
-/// Each row has the element's `ordinal` from 0, its `json` text, and the values at the end of the paths. A text that is no JSON array fails the statement;
-/// where invalid texts are skipped it gives one row without an ordinal, so that the object can be counted.
+/// Each row has the element's `ordinal` from 0, its `json` text, and the values at the ends of the paths. A text that
+/// is no JSON array fails the statement; if invalid texts are skipped, its row has no ordinal, and is counted.
 final class JSONElements: TableCursor {
     static let name = "ferry_json_each"
-    /// Where the values at the ends of the paths are.
     static let memberColumns = (0..<8).map { "member\($0)" }
     static let columns = ["ordinal", "json"] + memberColumns
     static let argumentCount = 4
 
-    /// The text under scan: kept here, because SQLite's own is only lent for the start of a scan.
+    /// A copy of the scanned text: SQLite's own is valid only during the start of a scan.
     private var text: UnsafeMutableRawBufferPointer
     private var scanner: JSONArrayScanner?
     private var element: JSONArrayScanner.Element?
     private var isSkipped = false
-    /// The paths as they were given last, and what they say.
+    /// The last paths argument, and the decoded paths.
     private var encodedPaths: [UInt8] = []
     private var paths: [[[UInt8]]] = []
     private var value = FerryExpression.FunctionResult()
@@ -225,8 +217,7 @@ final class JSONElements: TableCursor {
 
     // MARK: Paths
 
-    /// Paths of keys as an argument: their number, then for each the number of its keys, then for each key its length
-    /// and its UTF-8.
+    /// Encodes paths: their number, for each its number of keys, and for each key its length and its UTF-8.
     static func encode(_ paths: [[String]]) -> [UInt8] {
         var bytes = word(paths.count)
         for path in paths {

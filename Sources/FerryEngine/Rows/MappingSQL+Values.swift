@@ -6,9 +6,7 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// The values of columns, and conditions on rows.
 extension MappingSQL {
-    /// The value of a column of the new store.
     func value(of source: ColumnSource, in scope: inout SourceScope) throws(FerryError) -> ColumnValue {
         switch source {
         case .column(let name): return ColumnValue(StoredValue(object: scope.source, column: name))
@@ -24,9 +22,7 @@ extension MappingSQL {
         }
     }
 
-    /// The value of a column of the new store, for Swift.
-    ///
-    /// What has to come from files is asked of SQL, whose function for that knows the folder.
+    /// A column's value for evaluation in Swift; an SQL function, which knows the folder, reads external files.
     func rowValue(of source: ColumnSource, in scope: inout SourceScope) throws(FerryError) -> RowValue {
         switch source {
         case .constant(let value): return .constant(Value(value))
@@ -59,19 +55,18 @@ extension MappingSQL {
         }
     }
 
-    /// A predicate that decides whether a row is taken.
     func condition(_ predicate: Predicate, in scope: inout SourceScope) throws(FerryError) -> String {
         try placed { () throws(FerryError) in try scope.condition(predicate) }
     }
 
-    /// The same for Swift.
+    /// A filter for evaluation in Swift.
     func rowCondition(_ predicate: Predicate, in scope: inout SourceScope) throws(FerryError) -> RowEvaluator {
         try placed { () throws(FerryError) in
             try scope.evaluator(try ExpressionTranslation(scope: scope.expressions).condition(predicate))
         }
     }
 
-    /// Joins the objects that anything but a path yields, each once.
+    /// Joins the objects of an expression that is not a path, each once.
     func join(_ expression: Expression, to scope: inout SourceScope) throws(FerryError) -> SourceScope.Object {
         let alias = scope.newAlias("t")
         var entity = ""
@@ -87,7 +82,7 @@ extension MappingSQL {
         return SourceScope.Object(alias: alias, entity: entity)
     }
 
-    /// Runs the body; its error says which entity mapping it is about.
+    /// Runs the body, and adds the entity mapping to its error.
     private func placed<Result>(_ body: () throws(FerryError) -> Result) throws(FerryError) -> Result {
         do {
             return try body()
@@ -97,9 +92,8 @@ extension MappingSQL {
     }
 }
 
-/// Foreign keys that are written with their rows.
+/// Foreign keys that the INSERT of their row sets.
 extension MappingSQL {
-    /// The foreign key, its entity number and its position, as far as the table has columns for them.
     func keys(
         of assignment: RelationshipAssignment, _ contribution: RelationshipContribution,
         in scope: inout SourceScope
@@ -134,7 +128,7 @@ extension MappingSQL {
                 columns.append((entityColumn, ColumnValue("CASE \(numbers.joined(separator: " ")) END")))
             }
         }
-        // The position among the inverse's objects, where it is passed on as it is.
+        // The position among the inverse's objects, if it is copied.
         if let orderColumn, contribution.copiesOrder,
             case .foreignKey(_, _, _, let sourceOrder?)? = contribution.origin?.storage
         {
@@ -147,7 +141,6 @@ extension MappingSQL {
         return columns
     }
 
-    /// The object at the end of a to-one path.
     private func target(of from: Expression, in scope: inout SourceScope) throws(FerryError) -> SourceScope.Object {
         if let object = scope.object(from) { return object }
         if case .keyPath(let base, let steps) = from, let object = scope.object(base) {
@@ -162,7 +155,7 @@ extension MappingSQL {
             place: .init(entityMapping: mapping.name))
     }
 
-    /// When the object was carried by an entity mapping, and the key it got.
+    /// The condition under which another mapping migrated the object, and its new key.
     private func candidate(
         _ other: ResolvedEntityMapping, at object: SourceScope.Object, in scope: inout SourceScope
     ) throws(FerryError) -> (condition: String, key: String) {
@@ -175,7 +168,7 @@ extension MappingSQL {
         return ("\(alias).destination IS NOT NULL", "\(alias).destination")
     }
 
-    /// The condition under which a mapping carries an object as it is: its entity and its filter.
+    /// The condition under which a mapping migrates an object: its entity and its filter.
     func carried(
         _ other: ResolvedEntityMapping, _ object: SourceScope.Object, in scope: inout SourceScope
     ) throws(FerryError) -> String {
@@ -193,26 +186,23 @@ extension MappingSQL {
     }
 }
 
-/// The value of a destination column in a statement, with what the statement's author knows of it.
+/// The SQL of a destination column's value, with the stored value that it copies, if any.
 struct ColumnValue {
     var sql: String
-    /// The stored value that it passes on, which may be of any size; nil where it is computed or a constant.
+    /// The copied value, which may have any size; nil for a computed value or a constant.
     var stored: StoredValue?
 
-    /// A value that is computed.
     init(_ sql: String) { self.sql = sql }
 
-    /// A value that is passed on as it is.
     init(_ stored: StoredValue) { (sql, self.stored) = (stored.sql, stored) }
 }
 
-/// A value of the source that is passed on, so that it can be copied in pieces.
+/// A stored value that may be copied in pieces.
 struct StoredValue {
     var object: SourceScope.Object
     /// Not quoted.
     var column: String
     var mark = PassedValue.Mark.asStored
 
-    /// The value as it is stored.
     var sql: String { "\(object.alias).\(column)" }
 }

@@ -1,14 +1,13 @@
 internal import FerryBase
 internal import FerryExpression
 internal import FerryMapping
-internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Writes the SQL that carries one entity mapping's rows over a range of source keys.
+/// Writes the SQL that copies one entity mapping's rows over a range of source keys.
 ///
-/// The range is bound as `:low` (exclusive) and `:high`, the key before the first new one as `:last`.
+/// The range is bound as `:low` (exclusive) and `:high`, the highest key so far as `:last`.
 struct MappingSQL {
     let context: StepContext
     let mapping: ResolvedEntityMapping
@@ -17,9 +16,9 @@ struct MappingSQL {
         (self.context, self.mapping) = (context, mapping)
     }
 
-    // MARK: What is read
+    // MARK: Reading
 
-    /// A statement that begins with a table, in which the source object of the mapping is `s`.
+    /// A statement over a table, in which `s` is the source object of the mapping.
     func scope(from table: String, parameters: Parameters = Parameters()) -> SourceScope {
         var scope = SourceScope(
             mapping.expressionScope(in: context.source.model), from: table, of: context.source,
@@ -28,10 +27,10 @@ struct MappingSQL {
         return scope
     }
 
-    /// The source objects of the mapping in the range, one row per element of the iteration.
+    /// The source objects of the mapping in the range, with one row for each element of the iteration.
     ///
-    /// `filtered`: only what the filter lets through (and, of skipped JSON, what is valid). `notIndexed`: the objects
-    /// must come in the order of their keys. `parameters`: what the statement is bound to already.
+    /// `filtered`: only rows that match the filter, and no rows of skipped JSON. `notIndexed`: the rows must come in
+    /// the order of their keys. `parameters`: existing bindings.
     func scope(
         filtered: Bool = true, notIndexed: Bool = false, parameters: Parameters = Parameters()
     ) throws(FerryError) -> SourceScope {
@@ -59,7 +58,7 @@ struct MappingSQL {
             scope.join("CROSS JOIN \(JSONElements.name)(\(arguments.joined(separator: ", "))) AS \(alias)")
             scope.jsonElements = JSONElementTable(alias: alias, paths: paths)
             scope.elementOrder = "\(alias).ordinal"
-            // An invalid text that is skipped gives one row without an ordinal: it is read and dropped.
+            // A skipped invalid text gives one row without an ordinal: that row is counted and dropped.
             if filtered, iteration.skipsInvalid { scope.require("\(alias).ordinal IS NOT NULL") }
             return
         }
@@ -83,7 +82,7 @@ struct MappingSQL {
         scope.elementKey = element.object.key
     }
 
-    // MARK: What is written
+    // MARK: Writing
 
     /// The destination columns that the mapping sets, with the SQL of their values.
     func columns(in scope: inout SourceScope) throws(FerryError) -> [(column: String, value: ColumnValue)] {
@@ -97,7 +96,7 @@ struct MappingSQL {
         return columns
     }
 
-    /// The statement that writes one row whose values are bound: key, entity number, version, then the columns.
+    /// The INSERT of one row with bound values: key, entity number, version, then the columns.
     func insert(columns: [String]) throws(FerryError) -> String {
         let names = ["Z_PK", "Z_ENT", "Z_OPT"] + columns
         let values = names.indices.map { "?\($0 + 1)" }
@@ -118,7 +117,7 @@ struct MappingSQL {
             """
     }
 
-    /// Rows that keep their keys, or get new ones in order.
+    /// The statement that writes the rows of a mapping without `unique`.
     func rows() throws(FerryError) -> BoundSQL {
         var scope = try scope(notIndexed: comesByKey)
         let keepsKey = mapping.keepsPrimaryKey
@@ -127,7 +126,7 @@ struct MappingSQL {
         return BoundSQL(text: text, parameters: scope.parameters)
     }
 
-    /// The association of each new object, with the same keys in the same order as ``rows()``.
+    /// The statement that writes the associations, with the same keys in the same order as ``rows()``.
     func associations() throws(FerryError) -> BoundSQL {
         let scope = try scope(notIndexed: comesByKey)
         let element = elementNumber(in: scope)
@@ -139,25 +138,24 @@ struct MappingSQL {
                 """, parameters: scope.parameters)
     }
 
-    /// How many objects and elements there are in the range, before the filter or behind it.
+    /// Counts the objects and elements in the range, before or after the filter.
     func count(filtered: Bool = false) throws(FerryError) -> BoundSQL {
         let scope = try scope(filtered: filtered)
         return BoundSQL(text: "SELECT count(*) FROM \(scope.from)\(scope.where)", parameters: scope.parameters)
     }
 
-    /// What tells the elements of one source object apart, in their order.
     func elementNumber(in scope: SourceScope) -> String {
         guard mapping.iteration != nil else { return "TRUE" }
         if scope.jsonElements != nil, let ordinal = scope.elementOrder { return ordinal }
         return "row_number() OVER (PARTITION BY s.Z_PK ORDER BY \(scope.order))"
     }
 
-    /// Whether no index that suits the filter may be taken, so that the objects come in the order of their keys.
+    /// Whether a filtered mapping counts its keys, so that SQLite must not use an index for the filter.
     private var comesByKey: Bool { !mapping.keepsPrimaryKey && mapping.isOneToOne && mapping.filter != nil }
 
-    /// The next key for each row; what comes in the order of its keys by itself is counted.
+    /// SQL of the next key for each row; rows that come in the order of their keys are counted.
     private func newKey(in scope: SourceScope) -> String {
-        // A filter that follows a relationship lets SQLite begin with the objects at its end.
+        // With a filter over a relationship, SQLite may begin with the related objects.
         guard mapping.isOneToOne, scope.readsOneTable else {
             return ":last + row_number() OVER (ORDER BY \(scope.order))"
         }
@@ -165,7 +163,6 @@ struct MappingSQL {
     }
 }
 
-/// A statement's text and the values it is bound to.
 struct BoundSQL {
     var text: String
     var parameters: Parameters
@@ -177,10 +174,10 @@ struct BoundSQL {
     }
 }
 
-/// The values that a statement's SQL is bound to: no value is ever written into the SQL text.
+/// The parameters of a statement: SQL text never contains a value.
 struct Parameters {
     private(set) var values: [(name: String, value: Value)] = []
-    /// Places of values with a name of their own, which no equal value shares.
+    /// Indexes of values with a fixed name, which equal values do not share.
     private var named: Set<Int> = []
 
     mutating func add(_ value: Value) -> String {
@@ -192,7 +189,7 @@ struct Parameters {
         return name
     }
 
-    /// Gives a parameter of its own name a value, instead of any that it had.
+    /// Sets the value of a parameter with a fixed name, and replaces a former value.
     mutating func set(_ name: String, _ value: Value) {
         if let known = values.firstIndex(where: { $0.name == name }) {
             values[known].value = value
@@ -207,24 +204,23 @@ struct Parameters {
     }
 }
 
-/// The statements of a mapping that finds an object by its values or creates it.
 extension MappingSQL {
-    /// Reads the rows of the range in order and gives each to a function.
+    /// Reads the rows of the range in order and calls a function for each.
     ///
-    /// The function takes the source's key, the element's number and key, and the values of `unique`. Where it
-    /// `associates`, it says which object the row became, and the statement records that.
+    /// The function takes the source key, the number and the key of the element, and the values of `unique`. With
+    /// `associates`, it returns the key of the object, and the statement writes the association.
     func find(by function: String, associates: Bool) throws(FerryError) -> BoundSQL {
-        // Without other indexes the rows come by their keys, and nothing has to be sorted after the function was called.
+        // With NOT INDEXED, SQLite reads rows in the order of their keys, and sorts nothing after the function calls.
         var scope = try scope(notIndexed: true)
         let values = try uniqueValues(in: &scope)
         let place = ["s.Z_PK", elementNumber(in: scope), scope.elementKey ?? "NULL"]
-        // The elements of a JSON array come in their order by themselves: the outer loop is over keys, and the inner one
-        // has no other way to go. Related objects have to be sorted before the function sees them.
+        // The elements of a JSON array come in order: the outer loop is over keys, and a virtual table has one scan
+        // order. Related objects must be sorted before the function calls.
         let isInOrder = mapping.iteration == nil || scope.jsonElements != nil
         let names = isInOrder ? place + values : ["source", "element", "object"] + values.indices.map { "v\($0)" }
         var (with, from) = ("", "\(scope.from)\(scope.where) ORDER BY s.Z_PK")
         if !isInOrder {
-            // A limit keeps SQLite from leaving out the order.
+            // LIMIT keeps SQLite from removing the ORDER BY.
             let all = scope.parameters.add(.integer(-1))
             with = """
                 WITH elements (\(names.joined(separator: ", "))) AS MATERIALIZED (
@@ -240,12 +236,10 @@ extension MappingSQL {
         return BoundSQL(text: "\(with)SELECT \(selected) FROM \(from)", parameters: scope.parameters)
     }
 
-    /// The new objects' rows, with the values of the first source object.
-    ///
-    /// `fresh` is a table-valued function that gives their keys, and where each was found first.
-    func freshRows(from fresh: String) throws(FerryError) -> BoundSQL {
+    /// The statement that writes new objects' rows; `objects` is a virtual table of their keys and first source rows.
+    func newObjectRows(from objects: String) throws(FerryError) -> BoundSQL {
         let table = try context.sourceTable(of: mapping)
-        var scope = scope(from: "\(fresh) AS f CROSS JOIN source.\(table) AS s ON s.Z_PK = f.source")
+        var scope = scope(from: "\(objects) AS f CROSS JOIN source.\(table) AS s ON s.Z_PK = f.source")
         if let iteration = mapping.iteration {
             if let entity = IterationPath.entity(of: mapping, in: context.source.model) {
                 scope.join("CROSS JOIN \(try scope.table(of: entity)) AS e ON e.Z_PK = f.object")
@@ -260,18 +254,18 @@ extension MappingSQL {
         return BoundSQL(text: text, parameters: scope.parameters)
     }
 
-    /// What the lookup of each of a step's mappings keeps in memory.
+    /// Bytes of memory for the lookup of each mapping with `unique`.
     private static func lookupBytes(_ memory: MemoryBudget, finders: Int) -> Int {
         memory.lookups / 4 * 3 / max(1, finders)
     }
 
-    /// The objects that certainly fit into it.
+    /// The number of objects that fit into memory in any case.
     static func objectsInMemory(_ memory: MemoryBudget, finders: Int) -> Int64 {
         // Slots are a power of two of 24 bytes, and an eighth of them stays free.
         Int64(lookupBytes(memory, finders: finders) / 24 / 2 / 8 * 7)
     }
 
-    /// The lookup of the mapping's `unique`; a row whose values are too large for its chunk has one of its own.
+    /// The lookup of the mapping's `unique`; rows with values too large for their chunk use a separate one.
     func lookup(ofLargeRows isLarge: Bool = false) throws -> ObjectLookup {
         var columns: [(name: String, affinity: ColumnAffinity)] = []
         for name in mapping.unique {
@@ -280,8 +274,7 @@ extension MappingSQL {
             }
             columns.append((column.name, .init(declaredType: column.type)))
         }
-        // SQLite keeps its functions until the connection closes, so all of a step's mappings share; a quarter is for
-        // the filters.
+        // SQLite keeps functions until the connection closes, so all mappings share the memory; filters have a quarter.
         let mappings = context.step.resolved.entityMappings
         let bytes = Self.lookupBytes(context.options.memory, finders: mappings.count { !$0.unique.isEmpty })
         let name = ScratchDatabase.lookup(of: mapping.destination, by: mapping.unique)

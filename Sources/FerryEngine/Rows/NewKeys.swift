@@ -5,12 +5,12 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// The keys of new objects in the table of an entity, above every key that is kept there.
+/// Keys of new objects in an entity's table, above every kept key.
 struct NewKeys {
     private let context: StepContext
     private let entity: String
     private let table: String
-    /// Above which they begin.
+    /// The new keys are higher than this key.
     private let first: Int64
 
     init(of entity: String, in context: StepContext) throws {
@@ -19,14 +19,13 @@ struct NewKeys {
         first = try Self.lastKeptKey(inTableOf: entity, context)
     }
 
-    /// The key after which a chunk's new objects count on.
+    /// The highest key in use; a chunk's new objects get the keys above it.
     func last() throws -> Int64 {
         let highest = try context.connection.integer("SELECT max(Z_PK) FROM main.\(table)")
         return try Self.checked(max(first, highest ?? 0), of: entity)
     }
 
-    /// The highest key that any mapping keeps in the destination table of an entity, or that is in use or was ever
-    /// handed out in the sources of those mappings; 0 when no mapping keeps keys there.
+    /// The highest `Z_PK` or `Z_MAX` in the sources of mappings that keep keys in an entity's table; 0 without such.
     static func lastKeptKey(inTableOf entity: String, _ context: StepContext) throws -> Int64 {
         var last: Int64 = 0
         for keeper in context.program.keepers(inTableOf: context.destination.model.root(of: entity)) {
@@ -42,12 +41,10 @@ struct NewKeys {
         return last
     }
 
-    /// Half of all keys: below it no number of new objects reaches the end of the keys.
+    /// Half of all keys: above a lower base, no number of new objects reaches the last key.
     private static let highestBase = Int64.max / 2
 
-    /// The key after which new objects of an entity count on.
-    ///
-    /// - Throws: ``FerryError`` `.noKeysLeft` where keys in use are so high that new ones could overflow.
+    /// Returns a base of new keys; throws ``FerryError`` `.noKeysLeft` if keys above the base could overflow.
     static func checked(_ base: Int64, of entity: String) throws(FerryError) -> Int64 {
         guard base <= highestBase else {
             throw FerryError(
@@ -61,19 +58,17 @@ struct NewKeys {
     }
 }
 
-/// Gives new keys one after another to the source objects that a statement meets in the order of their keys.
+/// Numbers the source objects of a statement that reads them in the order of their keys.
 ///
-/// A function of SQL, which a statement calls with the key of a source object. It takes a fraction of what a window
-/// function takes, which keeps each row in a table of its own before it gives it back. Unchecked, as one thread calls
-/// it and no access lasts while other code runs: Swift would ask that for each row, which takes longer than counting.
+/// The statement calls an SQL function with a source key; a window function, which stores each row, takes much longer.
+/// Exclusivity checks, which take longer than the counting, are off: one thread calls the function.
 final class KeyCounter {
-    /// The key that was given out last.
     @exclusivity(unchecked) private(set) var last: Int64 = 0
     @exclusivity(unchecked) private var lastSource = ChunkRanges.beginning
 
-    /// SQL of the next key for an object that a mapping makes, asked for only where that carries the object.
+    /// SQL of the next key for an object of a mapping; evaluate it only for rows that the mapping writes.
     ///
-    /// The reader is the mapping whose rows have the key: the same one, or one that relates its objects to it.
+    /// `reader` is the mapping whose statement calls the function: itself, or one with a foreign key to its objects.
     static func call(
         _ made: ResolvedEntityMapping, by reader: ResolvedEntityMapping, at object: SourceScope.Object
     ) -> String { "\(name(made, by: reader))(\(object.alias).Z_PK)" }
@@ -88,7 +83,7 @@ final class KeyCounter {
         try connection.register(Self.name(made, by: reader), arguments: 1, deterministic: false) {
             [self] arguments, result in
             let source = arguments.integer(0)
-            // Asked twice for an object, it says the same.
+            // A second call for an object returns the same key.
             if source != lastSource {
                 guard source > lastSource else {
                     throw FerryError(.internalError, "The rows of a mapping do not come in the order of their keys.")
@@ -100,14 +95,13 @@ final class KeyCounter {
         }
     }
 
-    /// Begins a statement with the key before the next one.
+    /// Begins a statement; the next key is `key + 1`.
     func begin(after key: Int64) { (last, lastSource) = (key, ChunkRanges.beginning) }
 }
 
-/// Counts the keys of objects that the rows of a mapping are related to, chunk after chunk.
+/// Counts the keys of related objects of another mapping, chunk by chunk, before or while that writes them.
 ///
-/// How far it has counted is recorded with each chunk, so that a chunk that is given up, or a run that goes on, counts
-/// from where the last one ended.
+/// Each chunk records its last key, from which a repeated chunk, or a resumed run, counts on.
 struct CountedTargets {
     private struct Target {
         var unit: String
@@ -118,7 +112,6 @@ struct CountedTargets {
     private let context: StepContext
     private var targets: [Target] = []
 
-    /// Makes the functions known that statements of the mapping call.
     init(of mapping: ResolvedEntityMapping, in context: StepContext) throws {
         self.context = context
         for name in context.program.keys[mapping.position].counted {
@@ -130,7 +123,6 @@ struct CountedTargets {
         }
     }
 
-    /// Runs what writes the rows of one range.
     func counting<Result>(_ body: () throws -> Result) throws -> Result {
         guard !targets.isEmpty else { return try body() }
         for target in targets {
@@ -140,17 +132,17 @@ struct CountedTargets {
         let result = try body()
         for target in targets {
             let last = target.counter.last
-            // What is recorded up to here is done.
+            // `isDone` says that the entry has a mark.
             let entry = ProgressTable.Entry(mark: last, isDone: true, written: last - target.base)
             try context.progress.save(entry, for: target.unit)
         }
         return result
     }
 
-    /// The key before that of the first object that a mapping makes, known before any of them is there.
+    /// The base of a mapping's new keys, known before any of its objects exists.
     ///
-    /// All mappings that come before in the same table and make new keys are ``ResolvedEntityMapping/isOneToOne``: what
-    /// they make is counted in the source. It is what ``NewKeys/last()`` says when the first chunk begins.
+    /// All mappings that create objects in the table before it are ``ResolvedEntityMapping/isOneToOne``, so their
+    /// objects can be counted in the source. The result equals ``NewKeys/last()`` at the mapping's first chunk.
     private static func base(of mapping: ResolvedEntityMapping, in context: StepContext) throws -> Int64 {
         var base = try NewKeys.lastKeptKey(inTableOf: mapping.destination, context)
         for maker in context.program.keys[mapping.position].earlierMakers {
@@ -164,12 +156,12 @@ struct CountedTargets {
         return try NewKeys.checked(base, of: mapping.destination)
     }
 
-    /// How many were counted, and after which key.
+    /// The name of the progress entry with the number of counted keys and the last one.
     private static func unit(_ made: ResolvedEntityMapping, by mapping: ResolvedEntityMapping) -> String {
         "keys:\(made.position):\(mapping.position)"
     }
 
-    /// Makes sure that all objects of a step have the keys that were counted for them; to be called when they are there.
+    /// Checks, after the rows phase, that all objects have their counted keys.
     static func check(_ context: StepContext) throws {
         let written = { (mapping: ResolvedEntityMapping) throws in
             try context.progress.entry(StepOperation.unit(ofRowsOf: mapping.position)).written

@@ -2,21 +2,18 @@ internal import Dispatch
 internal import FerryBase
 internal import FerrySQLite
 
-/// The thread that reads the rows of one entity mapping on a connection of its own, ahead of the thread that writes them.
+/// The thread that reads the rows of one entity mapping on its own connection, ahead of the thread that writes.
 ///
-/// It has a fixed number of buffers, so that what it holds does not grow with the rows. A row that is larger than a
-/// buffer is handed over alone, and only when no other is on its way.
+/// A fixed number of buffers bounds the memory. A row larger than a buffer is delivered alone, with no other in use.
 ///
-/// Unchecked, because the ring and two semaphores make it true: `order` belongs to the writer until it raises `ordered`,
-/// then to the reader until the last slot of what it ordered; `reader` is the reader's from the start of the thread until
-/// `ended`.
+/// `@unchecked Sendable` holds by the ring and two semaphores: `order` belongs to the writer until it signals
+/// `ordered`, then to the reader until the last slot; `reader` is the reader's from the thread's start until `ended`.
 final class ReadAheadThread: @unchecked Sendable {
-    /// What is handed over.
+    /// A message from the reader to the writer.
     enum Delivery {
         case rows(PackedRows)
-        /// There is no row more.
         case end
-        /// Reading failed; and what a function of ours had thrown, if it was one.
+        /// The reader's error, and the error of one of our SQL functions, if that was the cause.
         case failure(any Error, functionError: (any Error)?)
     }
 
@@ -29,12 +26,12 @@ final class ReadAheadThread: @unchecked Sendable {
 
     private enum Order { case read(KeyRange), end }
 
-    /// Three, so that neither side waits where both are as quick: together a tenth of what the batches of a run may take.
+    /// Three, so that neither of two equally fast threads waits: together a tenth of a run's batch memory.
     private static let slotCount = 3
-    /// Large enough that the two seldom wake each other, small enough for the processors' caches.
+    /// Large enough that the threads seldom wake each other, small enough for the processor's caches.
     static let bufferBytes = 128 << 10
 
-    /// Whether rows are sorted before the first one comes.
+    /// Whether SQLite sorts the rows before the first one.
     let needsSorting: Bool
 
     private var reader: RowReader?
@@ -42,12 +39,11 @@ final class ReadAheadThread: @unchecked Sendable {
     private let ordered = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
     private let ring: SlotRing<Slot>
-    /// The slot whose rows the writer uses.
     private var taken: Slot?
     private let isAbandoned = Locked(false)
     private var hasStarted = false
 
-    /// Nil when the rows need more than the source: then only the writer's connection can read them.
+    /// Nil if the statement reads more than the source: only the writer's connection can run it then.
     init?(_ plan: RowPlan, in context: StepContext) throws {
         let connection = try context.openSource()
         do {
@@ -57,16 +53,14 @@ final class ReadAheadThread: @unchecked Sendable {
         }
         let steps = try connection.rows("EXPLAIN QUERY PLAN " + plan.sql.text)
         needsSorting = steps.contains { $0.contains { $0.text?.contains("TEMP B-TREE") == true } }
-        // Only now: what SQLite says of a plan may be longer.
+        // Set after EXPLAIN, whose rows may be longer.
         connection.limit(.length, plan.largestValue)
         ring = SlotRing((0..<Self.slotCount).map { _ in Slot(cells: plan.cellCount) })
     }
 
     // MARK: The writer
 
-    /// Orders the rows of a range; the ones ordered before were taken to their end.
-    ///
-    /// - Throws: ``FerryError`` when the system makes no thread.
+    /// Orders the rows of a range, after the end of the former order; throws ``FerryError`` if no thread starts.
     func read(_ range: KeyRange) throws {
         if !hasStarted {
             try WorkThread.start("ferry.rows") { [self] in run() }
@@ -76,7 +70,7 @@ final class ReadAheadThread: @unchecked Sendable {
         ordered.signal()
     }
 
-    /// Waits for what comes next; rows have to be given back before the next call.
+    /// Waits for the next message; give back its rows before the next call.
     func take() -> Delivery {
         let slot = ring.filledSlot()
         let delivery = slot.delivery
@@ -84,21 +78,20 @@ final class ReadAheadThread: @unchecked Sendable {
         return delivery
     }
 
-    /// Gives back the rows that were taken last.
     func giveBack() {
         taken?.rows.removeAll()
         taken = nil
         ring.giveBack()
     }
 
-    /// Takes what was ordered to its end without looking at it.
+    /// Discards the rest of the order.
     func abandon() {
         isAbandoned.withLock { $0 = true }
         while case .rows = take() { giveBack() }
         isAbandoned.withLock { $0 = false }
     }
 
-    /// Ends the thread and closes its connection; what was ordered may not have come to its end.
+    /// Ends the thread and closes its connection; `isReading` says that an order is unfinished.
     func end(isReading: Bool) {
         guard hasStarted else { return }
         if isReading { abandon() }
@@ -114,7 +107,7 @@ final class ReadAheadThread: @unchecked Sendable {
             ordered.wait()
             guard case .read(let range) = order else { break }
             let end = deliver(range)
-            // A slot is always left for this: what was handed over is taken.
+            // A slot is always free for this: the writer takes all others.
             handOver(ring.freeSlot(), end)
         }
         reader = nil
@@ -137,7 +130,7 @@ final class ReadAheadThread: @unchecked Sendable {
 
     private func read(_ reader: RowReader) throws {
         var slot = ring.freeSlot()
-        // The slot is handed over or put back, whatever happens.
+        // Delivers or returns the slot, after an error too.
         defer {
             if slot.rows.isEmpty {
                 slot.rows.removeAll()
@@ -161,7 +154,7 @@ final class ReadAheadThread: @unchecked Sendable {
         }
     }
 
-    /// Packs a row that is larger than a buffer, once all others are used.
+    /// Packs a row that is larger than a buffer, once all other slots are free.
     private func packAlone(_ reader: RowReader, into slot: Slot) throws {
         try ring.whenAllAreFree(butFor: 1) {
             repeat { slot.rows.grow() } while try !reader.pack(into: slot.rows)

@@ -6,12 +6,11 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// What is read of the source objects of one entity mapping for Swift, and where the packed row has it.
+/// The statement that reads the source objects of one entity mapping for Swift, and the cells of the packed row.
 ///
-/// A row begins with four fixed cells; then come the columns that are needed as they are, then what was evaluated: for
-/// each row that the filter lets through. With a migration policy it is evaluated while reading as far as that goes,
-/// and otherwise by the writer when it needs a value: where the policy must be asked, and where it fails. The row has
-/// all attributes of the source object then, and its first cells are numbered like the columns that are read.
+/// A row has four fixed cells, then unchanged columns, then, if the filter holds, evaluated expressions. With a
+/// migration policy, the reader evaluates only expressions that neither call the policy nor fail; the writer evaluates
+/// the others on demand. That row has all source attributes, and its first cells are the statement's columns.
 struct RowPlan {
     static let keyCell = 0
     static let versionCell = 1
@@ -20,33 +19,32 @@ struct RowPlan {
 
     struct DestinationColumn {
         var name: String
-        /// By cells of the packed row.
+        /// The value, by cells of the packed row.
         var value: RowValue
-        /// Nil for what belongs to a relationship.
+        /// Nil for a column of a relationship.
         var attribute: Attribute?
-        /// The cell of what was computed while reading, where the value is that of an expression; it may be missing.
+        /// The cell of an expression that the reader evaluates ahead, which may be missing.
         var cell: Int?
     }
 
     let sql: BoundSQL
-    /// The largest value that is read with its row; a policy holds what it reads.
+    /// The largest value that is read with its row; larger with a policy, which holds its values.
     let largestValue: Int
-    /// The columns of the statement that are packed, in the order of their cells.
+    /// The packed columns of the statement, in the order of their cells.
     let packed: [Int32]
-    /// What is evaluated while reading, for the cells after them.
+    /// The expressions that the reader evaluates, in the order of the cells after them.
     let evaluated: [RowEvaluator]
-    /// Whether the cell of what cannot be evaluated stays without a value.
+    /// Whether the cell of a failing expression stays missing.
     let mayMiss: Bool
-    /// By columns of the statement.
+    /// The filter, by columns of the statement.
     let filter: RowEvaluator?
     let skipsInvalid: Bool
-    /// Whether each source object is one row: then all rows come in the order of their keys.
+    /// Whether each source object is one row, so that rows come in the order of their keys.
     let isOneRowPerKey: Bool
-    /// What the mapping sets, in the order of its attributes, then its foreign keys.
+    /// The destination columns: attributes, then foreign keys.
     let columns: [DestinationColumn]
-    /// The values by which an object is found, in the order of `unique`.
     let uniqueValues: [RowValue]
-    /// The cells of the source's attributes, where all of them are read.
+    /// The cells of the source attributes, if the row has all of them.
     let attributes: [(attribute: Attribute, cell: Int)]
 
     var cellCount: Int { packed.count + evaluated.count }
@@ -56,7 +54,7 @@ struct RowPlan {
         mayMiss = mapping.policy != nil
         largestValue = mapping.policy == nil ? context.options.valueBytes : context.options.wholeValueBytes
         var scope = try sql.scope(filtered: false)
-        // An element of JSON has a place, one of a relationship a key; where there is neither, NULL stands twice.
+        // A JSON element has an ordinal, a related object a key; NULL takes the place of a missing one.
         let ordinal = scope.jsonElements == nil ? nil : scope.elementOrder
         let fixed = ["s.Z_PK", "s.Z_OPT", ordinal ?? "NULL AS ordinal", scope.elementKey ?? "NULL AS element"]
         for column in fixed { _ = scope.select(column) }
@@ -66,7 +64,7 @@ struct RowPlan {
         for column in context.program.columns[mapping.position] {
             let value = try sql.rowValue(of: column.source, in: &scope)
             if mayMiss, case .evaluated(let evaluator) = value, !evaluator.callsPolicy,
-                // An evaluator belongs to one thread: this is the reader's.
+                // An evaluator belongs to one thread: this one is for the reader's.
                 case .evaluated(let other) = try sql.rowValue(of: column.source, in: &scope)
             {
                 ahead[columns.count] = other
@@ -119,17 +117,16 @@ struct RowPlan {
     }
 }
 
-/// What a row of the row executor gives for a destination column.
+/// A destination column's value in a packed row.
 enum RowValue {
-    /// The value of a place, never decoded: a column of the statement, or a cell of the packed row.
+    /// An unchanged value: a column of the statement, or a cell of the packed row.
     case column(Int)
     case evaluated(RowEvaluator)
-    /// The same for all rows.
     case constant(Value)
 }
 
 extension Statement {
-    /// Binds what is the same for all rows, and tells what is bound from each.
+    /// Binds the constants, and returns the bindings of each row.
     func bindConstants(of values: [RowValue], from first: Int) throws(DatabaseError) -> [CellBinding] {
         var bindings: [CellBinding] = []
         for (index, value) in values.enumerated() {
@@ -142,7 +139,6 @@ extension Statement {
         return bindings
     }
 
-    /// Binds what a computation yielded.
     func bind(_ value: FunctionValue, at index: Int) throws(DatabaseError) {
         switch value {
         case .null: try bindNull(at: index)

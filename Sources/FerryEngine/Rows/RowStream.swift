@@ -2,65 +2,63 @@ internal import FerryBase
 internal import FerryExpression
 internal import FerrySQLite
 
-/// The rows of one entity mapping, range after range, on their way to the writer.
+/// The rows of one entity mapping for the writer, range after range.
 ///
-/// Where the source alone is read, another thread reads on a connection of its own and runs ahead, also into the next
-/// range while this one is committed. What it found there is not looked at before its range has come, an error
-/// included, so that a range has the same outcome as without. Else the rows are read here, one by one.
+/// If the statement reads the source only, another thread reads it, and reads ahead into the next range during a
+/// commit. The writer ignores those rows, and errors, until their range, so each range has the same outcome as without
+/// it. Else the writer's connection reads.
 ///
-/// It belongs to the thread that writes, and no access to one of its variables lasts while other code runs.
+/// The stream belongs to the thread that writes, and no access to one of its variables lasts while other code runs.
 final class RowStream {
     let plan: RowPlan
     private let context: StepContext
-    private let aside: ReadAheadThread?
-    /// Whether the thread may go on past the end of a range, so that this may be an open one: it needs no sorting, and a
-    /// key is one row.
+    private let thread: ReadAheadThread?
+    /// Whether the thread may read past a range's end, as open ranges need: nothing is sorted, and each key has one
+    /// row.
     let runsAhead: Bool
 
-    /// Reads on the writer's connection, where there is no thread.
+    /// Reads on the writer's connection, if there is no thread.
     private var reader: RowReader?
-    private let here: PackedRows
+    private let ownRows: PackedRows
 
-    /// What the thread handed over last, and how far it is used.
+    /// The rows that the thread delivered last, and those of them that are not yet used.
     @exclusivity(unchecked) private var batch: PackedRows?
     @exclusivity(unchecked) private var unread = PackedRowSequence()
-    /// Whether the thread's rows have an end that was not met.
+    /// Whether the thread's order is unfinished.
     @exclusivity(unchecked) private var isReading = false
-    /// Where the thread's rows go on, as far as they are used.
+    /// The last used key of the thread's rows.
     @exclusivity(unchecked) private var position: Int64 = 0
-    /// Whether the thread stops at the end of the range.
     @exclusivity(unchecked) private var isBounded = true
     @exclusivity(unchecked) private var low: Int64 = 0
     @exclusivity(unchecked) private var high: Int64 = 0
-    /// How many rows an open range asked for, and how many of them are not handed out.
+    /// The number of rows of an open range, and the number of them that are left.
     private var count: Int?
     @exclusivity(unchecked) private var left = Int.max
-    /// Of the row that was handed out last.
     @exclusivity(unchecked) private var lastKey: Int64 = 0
 
     init(_ plan: RowPlan, in context: StepContext) throws {
         self.plan = plan
         self.context = context
-        aside = try ReadAheadThread(plan, in: context)
-        runsAhead = plan.isOneRowPerKey && aside?.needsSorting == false
-        here = PackedRows(cells: plan.cellCount, capacity: aside == nil ? ReadAheadThread.bufferBytes : 0)
-        if aside == nil { reader = try RowReader(plan, on: context.connection) }
+        thread = try ReadAheadThread(plan, in: context)
+        runsAhead = plan.isOneRowPerKey && thread?.needsSorting == false
+        ownRows = PackedRows(cells: plan.cellCount, capacity: thread == nil ? ReadAheadThread.bufferBytes : 0)
+        if thread == nil { reader = try RowReader(plan, on: context.connection) }
     }
 
     deinit {
-        guard let aside else { return }
-        // The thread may wait for it.
-        giveBack(aside)
-        aside.end(isReading: isReading)
+        guard let thread else { return }
+        // The thread may wait for the buffer.
+        giveBack(thread)
+        thread.end(isReading: isReading)
     }
 
-    /// Runs what takes the rows of a range; of an open one it tells which range they came to.
+    /// Runs a body that takes the rows of a range; of an open range, the outcome has the actual one.
     func reading(_ range: KeyRange, _ body: () throws -> ChunkOutcome) throws -> ChunkOutcome {
-        // Also where the range is given up.
+        // After an error too.
         defer { reader?.select.reset() }
         try begin(range)
         var outcome = try body()
-        outcome.taken = try takenRange()
+        outcome.actualRange = try actualRange()
         return outcome
     }
 
@@ -68,31 +66,31 @@ final class RowStream {
         (low, high) = (range.low, range.high)
         count = range.isOpen ? Int(range.rows) : nil
         left = count ?? .max
-        guard let aside else { return try reader?.select.bind(range) ?? () }
-        // The next range is on its way already.
+        guard let thread else { return try reader?.select.bind(range) ?? () }
+        // The thread reads the next range already.
         if isReading, !isBounded, position == low { return }
-        try read(aside, isBounded: !runsAhead)
+        try read(thread, isBounded: !runsAhead)
     }
 
-    /// The range of the rows that an open one gave; nil when there was none.
-    private func takenRange() throws -> KeyRange? {
+    /// The actual range of an open one; nil if it had no row.
+    private func actualRange() throws -> KeyRange? {
         guard let count, left < count else { return nil }
         return KeyRange(low: low, high: lastKey, rows: Int64(count - left), isLast: try !hasMore())
     }
 
-    /// Whether there are rows behind the number that was asked for.
+    /// Whether there are rows after the open range.
     private func hasMore() throws -> Bool {
-        guard left == 0, let aside else { return false }
+        guard left == 0, let thread else { return false }
         while unread.first == nil {
-            giveBack(aside)
+            giveBack(thread)
             guard isReading else { return false }
-            // The range that a failure belongs to will meet it again.
-            if take(from: aside) != nil { return true }
+            // The failure recurs when its range is read.
+            if take(from: thread) != nil { return true }
         }
         return true
     }
 
-    /// The next row of the range, borrowed until the one after it is asked for; nil at the end of the range.
+    /// The next row of the range, valid until the next call; nil at the end of the range.
     func next() throws -> PackedRow? {
         while left > 0 {
             if let row = unread.first {
@@ -107,32 +105,32 @@ final class RowStream {
                 left -= 1
                 return row
             }
-            guard let aside else { return try nextHere() }
-            guard try receive(from: aside) else { return nil }
+            guard let thread else { return try nextOwnRow() }
+            guard try receive(from: thread) else { return nil }
         }
         return nil
     }
 
     /// Takes the next rows from the thread; false at the end of the range.
-    private func receive(from aside: ReadAheadThread) throws -> Bool {
-        giveBack(aside)
+    private func receive(from thread: ReadAheadThread) throws -> Bool {
+        giveBack(thread)
         guard isReading else {
             position = high
             return false
         }
-        guard let failure = take(from: aside) else { return true }
+        guard let failure = take(from: thread) else { return true }
         guard isBounded else {
-            // It may have failed past the range; if not, it fails again.
-            try read(aside, after: max(position, low), isBounded: true)
+            // The failure may lie past the range; otherwise it recurs.
+            try read(thread, after: max(position, low), isBounded: true)
             return true
         }
         context.connection.takeOver(functionError: failure.functionError)
         throw failure.error
     }
 
-    /// Takes what comes next from the thread; gives why it failed.
-    private func take(from aside: ReadAheadThread) -> (error: any Error, functionError: (any Error)?)? {
-        switch aside.take() {
+    /// Takes the next message from the thread; returns its failure.
+    private func take(from thread: ReadAheadThread) -> (error: any Error, functionError: (any Error)?)? {
+        switch thread.take() {
         case .rows(let rows): (batch, unread) = (rows, rows.rows)
         case .end: isReading = false
         case .failure(let error, let functionError):
@@ -142,32 +140,30 @@ final class RowStream {
         return nil
     }
 
-    private func read(_ aside: ReadAheadThread, after key: Int64? = nil, isBounded: Bool) throws {
-        giveBack(aside)
-        if isReading { aside.abandon() }
+    private func read(_ thread: ReadAheadThread, after key: Int64? = nil, isBounded: Bool) throws {
+        giveBack(thread)
+        if isReading { thread.abandon() }
         self.isBounded = isBounded
         position = key ?? low
         isReading = true
-        try aside.read(KeyRange(low: position, high: isBounded ? high : .max, rows: 0, isLast: true))
+        try thread.read(KeyRange(low: position, high: isBounded ? high : .max, rows: 0, isLast: true))
     }
 
-    private func giveBack(_ aside: ReadAheadThread) {
+    private func giveBack(_ thread: ReadAheadThread) {
         guard batch != nil else { return }
         (batch, unread) = (nil, PackedRowSequence())
-        aside.giveBack()
+        thread.giveBack()
     }
 
-    private func nextHere() throws -> PackedRow? {
+    private func nextOwnRow() throws -> PackedRow? {
         guard let reader, try reader.select.step() else { return nil }
-        here.removeAll()
-        while try !reader.pack(into: here) { here.grow() }
-        return here.rows.first
+        ownRows.removeAll()
+        while try !reader.pack(into: ownRows) { ownRows.grow() }
+        return ownRows.rows.first
     }
 }
 
-/// Reads the source objects of one entity mapping for Swift, one row per element of its iteration, in order.
-///
-/// It belongs to the thread of its connection.
+/// Packs the source objects of one entity mapping, in order, with one row for each element of its iteration.
 final class RowReader {
     let select: Statement
     private let row: StatementRow
@@ -179,7 +175,7 @@ final class RowReader {
         row = StatementRow(select)
     }
 
-    /// Packs the current row; false when there is no room for it.
+    /// Packs the current row; false if the buffer is full.
     func pack(into rows: PackedRows) throws -> Bool {
         guard rows.begin() else { return false }
         guard try isTaken() else {
@@ -200,10 +196,10 @@ final class RowReader {
         return true
     }
 
-    /// What is longer is computed when it is needed: a policy may not need it, and holds the row already.
+    /// Longer values are computed on demand: a policy may not need them, and holds the row already.
     private static let aheadLimit = 4096
 
-    /// Packs a value that may never be needed, so that it must neither fail nor take much room.
+    /// Packs a value that the policy may not need: a failing or long one becomes a missing cell.
     private func packAhead(_ evaluator: RowEvaluator, into cell: Int, of rows: PackedRows) -> Bool {
         guard case .success(let value) = Result(catching: { try evaluator.value(in: row) }) else {
             rows.packMissing(into: cell)
@@ -217,14 +213,13 @@ final class RowReader {
         }
     }
 
-    /// Whether the current row is carried: its JSON is valid or need not be, and the filter lets it through.
+    /// Whether the current row is migrated: the filter holds, and its JSON is valid or may be invalid.
     private func isTaken() throws -> Bool {
         if plan.skipsInvalid, select.isNull(RowPlan.ordinalCell) { return false }
         return try plan.filter?.holds(in: row) ?? true
     }
 }
 
-/// A statement's current row, for the evaluation of expressions.
 private final class StatementRow: RowValues {
     let statement: Statement
 
@@ -235,7 +230,7 @@ private final class StatementRow: RowValues {
         case .null: .null
         case .integer: .integer(statement.integer(place))
         case .real: .real(statement.real(place))
-        // SQLite's memory stays where it is until the statement goes on.
+        // SQLite's memory is valid until the next step of the statement.
         case .text: .text(statement.withBytes(place) { $0 })
         case .blob: .blob(statement.withBytes(place) { $0 })
         }
@@ -243,7 +238,7 @@ private final class StatementRow: RowValues {
 }
 
 extension PackedRows {
-    /// Packs what a computation yielded; false when there is no room.
+    /// Packs the result of an expression; false if the buffer is full.
     fileprivate func pack(_ value: FunctionValue, into cell: Int) -> Bool {
         switch value {
         case .null: packNull(into: cell)

@@ -1,32 +1,26 @@
 internal import FerryBase
 internal import FerryExpression
-internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// A statement that reads objects while it is written: its FROM clause, its conditions, what it selects for Swift, and
-/// what its names stand for.
+/// A SELECT under construction: its FROM clause, conditions, columns for Swift, and the objects behind its names.
 ///
-/// It starts with the objects of an entity and grows a join for each relationship that an expression follows.
+/// The statement starts with the objects of an entity and gets a join for each relationship that an expression follows.
 struct SourceScope {
-    /// An object that the statement has at hand: an alias of a source table and the entity it is declared as.
+    /// An object in the statement: an alias of a source table, and its declared entity.
     struct Object {
         var alias: String
         var entity: String
-        /// SQL of the object's key where a link that surely leads to one of the entity's objects has it.
-        ///
-        /// What asks for no more than the key then reads the link alone: SQLite leaves out a join that nothing refers to.
+        /// SQL of the key in a link, if every link leads to an object of the entity: SQLite then drops an unused join.
         var link: String?
-        /// SQL of the object's key.
         var key: String { link ?? "\(alias).Z_PK" }
     }
 
-    /// The objects at the end of a relationship.
     struct Expansion {
         var object: Object
-        /// The stored position of the related object among those of one object.
+        /// The stored position of the related object at this end, among those of one object.
         var order: String?
         /// The stored position of the object among those of the related one, in a join table.
         var inverseOrder: String?
@@ -34,29 +28,25 @@ struct SourceScope {
 
     private let layout: StoreLayout
     private let schema: String
-    /// What the names of expressions mean.
     var expressions: ExpressionScope
-    /// `now()` of the run.
     private let now: Double
     private(set) var from: String
     private var conditions: [String] = []
     var parameters = Parameters()
-    /// The columns that are selected for Swift, by their places.
     private(set) var selected: [String] = []
-    /// What `$source` and `SELF` stand for.
+    /// The object of `$source` and `SELF`.
     var source: Object
-    /// What other variables stand for.
     private var objects: [String: Object] = [:]
     private var joined: [String: Object] = [:]
     private var aliases = 0
-    /// The table-valued function that gives the elements of a JSON array, where the mapping iterates over one.
+    /// The table-valued function of the JSON elements over which the mapping iterates.
     var jsonElements: JSONElementTable?
-    /// What orders the elements of one source object, when the mapping iterates.
+    /// The order of the elements of one source object, if the mapping iterates.
     var elementOrder: String?
     /// The key of an element that is an object.
     var elementKey: String?
 
-    /// Begins with a table that has the alias `s`; the layout has the names of the store that is attached as `schema`.
+    /// Begins with a table under the alias `s`, in the store that is attached as `schema`.
     init(
         _ expressions: ExpressionScope, from table: String, of layout: StoreLayout, in schema: String = "source",
         now: Double
@@ -68,35 +58,35 @@ struct SourceScope {
 
     private var variable: String { expressions.iteration?.variable ?? "" }
 
-    /// What a subquery puts aside while it is written.
-    private struct Outside {
+    /// The clauses of the outer query while a subquery is written.
+    private struct OuterQuery {
         var from: String
         var conditions: [String]
         var joined: [String: Object]
-        /// What orders the members of the subquery's collection.
+        /// The order of the members of the subquery's collection.
         var order: [String]
     }
 
-    private var outside: [Outside] = []
+    private var outer: [OuterQuery] = []
 
-    /// The variable that stands for a member of a collection; no name that can be written.
+    /// The variable of a collection's member; the space keeps it apart from all names in expressions.
     static func member(_ level: Int) -> String { "member \(level)" }
 
-    /// Begins with objects of an entity by a condition on their rows.
+    /// Begins a subquery with the objects of an entity that satisfy a condition.
     private mutating func open(_ entity: String, at level: Int, where condition: String) throws(FerryError) {
-        putAside()
+        beginSubquery()
         let object = Object(alias: newAlias("t"), entity: entity)
         add(table: try table(of: entity), as: object.alias, on: "\(object.alias).\(condition)")
-        outside[outside.count - 1].order = ["\(object.alias).Z_PK"]
+        outer[outer.count - 1].order = ["\(object.alias).Z_PK"]
         objects[Self.member(level)] = object
     }
 
-    private mutating func putAside() {
-        outside.append(Outside(from: from, conditions: conditions, joined: joined, order: []))
+    private mutating func beginSubquery() {
+        outer.append(OuterQuery(from: from, conditions: conditions, joined: joined, order: []))
         (from, conditions) = ("", [])
     }
 
-    /// Adds a table to the FROM clause; the first of a subquery stands alone.
+    /// Adds a table to the FROM clause; the first table of a subquery has no JOIN.
     private mutating func add(table: String, as alias: String, on condition: String, isOuter: Bool = false) {
         if from.isEmpty {
             from = "\(table) AS \(alias)"
@@ -108,7 +98,7 @@ struct SourceScope {
 
     mutating func bind(_ variable: String, to object: Object) { objects[variable] = object }
 
-    /// The place of a column among those that are selected; equal columns share one.
+    /// Selects a column and returns its index; equal columns share one.
     mutating func select(_ sql: String) -> Int {
         if let known = selected.firstIndex(of: sql) { return known }
         selected.append(sql)
@@ -118,13 +108,13 @@ struct SourceScope {
     mutating func require(_ condition: String) { conditions.append(condition) }
     mutating func join(_ sql: String) { from += " " + sql }
 
-    /// Whether no relationship is followed so far.
+    /// Whether the statement follows no relationship.
     var readsOneTable: Bool { joined.isEmpty }
 
     /// The WHERE clause, with its keyword.
     var `where`: String { conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ") }
 
-    /// What orders all rows: source key, then element.
+    /// The order of all rows: source key, then element.
     var order: String { (["s.Z_PK"] + [elementOrder, elementKey].compactMap { $0 }).joined(separator: ", ") }
 
     mutating func newAlias(_ prefix: String) -> String {
@@ -132,7 +122,7 @@ struct SourceScope {
         return "\(prefix)\(aliases)"
     }
 
-    /// The object that an expression's base names, or nil when it is no object.
+    /// The object of an expression's base, or nil if it is no object.
     func object(_ base: Expression) -> Object? {
         switch base {
         case .evaluatedObject, .variable("source"): source
@@ -145,7 +135,7 @@ struct SourceScope {
         "\(schema).\(try layout.knownTable(of: entity, in: "source"))"
     }
 
-    /// Follows to-one relationships from an object; each is joined once, however many expressions use it.
+    /// Follows to-one relationships from an object; expressions share the join of each.
     mutating func follow(_ relationships: [String], from object: Object) throws(FerryError) -> Object {
         var object = object
         for name in relationships {
@@ -171,9 +161,7 @@ struct SourceScope {
         return object
     }
 
-    /// Joins the objects at the end of any relationship, to-many included.
-    ///
-    /// `isSound`: every link of the source leads to an object of the relationship's entity.
+    /// Joins the objects of any relationship; `isSound`: every link leads to an object of the relationship's entity.
     mutating func expand(_ name: String, from object: Object, isSound: Bool = false) throws(FerryError) -> Expansion {
         guard let relationship = layout.model.relationship(name, of: object.entity),
             let storage = layout.storage(of: name, in: object.entity)
@@ -206,7 +194,7 @@ struct SourceScope {
         return expansion
     }
 
-    /// The value of an attribute of an object; elements of composites are named with their composite before a dot.
+    /// The value of an attribute; an element of a composite has a dot after the composite's name.
     func attribute(_ attribute: String, of object: Object) throws(FerryError) -> StoredValue {
         guard let column = layout.column(of: attribute, in: object.entity) else {
             throw FerryError(
@@ -220,7 +208,6 @@ struct SourceScope {
 // MARK: Expressions
 
 extension SourceScope: PathResolver {
-    /// Translates expressions to SQL of this statement.
     mutating func translate<Result>(
         _ body: (inout SQLTranslator<SourceScope>) throws(FerryError) -> Result
     ) throws(FerryError) -> Result {
@@ -230,7 +217,6 @@ extension SourceScope: PathResolver {
         return result
     }
 
-    /// A predicate that decides whether a row is taken.
     mutating func condition(_ predicate: Predicate) throws(FerryError) -> String {
         "(\(try translate { translator throws(FerryError) in try translator.condition(predicate) }))"
     }
@@ -244,7 +230,6 @@ extension SourceScope: PathResolver {
         return try object(atEndOf: path).key
     }
 
-    /// What a path begins at.
     private func object(startOf path: ResolvedPath) throws(FerryError) -> Object {
         let object =
             switch path.start {
@@ -266,7 +251,7 @@ extension SourceScope: PathResolver {
         return try attribute(names.joined(separator: "."), of: object(atEndOf: path))
     }
 
-    /// The stored value that a computation passes on wherever that is a BLOB.
+    /// The stored value that a computation copies if it is a BLOB.
     mutating func stored(_ computation: Computation) throws(FerryError) -> StoredValue? {
         guard let passed = computation.passedValue, var value = try stored(passed.path) else { return nil }
         value.mark = passed.mark
@@ -277,12 +262,12 @@ extension SourceScope: PathResolver {
         switch collection.start {
         case .object(let path):
             var object = try object(atEndOf: path)
-            putAside()
+            beginSubquery()
             for hop in collection.hops {
                 let expansion = try expand(hop.relationship.name, from: object)
                 object = expansion.object
                 if hop.relationship.isToMany {
-                    outside[outside.count - 1].order += [expansion.order, "\(object.alias).Z_PK"].compactMap { $0 }
+                    outer[outer.count - 1].order += [expansion.order, "\(object.alias).Z_PK"].compactMap { $0 }
                 }
             }
             objects[Self.member(collection.level)] = object
@@ -297,7 +282,7 @@ extension SourceScope: PathResolver {
     }
 
     mutating func closeCollection() -> CollectionSQL {
-        guard let before = outside.popLast() else { preconditionFailure("a subquery ends that was not begun") }
+        guard let before = outer.popLast() else { preconditionFailure("a subquery ends that was not begun") }
         defer { (from, conditions, joined) = (before.from, before.conditions, before.joined) }
         return CollectionSQL(from: from, conditions: conditions, order: before.order)
     }
@@ -328,25 +313,22 @@ extension SourceScope: PlaceResolver {
 
     mutating func elementTextPlace() throws(FerryError) -> Int { select(try elementText()) }
 
-    /// A subquery, whose value is read like a column.
+    /// Selects a subquery like a column.
     mutating func place(of collection: CollectionComputation) throws(FerryError) -> Int {
         select(try translate { translator throws(FerryError) in try translator.sql(.collection(collection)) })
     }
 
-    /// What evaluates a computation for a row of the statement.
     mutating func evaluator(_ computation: Computation) throws(FerryError) -> RowEvaluator {
         try RowEvaluator(computation, now: now, places: &self)
     }
 }
 
-/// A place of ``JSONElements`` in a statement.
 struct JSONElementTable {
     let alias: String
-    /// The parameter of the paths whose values are asked for.
     let paths: String
     private(set) var members: [[String]] = []
 
-    /// Without the affinity that a column has in comparisons: the value of a function has none.
+    /// The unary plus removes the column's affinity in comparisons: the value of a function has none.
     fileprivate mutating func column(of keys: [String]) -> String? {
         if !members.contains(keys) {
             guard members.count < JSONElements.memberColumns.count else { return nil }

@@ -1,17 +1,16 @@
-internal import FerryBase
 internal import FerrySQLite
 
-/// Remembers, within a fixed size, which object has which values, by the hashes of the values.
+/// A hash table of fixed size from the hashes of values to the keys of objects.
 ///
-/// A table of slots in the order of the hashes, each as near to its own place as those before it allow: what is written
-/// to disk comes out sorted, and what is forgotten leaves no gap that a search would stop at.
+/// The slots are in the order of the hashes, each as near to its home slot as the earlier ones allow. So saving to disk
+/// needs no sorting, and removal leaves no gap that would end a search.
 package final class ObjectHashTable {
-    /// What stands for the values of one object.
+    /// The hash of one object's values.
     package struct Hash: Equatable {
         package var first: UInt64
         package var second: UInt64
 
-        /// Of all bits two are the table's own.
+        /// The table uses two of the bits itself.
         package init(_ hash: (UInt64, UInt64)) {
             first = hash.0
             second = hash.1 & ~Slot.isUsed | Slot.isTaken
@@ -27,31 +26,31 @@ package final class ObjectHashTable {
         static let isTaken: UInt64 = 2
 
         var first: UInt64 = 0
-        /// 0 when the slot is empty; the lowest bit says that the object was found since the last clearing.
+        /// 0 if the slot is empty; the lowest bit says that a search found the object since the last `makeRoom`.
         var second: UInt64 = 0
         var key: Int64 = 0
 
         var hash: Hash { Hash((first, second)) }
     }
 
-    /// Slots behind the last place, so that nothing has to begin again at the front.
+    /// Slots after the last home slot, so that searches do not wrap around.
     private static let tail = 4096
 
     private let bits: Int
     private let end: Int
-    /// By a pointer, so that no access is checked or can copy all of them; every place is held below `end`.
+    /// A pointer avoids access checks and copies; every place stays below `end`.
     private let slots: UnsafeMutablePointer<Slot>
     package private(set) var count = 0
-    /// Seven eighths: beyond, walks get long.
+    /// Seven eighths of the slots: a fuller table makes searches long.
     package let capacity: Int
 
-    /// As many slots as fit into some bytes, a power of two of them.
+    /// The largest power of two of slots that fits into `bytes`.
     package convenience init(bytes: Int) {
         let slots = max(1 << 8, bytes / MemoryLayout<Slot>.stride)
         self.init(bits: Int.bitWidth - 1 - slots.leadingZeroBitCount)
     }
 
-    /// Takes the logarithm of the number of slots.
+    /// A table with 2 to the power of `bits` home slots.
     package init(bits: Int) {
         self.bits = bits
         end = 1 << bits + Self.tail
@@ -64,7 +63,7 @@ package final class ObjectHashTable {
 
     private func home(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash >> UInt64(64 - bits)) }
 
-    /// The first slot from a hash's own place that does not hold a smaller one.
+    /// The first slot from a hash's home slot on that does not hold a smaller hash.
     private func place(of hash: Hash) -> Int {
         var place = home(hash.first)
         while place < end, slots[place].second != 0 {
@@ -76,7 +75,7 @@ package final class ObjectHashTable {
         return place
     }
 
-    /// The object with these values, if it is remembered.
+    /// The object with a hash, or nil.
     package func key(of hash: Hash) -> Int64? {
         let place = place(of: hash)
         guard place < end, slots[place].first == hash.first, slots[place].second & ~Slot.isUsed == hash.second else {
@@ -86,7 +85,7 @@ package final class ObjectHashTable {
         return slots[place].key
     }
 
-    /// Remembers an object that is not remembered yet; false where there is no room.
+    /// Adds an object that the table does not have; false if there is no room.
     package func add(_ key: Int64, with hash: Hash) -> Bool {
         guard count < capacity else { return false }
         let place = place(of: hash)
@@ -99,12 +98,11 @@ package final class ObjectHashTable {
         return true
     }
 
-    /// Forgets objects with keys up to `last`, at least half of those that may be forgotten: first those that were not
-    /// found lately.
+    /// Removes at least half of the objects with keys up to `last`: first those that no search found lately.
     package func makeRoom(keepingAbove last: Int64) {
         var used = 0
         for place in 0..<end where slots[place].second & Slot.isUsed != 0 && slots[place].key <= last { used += 1 }
-        // Where too many were found lately, every other one goes.
+        // If searches found too many lately, every second one of these is removed as well.
         let halves = used > capacity / 2
         var next = 0
         var isKept = false
@@ -118,7 +116,7 @@ package final class ObjectHashTable {
                 if halves, isKept { continue }
             }
             slot.second &= ~Slot.isUsed
-            // With fewer before it, it stands where it was or nearer to its own place.
+            // With fewer slots before it, the object keeps its slot or moves nearer to its home slot.
             next = max(home(slot.first), next)
             slots[next] = slot
             next += 1
@@ -131,9 +129,7 @@ package final class ObjectHashTable {
         count = 0
     }
 
-    /// Goes through the objects with keys above the given one, in the order of their hashes; nil at the end.
-    ///
-    /// The place is 0 at first, then as the last call left it.
+    /// The next object with a key above `last`, in the order of the hashes, or nil at the end; begin with place 0.
     package func next(from place: inout Int, above last: Int64) -> (hash: Hash, key: Int64)? {
         while place < end {
             defer { place += 1 }
@@ -144,12 +140,12 @@ package final class ObjectHashTable {
     }
 }
 
-/// The part of a lookup that is on disk, in scratch: hashes of values and keys of their objects.
+/// The part of a lookup in scratch: hashes of values and keys of their objects.
 ///
-/// Three tables in the order of the hashes, each several times as large as the one before, which is emptied into it when
-/// it is full. So what is added is written a few times in order, and a search looks into three tables at most.
+/// Three tables in the order of the hashes, each several times as large as the one before. A full table is emptied into
+/// the next one. So SQLite writes each row a few times, in order, and a search reads three tables at most.
 final class ObjectHashesOnDisk {
-    /// How many objects the first table and the second one hold before they are emptied into the next one.
+    /// The sizes at which the first and the second table are emptied into the next one.
     private let limits: [Int64]
     private let name: String
     private let connection: Connection
@@ -157,13 +153,11 @@ final class ObjectHashesOnDisk {
     private let insert: Statement
     private let moves: [(copy: Statement, clear: Statement)]
     private let record: Statement
-    /// Objects in each table.
     private var counts: [Int64] = []
-    /// All objects with keys up to it are in these tables; nil when none has been saved yet.
+    /// The tables have all objects with keys up to this one; nil before the first save.
     private(set) var last: Int64?
 
-    /// `rows` is SQL that gives hashes and keys of what is to be saved, `batch` objects at a time, in the order of the
-    /// hashes.
+    /// `rows` is SQL of the hashes and keys to save, `batch` objects at a time, in the order of the hashes.
     init(_ name: String, rows: String, batch: Int, on connection: Connection) throws(DatabaseError) {
         self.name = name
         self.connection = connection
@@ -183,17 +177,16 @@ final class ObjectHashesOnDisk {
         self.moves = moves
         record = try connection.prepare(
             "UPDATE \(ScratchDatabase.lookups) SET last = ?2, count0 = ?3, count1 = ?4, count2 = ?5 WHERE name = ?1")
-        // They run within a function, many times in a statement.
+        // They run inside an SQL function, many times in a statement.
         for statement in [search, insert, record] + moves.flatMap({ [$0.copy, $0.clear] }) { statement.isSilent = true }
         try reload()
     }
 
-    /// Whether scratch is as the last call left it: a unit that was rolled back took what it saved with it.
+    /// Whether scratch has the state of the last call: a rollback of a unit also removes its saved objects.
     func isCurrent() throws(DatabaseError) -> Bool {
         try connection.integer("SELECT last FROM \(ScratchDatabase.lookups) WHERE name = ?", [.text(name)]) == last
     }
 
-    /// Takes over what is in scratch now.
     func reload() throws(DatabaseError) {
         let row = try connection.rows(
             "SELECT last, count0, count1, count2 FROM \(ScratchDatabase.lookups) WHERE name = ?", [.text(name)]
@@ -202,7 +195,7 @@ final class ObjectHashesOnDisk {
         counts = (1...3).map { row?[$0].integer ?? 0 }
     }
 
-    /// The object with these values, if it was saved.
+    /// The saved object with a hash, or nil.
     func key(of hash: ObjectHashTable.Hash) throws(DatabaseError) -> Int64? {
         try search.bind(Self.integer(hash.first), at: 1)
         try search.bind(Self.integer(hash.second), at: 2)
@@ -210,7 +203,7 @@ final class ObjectHashesOnDisk {
         return try search.step() ? search.integer(0) : nil
     }
 
-    /// Saves what the lookup's rows are now; `last` is the highest of their keys.
+    /// Saves the current rows of the lookup; `last` is the highest of their keys.
     func save(through last: Int64) throws(DatabaseError) {
         try insert.run()
         counts[0] += connection.changes

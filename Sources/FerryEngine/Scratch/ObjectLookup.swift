@@ -1,22 +1,21 @@
 package import FerryBase
 package import FerrySQLite
 
-/// What the functions of a connection, which live as long as that, know of an object that may go before.
+/// A reference from an SQL function, which lives as long as the connection, to an object that may be freed before.
 ///
-/// Unsafe is right, since the object's `deinit` empties it; a weak reference would be counted for each row.
+/// `unowned(unsafe)` is safe, since the object's `deinit` sets nil; a weak reference would be counted for each row.
 final class Owner<Object: AnyObject> { unowned(unsafe) var object: Object? }
 
-/// Finds the object of an entity that has certain values, among all that are in the new store so far.
+/// Finds an object of an entity by its values, among all that the new store has so far.
 ///
-/// Values are told apart by a keyed hash of 126 bits. As long as all objects fit into a table of fixed size, a hash that
-/// is not in it is proof of a new value; else the older ones are saved in scratch, sorted, and a filter of fixed size
-/// says for which hashes it is worth looking there. What is not saved can be read from the new store's rows at any time,
-/// so that a run that goes on, or a chunk that is repeated, finds what it would have found.
+/// The lookup compares keyed hashes of 126 bits. While a table of fixed size holds all objects, a hash that is not in
+/// it is new. Otherwise scratch has the older objects, and a filter of fixed size tells which hashes may be there.
+/// Unsaved objects are read from the new store's rows, so a resumed run, or a repeated chunk, finds the same ones.
 package final class ObjectLookup {
-    /// 1 MiB: one bit in sixteen or fewer is set by half a million objects.
+    /// 1 MiB: half a million objects set one bit in sixteen at most.
     private static let filterBits: UInt64 = 23
 
-    /// What makes the names of its functions unique on the connection.
+    /// Makes the names of the SQL functions unique on the connection.
     let id: Int
     private let key: KeyedHash.Key
     private let affinities: [ColumnAffinity]
@@ -24,29 +23,26 @@ package final class ObjectLookup {
     private let saved: ObjectHashesOnDisk
     private let learn: Statement
     let owner = Owner<ObjectLookup>()
-    /// Made at once, so that the memory does not depend on how many objects come.
+    /// Allocated at once, so that its size does not depend on the number of objects.
     private var filter = [UInt64](repeating: 0, count: 1 << (filterBits - 6))
     private var isComplete = false
-    /// The highest key of an object that is known.
     private var highest = Int64.min
-    /// How often room was made, so that something that was known is so no more.
+    /// The number of ``makeRoom()`` calls, which make known objects unknown.
     private var clearings = 0
-    /// How many objects are not saved.
     private var unsaved = 0
-    /// Of the values that were looked for last.
+    /// The hash of the last search.
     private var hash = ObjectHashTable.Hash((0, 0))
 
-    /// The objects are those of a number, `Z_ENT`, in a table of the new store, which is written as in SQL.
+    /// Finds objects with an entity number, `Z_ENT`, in a table of the new store, named as in SQL.
     ///
-    /// `id` makes the names of its functions unique on the connection, which has the tables that ``ScratchDatabase``
-    /// makes for the lookup; `key` is that of all lookups of the run.
+    /// `id` makes the names of the functions unique; `key` is that of ``ScratchDatabase/key(ofLookup:on:)``.
     package init(
         _ name: String, of table: String, number: Int64, columns: [(name: String, affinity: ColumnAffinity)],
         key: KeyedHash.Key, id: Int, known: ObjectHashTable, on connection: Connection
     ) throws(DatabaseError) {
         (self.id, self.key, self.known) = (id, key, known)
         affinities = columns.map(\.affinity)
-        // The functions live as long as the connection; the memory behind them only as long as this lookup.
+        // The functions live as long as the connection, and must not retain this lookup.
         let unsaved = "ferry_unsaved_\(id)"
         try connection.register(table: unsaved, columns: ["first", "second", "destination"], argumentCount: 0) {
             [owner] in
@@ -60,7 +56,7 @@ package final class ObjectLookup {
         saved = try ObjectHashesOnDisk(
             name, rows: "SELECT first, second, destination FROM \(unsaved)", batch: known.capacity / 2,
             on: connection)
-        // No other index than the keys': an object is found by its lowest key.
+        // NOT INDEXED reads rows in the order of their keys: the object with the lowest key counts.
         learn = try connection.prepare(
             """
             SELECT count(\(learned)(Z_PK, \(columns.map(\.name).joined(separator: ", "))))
@@ -72,11 +68,11 @@ package final class ObjectLookup {
 
     deinit { owner.object = nil }
 
-    /// Makes sure that all objects are known; to be called first in each unit.
+    /// Loads all objects of the table; call it first in each unit.
     ///
-    /// `last` is the highest key in the table. Lower than what was given out means that a unit was rolled back.
+    /// `last` is the highest key in the table; if a known key is higher, SQLite rolled a unit back.
     package func begin(after last: Int64) throws {
-        if try !isComplete || highest > last || !saved.isCurrent() { try forget() }
+        if try !isComplete || highest > last || !saved.isCurrent() { try reset() }
         guard !isComplete || highest < last else { return }
         try learn.bind(.integer(highest), named: ":last")
         try learn.run()
@@ -84,28 +80,26 @@ package final class ObjectLookup {
         isComplete = true
     }
 
-    /// Begins with what scratch holds.
-    private func forget() throws {
+    /// Resets the lookup to the state in scratch.
+    private func reset() throws {
         isComplete = false
         known.removeAll()
         for index in filter.indices { filter[index] = 0 }
         try saved.reload()
         (highest, unsaved) = (saved.last ?? .min, 0)
-        if saved.last != nil { try saved.forEach { pass($0) } }
+        if saved.last != nil { try saved.forEach { addToFilter($0) } }
     }
 
-    /// The key of the object that has the values from an argument on, in the order of the columns; nil where there is
-    /// none.
+    /// The key of the object with the values of the arguments from `first` on, in the order of the columns, or nil.
     package func find(_ arguments: borrowing FunctionArguments, from first: Int) throws -> Int64? {
         try find(hash(of: arguments, from: first))
     }
 
-    /// The object with a hash, if there is one.
     private func find(_ wanted: ObjectHashTable.Hash) throws -> Int64? {
         hash = wanted
         if let key = known.key(of: hash) { return key }
-        guard saved.last != nil, isPassed(hash), let key = try saved.key(of: hash) else { return nil }
-        // It may be asked for again; without room it is found on disk again.
+        guard saved.last != nil, filterContains(hash), let key = try saved.key(of: hash) else { return nil }
+        // The next search may want the same object; without room, it reads scratch again.
         if !known.add(key, with: hash) {
             try makeRoom()
             _ = known.add(key, with: hash)
@@ -113,7 +107,7 @@ package final class ObjectLookup {
         return key
     }
 
-    /// Makes an object known by the values that were looked for last and not found.
+    /// Adds an object under the values of the last search, which found none.
     package func add(_ key: Int64) throws {
         precondition(key > highest, "new objects get higher keys than all before them")
         if !known.add(key, with: hash) {
@@ -126,27 +120,27 @@ package final class ObjectLookup {
         unsaved += 1
     }
 
-    // MARK: Many at a time
+    // MARK: Batches
 
-    /// Whether some objects are on disk alone, so that it is worth looking for many of them together.
+    /// Whether some objects are in scratch only, which makes batch searches worthwhile.
     package var isOnDisk: Bool { saved.last != nil }
 
-    /// Finds the objects of a batch, in the order in which its rows came; what none has is created.
+    /// Finds the objects of a batch, in the order of its rows, and creates the missing ones.
     ///
-    /// Its rows have hashes of ``hash(of:from:)``; `create` calls ``add(_:)`` for what it makes.
+    /// The batch's rows have hashes of ``hash(of:from:)``; `create` calls ``add(_:)``.
     package func find(_ batch: FoundBatch, _ create: (FoundBatch.Row) throws -> Int64) throws {
-        try batch.search(where: { known.key(of: $0) == nil && isPassed($0) }, saved.key(of:))
+        try batch.search(where: { known.key(of: $0) == nil && filterContains($0) }, saved.key(of:))
         let before = clearings
         for index in batch.rows.indices {
             let row = batch.rows[index]
             hash = row.hash
             if let key = row.destination {
-                // It may be asked for again; what has no room is found on disk again.
+                // A later row may want the same object; without room, its search reads scratch.
                 if known.key(of: hash) == nil { _ = known.add(key, with: hash) }
             } else if let key = known.key(of: hash) {
                 batch.set(key, at: index)
             } else if before != clearings, let key = try find(hash) {
-                // It was known, or not there yet, when the batch was looked for.
+                // The object was in the table, or did not exist, during the batch search.
                 batch.set(key, at: index)
             } else {
                 batch.set(try create(row), at: index)
@@ -163,31 +157,31 @@ package final class ObjectLookup {
 
     private func makeRoom() throws {
         clearings += 1
-        // Saving few at a time would be dear: then what is on disk already makes way alone.
+        // Saving few objects at a time is slow, so only saved objects leave the table.
         guard unsaved > known.capacity / 2 else {
             known.makeRoom(keepingAbove: saved.last ?? .min)
-            // Where all of them were found lately few went; now none was.
+            // If searches found all of them lately, few were removed; after the first call, none counts as found.
             if known.count > known.capacity / 4 * 3 { known.makeRoom(keepingAbove: saved.last ?? .min) }
             return
         }
         var place = 0
-        while let object = known.next(from: &place, above: saved.last ?? .min) { pass(object.hash) }
+        while let object = known.next(from: &place, above: saved.last ?? .min) { addToFilter(object.hash) }
         try saved.save(through: highest)
         unsaved = 0
         known.makeRoom(keepingAbove: highest)
     }
 
-    private func pass(_ hash: ObjectHashTable.Hash) {
+    private func addToFilter(_ hash: ObjectHashTable.Hash) {
         let bit = hash.second >> (64 - Self.filterBits)
         filter[Int(bit >> 6)] |= 1 << (bit & 63)
     }
 
-    private func isPassed(_ hash: ObjectHashTable.Hash) -> Bool {
+    private func filterContains(_ hash: ObjectHashTable.Hash) -> Bool {
         let bit = hash.second >> (64 - Self.filterBits)
         return filter[Int(bit >> 6)] & 1 << (bit & 63) != 0
     }
 
-    /// Gives what is not saved yet, in the order of the hashes.
+    /// The unsaved objects, in the order of their hashes.
     private final class HashesToSave: TableCursor {
         private let owner: Owner<ObjectLookup>
         private var place = 0
@@ -215,7 +209,7 @@ package final class ObjectLookup {
 
     // MARK: Hashes
 
-    /// Equal for values that are the same to SQLite (`IS`, BINARY collation) once their columns hold them.
+    /// A hash that is equal for values that SQLite compares as equal (`IS`, BINARY collation) in their columns.
     package func hash(of arguments: borrowing FunctionArguments, from first: Int) -> ObjectHashTable.Hash {
         var hash = KeyedHash(key)
         for (offset, affinity) in affinities.enumerated() {
@@ -224,7 +218,7 @@ package final class ObjectLookup {
             if type == .text, affinity == .numeric || affinity == .real {
                 type = arguments.numericStorageClass(index)
             } else if affinity == .text, type == .integer || type == .real {
-                // Read as text, a number becomes what the column would make of it.
+                // SQLite reads the number as the text that the column would store.
                 type = .text
             }
             switch type {
@@ -247,7 +241,7 @@ package final class ObjectLookup {
         return ObjectHashTable.Hash(hash.finish())
     }
 
-    /// What a value's first word begins with.
+    /// The lowest byte of a value's first word.
     private enum Tag {
         static let null: UInt64 = 0
         static let integer: UInt64 = 1
@@ -261,7 +255,7 @@ package final class ObjectLookup {
         hash.add(UInt64(bitPattern: integer))
     }
 
-    /// A whole number is the same as an integer.
+    /// A whole number equals an integer.
     private static func add(_ real: Double, to hash: inout KeyedHash) {
         if let integer = Int64(exactly: real) { return add(integer, to: &hash) }
         hash.add(Tag.real)

@@ -6,23 +6,21 @@ package import FerryPlan
 package import FerrySQLite
 package import FerryStore
 
-/// The tables beside a run: associations and lookups.
+/// The scratch database of a run: associations and lookups.
 ///
-/// An association leads from a source object to a destination object, a lookup from the values of `unique` to one.
-/// They are on disk, so that no number of keys or relationships grows the memory.
+/// An association leads from a source object to a destination object, a lookup from the values of `unique` to a
+/// destination object. Both are on disk, so memory does not grow with the rows.
 package struct ScratchDatabase {
-    /// One row per source object and element that became an object: `(source, element, object, destination)`.
+    /// The table of associations, with one row per source object and element: `(source, element, object, destination)`.
     ///
-    /// `element` counts the elements of a source object from 0; `object` is the element's own key when the iteration
-    /// runs over a relationship.
+    /// `element` numbers a source object's elements; `object` is the element's own key if the iteration has objects.
     static func association(of mapping: ResolvedEntityMapping) -> String { "scratch.association_\(mapping.position)" }
 
-    /// The beginning of a statement that records what source objects became.
     static func insertion(intoAssociationOf mapping: ResolvedEntityMapping) -> String {
         "INSERT INTO \(association(of: mapping)) (source, element, object, destination)"
     }
 
-    /// What the lookup is called that finds objects of an entity by the values of the attributes in `unique`.
+    /// The name of the lookup of an entity's objects by the attributes in `unique`.
     static func lookup(of entity: String, by attributes: [String]) -> String {
         ([entity] + attributes).joined(separator: ",")
     }
@@ -33,13 +31,13 @@ package struct ScratchDatabase {
         let columns = "element INTEGER, object INTEGER, destination INTEGER"
         let table: String
         if mapping.policy != nil {
-            // What a policy associates may be of any entity, and several of one source object.
+            // A policy may associate objects of any entity, and several with one source object.
             table = "(source INTEGER, \(columns), entity INTEGER, PRIMARY KEY (source, element)) WITHOUT ROWID"
         } else if mapping.iteration == nil {
-            // Without an iteration a source object has one row, and its key is the row's own.
+            // Without an iteration a source object has one row, with the source key as rowid.
             table = "(source INTEGER PRIMARY KEY, \(columns))"
         } else if isReadAtOnce {
-            // The rows of one source object are never looked for.
+            // No statement searches for the rows of one source object.
             table = "(source INTEGER, \(columns))"
         } else {
             table = "(source INTEGER, \(columns), PRIMARY KEY (source, element)) WITHOUT ROWID"
@@ -50,12 +48,11 @@ package struct ScratchDatabase {
             "CREATE INDEX scratch.made_\(mapping.position) ON association_\(mapping.position) (destination)")
     }
 
-    // MARK: What policies keep
+    // MARK: Policies
 
     static let policyLookup = "scratch.policy_lookup"
     static let userInfo = "scratch.user_info"
 
-    /// Creates the tables of lookups by name, and of the user info.
     static func createPolicyTables(on connection: Connection) throws(DatabaseError) {
         try connection.execute(
             """
@@ -67,15 +64,14 @@ package struct ScratchDatabase {
 
     // MARK: Lookups
 
-    /// One row per lookup: the key of its hashes, up to which object it is saved, and how many rows its tables have.
+    /// The table with one row per lookup: its hash key, the highest saved object, and the row counts of its tables.
     static let lookups = "scratch.lookups"
 
-    /// The tables of a lookup, each for more objects than the one before.
+    /// The tables of a lookup, from the smallest to the largest.
     static func lookupTables(of name: String) -> [String] {
         (0...2).map { "scratch.\(Connection.quoted("lookup_\(name)_\($0)"))" }
     }
 
-    /// Creates the tables of lookups.
     package static func createLookups(_ names: [String], on connection: Connection) throws(DatabaseError) {
         guard !names.isEmpty else { return }
         try connection.execute(
@@ -109,9 +105,9 @@ package struct ScratchDatabase {
         return KeyedHash.Key(low: UInt64(bitPattern: low), high: UInt64(bitPattern: high))
     }
 
-    /// The links of a join table in the order in which they came.
+    /// The table of a join table's links, in the order of insertion.
     ///
-    /// `firstOrder` is the position of the first object among those of the second one, `secondOrder` the other way.
+    /// `firstOrder` is the position of the first object among those of the second one; `secondOrder` is the reverse.
     static func links(of table: JoinTable) -> String { "scratch.\"links_\(table.name)\"" }
 
     static func createLinks(of table: JoinTable, on connection: Connection) throws(DatabaseError) {
@@ -119,7 +115,7 @@ package struct ScratchDatabase {
             "CREATE TABLE \(links(of: table)) (first INTEGER, second INTEGER, firstOrder INTEGER, secondOrder INTEGER)")
     }
 
-    /// Lets a policy find the links of one object.
+    /// Creates indexes for the links of one object, which policies read.
     static func indexLinks(of table: JoinTable, on connection: Connection) throws(DatabaseError) {
         for column in ["first", "second"] {
             try connection.execute(
@@ -138,28 +134,26 @@ package struct ScratchDatabase {
         try connection.run("UPDATE scratch.last_unit SET number = ?", [.integer(number)])
     }
 
-    /// The number of the last unit that wrote here, or nil when the file holds nothing.
+    /// The number of the last unit that wrote to scratch, or nil for an empty file.
     static func lastUnit(on connection: Connection) throws(DatabaseError) -> Int64? {
         let exists = try connection.integer("SELECT 1 FROM scratch.sqlite_master WHERE name = 'last_unit'") != nil
         return exists ? try connection.integer("SELECT number FROM scratch.last_unit") : nil
     }
 }
 
-/// The disk space that a copy step takes beside its new store, at most: scratch, what is sorted, and what verification
-/// looks up.
+/// The most disk space that a copy step takes beside its new store: scratch, sorting, and verification.
 ///
-/// Follows from the rows that are known or estimated. Where only the rows themselves can tell how many objects are made,
-/// it takes as many as can be: find-or-create may find nothing.
+/// The estimate uses known or estimated row counts, and the most objects that a step can make: `unique` may find none.
 package struct ScratchNeed: Sendable {
-    /// What is known of the rows that a step reads.
+    /// The known facts of the rows that a step reads.
     package struct Rows: Sendable {
-        /// By entity, without those of subentities.
+        /// The number of objects by entity, without subentities.
         package var objects: [String: Int64]
-        /// By relationship: links of a many-to-many, under both of its names.
+        /// The number of links by many-to-many relationship, under both names.
         package var links: [PropertyKey: Int64]
-        /// By entity and attribute: elements in one value of JSON.
+        /// The average number of JSON elements in one value, by entity and attribute.
         package var elements: [PropertyKey: Double]
-        /// The size of the whole store.
+        /// The size of the store in bytes.
         package var bytes: Int64
 
         package init(
@@ -172,44 +166,42 @@ package struct ScratchNeed: Sendable {
         }
     }
 
-    /// Bytes of a row of integers, at most: the record, its place in the page, and what a page that was split leaves
-    /// empty.
+    /// The most bytes of a row of integers: the record, its cell pointer, and the empty part of a split page.
     private enum Bytes {
         static let association: Int64 = 40
         static let policyAssociation: Int64 = 60
-        /// 16 bytes of hash and a key, and as much again while a table is emptied into the next one.
+        /// 16 bytes of hash and a key, twice while a table is emptied into the next one.
         static let lookup: Int64 = 70
         static let link: Int64 = 36
         static let sortedLink: Int64 = 30
         static let verifiedAssociation: Int64 = 40
-        /// Two words of hash, an object, and what tells mapping and kind.
+        /// Two words of hash, an object, and the mapping and kind.
         static let verifiedValue: Int64 = 60
         static let verifiedLink: Int64 = 20
         static let policyLookup: Int64 = 60
         static let indexEntry: Int64 = 24
     }
 
-    /// Tables that are empty, and journals of the few pages that a unit changes.
+    /// Empty tables, and journals of the few pages that a unit changes.
     private static let base: Int64 = 1 << 20
-    /// Less than that is sorted in memory, whatever the limit of it.
+    /// SQLite sorts less than this in memory, under any memory limit.
     private static let unsorted: Int64 = 1 << 20
 
-    /// The files of a sorter, which writes its runs, then merges them.
+    /// The bytes of a sorter's files: it writes its runs, then merges them.
     private static func files(ofSorting bytes: Int64) -> Int64 { bytes < unsorted ? 0 : bytes * 2 }
 
-    /// The scratch database.
+    /// The bytes of the scratch database.
     package private(set) var scratch: Int64 = 0
-    /// The largest of the temporary files that sorting needs.
+    /// The bytes of the largest sort.
     package private(set) var sorted: Int64 = 0
-    /// What verification keeps while scratch is still there.
+    /// The bytes of verification, during which scratch still exists.
     package private(set) var verification: Int64 = 0
-    /// The rows that the next step reads.
     package private(set) var rowsAfter: Rows
 
-    /// All of it at its peak.
+    /// The sum at its peak.
     package var peak: Int64 { scratch + max(sorted, verification) }
 
-    /// What a copy step needs for some rows of the source.
+    /// Estimates the need of a copy step for some rows of the source.
     package init(
         _ step: StepPlan, _ program: StepProgram, source: StoreLayout, destination: StoreLayout, rows: Rows,
         memory: MemoryBudget, verifies: Bool
@@ -227,7 +219,7 @@ package struct ScratchNeed: Sendable {
                 scratch += count * (mapping.policy == nil ? Bytes.association : Bytes.policyAssociation)
                 if step.resolved.hasPolicies { scratch += count * Bytes.association }
             }
-            // What is already there is known, too.
+            // The lookup also holds existing objects.
             let known = count + (rows.objects[mapping.destination] ?? 0)
             if !mapping.unique.isEmpty, known > MappingSQL.objectsInMemory(memory, finders: finders) {
                 scratch += known * Bytes.lookup
@@ -247,7 +239,7 @@ package struct ScratchNeed: Sendable {
             let isGathered = fill.order == .gathered
             if isGathered { scratch += count * Bytes.link * (step.resolved.hasPolicies ? 2 : 1) }
             guard fill.order != .asWalked else { continue }
-            // Each pair once, then the positions on either side, then the order of the key.
+            // Sorted by pair, then by position on either side, then by primary key.
             sorted = max(sorted, Self.files(ofSorting: count * Bytes.sortedLink) * (isGathered ? 3 : 1))
         }
         sorted = max(sorted, Self.files(ofSorting: Self.largestIndex(destination, objects, links, width)))
@@ -261,7 +253,6 @@ package struct ScratchNeed: Sendable {
 
     // MARK: Objects
 
-    /// The objects that a mapping makes, at most.
     private static func objects(
         madeBy mapping: ResolvedEntityMapping, _ source: StoreLayout, _ rows: Rows
     ) -> Int64 {
@@ -273,7 +264,7 @@ package struct ScratchNeed: Sendable {
             let average = rows.elements[PropertyKey(mapping.source, name)] ?? Double(rows.bytes / 32 / max(1, read))
             return Int64(Double(read) * average) + 1
         case let elements? where elements.fetches:
-            // Every object that is fetched, for every object.
+            // Each source object may fetch every object.
             let (product, overflow) = read.multipliedReportingOverflow(by: rows.objects.values.reduce(0, +))
             return overflow ? .max / 1_000_000 : product
         case let path?:
@@ -300,7 +291,7 @@ package struct ScratchNeed: Sendable {
 
     // MARK: Links
 
-    /// The rows of a join table with those that will turn out to be there twice.
+    /// The rows of a join table, duplicates included.
     private static func links(
         in table: JoinTable, _ program: StepProgram, _ mappings: [ResolvedEntityMapping],
         _ made: [Int64], _ source: StoreLayout, _ rows: Rows
@@ -315,14 +306,14 @@ package struct ScratchNeed: Sendable {
                 let found = related(name, of: contribution.mapping.source, source, rows)
                 count += max(found, contribution.mapping.iteration == nil ? found : own)
             } else {
-                // Of one source object, what several mappings or elements made of it.
+                // Several mappings or elements may make objects of one source object.
                 count += max(own, ends.reduce(0, +))
             }
         }
         return count
     }
 
-    /// The links of each relationship, counted for one of its sides.
+    /// The number of links of each relationship, counted on one side.
     private static func pairs(
         _ layout: StoreLayout, _ objects: [String: Int64], _ links: [PropertyKey: Int64]
     ) -> [Int64] {
@@ -336,9 +327,6 @@ package struct ScratchNeed: Sendable {
         return keys + layout.joinTables.map { links[$0.relationship] ?? 0 }
     }
 
-    // MARK: Indexes
-
-    /// The bytes of the largest index.
     private static func largestIndex(
         _ layout: StoreLayout, _ objects: [String: Int64], _ links: [PropertyKey: Int64], _ width: Int64
     ) -> Int64 {
@@ -354,7 +342,7 @@ package struct ScratchNeed: Sendable {
 }
 
 extension Expression {
-    /// Whether it asks for objects that no relationship leads to.
+    /// Whether the expression has a fetch request.
     fileprivate var fetches: Bool {
         if case .fetch = self { true } else { parts.contains(where: \.fetches) }
     }
