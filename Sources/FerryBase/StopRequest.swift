@@ -99,8 +99,10 @@ public final class StopRequest: Sendable {
 
     // MARK: Long pieces of work
 
-    /// Registers a closure that interrupts work that cannot check for a stop itself. It is called on any thread, and
-    /// repeatedly, once a stop is due. The caller must end the returned value when the work is done.
+    /// Registers a closure that interrupts work that cannot check for a stop itself.
+    ///
+    /// Once a stop is due, any thread may call the closure repeatedly. The caller must end the returned value after the
+    /// work.
     package func add(_ body: @escaping @Sendable () -> Void) -> Interrupter {
         let (token, isDue) = state.withLock { state in
             let token = state.token()

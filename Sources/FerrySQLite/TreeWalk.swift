@@ -1,20 +1,20 @@
 internal import CSQLite
 internal import FerryBase
 
-/// The walk from page to page.
+/// The traversal of all b-trees and free pages.
 struct TreeWalk {
-    /// As deep as SQLite's own cursors go.
+    /// The maximum depth of SQLite's cursors.
     private static let levels = 20
 
     private var pages: WalkedPages
-    /// Set where a request for a stop wants the walk to end, as it would end a statement.
+    /// Set by a stop request.
     private let isInterrupted: Locked<Bool>
     private let usable: UInt32
     private let hasMap: Bool
-    /// One bit per page that has a place.
+    /// One bit per page that has a place so far.
     private let placed: UnsafeMutablePointer<UInt64>
     private let words: Int
-    /// For each level an interior page and the links of its cells; the last ones are those of leaves.
+    /// For each level the links of a page's cells.
     private var links: [UnsafeMutablePointer<ferry_link>] = []
     private var leafLevel: Int?
     private var walked = 0
@@ -36,7 +36,7 @@ struct TreeWalk {
         pages.free()
     }
 
-    /// Rows by table; nil where something is not as it must be.
+    /// Returns the rows by table, or nil if the walk finds damage.
     mutating func run(_ trees: TreeRoots) throws(DatabaseError) -> [String: RowsOfTable]? {
         // SQLite never uses the page at 1 GiB, where its locks are.
         if pages.lockPage <= pages.count { _ = place(pages.lockPage) }
@@ -55,10 +55,10 @@ struct TreeWalk {
 
     // MARK: B-trees
 
-    /// Whether all is as it must be on a page and below it, at a level that is 0 for the root.
+    /// Checks a page and its subtree; the root has level 0.
     ///
-    /// Its keys are above `low`, the last one before, which becomes the last of them, and up to `high`. So many pages as
-    /// `run` says, from it on, are leaves that come next.
+    /// Keys must be above `low`, the last key before, and at most `high`; the call sets `low` to the subtree's last
+    /// key. `run` consecutive pages from this one on are leaves that the walk reads next.
     private mutating func walk(
         _ page: UInt32, level: Int, of isTable: Bool, _ tally: RowTally?, _ low: inout Int64?, high: Int64,
         run: UInt32 = 1
@@ -88,7 +88,7 @@ struct TreeWalk {
             (rows.last, low) = (found.last, found.last)
             return true
         }
-        // Each cell of an interior page leads to a child, so it has a link.
+        // Each cell of an interior page has a link to its child.
         var run: UInt32 = 1
         for index in 0..<Int(found.links) {
             let link = links[index]
@@ -105,7 +105,7 @@ struct TreeWalk {
         return try walk(found.right_child, level: level + 1, of: isTable, tally, &low, high: high)
     }
 
-    /// How many leaves lie one after another in the file, as a page's cells lead to them.
+    /// Returns the number of leaves from a cell on that are consecutive in the file.
     private func leavesInOrder(
         _ links: UnsafeMutablePointer<ferry_link>, from index: Int, count: Int, at level: Int
     ) -> UInt32 {
@@ -117,7 +117,7 @@ struct TreeWalk {
         return run
     }
 
-    /// Follows what of a long value does not stand in its cell.
+    /// Follows the overflow pages of a cell.
     private mutating func follow(
         _ first: UInt32, pages count: UInt32, from cell: UInt32
     ) throws(DatabaseError) -> Bool {
@@ -153,7 +153,7 @@ struct TreeWalk {
             let (next, leaves) = (ferry_four(bytes), ferry_four(bytes + 4))
             left -= 1 + Int64(leaves)
             guard leaves <= usable / 4 - 2, left >= 0 else { return false }
-            // Looking up what auto_vacuum notes may read another page into the place of this one.
+            // A look-up in the pointer map may overwrite the buffer of this page.
             let numbers = (0..<Int(leaves)).map { ferry_four(bytes + 8 + 4 * $0) }
             for leaf in numbers {
                 guard place(leaf) else { return false }
@@ -165,9 +165,9 @@ struct TreeWalk {
         return left == 0
     }
 
-    // MARK: Every page has one place
+    // MARK: Places of pages
 
-    /// Notes a page; false where it has a place already, or is none of the file.
+    /// Marks a page as placed; false if it has a place already, or is outside the file.
     private func place(_ page: UInt32) -> Bool {
         guard page > 0, page <= pages.count else { return false }
         let (word, bit) = (Int(page) >> 6, UInt64(1) << UInt64(page & 63))
@@ -183,14 +183,14 @@ struct TreeWalk {
                 guard page > 0, page <= UInt64(pages.count) else { continue }
                 let isPlaced = placed[word] & (1 << UInt64(bit)) != 0
                 let isMap = hasMap && pages.mapPage(of: UInt32(page)) == UInt32(page)
-                // A page of notes is none of a b-tree.
+                // A pointer-map page has no other place.
                 guard isPlaced != isMap else { return false }
             }
         }
         return true
     }
 
-    /// Whether `auto_vacuum` has noted what a page is, and which one leads to it.
+    /// Whether the pointer map has this kind and parent for a page.
     private mutating func maps(
         _ page: UInt32, _ kind: WalkedPages.Kind, _ parent: UInt32
     ) throws(DatabaseError) -> Bool {
@@ -199,10 +199,9 @@ struct TreeWalk {
     }
 }
 
-/// The pages of a database as a walk over its b-trees asks for them: each once, and those that lie one after another
-/// many at a time.
+/// The pages of a database for a walk: each is read once, and consecutive pages many at a time.
 struct WalkedPages {
-    /// What `auto_vacuum` notes of a page.
+    /// The kinds of pages in the pointer map of `auto_vacuum`.
     enum Kind: UInt8 { case root = 1, free, firstOverflow, overflow, tree }
 
     private static let windowBytes = 256 << 10
@@ -222,15 +221,15 @@ struct WalkedPages {
     private let window: UnsafeMutableRawPointer
     private var first: UInt32 = 0
     private var filled: UInt32 = 0
-    /// Pages that are read at once at most.
+    /// The maximum number of pages in one read.
     let most: UInt32
 
-    /// Pages of notes, each in the place that its number gives it.
+    /// A cache of pointer-map pages, with a slot by page number.
     private let notes: UnsafeMutableRawPointer
     private let noteSlots: Int
     private var noted: [UInt32]
 
-    /// Nil where the file is not as its header says.
+    /// Nil if the file contradicts its header.
     init?(_ reader: PageReader, count: Int64) throws(DatabaseError) {
         let pageSize = reader.pageSize
         guard count > 0, count < Int64(UInt32.max), count * Int64(pageSize) <= reader.byteCount else { return nil }
@@ -263,9 +262,9 @@ struct WalkedPages {
 
     // MARK: Pages
 
-    /// The bytes of a page, until the next call; nil for one that the file does not have.
+    /// Returns the bytes of a page, valid until the next call; nil outside the file.
     ///
-    /// So many pages as `run` says, from it on, will be asked for next.
+    /// The next calls will be for the `run` consecutive pages from this one on.
     mutating func bytes(of page: UInt32, run: UInt32 = 1) throws(DatabaseError) -> UnsafePointer<UInt8>? {
         guard page > 0, page <= count else { return nil }
         if page < first || page - first >= filled {
@@ -283,7 +282,7 @@ struct WalkedPages {
             at: Int64(page - 1) * Int64(pageSize))
     }
 
-    /// The number at the start of a page; nil for one that the file does not have.
+    /// Returns the first four bytes of a page as a number; nil outside the file.
     mutating func firstNumber(of page: UInt32) throws(DatabaseError) -> UInt32? {
         guard page > 0, page <= count else { return nil }
         if page >= first, page - first < filled, let bytes = try bytes(of: page) { return ferry_four(bytes) }
@@ -294,12 +293,12 @@ struct WalkedPages {
         return UInt32(bigEndian: number)
     }
 
-    // MARK: The notes of auto_vacuum
+    // MARK: The pointer map
 
-    /// The page that SQLite takes no part of, since its locks are there.
+    /// The page at 1 GiB, which SQLite never uses because of its lock bytes.
     var lockPage: UInt32 { UInt32((1 << 30) / pageSize) + 1 }
 
-    /// The page on which the notes of another one stand, which is itself for a page of notes.
+    /// Returns the pointer-map page of a page, which is the page itself for a pointer-map page.
     func mapPage(of page: UInt32) -> UInt32 {
         guard page >= 2 else { return 0 }
         let covered = usable / 5 + 1
@@ -307,7 +306,7 @@ struct WalkedPages {
         return map == lockPage ? map + 1 : map
     }
 
-    /// What is noted of a page, and the page that leads to it; nil for one that has no note.
+    /// Returns the kind and the parent of a page; nil for a page without an entry.
     mutating func note(of page: UInt32) throws(DatabaseError) -> (kind: UInt8, parent: UInt32)? {
         let map = mapPage(of: page)
         guard page > map, map > 0, page <= count, (page - map) * 5 <= usable else { return nil }
