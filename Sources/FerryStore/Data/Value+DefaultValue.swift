@@ -2,7 +2,7 @@ package import FerryModel
 package import FerrySQLite
 
 extension Value {
-    /// A value of a model as a store holds it.
+    /// Makes the stored value of a model's default value.
     package init(_ value: DefaultValue) {
         switch value {
         case .integer(let integer): self = .integer(integer)
