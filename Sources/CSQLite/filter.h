@@ -47,8 +47,7 @@ static void ferry_pass_shm_barrier(sqlite3_file *file) {
     inner->pMethods->xShmBarrier(inner);
 }
 
-/// Installs the filter before an open file. Methods that the inner file lacks stay NULL: SQLite reads from them what
-/// the file can do.
+/// Installs the filter before an open file. NULL methods of the inner file stay NULL: they tell SQLite its abilities.
 static inline void ferry_filter_install(ferry_filter_file *filter, sqlite3_file *inner) {
     const sqlite3_io_methods *own = inner->pMethods;
     sqlite3_io_methods *methods = &filter->methods;

@@ -1,5 +1,4 @@
-// Comparison and hashing of statements' rows: a loop over columns in C takes a third of the time of calls from Swift
-// for each column.
+// Comparison and hashing of rows: a loop over columns in C takes a third of the time of calls from Swift.
 #ifndef FERRY_CSQLITE_ROWS_H
 #define FERRY_CSQLITE_ROWS_H
 
@@ -305,8 +304,7 @@ typedef struct {
     uint64_t low, high;
     ferry_sequence sequence;
     ferry_targets targets;
-    /// All used columns, and their values in the current row, by column: each is fetched only once, which costs more
-    /// than its use.
+    /// All used columns, and their values in the current row, by column: a fetch costs more than a use.
     const int32_t *columns;
     long column_count;
     sqlite3_value **values;
@@ -436,8 +434,8 @@ static inline int ferry_sqlite3_is_pair(sqlite3_stmt *row, sqlite3_value *const 
 /// Steps through the rows of two statements, both at a row, while their first two columns have equal integers, at most
 /// `most` times; counts the rows of the right one, if there is a reading.
 ///
-/// Returns `SQLITE_ROW` if both are at a row again, equal or not; otherwise the code of the left one's last step, and
-/// in `other` that of the right one.
+/// Returns `SQLITE_ROW` if both are at a row, equal or not; else the code of the left one's step, in `other` the
+/// right's.
 static inline int ferry_sqlite3_step_pairs(
     sqlite3_stmt *left, sqlite3_stmt *right, long most, ferry_reading *reading, int *other) {
     *other = SQLITE_ROW;

@@ -3,8 +3,7 @@
 //
 // Each sync, truncation and unlock first writes the buffered bytes, so bytes from before a sync reach the disk before
 // bytes from after it, as SQLite requires. Between two syncs SQLite expects no order of writes. A killed process loses
-// buffered bytes as a power cut would; the file's journal must be synced (`synchronous` NORMAL or above), as in every
-// run.
+// buffered bytes as a power cut would; runs sync their journals (`synchronous` NORMAL or above).
 #ifndef FERRY_CSQLITE_WRITEBEHIND_H
 #define FERRY_CSQLITE_WRITEBEHIND_H
 

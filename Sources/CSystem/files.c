@@ -36,8 +36,7 @@ int64_t ferry_free_bytes(const char *path) {
 
 int ferry_sync(int descriptor) {
 #ifdef __APPLE__
-    // On Darwin fsync leaves the bytes in the drive's cache. It suffices only on a volume without F_FULLFSYNC: other
-    // errors are errors of the disk.
+    // On Darwin fsync leaves bytes in the drive's cache. Only a volume without F_FULLFSYNC may use it.
     if (fcntl(descriptor, F_FULLFSYNC) != -1) return 0;
     if (errno != ENOTSUP && errno != ENOTTY && errno != EINVAL) return -1;
 #endif

@@ -82,8 +82,7 @@ extension FileLayer {
 
 /// A file with sequential writes.
 ///
-/// A close can fail and matters: call ``close()``. `deinit` closes an open file and ignores errors, which is right only
-/// if its content no longer matters.
+/// Call ``close()``, because a close can fail. `deinit` ignores its error, which is right only for unneeded content.
 package struct OutputFile: ~Copyable {
     package let path: String
     /// The offset of the next write, which is the file's size.
@@ -166,8 +165,7 @@ extension FileLayer {
 
     /// Creates an empty file that only its owner may read, unless the path exists.
     ///
-    /// SQLite creates databases that every user can read. An existing file keeps its permissions, and SQLite gives them
-    /// to its side files.
+    /// SQLite creates databases that every user can read, but keeps the permissions of a file, also for its side files.
     package func createPrivately(_ path: String) throws(FerryError) {
         guard try !exists(path) else { return }
         var file = try create(path, mode: 0o600)

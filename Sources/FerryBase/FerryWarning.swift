@@ -44,8 +44,7 @@ extension FerryWarning: CustomStringConvertible {
     public var description: String { message }
 }
 
-/// A JSON object with code, subject and message. Earlier versions wrote the message alone, which is decoded as
-/// ``Code/unnamed``.
+/// A JSON object; earlier versions wrote the message alone, which is decoded as ``Code/unnamed``.
 extension FerryWarning: Codable {
     private enum CodingKeys: CodingKey {
         case code, subject, message

@@ -90,8 +90,8 @@ package struct FileLayer: Sendable {
         }
     }
 
-    /// Whether two existing paths lead to one file or folder, also by two spellings of a name on a volume that ignores
-    /// case or Unicode normalization.
+    /// Whether two existing paths lead to one file or folder, also by names that differ in case or Unicode
+    /// normalization.
     package func leadToOne(_ path: String, _ other: String) throws(FerryError) -> Bool {
         if path == other { return true }
         guard let one = try attributesIfPresent(path), let two = try attributesIfPresent(other) else { return false }

@@ -2,8 +2,7 @@ internal import CSystem
 
 /// An exclusive lock on a lock file, held until `deinit` or the end of the process.
 ///
-/// The file contains the process id as text, for people. It stays after the release: only the lock's holder may remove
-/// it.
+/// The file contains the process id for people. It stays after the release: only the lock's holder may remove it.
 package struct FileLock: ~Copyable {
     package let path: String
     private let descriptor: Int32
@@ -30,8 +29,7 @@ extension FileLayer {
                 }
                 do throws(SystemError) {
                     _ = try uninterrupted { flock(descriptor, LOCK_EX | LOCK_NB) }
-                    // Between open and lock the last holder may have removed the file: this lock then protects nothing,
-                    // and the loop tries again.
+                    // After the open the last holder may have removed the file: the lock then protects nothing.
                     guard try Self.isSame(descriptor, path) else {
                         _ = close(descriptor)
                         continue
@@ -121,8 +119,7 @@ extension FileLayer {
 
     /// Removes a folder whose lock this call holds.
     ///
-    /// Renames it first: while its files, the lock file included, are removed, no other call can find and take a lock
-    /// at the old path.
+    /// Renames it first: no other call can then take a lock at the old path after the removal of the lock file.
     private func removeLocked(_ folder: String) throws(FerryError) {
         var removed = folder
         if !folder.hasSuffix(Self.removedEnding) {

@@ -43,15 +43,13 @@ package struct MemoryBudget: Sendable, Hashable {
     /// The share of all SQLite page caches and sorters of a phase.
     package var databases: Int { min(spare / 15 * 8, mostForDatabases) }
 
-    /// The part of ``databases`` for the source guard's connection, which is always open and reads each page at most
-    /// once, in order.
+    /// The part of ``databases`` for the source guard, which is always open and reads each page at most once, in order.
     package var guardCache: Int { databases / 32 }
 
     /// The part of ``databases`` for the connections of the current phase.
     package var workingCaches: Int { databases - guardCache }
 
-    /// The shares of a step and of the simultaneous verification of the step before; nil if the limit is too low for
-    /// both.
+    /// The shares of a step and of the previous step's simultaneous verification; nil if the limit is too low.
     package var besideEachOther: (step: MemoryBudget, verification: MemoryBudget)? {
         let rest = spare - Self.programOfTwo
         let caches = rest / 3
@@ -73,8 +71,7 @@ package struct MemoryBudget: Sendable, Hashable {
 
     /// Releases unused memory if the next phase needs more than the limit leaves.
     ///
-    /// The run of a small store never nears the limit, and would spend much of its time on loading the program's pages
-    /// again.
+    /// The run of a small store never nears the limit, and would spend much time on reloading the program's pages.
     ///
     /// - Parameter store: The bytes of the store, the most that any cache or queue can hold.
     package func releaseUnused(before store: Int64) {

@@ -4,8 +4,8 @@ package enum NearNames {
 
     /// Returns the candidates near to a mistyped name, the nearest first.
     ///
-    /// A near name differs only in case, or has at most a third of the letters changed, added, removed or swapped with
-    /// a neighbour.
+    /// A near name differs in case, or in at most a third of the letters: changed, added, removed or swapped
+    /// neighbours.
     package static func near(to name: String, among candidates: some Sequence<String>) -> [String] {
         let letters = Array(name.lowercased().unicodeScalars)
         // No name of a model or of Ferry is that long, and the time grows with the product of both lengths.

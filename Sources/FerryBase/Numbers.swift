@@ -41,8 +41,7 @@ extension Duration {
 
     /// The nearest `Double` in seconds.
     ///
-    /// A sum of seconds and fraction would round twice; parsing the decimal text keeps nine places of whole
-    /// nanoseconds.
+    /// A sum of seconds and fraction would round twice; the decimal text keeps all nine places of nanoseconds.
     package var inSeconds: Double {
         let (seconds, attoseconds) = components
         guard self >= .zero else { return Double(seconds) + Double(attoseconds) / 1e18 }

@@ -9,8 +9,7 @@ package func exitAtOnce() -> Never { _exit(137) }
 /// memory of one phase would add to that of the next. Other systems release both by themselves.
 package func releaseUnusedMemory() { ferry_release_unused_memory() }
 
-/// A monotonic clock in nanoseconds that stops while the machine sleeps, so that a sleep does not use up a chunk's time
-/// or a budget.
+/// A monotonic clock in nanoseconds that stops while the machine sleeps, so that a sleep uses up no budget.
 package enum Clock {
     package static func nanoseconds() -> UInt64 { ferry_uptime() }
 

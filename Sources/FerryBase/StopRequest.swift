@@ -81,8 +81,7 @@ public final class StopRequest: Sendable {
     /// Whether the work must end: a stop was requested, or the budget is spent and a unit is done.
     public var isRequested: Bool { state.withLock { $0.reason(at: Clock.nanoseconds) != nil } }
 
-    /// Whether the work should end as soon as it is resumable: a stop was requested, or the budget is spent, even
-    /// before the first unit is done.
+    /// Like ``isRequested``, but true for a spent budget even before the first unit is done.
     package var isDue: Bool { state.withLock { $0.isDue } }
 
     /// - Throws: The reason, once the work must end.
@@ -101,8 +100,7 @@ public final class StopRequest: Sendable {
 
     /// Registers a closure that interrupts work that cannot check for a stop itself.
     ///
-    /// Once a stop is due, any thread may call the closure repeatedly. The caller must end the returned value after the
-    /// work.
+    /// Once a stop is due, any thread may call it, also repeatedly. The caller must end the result after the work.
     package func add(_ body: @escaping @Sendable () -> Void) -> Interrupter {
         let (token, isDue) = state.withLock { state in
             let token = state.token()

@@ -129,8 +129,7 @@ package final class SlotRing<Slot: AnyObject>: @unchecked Sendable {
     /// Marks the last result of ``freeSlot()`` as free.
     package func keepFree() { free.signal() }
 
-    /// Waits until all slots except those of the filling thread are free, and runs the body before the next use of a
-    /// slot.
+    /// Waits until all slots but those of the filling thread are free, and runs the body before their next use.
     package func whenAllAreFree<Result>(butFor held: Int, _ body: () throws -> Result) rethrows -> Result {
         for _ in held..<slots.count { free.wait() }
         defer { for _ in held..<slots.count { free.signal() } }

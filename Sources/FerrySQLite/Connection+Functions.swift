@@ -6,12 +6,10 @@ extension Connection {
 
     /// Registers a scalar function on this connection.
     ///
-    /// An error of the body ends the statement with a ``DatabaseError``; ``takeFunctionError()`` then returns the
-    /// original.
+    /// An error of the body ends the statement with a ``DatabaseError``; ``takeFunctionError()`` returns the error.
     ///
-    /// With -1 the function takes any number of arguments. Triggers, views and generated columns of the file can call
-    /// it only if `isForSchema`; it must then be harmless for all arguments. The body may run statements on this
-    /// connection.
+    /// With -1 the function takes any number of arguments. The file's schema can call it only if `isForSchema`; it must
+    /// then be harmless for all arguments. The body may run statements on this connection.
     package func register(
         _ name: String, arguments: Int, deterministic: Bool, isForSchema: Bool = false,
         _ body: @escaping Function

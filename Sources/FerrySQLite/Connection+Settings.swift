@@ -36,8 +36,7 @@ extension Connection {
         return try body()
     }
 
-    /// Pages that the caches of all databases of this connection have written since its open
-    /// (`SQLITE_DBSTATUS_CACHE_WRITE`).
+    /// Pages that all caches of this connection have written since its open (`SQLITE_DBSTATUS_CACHE_WRITE`).
     package var pagesWritten: Int64 {
         var (current, highest): (Int32, Int32) = (0, 0)
         _ = sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_WRITE, &current, &highest, 0)
@@ -152,12 +151,11 @@ extension Connection {
 
     /// Allows writes to the schema table and to shadow tables.
     ///
-    /// Every connection starts defensive (`SQLITE_DBCONFIG_DEFENSIVE`), as with Apple's SQLite, so that a missing call
-    /// fails on every system.
+    /// Connections start defensive (`SQLITE_DBCONFIG_DEFENSIVE`), as with Apple's SQLite: a missing call fails
+    /// everywhere.
     package func allowSchemaWrites() { _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, 0) }
 
-    /// Turns the rollback journal off: a failure leaves a useless file, so only for databases that the caller then
-    /// makes anew.
+    /// Turns the rollback journal off, for new databases only: a failure leaves a useless file.
     package func keepNoJournal(in schema: String = "main") throws(DatabaseError) {
         // A defensive connection silently ignores the pragma.
         let wasDefensive = ferry_sqlite3_db_config_flag_value(handle, SQLITE_DBCONFIG_DEFENSIVE)
@@ -177,8 +175,8 @@ extension Connection {
 extension Connection {
     /// Lets a stop request interrupt long statements until the body returns.
     ///
-    /// An interrupted statement throws a ``DatabaseError`` that ``DatabaseError/isInterrupted``; SQLite rolls its
-    /// transaction back.
+    /// Such a statement throws a ``DatabaseError`` that ``DatabaseError/isInterrupted``; its transaction is rolled
+    /// back.
     package func abandoning<Result>(on stop: StopRequest, _ body: () throws -> Result) rethrows -> Result {
         let interrupter = interrupter(on: stop)
         defer { interrupter.end() }

@@ -61,8 +61,7 @@ package final class Connection {
             throw DatabaseError(code: code, message: message)
         }
         handle = database
-        // The schema of a file must not call the registered functions; the store's own triggers call functions that
-        // only Apple registers.
+        // A file's schema must not call registered functions; a store's triggers only call functions of Apple.
         _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
         // As with Apple's SQLite: writes to the schema or to shadow tables need ``allowSchemaWrites()``.
         _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)

@@ -57,8 +57,7 @@ package struct DatabaseError: Error, Sendable, CustomStringConvertible {
 
 /// The SQLite library of this process.
 package enum SQLiteLibrary {
-    /// The oldest version with all used features: 64-bit counts of changes, extended codes from `sqlite3_open_v2`,
-    /// `PRAGMA table_list`.
+    /// The first with 64-bit counts of changes, extended codes from `sqlite3_open_v2`, and `PRAGMA table_list`.
     package static let oldest = "3.37.0"
     private static let oldestNumber: Int32 = 3_037_000
 

@@ -3,8 +3,8 @@ package import FerryBase
 
 /// The files of a database: the main file and SQLite's side files.
 package enum DatabaseFiles {
-    /// Whether the database has a hot journal, by SQLite's rule: the journal's first byte exists and is not zero, and
-    /// the main file is not empty.
+    /// Whether the journal is hot by SQLite's rule: its first byte exists and is not zero, and the main file is not
+    /// empty.
     ///
     /// The journal of a transaction in another process looks the same.
     ///
@@ -74,8 +74,7 @@ package struct DatabaseHeader: Sendable, Hashable {
     /// Zeroes the fields that every commit changes in a file's first bytes: the change counter, the schema cookie, and
     /// SQLite's version with its valid-for counter.
     ///
-    /// These fields do not depend on the content, and no commit may set them back: other connections see by them that
-    /// their caches are stale.
+    /// They do not depend on the content, and no commit may set them back: they tell other connections of stale caches.
     package static func blankCounters(_ bytes: inout [UInt8]) {
         guard bytes.count >= byteCount else { return }
         for range in [24..<28, 40..<44, 92..<100] { for index in range { bytes[index] = 0 } }
@@ -130,8 +129,7 @@ package struct DatabaseFingerprint: Sendable, Hashable, Codable {
         return other
     }
 
-    /// The fingerprint, without times, after this SQLite has changed the database from WAL mode to a rollback journal
-    /// (`PRAGMA journal_mode`).
+    /// The fingerprint, without times, after `PRAGMA journal_mode` has changed WAL mode to a rollback journal.
     ///
     /// Only the header changes. Later writes with a rollback journal raise the change counter in it.
     package var withRollbackJournal: DatabaseFingerprint {

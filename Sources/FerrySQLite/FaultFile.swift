@@ -3,8 +3,7 @@ internal import FerryBase
 
 /// The filter before a file of SQLite's own VFS under a ``FaultPlan``.
 ///
-/// Counts only operations that change the disk; all others, also shared memory and file controls, pass through
-/// (`filter.h`).
+/// Counts operations that change the disk; others, like shared memory and file controls, pass through (`filter.h`).
 struct FaultFile {
     private var filter: ferry_filter_file
     private var state: Unmanaged<State>

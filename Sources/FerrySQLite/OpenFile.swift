@@ -102,8 +102,7 @@ extension Connection {
         try OpenFile(.main, of: self, schema: "main")?.isReserved() ?? false
     }
 
-    /// Takes SQLite's exclusive lock on the file, also if it is no database; with `locking_mode = EXCLUSIVE` later
-    /// transactions keep the lock.
+    /// Takes SQLite's exclusive lock on any file; with `locking_mode = EXCLUSIVE` later transactions keep it.
     ///
     /// - Returns: False if another connection holds a lock.
     package func lockFile() throws(DatabaseError) -> Bool {
@@ -128,9 +127,9 @@ extension Connection {
 
     /// Replaces the whole content with that of another database, in one transaction (`sqlite3_backup_init`).
     ///
-    /// To other connections this is an ordinary commit: the file stays the same, and the schema version rises by one,
-    /// so that SQLite prepares statements anew. A failure, a kill, or an error of `look`, called before each piece,
-    /// leaves the old content.
+    /// To other connections this is an ordinary commit: the file stays, and the schema version rises by one, so that
+    /// SQLite prepares statements anew. A failure, a kill, or an error of `look`, called before each piece, changes
+    /// nothing.
     ///
     /// The source must be in a transaction that has read, so that its content does not change meanwhile.
     package func overwrite(with source: Connection, _ look: (Overwriting) throws -> Void) throws {

@@ -2,8 +2,7 @@ internal import CSQLite
 
 /// Rows one after another in one block of memory, passed from a reading to a writing thread.
 ///
-/// Every row has the same number of cells with SQLite values. No row or value allocates memory. The object belongs to
-/// one thread at a time.
+/// Every row has the same number of cells. Rows and values allocate no memory. One thread at a time owns the object.
 package final class PackedRows {
     private let cells: Int
     private let capacity: Int
@@ -11,8 +10,7 @@ package final class PackedRows {
 
     /// The end of the packed rows.
     ///
-    /// It changes with every value, so it is not in this object: next to data of the other thread it would cause false
-    /// sharing of a cache line.
+    /// It changes with every value: in this object, next to data of the other thread, it would cause false sharing.
     private struct Extent {
         /// The offset of the next row.
         var end = PackedRows.start

@@ -28,15 +28,14 @@ package struct PageWalk {
     package let isSound: Bool
     /// The number of rows of each table with row ids.
     package let rows: [String: Int64]
-    /// The first and the last row id of each table without gaps between them, so that no check needs to look row ids
-    /// up.
+    /// The first and the last row id of each table without gaps between them: such row ids need no look-ups.
     package let wholeRanges: [String: ClosedRange<Int64>]
     /// The counts by table, without tables that the walk could not count.
     package let tallies: [String: RowTally]
 
     /// Walks over all pages; nil if they cannot be read in one pass.
     ///
-    /// The connection must be in a transaction as ``PageReader`` requires. A stop request interrupts the walk like a
+    /// The connection must be in a transaction as for ``PageReader``. A stop request interrupts the walk like a
     /// statement.
     package init?(
         _ connection: Connection, schema: String = "main", counting counted: [Counted] = [],
@@ -84,8 +83,7 @@ extension Connection {
     /// Checks all pages of the database: b-trees, overflow pages, free pages, and the order of the keys.
     ///
     /// Reads every page once if all are sound (``PageWalk``); otherwise runs `quick_check`, which reads pages of tables
-    /// twice. Memory: one bit per page beside the cache. An interrupt throws an error that
-    /// ``DatabaseError/isInterrupted``.
+    /// twice. Memory: one bit per page beside the cache. An interrupt throws ``DatabaseError/isInterrupted``.
     ///
     /// `walk` is an existing walk over the current pages, if any.
     ///
@@ -177,8 +175,7 @@ struct RowsOfTable {
     }
 }
 
-/// The counts of a table's rows by the integer in one column, with the NULLs of each column and the range of key
-/// columns.
+/// The counts of a table's rows by the integer in one column, with the NULLs of columns and the range of keys.
 package final class RowTally {
     /// More groups than a table of any model has; a statement counts tables with more.
     private static let mostGroups = 256
@@ -187,8 +184,7 @@ package final class RowTally {
     private let columns: [String]
     private let keys: Set<String>
 
-    /// Nil if records may have another order than the table's columns, or if a column has a default value that records
-    /// omit.
+    /// Nil if records may have another order than the columns, or omit default values.
     init?(of counted: PageWalk.Counted, on connection: Connection, schema: String) throws(DatabaseError) {
         let found = try connection.rows(
             "SELECT name, dflt_value, hidden, pk FROM pragma_table_xinfo(?1, ?2) ORDER BY cid",
@@ -236,8 +232,7 @@ package final class RowTally {
         Dictionary(uniqueKeysWithValues: groups.map { (pointer.pointee.values[$0], pointer.pointee.rows[$0]) })
     }
 
-    /// Returns the rows of one integer in which a column is NULL; nil for an unknown column, or one of the key: records
-    /// store the row id as NULL.
+    /// Returns the rows of one integer with NULL in a column; nil for an unknown column, or a key, stored as NULL.
     package func empty(_ column: String, of value: Int64) -> Int64? {
         guard !keys.contains(column), let place = columns.firstIndex(of: column) else { return nil }
         guard let group = groups.first(where: { pointer.pointee.values[$0] == value }) else { return 0 }

@@ -1,8 +1,7 @@
 internal import CSQLite
 package import FerryBase
 
-/// Counts over the rows of a statement: sums of keyed hashes of columns, rows that meet conditions, and rows out of
-/// order.
+/// Counts over a statement's rows: sums of keyed hashes of columns, rows that meet conditions, rows out of order.
 package final class RowSums {
     /// Columns whose hashes are summed.
     package struct Columns: Sendable, Equatable {

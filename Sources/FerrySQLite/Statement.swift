@@ -8,11 +8,10 @@ package final class Statement {
     package let connection: Connection
     package let sql: String
     let handle: OpaquePointer
-    /// Unchecked, like `isSilent`, to save a check in each step: both belong to the connection's thread, and no access
-    /// overlaps with other code.
+    /// Unchecked, like `isSilent`, for speed: both belong to the connection's thread, and no access overlaps with other
+    /// code.
     @exclusivity(unchecked) private var started: UInt64 = 0
-    /// Whether the trace omits the statement: the time of a statement inside a function counts to the calling
-    /// statement.
+    /// Whether the trace omits the statement, because it runs inside a function of a traced statement.
     @exclusivity(unchecked) package var isSilent = false
 
     init(_ sql: String, on connection: Connection) throws(DatabaseError) {
@@ -247,8 +246,7 @@ package struct ColumnPair: Sendable {
 }
 
 extension Statement {
-    /// Whether a column of the current row equals one of another statement's: same storage class and bytes, without a
-    /// copy.
+    /// Whether two columns of current rows are equal, in storage class and bytes; copies nothing.
     package func holdsSame(_ column: Int, as other: Statement, _ otherColumn: Int) -> Bool {
         ferry_sqlite3_columns_equal(handle, Int32(column), other.handle, Int32(otherColumn)) != 0
     }

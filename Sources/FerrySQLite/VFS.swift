@@ -20,8 +20,7 @@ package final class VFS: Sendable {
     private nonisolated(unsafe) let vfs: UnsafeMutablePointer<sqlite3_vfs>
     private nonisolated(unsafe) let context: UnsafeMutablePointer<VFSContext>
 
-    /// Registers a VFS; sorters, temporary tables and statement journals spill into `temporaryFolder`, if it is not
-    /// nil.
+    /// Registers a VFS; sorters, temporary tables and statement journals spill into `temporaryFolder`, if any.
     ///
     /// `faults` counts creates, writes, syncs, truncations and deletions, makes them fail, and disables the read-ahead.
     ///

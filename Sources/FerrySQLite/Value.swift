@@ -86,8 +86,7 @@ package enum ColumnAffinity: Sendable {
         }
     }
 
-    /// Whether numeric affinity converts a text to a number: digits with a sign, a point and an exponent, and blanks
-    /// around them.
+    /// Whether numeric affinity converts a text to a number: digits with sign, point and exponent, between blanks.
     ///
     /// `CAST(… AS NUMERIC)` then returns the number.
     package static func isNumber(_ text: UnsafeRawBufferPointer) -> Bool {

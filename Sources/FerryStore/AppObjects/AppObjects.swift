@@ -5,8 +5,8 @@ package import FerrySQLite
 /// The objects of a store outside its model, and their migration to a new store.
 ///
 /// Ferry drops Core Data's leftovers of earlier versions, and copies other objects with definition and rows. It refuses
-/// an object that names a changing table of Core Data, because the new meaning is unknown, unless the caller drops the
-/// object by name.
+/// an object that names a changing table of Core Data, whose new meaning is unknown, unless the caller drops the
+/// object.
 package struct AppObjects: Sendable {
     /// A table, index, view, trigger or virtual table with its CREATE statement, or a generated column.
     package struct Object: Sendable, Hashable {
@@ -43,8 +43,7 @@ package struct AppObjects: Sendable {
 
     /// Reads the schema of a store, unless the caller passes its catalog.
     ///
-    /// `dropping` has the names to drop, without regard to case. In place, tables stay, so that only views and triggers
-    /// are made anew.
+    /// `dropping` has names of any case to drop. In place, tables stay, and only views and triggers are made anew.
     package init(
         of source: StoreLayout, into destination: StoreLayout, on connection: Connection, schema: String = "main",
         dropping: Set<String> = [], inPlace: Bool = false, catalog known: StoreCatalog? = nil
@@ -109,8 +108,7 @@ package struct AppObjects: Sendable {
         }
     }
 
-    /// Creates the tables that stay, because triggers on them need them; a plain table with the same columns replaces
-    /// one that cannot be created here.
+    /// Creates tables that stay, for triggers on them; a plain table with the same columns replaces a failed one.
     private func makeTablesThatStay(on rehearsal: Connection) throws(DatabaseError) {
         for table in catalog.tables {
             let known = try rehearsal.integer(

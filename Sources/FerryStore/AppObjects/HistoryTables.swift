@@ -25,8 +25,7 @@ package struct HistoryTables: Sendable {
         indexes = catalog.indexes.filter { names.contains($0.table) }
     }
 
-    /// Returns the number of `ZTOMBSTONE` columns for a model: the largest number of attributes that an entity
-    /// preserves.
+    /// Returns the number of `ZTOMBSTONE` columns: the largest number of attributes that an entity preserves.
     package static func tombstones(of model: ManagedObjectModel) -> Int {
         model.sortedEntityNames.map { preserved(by: $0, in: model).count }.max() ?? 0
     }
@@ -126,8 +125,7 @@ package struct HistoryTables: Sendable {
 
 /// The tables of CloudKit mirroring, with the records of objects.
 ///
-/// The tables name objects by entity number and key. All other columns describe records on the server and keep their
-/// meaning in every version.
+/// They name objects by entity number and key. Other columns describe records on the server, equal in all versions.
 package struct MirroringTables: Sendable {
     package private(set) var tables: [AppTable] = []
     package private(set) var indexes: [IndexDefinition] = []
@@ -165,8 +163,7 @@ package struct MirroringTables: Sendable {
         return nil
     }
 
-    /// Returns the SQL that copies a table's rows with new entity numbers; with `:low` and `:high` if the table has row
-    /// ids.
+    /// Returns the SQL that copies a table with new entity numbers; with `:low` and `:high` if the table has row ids.
     package static func copy(_ table: AppTable, numbers: [(from: Int64, to: Int64)]) -> String {
         guard table.namesEntities, !numbers.isEmpty else { return table.copy() }
         let cases = numbers.map { "WHEN \($0.from) THEN \($0.to)" }.joined(separator: " ")

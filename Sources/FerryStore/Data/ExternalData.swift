@@ -68,8 +68,7 @@ package enum ExternalData {
         return size
     }
 
-    /// Calls the body with the name of every external file in the values of an attribute, in constant memory; a name
-    /// may repeat.
+    /// Calls the body with each external file's name in an attribute's values, in constant memory; names may repeat.
     ///
     /// - Throws: ``DatabaseError``, or any error of the body.
     package static func forEachReference(

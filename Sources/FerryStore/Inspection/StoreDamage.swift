@@ -30,8 +30,8 @@ package struct StoreDamage: Sendable, Hashable, Codable {
 
     /// Finds damage in every row of a store, by one scan of each table and a look-up per key.
     ///
-    /// `missingValues` is false if another check reads mandatory attributes. All entity numbers in `soundTables` are
-    /// known to be right.
+    /// `missingValues` is false if another check reads mandatory attributes. `soundTables` have no wrong entity
+    /// numbers.
     ///
     /// - Returns: The damage by kind, entity and property, without kinds that have no rows.
     package static func scan(
@@ -182,16 +182,14 @@ private struct DamageScan {
         try connection.integer("SELECT 1 FROM \(quoted(table)) WHERE \(column) IS NULL LIMIT 1") != nil
     }
 
-    /// The keys of a table without gaps whose rows are all of an entity or its subentities: keys in this range need no
-    /// look-up.
+    /// The keys of a table without gaps, if all rows are of an entity or its subentities: such keys need no look-up.
     private func wholeRange(of entity: String, in table: String) -> ClosedRange<Int64>? {
         guard let range = walk?.wholeRanges[table], let tally = walk?.tallies[table] else { return nil }
         let family = Set(layout.numbers(ofFamily: entity))
         return family.isSuperset(of: tally.rows.keys) ? range : nil
     }
 
-    /// Returns the rows with a key outside a range; without the walk's result, SQLite reads only the column's index, if
-    /// it has one.
+    /// Returns the rows with a key outside a range; without the walk's result SQLite reads only the index, if any.
     private func leadingNowhere(
         _ column: String, of table: String, _ range: ClosedRange<Int64>
     ) throws(DatabaseError) -> Int64 {

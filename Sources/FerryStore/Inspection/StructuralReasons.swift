@@ -14,8 +14,7 @@ package struct StructuralReasons: Sendable {
     package private(set) var reasons: [Reason] = []
     private let nearest: ManagedObjectModel
 
-    /// Compares entities of the nearest model version with the store's cached model, or without one with the store's
-    /// tables.
+    /// Compares entities of the nearest model version with the store's cached model, or else with the store's tables.
     package init(
         of entities: [String], comparedWith nearest: ManagedObjectModel, own: ManagedObjectModel?,
         on connection: Connection

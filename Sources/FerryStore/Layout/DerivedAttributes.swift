@@ -189,8 +189,7 @@ extension LayoutBuilder {
 
 /// The triggers that keep one derived attribute up to date.
 ///
-/// Each trigger writes the value, and then reports the changed object to Core Data by a function that only Core Data
-/// has.
+/// Each trigger writes the value, and then reports the changed object by a function that only Core Data has.
 struct DerivedTriggers {
     let attribute: PropertyKey
     let table: String
@@ -255,8 +254,7 @@ struct DerivedTriggers {
 
     // MARK: Many values
 
-    /// Four triggers on the destination of a to-many relationship, which set the value of the row with the new or the
-    /// old key.
+    /// Four triggers on the destination of a to-many relationship, which update the row with the new or the old key.
     private func many(
         _ many: String, key: String, updates: String, inserted: String, incremented: String, decremented: String
     ) -> [TriggerDefinition] {

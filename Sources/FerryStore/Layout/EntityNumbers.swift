@@ -50,8 +50,7 @@ extension StoreLayout {
 struct EntityOrder {
     /// Root entities by name, each followed by its subtree, children by name: `Z_ENT` counts in this order from 1.
     let numbered: [String]
-    /// All entities by name, each after its ancestors: decides which entity names a join table, and the suffixes of
-    /// join columns.
+    /// All entities by name, each after its ancestors: decides the names of join tables and suffixes of their columns.
     let setUp: [String]
     let setUpPosition: [String: Int]
 
@@ -101,8 +100,7 @@ extension Sequence<Int64> {
 
     /// Returns the condition that a row is of an entity with one of these numbers.
     ///
-    /// `prefix` is an alias with its dot, or a plus sign that keeps SQLite from the index on `Z_ENT`, so that rows are
-    /// in the order of keys.
+    /// `prefix` is an alias with its dot, or a plus sign against the index on `Z_ENT`, for rows in the order of keys.
     package func rowCondition(_ prefix: String = "") -> String { "\(prefix)Z_ENT IN (\(sqlList))" }
 }
 

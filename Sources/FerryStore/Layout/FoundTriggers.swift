@@ -3,8 +3,7 @@ internal import FerryModel
 
 /// Core Data's own triggers of one derived attribute, copied from a store into a layout with the same meaning.
 ///
-/// The search does not parse their SQL: every table, column and entity number that the text may name must be equal in
-/// both layouts.
+/// Without a parser: every table, column and entity number that the SQL may name must be equal in both layouts.
 struct TriggersAsFound {
     private let key: PropertyKey
     private let source: StoreLayout
@@ -72,8 +71,7 @@ struct TriggersAsFound {
         try checkNumbers(in: trigger, words.subtracting(known), tables: roots)
     }
 
-    /// A number in the SQL may be an entity number, so all entity numbers that it may mean must be equal; SQL without
-    /// numbers names no entity.
+    /// A number in the SQL may be an entity number, so all entity numbers that it may mean must be equal.
     private func checkNumbers(
         in trigger: TriggerDefinition, _ words: Set<String>, tables: [String]
     ) throws(LayoutObstacle) {

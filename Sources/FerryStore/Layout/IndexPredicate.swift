@@ -1,7 +1,6 @@
 /// The SQL of a partial index's predicate in Core Data's spelling.
 ///
-/// Supports the forms known from stores: comparisons of a property with a whole number, a Boolean or nil, joined by AND
-/// and OR.
+/// Supports forms known from stores: comparisons of a property with a whole number, a Boolean or nil; AND; OR.
 enum IndexPredicate {
     /// Returns nil for other forms, whose spelling is unknown; `column` returns the column of a property.
     static func sql(_ predicate: String, column: (String) -> String?) -> String? {

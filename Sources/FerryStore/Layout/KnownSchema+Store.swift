@@ -109,8 +109,7 @@ extension StoreLayout {
         }
     }
 
-    /// Returns the names of another model's open join table in this layout of an existing store, where the declaring
-    /// entity may have another name.
+    /// Returns the names that this layout of a store has for an open join table of another model.
     ///
     /// - Returns: Nil if the layout has no such table, or its names are ambiguous.
     package func knownJoin(_ open: OpenJoin, in entity: String) -> KnownJoin? {

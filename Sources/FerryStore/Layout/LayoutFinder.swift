@@ -43,8 +43,7 @@ struct LayoutFinder {
         return layout
     }
 
-    /// Returns the store's R-Tree of the same name with its own SQL, or nil: models that differ only in indexes have
-    /// equal version hashes.
+    /// Returns the store's R-Tree of the same name, or nil: models that differ only in indexes have equal hashes.
     private func find(_ rTree: RTree) -> RTree? {
         let made = catalog.others.first {
             $0.type == "virtual table" && $0.name.uppercased() == rTree.name.uppercased()

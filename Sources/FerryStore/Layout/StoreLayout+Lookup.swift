@@ -70,8 +70,7 @@ extension StoreLayout {
     /// Returns the actual layout of an existing store of a model.
     ///
     /// Names are the store's own: in-place migrations leave old suffixes, old naming sides of join tables and columns
-    /// of earlier versions. The maps omit columns without a property, but ``EntityTable/columns`` has them; ``indexes``
-    /// are the store's.
+    /// of earlier versions. Only ``EntityTable/columns`` has columns without a property; ``indexes`` are the store's.
     ///
     /// Callers pass the catalog and a computed layout of the model if they have them.
     ///
@@ -96,8 +95,8 @@ extension StoreLayout {
     ///
     /// All entities of the model get tables, in any configuration.
     ///
-    /// - Throws: `unsupported` for the first case, in entity order, without a known rule; `damagedSource` if the known
-    ///   store is not of the model.
+    /// - Throws: `unsupported` for the first case without a rule; `damagedSource` if the known store is not of the
+    ///   model.
     package static func canonical(
         for model: ManagedObjectModel, foundTriggers found: FoundTriggers = .none
     ) throws(FerryError) -> StoreLayout {

@@ -50,8 +50,7 @@ package struct StoreMetadata: Sendable, Hashable {
 
     /// Returns the metadata after a migration to a version, with its hashes and identifiers.
     ///
-    /// Computes digest and checksum anew if the store has them. Everything else, also the UUID and the app's own keys,
-    /// stays.
+    /// Computes digest and checksum anew if the store has them. The UUID and the app's own keys stay.
     package func restamped(for version: ModelVersion) -> StoreMetadata {
         var stamped = self
         stamped.properties[Key.hashes] = .dictionary(version.hashes.mapValues { .data($0) })
