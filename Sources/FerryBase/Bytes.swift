@@ -6,7 +6,6 @@ package struct ByteReader: Sendable {
 
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Whether `count` bytes can be read at `offset`.
     package func holds(_ count: Int, at offset: Int) -> Bool {
         offset >= 0 && count >= 0 && offset <= bytes.count && count <= bytes.count - offset
     }
@@ -52,7 +51,7 @@ package struct UTF8Check: Sendable {
     package mutating func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var place = 0
         while place < bytes.count {
-            // Fast path: eight ASCII characters at a time.
+            // Eight ASCII characters at a time.
             if pending == 0, place + 8 <= bytes.count,
                 bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
             {
@@ -65,7 +64,7 @@ package struct UTF8Check: Sendable {
         return true
     }
 
-    /// Whether no character is incomplete.
+    /// Whether the bytes so far end between two characters.
     package var isAtBoundary: Bool { pending == 0 }
 
     /// Follows the table of well-formed byte sequences of the Unicode standard.
@@ -95,14 +94,14 @@ package struct UTF8Check: Sendable {
 //
 // A decoder replaces invalid bytes with U+FFFD, so the text's bytes equal the input only if the input is valid.
 extension String {
-    /// The text of UTF-8 bytes; nil if they are not valid UTF-8.
+    /// Nil if the bytes are not valid UTF-8.
     package init?(utf8 bytes: some Collection<UInt8>) {
         let text = String(decoding: bytes, as: UTF8.self)
         guard text.utf8.count == bytes.count, text.utf8.elementsEqual(bytes) else { return nil }
         self = text
     }
 
-    /// The text of UTF-8 bytes; nil if they are not valid UTF-8.
+    /// Nil if the bytes are not valid UTF-8.
     package init?(utf8 bytes: UnsafeRawBufferPointer) {
         var text = String(decoding: bytes, as: UTF8.self)
         let isSame = text.withUTF8 { own in
@@ -112,14 +111,14 @@ extension String {
         self = text
     }
 
-    /// The text of UTF-8 bytes; nil if they are not valid UTF-8.
+    /// Nil if the bytes are not valid UTF-8.
     package init?(utf8 bytes: [UInt8]) {
         let text = bytes.withUnsafeBytes { String(utf8: $0) }
         guard let text else { return nil }
         self = text
     }
 
-    /// The text of UTF-16 units; nil if they are not valid UTF-16.
+    /// Nil if the units are not valid UTF-16.
     package init?(utf16 units: some Collection<UInt16>) {
         let text = String(decoding: units, as: UTF16.self)
         guard text.utf16.elementsEqual(units) else { return nil }

@@ -21,8 +21,6 @@ package struct InputFile: ~Copyable {
         }
     }
 
-    /// Fills the buffer from an offset in the file.
-    ///
     /// - Returns: The number of bytes read, less than the buffer's size only at the end of the file.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FerryError) -> Int {
         let descriptor = descriptor
@@ -127,7 +125,6 @@ package struct OutputFile: ~Copyable {
         offset = size
     }
 
-    /// Makes the written bytes durable.
     package mutating func sync() throws(FerryError) {
         let descriptor = descriptor
         try files.perform("sync \(path)") { () throws(SystemError) in
@@ -172,7 +169,6 @@ extension FileLayer {
         try file.close()
     }
 
-    /// Opens an existing file for writes at its end.
     package func append(to path: String) throws(FerryError) -> OutputFile {
         let (descriptor, size) = try openRegular(path, O_WRONLY, "open \(path) for writing")
         return OutputFile(path: path, offset: size, files: self, descriptor: descriptor)

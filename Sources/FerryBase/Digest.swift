@@ -1,6 +1,5 @@
 internal import CHash
 
-/// An incremental SHA-256.
 package struct SHA256: ~Copyable {
     private var state = chash_sha256()
 
@@ -17,7 +16,6 @@ package struct SHA256: ~Copyable {
     /// Adds a text as UTF-8, without terminator.
     package mutating func update(_ text: String) { update(Array(text.utf8)) }
 
-    /// Returns the 32 bytes, and ends the use of this hash.
     package consuming func finalize() -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
             chash_sha256_final(&state, buffer.baseAddress)
@@ -32,7 +30,6 @@ package struct SHA256: ~Copyable {
     }
 }
 
-/// An incremental SHA-512.
 package struct SHA512: ~Copyable {
     private var state = chash_sha512()
 
@@ -42,7 +39,6 @@ package struct SHA512: ~Copyable {
         bytes.withUnsafeBytes { chash_sha512_update(&state, $0.baseAddress, $0.count) }
     }
 
-    /// Returns the 64 bytes, and ends the use of this hash.
     package consuming func finalize() -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 64) { buffer, count in
             chash_sha512_final(&state, buffer.baseAddress)
@@ -119,7 +115,6 @@ package struct KeyedHash: Sendable {
         add(rest)
     }
 
-    /// Returns the hash of all added words.
     @inlinable @inline(__always) package consuming func finish() -> (UInt64, UInt64) {
         add((words &* 8) << 56)
         v2 ^= 0xee

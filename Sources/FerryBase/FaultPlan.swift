@@ -3,7 +3,6 @@
 /// The file layer and the SQLite VFS wrapper of a run share one plan, so "the n-th operation" has one meaning.
 package final class FaultPlan: Sendable {
     package enum Outcome: Sendable {
-        /// The operation reports an I/O error.
         case fail
         /// The process ends at once, as by `kill -9`.
         case exit
@@ -59,7 +58,6 @@ package final class FaultPlan: Sendable {
         state.withLock { $0.bytesRead[name, default: 0] += bytes }
     }
 
-    /// The bytes that SQLite read, by file.
     package var bytesRead: [String: Int64] { state.withLock { $0.bytesRead } }
 
     package var count: Int { state.withLock { $0.count } }
@@ -84,7 +82,6 @@ package enum DiskChange {
     /// The names in a folder are durable.
     case syncedFolder(String)
 
-    /// Whether the change removes a name.
     var takesAway: Bool {
         switch self {
         case .removes, .renames: true

@@ -9,7 +9,6 @@ package struct FileAttributes: Sendable, Hashable {
     package var modified: Int64
     /// Last change of the content or of any attribute, in nanoseconds since 1970; only the system sets it.
     package var changed: Int64
-    /// The permission bits.
     package var mode: UInt32
     package var owner: UInt32
     package var group: UInt32
@@ -66,7 +65,7 @@ package struct FileState: Codable, Hashable, Sendable {
 }
 
 extension FileLayer {
-    /// Gives a file the permissions, owner, group and extended attributes of another.
+    /// Copies permissions, owner, group and extended attributes.
     ///
     /// Works by path and opens neither file, so it is safe on open databases. Skips an owner that this process may not
     /// set, and extended attributes that the volume rejects or that only the system sets.

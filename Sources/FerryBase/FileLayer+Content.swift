@@ -1,7 +1,6 @@
 internal import CSystem
 
 extension FileLayer {
-    /// The method of a file copy.
     package enum CopyMethod: String, Sendable {
         /// Copy-on-write: the files share blocks until one of them changes.
         case reflink
@@ -69,7 +68,6 @@ extension FileLayer {
         }
     }
 
-    /// The suffix of an unfinished copy's name.
     private static let unfinishedCopy = ".ferry-copy"
 
     /// Removes unfinished files of killed calls of ``copy(_:to:allowsLink:isReplacing:)`` from a folder.
@@ -80,7 +78,6 @@ extension FileLayer {
         }
     }
 
-    /// Creates a durable file with the content of another.
     private func copyContent(
         _ path: String, to destination: String, mode: UInt32, allowsLink: Bool
     ) throws(FerryError) -> CopyMethod {
@@ -145,7 +142,6 @@ extension SystemError {
 }
 
 extension FileLayer {
-    /// The result of a comparison of two files.
     package enum Comparison: Sendable {
         case same
         /// The file is a proper prefix of the expected file.

@@ -1,6 +1,5 @@
 internal import CSystem
 
-/// One name in a folder.
 package struct FolderEntry: Sendable, Hashable {
     package var name: String
     /// False for a symbolic link to a folder.

@@ -106,7 +106,6 @@ package struct FileLayer: Sendable {
         }
     }
 
-    /// The device number of the path's volume.
     package func volume(of path: String) throws(FerryError) -> UInt64 { try attributes(path).device }
 
     // MARK: Names
@@ -121,13 +120,12 @@ package struct FileLayer: Sendable {
             do throws(SystemError) {
                 _ = try uninterrupted { mkdir(path, mode_t(mode)) }
             } catch {
-                // Another process may have created it meanwhile.
+                // A race with another process.
                 guard error.isExisting, try FileAttributes(path: path).isDirectory else { throw error }
             }
         }
     }
 
-    /// Removes a file or a symbolic link.
     package func remove(_ path: String) throws(FerryError) {
         try call("remove \(path)", telling: .removes(path)) { unlink(path) }
     }

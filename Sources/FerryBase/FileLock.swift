@@ -100,7 +100,7 @@ extension FileLayer {
         while true {
             let folder = try makeWorkFolder(named: name, in: parent)
             do {
-                // Nil if another call removed the folder as a leftover.
+                // Nil if another call takes the folder for a leftover.
                 guard let lock = try lockIfPresent(folder) else { continue }
                 defer { withExtendedLifetime(lock) {} }
                 let result = try body(folder)
@@ -159,7 +159,6 @@ extension FileLayer {
         }
     }
 
-    /// Removes work folders of this user that no process has locked.
     private func removeWorkFolders(named name: String, in parent: String) throws {
         var left: [String] = []
         try forEachEntry(in: parent) { entry in

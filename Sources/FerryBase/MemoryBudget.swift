@@ -25,9 +25,8 @@ package struct MemoryBudget: Sendable, Hashable {
     /// Above this limit, sorting takes more time than larger runs on disk save.
     private static let mostForDatabases = 16 << 20
 
-    /// The limit of the whole process in bytes.
+    /// In bytes, for the whole process.
     package let limit: Int
-    /// The bytes of other work at the same time.
     private var othersBytes = 0
     private var mostForDatabases = MemoryBudget.mostForDatabases
 
@@ -37,7 +36,6 @@ package struct MemoryBudget: Sendable, Hashable {
         self.limit = limit
     }
 
-    /// The bytes beside the program.
     private var spare: Int { limit - Self.program - othersBytes }
 
     /// The share of all SQLite page caches and sorters of a phase.

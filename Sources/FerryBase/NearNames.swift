@@ -1,4 +1,3 @@
-/// Suggestions for an unknown name.
 package enum NearNames {
     private static let longest = 256
 

@@ -9,14 +9,14 @@ public final class StopRequest: Sendable {
 
     private struct State {
         var reason: FerryError?
-        /// The end of the budget, by ``Clock``.
+        /// By ``Clock``.
         var deadline: UInt64?
         var budgetSpent: FerryError?
         var unitsDone: Int64 = 0
         var nextToken = 0
-        /// Receivers of the first request, by token.
+        /// By token.
         var followers: [Int: @Sendable (FerryError) -> Void] = [:]
-        /// Closures that interrupt work that takes too long, by token.
+        /// By token.
         var interrupters: [Int: @Sendable () -> Void] = [:]
 
         /// The reason why the work must end now, or nil; a budget ends no work before its first unit is done.
@@ -26,7 +26,6 @@ public final class StopRequest: Sendable {
             return budgetSpent
         }
 
-        /// Whether the work should end as soon as it is resumable.
         var isDue: Bool { reason != nil || deadline.map { Clock.nanoseconds() >= $0 } ?? false }
 
         mutating func token() -> Int {
@@ -91,7 +90,6 @@ public final class StopRequest: Sendable {
 
     // MARK: Units
 
-    /// Counts a finished unit, whose work no later call repeats.
     package func unitIsDone() { state.withLock { $0.unitsDone += 1 } }
 
     package var unitsDone: Int64 { state.withLock { $0.unitsDone } }

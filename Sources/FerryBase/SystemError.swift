@@ -23,7 +23,6 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension FerryError {
-    /// A failed file operation with the ``SystemError`` as its cause.
     init(_ operation: String, _ error: SystemError) {
         let remedy: Remedy =
             if error.isNotFound {
@@ -42,7 +41,6 @@ extension FerryError {
             cause: error)
     }
 
-    /// The system error of a failed file operation.
     package var systemError: SystemError? { cause as? SystemError }
 }
 

@@ -70,7 +70,6 @@ package struct XMLTokenizer {
         return nil
     }
 
-    /// Returns the error of `failure` for the current line.
     package func problem(_ reason: String) -> FerryError { failure(reason, line) }
 
     // MARK: Tags
@@ -178,7 +177,6 @@ package struct XMLTokenizer {
         return true
     }
 
-    /// Reads a piece of the text between `<![CDATA[` and `]]>`.
     private mutating func characterData() throws(FerryError) -> String {
         var bytes: [UInt8] = []
         while let next = try peek() {
@@ -195,7 +193,6 @@ package struct XMLTokenizer {
         throw problem("it is cut off")
     }
 
-    /// Reads a reference after its ampersand.
     private mutating func reference(into bytes: inout [UInt8]) throws(FerryError) {
         var name = ""
         while let byte = try take(), byte != UInt8(ascii: ";"), name.utf8.count < 12 {

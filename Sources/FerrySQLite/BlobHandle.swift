@@ -6,7 +6,6 @@ internal import CSQLite
 package struct BlobHandle: ~Copyable {
     private let connection: Connection
     private let handle: OpaquePointer
-    /// The value's size in bytes.
     package let count: Int
 
     /// Opens the value of a column in the row with this row id; a writable column must not be in an index.

@@ -1,7 +1,6 @@
 internal import CSQLite
 
 extension Connection {
-    /// The body of a scalar SQL function.
     package typealias Function = (borrowing FunctionArguments, inout FunctionResult) throws -> Void
 
     /// Registers a scalar function on this connection.
@@ -70,7 +69,6 @@ extension Connection {
         return functionError
     }
 
-    /// Ends the calling statement with the error of a function.
     fileprivate func fail(_ context: OpaquePointer?, in name: String, _ error: any Error) {
         functionError = error
         // Without the error's text, which must not get into a message of SQLite.
@@ -83,7 +81,6 @@ extension Connection {
     package func takeOver(functionError error: (any Error)?) { functionError = error }
 }
 
-/// The state of an aggregate function for one group of rows.
 package protocol SQLAggregate: AnyObject {
     func step(_ arguments: borrowing FunctionArguments) throws
     func finish(_ result: inout FunctionResult) throws
@@ -115,7 +112,6 @@ private final class RegisteredFunction {
 private final class RegisteredAggregate {
     private let name: String
     private let make: () -> any SQLAggregate
-    // As with RegisteredFunction.
     private unowned let connection: Connection
 
     init(name: String, make: @escaping () -> any SQLAggregate, connection: Connection) {

@@ -2,7 +2,7 @@ internal import CSQLite
 package import FerryBase
 
 extension Connection {
-    /// A limit that SQLite enforces on one connection (`sqlite3_limit`).
+    /// A limit of a connection (`sqlite3_limit`).
     package enum Limit: Sendable {
         /// Bytes of a text, BLOB or row (`SQLITE_LIMIT_LENGTH`).
         case length
@@ -17,7 +17,6 @@ extension Connection {
         }
     }
 
-    /// Returns the current value of a limit.
     package func limit(_ limit: Limit) -> Int { Int(sqlite3_limit(handle, limit.code, -1)) }
 
     /// Sets a limit; SQLite clamps it to its compiled maximum.
@@ -29,7 +28,6 @@ extension Connection {
         return Int(sqlite3_limit(handle, limit.code, Int32(clamping: value)))
     }
 
-    /// Runs the body with another limit.
     package func with<Result>(_ limit: Limit, _ value: Int, _ body: () throws -> Result) rethrows -> Result {
         let before = self.limit(limit, value)
         defer { self.limit(limit, before) }
@@ -75,12 +73,10 @@ extension Connection {
         }
     }
 
-    /// Returns a name as an SQL identifier.
     package static func quoted(_ name: String) -> String {
         "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
     }
 
-    /// Returns the value of a pragma, or nil if it returns no row.
     package func pragma(_ name: String, in schema: String = "main") throws(DatabaseError) -> Value? {
         try value("PRAGMA \(Connection.quoted(schema)).\(name)")
     }
@@ -164,7 +160,6 @@ extension Connection {
         try setPragma("journal_mode", to: "OFF", in: schema)
     }
 
-    /// Runs a body with triggers disabled.
     package func withoutTriggers<Result>(_ body: () throws -> Result) rethrows -> Result {
         _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
         defer { _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1) }

@@ -31,9 +31,7 @@ package final class Connection {
     private let vfs: VFS?
     /// The last error of a registered function, until ``takeFunctionError()``.
     var functionError: (any Error)?
-    /// Whether the function of ``RowSums`` is registered.
     var knowsReading = false
-    /// Set while a stop request may interrupt statements.
     var interrupter: StopRequest.Interrupter?
     /// Receives each statement when it is prepared or executed, and the values of its named parameters.
     package var onStatement: StatementHook?
@@ -105,7 +103,6 @@ package final class Connection {
         }
     }
 
-    /// Prepares one statement, and binds values to its first parameters.
     package func prepare(_ sql: String, _ values: [Value] = []) throws(DatabaseError) -> Statement {
         let statement = try Statement(sql, on: self)
         try statement.bind(values)
@@ -121,7 +118,6 @@ package final class Connection {
         guard code == SQLITE_OK else { throw error(code, sql: sql) }
     }
 
-    /// Runs one statement with bound values to its end.
     package func run(_ sql: String, _ values: [Value] = []) throws(DatabaseError) {
         try prepare(sql, values).run()
     }
@@ -146,7 +142,7 @@ package final class Connection {
         return rows
     }
 
-    /// Runs the body in a transaction that commits when it returns and is rolled back when it throws.
+    /// Runs the body in a transaction; commits, or rolls back if the body throws.
     package func transaction<Result>(_ begin: String = "BEGIN", _ body: () throws -> Result) throws -> Result {
         try execute(begin)
         do {
@@ -160,7 +156,6 @@ package final class Connection {
         }
     }
 
-    /// The rows that the last INSERT, UPDATE or DELETE changed.
     package var changes: Int64 { sqlite3_changes64(handle) }
 
     /// Whether the current transaction has begun to write to a database (`sqlite3_txn_state`).

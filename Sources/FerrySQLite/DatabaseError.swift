@@ -15,7 +15,6 @@ enum ExtendedCode {
 
 /// A failed SQLite call: result code, SQLite's message, and the SQL without parameter values.
 package struct DatabaseError: Error, Sendable, CustomStringConvertible {
-    /// SQLite's extended result code.
     package var code: Int32
     package var message: String
     package var sql: String?
@@ -31,7 +30,6 @@ package struct DatabaseError: Error, Sendable, CustomStringConvertible {
 
     package var isBusy: Bool { primaryCode == SQLITE_BUSY || primaryCode == SQLITE_LOCKED }
     package var isNotADatabase: Bool { primaryCode == SQLITE_NOTADB }
-    /// Whether a page of the file is damaged.
     package var isCorrupt: Bool { primaryCode == SQLITE_CORRUPT }
     package var isInterrupted: Bool { primaryCode == SQLITE_INTERRUPT || isInterruptedDeclaration }
     /// Whether the SQL text is wrong, for example because of an unknown name.
@@ -55,7 +53,6 @@ package struct DatabaseError: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// The SQLite library of this process.
 package enum SQLiteLibrary {
     /// The first with 64-bit counts of changes, extended codes from `sqlite3_open_v2`, and `PRAGMA table_list`.
     package static let oldest = "3.37.0"

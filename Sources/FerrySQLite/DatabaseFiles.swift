@@ -119,7 +119,6 @@ package struct DatabaseFingerprint: Sendable, Hashable, Codable {
         return stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
 
-    /// Whether the header says that the database is in WAL mode.
     package var usesWriteAheadLog: Bool { DatabaseHeader(headerBytes)?.usesWriteAheadLog == true }
 
     /// The fingerprint after a complete checkpoint and the removal of the `-wal`.
@@ -153,7 +152,6 @@ package struct DatabaseFingerprint: Sendable, Hashable, Codable {
         return other
     }
 
-    /// Whether two fingerprints are equal without their times.
     package func isSame(butForTime other: DatabaseFingerprint) -> Bool {
         var other = other
         (other.modified, other.changed) = (modified, changed)

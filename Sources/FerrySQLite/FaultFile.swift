@@ -8,7 +8,6 @@ struct FaultFile {
     private var filter: ferry_filter_file
     private var state: Unmanaged<State>
 
-    /// The name and kind of a file, for the witness.
     final class State {
         let name: String
         private let isTemporary: Bool
@@ -53,7 +52,6 @@ struct FaultFile {
         }
     }
 
-    /// Installs the filter before an open file.
     static func install(
         _ file: UnsafeMutablePointer<sqlite3_file>, before inner: UnsafeMutablePointer<sqlite3_file>, _ state: State
     ) {

@@ -78,10 +78,9 @@ package struct FunctionResult: ~Copyable {
     package mutating func setNull() { sqlite3_result_null(context) }
     package mutating func set(_ value: Int64) { sqlite3_result_int64(context, value) }
 
-    /// Sets a real; SQLite turns NaN into NULL.
+    /// SQLite turns NaN into NULL.
     package mutating func set(_ value: Double) { sqlite3_result_double(context, value) }
 
-    /// Sets text from its UTF-8 bytes.
     package mutating func setText(_ bytes: UnsafeRawBufferPointer) {
         // A null pointer would set NULL instead of an empty text.
         withUnsafeBytes(of: 0 as UInt8) { empty in
@@ -100,7 +99,6 @@ package struct FunctionResult: ~Copyable {
         }
     }
 
-    /// Sets the result to an unchanged argument of any type.
     package mutating func pass(argument index: Int, of arguments: borrowing FunctionArguments) {
         arguments.pass(index, to: context)
     }

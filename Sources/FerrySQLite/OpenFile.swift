@@ -32,7 +32,6 @@ struct OpenFile {
         return size
     }
 
-    /// Whether any connection, of any process, holds the RESERVED lock.
     func isReserved() throws(DatabaseError) -> Bool {
         var result: Int32 = 0
         try check(file.pointee.pMethods.pointee.xCheckReservedLock(file, &result), "the locks")
@@ -114,7 +113,6 @@ extension Connection {
 }
 
 extension Connection {
-    /// The progress of ``overwrite(with:_:)`` in pages.
     package struct Overwriting: Sendable {
         package var donePages: Int64
         package var allPages: Int64

@@ -12,9 +12,7 @@ package final class PackedRows {
     ///
     /// It changes with every value: in this object, next to data of the other thread, it would cause false sharing.
     private struct Extent {
-        /// The offset of the next row.
         var end = PackedRows.start
-        /// The offset of the next bytes of the current row.
         var next = PackedRows.start
     }
 
@@ -134,7 +132,6 @@ package final class PackedRows {
         start.storeBytes(of: bits, toByteOffset: 8, as: UInt64.self)
     }
 
-    /// The packed rows, in order.
     package var rows: PackedRowSequence {
         let base = UnsafeRawPointer(memory.baseAddress!)
         return PackedRowSequence(next: base + Self.start, end: base + extent.pointee.end)
@@ -154,7 +151,6 @@ package struct PackedRowSequence {
     /// The next row, or nil at the end.
     package var first: PackedRow? { next == end ? nil : next.map(PackedRow.init) }
 
-    /// Moves past the next row.
     package mutating func removeFirst() { if let row = first { next = row.start + row.size } }
 }
 

@@ -47,7 +47,7 @@ package final class PageReader {
         byteCount = log.map { Int64($0.pageCount) * Int64($0.pageSize) } ?? mainBytes
     }
 
-    /// Fills the buffer with the content from an offset; both must lie within ``byteCount``.
+    /// Fills the buffer from an offset; both must lie within ``byteCount``.
     ///
     /// Sequential reads are fast for any size of the `-wal`; see ``WriteAheadLog``.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DatabaseError) {

@@ -1,7 +1,6 @@
 internal import CSQLite
 internal import FerryBase
 
-/// The traversal of all b-trees and free pages.
 struct TreeWalk {
     /// The maximum depth of SQLite's cursors.
     private static let levels = 20
@@ -117,7 +116,6 @@ struct TreeWalk {
         return run
     }
 
-    /// Follows the overflow pages of a cell.
     private mutating func follow(
         _ first: UInt32, pages count: UInt32, from cell: UInt32
     ) throws(DatabaseError) -> Bool {
@@ -221,7 +219,6 @@ struct WalkedPages {
     private let window: UnsafeMutableRawPointer
     private var first: UInt32 = 0
     private var filled: UInt32 = 0
-    /// The maximum number of pages in one read.
     let most: UInt32
 
     /// A cache of pointer-map pages, with a slot by page number.

@@ -6,7 +6,6 @@ package import FerryBase
 ///
 /// Connections hold their VFS, which unregisters itself with the last one.
 package final class VFS: Sendable {
-    /// The main work of the connections.
     package enum Use: Sendable {
         /// Writes consecutive pages together: at most 192 KiB of memory for each database and each rollback journal.
         /// The connections must sync their journals (`synchronous` NORMAL or above).
@@ -103,7 +102,6 @@ package final class VFS: Sendable {
     }
 }
 
-/// The context of a registered VFS's functions.
 struct VFSContext {
     let base: UnsafeMutablePointer<sqlite3_vfs>
     let temporaryFolder: [UInt8]?
@@ -114,7 +112,6 @@ struct VFSContext {
         vfs!.pointee.pAppData.assumingMemoryBound(to: VFSContext.self)
     }
 
-    /// Calls a method of SQLite's own VFS.
     static func pass(
         _ vfs: UnsafeMutablePointer<sqlite3_vfs>?, _ call: (UnsafeMutablePointer<sqlite3_vfs>) -> Int32
     ) -> Int32 {
@@ -146,7 +143,6 @@ struct VFSContext {
         }
     }
 
-    /// Opens a file behind a filter, and installs the filter.
     private func open(
         before file: UnsafeMutablePointer<sqlite3_file>, _ open: (UnsafeMutablePointer<sqlite3_file>) -> Int32,
         _ install: (UnsafeMutablePointer<sqlite3_file>, UnsafeMutablePointer<sqlite3_file>) -> Void
@@ -194,7 +190,6 @@ enum FileRoom {
         )
     }
 
-    /// The offset of a temporary file's name.
     static func nameOffset(_ base: sqlite3_vfs) -> Int { 2 * headerSize + rounded(Int(base.szOsFile)) }
 
     static func inner(of file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<sqlite3_file> {
@@ -202,7 +197,6 @@ enum FileRoom {
     }
 }
 
-/// Names of temporary files in the folder of the run.
 private enum TemporaryName {
     private static let prefix = Array("/ferry-tmp-".utf8)
     private static let randomBytes = 12

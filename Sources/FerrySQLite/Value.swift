@@ -10,7 +10,6 @@ package enum Value: Sendable, Hashable {
     package var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
     package var text: String? { if case .text(let value) = self { value } else { nil } }
 
-    /// The value as an SQL literal.
     package var literal: String {
         switch self {
         case .null: "NULL"
@@ -40,7 +39,6 @@ package enum StorageClass: Int32, Sendable {
 package enum ColumnAffinity: Sendable {
     case text, numeric, real, none
 
-    /// Follows SQLite's rules for declared types.
     package init(declaredType: String) {
         let type = declaredType.uppercased()
         let holds = { (words: [String]) in words.contains { type.contains($0) } }

@@ -92,7 +92,6 @@ struct WriteAheadLog {
         window = wanted
     }
 
-    /// The pass over all frames.
     private struct Scan {
         let pageSize: Int
         private let salts: [UInt8]
@@ -120,7 +119,7 @@ struct WriteAheadLog {
             }
         }
 
-        /// Takes the next frame.
+        /// Checks the next frame.
         ///
         /// - Returns: False if the frame is invalid: the log ends before it.
         mutating func take(_ frame: [UInt8]) -> Bool {

@@ -14,7 +14,6 @@ package enum StoreCreation {
         try connection.execute("PRAGMA \"main\".page_size = 4096; PRAGMA \"main\".auto_vacuum = 2")
     }
 
-    /// Creates entity tables, join tables and Core Data's own tables; `Z_MODELCACHE` stays empty.
     package static func createTables(
         of layout: StoreLayout, on connection: Connection, hasModelCache: Bool
     ) throws(DatabaseError) {

@@ -35,7 +35,6 @@ package struct AppObjects: Sendable {
     private let catalog: StoreCatalog
     private let unchanged: UnchangedTables
     private let inPlace: Bool
-    /// Upper-case names to drop.
     private let unwanted: Set<String>
     /// The app's generated columns in tables of Core Data, and those to drop.
     private var generatedColumns: [GeneratedColumn] = []
@@ -233,7 +232,6 @@ package struct AppObjects: Sendable {
         }
     }
 
-    /// Notes an object as dropped if its name is among the names to drop.
     private mutating func isUnwanted(_ object: Object) -> Bool {
         guard unwanted.contains(object.name.uppercased()) else { return false }
         dropped.append(object)
@@ -286,7 +284,6 @@ package struct AppTable: Sendable, Hashable {
 
     package var quotedName: String { Connection.quoted(name) }
 
-    /// Writable columns, quoted.
     package var columns: [String] { columnNames.map(Connection.quoted) }
 
     /// Whether its rows name entities by number, as in CloudKit's mirroring tables.
@@ -309,7 +306,6 @@ package struct AppTable: Sendable, Hashable {
 }
 
 extension AppObjects {
-    /// Drops the unwanted objects from a store.
     package func drop(on connection: Connection) throws(DatabaseError) {
         // DROP TABLE also drops indexes and triggers, so these are dropped first.
         let order = ["trigger", "index", "view", "table", "virtual table"]
@@ -345,7 +341,6 @@ extension AppObjects {
         for shadow in shadows { try connection.execute("DROP TABLE \(Connection.quoted(shadow))") }
     }
 
-    /// Returns the shadow tables of a virtual table.
     static func shadowTables(
         of name: String, on connection: Connection, schema: String
     ) throws(DatabaseError) -> [String] {

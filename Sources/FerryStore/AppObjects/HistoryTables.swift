@@ -36,7 +36,6 @@ package struct HistoryTables: Sendable {
 
     // MARK: Translation
 
-    /// The changes of one entity in the new store.
     package struct Translation: Sendable, Hashable {
         package var from: Int64
         package var to: Int64
@@ -174,7 +173,7 @@ package struct MirroringTables: Sendable {
 
 /// The set of Core Data's tables with the same meaning in the old and the new store.
 struct UnchangedTables {
-    /// Upper-case names of Core Data's tables that change.
+    /// Upper-case names.
     private let changed: Set<String>
 
     /// A table is unchanged if the new store has the table with all its columns and the same entity numbers.

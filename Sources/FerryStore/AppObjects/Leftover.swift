@@ -8,7 +8,6 @@ package struct Leftover: Sendable, Hashable {
     package enum Kind: String, Sendable, Hashable {
         /// A table of a removed entity, or a join table of a removed relationship.
         case table
-        /// A column of a removed property.
         case column
         /// An index with a name that a new store does not have.
         case index
@@ -28,7 +27,6 @@ package struct Leftover: Sendable, Hashable {
         self.part = part
     }
 
-    /// The name in reports: `TABLE`, `TABLE.COLUMN`, or the name alone.
     package var name: String {
         switch kind {
         case .table: table
@@ -63,7 +61,6 @@ package struct Leftover: Sendable, Hashable {
         return found
     }
 
-    /// Returns the columns without a property.
     static func columns(of layout: StoreLayout) -> [Leftover] {
         layout.tablesInOrder.flatMap { table in
             let known = layout.knownColumns(of: table)

@@ -1,6 +1,5 @@
 internal import FerrySQLite
 
-/// The names in an SQL text.
 enum SQLNames {
     /// Returns words and quoted names in upper case, in order, without comments.
     static func names(in sql: String) -> [String] {
@@ -52,9 +51,7 @@ enum SQLNames {
     }
 }
 
-/// Quoted table names.
 enum SQLName {
-    /// Returns the quoted name of a table in an attached database.
     static func quoted(_ schema: String, _ table: String) -> String {
         Connection.quoted(schema) + "." + Connection.quoted(table)
     }

@@ -38,7 +38,6 @@ package enum ExternalData {
         return isUUID ? String(decoding: name, as: UTF8.self) : nil
     }
 
-    /// Returns the value with a reference to a file.
     package static func reference(to fileName: String) -> [UInt8] {
         precondition(fileName.utf8.count == 36, "An external file is named by a UUID.")
         return [0x02] + Array(fileName.utf8) + [0x00]
@@ -57,7 +56,6 @@ package enum ExternalData {
         }
     }
 
-    /// Returns the number of a store's external files and their total bytes.
     package static func size(ofStore path: String, files: FileLayer) throws -> (files: Int64, bytes: Int64) {
         let folder = folder(forStore: path)
         var size: (files: Int64, bytes: Int64) = (0, 0)

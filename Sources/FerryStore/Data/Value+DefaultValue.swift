@@ -2,7 +2,6 @@ package import FerryModel
 package import FerrySQLite
 
 extension Value {
-    /// Makes the stored value of a model's default value.
     package init(_ value: DefaultValue) {
         switch value {
         case .integer(let integer): self = .integer(integer)

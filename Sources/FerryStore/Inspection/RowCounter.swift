@@ -6,7 +6,6 @@ package import FerrySQLite
 struct RowCounter {
     let connection: Connection
     let isExact: Bool
-    /// A page walk that has counted the rows of some tables.
     var walk: PageWalk?
 
     /// Below this range of keys a count is as fast as an estimate.

@@ -17,7 +17,6 @@ package struct StoreDamage: Sendable, Hashable, Codable {
         case missingValue
         /// A `Z_ENT` that is no entity of the table.
         case unknownEntity
-        /// A `Z_MAX` below the highest key.
         case lowMaximumKey
         /// A value with the name of a missing external file.
         case missingFile
@@ -85,7 +84,6 @@ package enum DamagedRows: String, Sendable, Hashable, CaseIterable {
     case keep
     /// Drops and counts the rows, and the links to them.
     case drop
-    /// Refuses a migration with such rows.
     case refuse
 }
 
@@ -94,7 +92,6 @@ private struct DamageScan {
     let layout: StoreLayout
     let connection: Connection
     let schema: String
-    /// A page walk that has noted keys, if any.
     var walk: PageWalk?
     var found: [StoreDamage] = []
 
@@ -200,7 +197,6 @@ private struct DamageScan {
             [.integer(range.lowerBound), .integer(range.upperBound)]) ?? 0
     }
 
-    /// The foreign key of a one-to-one relationship's inverse.
     private func inverseColumn(of relationship: Relationship, _ key: PropertyKey) -> String? {
         guard let inverse = relationship.inverseName,
             layout.model.declaringEntity(of: inverse, in: relationship.destinationEntity)

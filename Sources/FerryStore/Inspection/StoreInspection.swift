@@ -33,7 +33,7 @@ package struct StoreInspection: Sendable {
     package private(set) var objects: StoreObjects
     /// Columns without a property: leftovers of an earlier version, or the app's own.
     package private(set) var deadColumns: [Leftover] = []
-    /// The values of the `features` key of `inspect --json`.
+    /// As in `inspect --json`.
     package private(set) var features: [String] = []
 
     /// Inspects a store with its actual layout; uses the counts of a walk over its current pages, if any.
@@ -103,7 +103,6 @@ package struct StoreInspection: Sendable {
 package struct StoreObjects: Sendable {
     /// Core Data's tables for an earlier version of the model.
     package private(set) var leftoverTables: [String] = []
-    /// Persistent history and CloudKit mirroring.
     package private(set) var historyTables: [String] = []
     package private(set) var cloudKitTables: [String] = []
     /// Triggers of derived attributes and of R-Trees, and R-Trees themselves.

@@ -169,7 +169,6 @@ struct DerivedAttributes {
 }
 
 extension LayoutBuilder {
-    /// Adds triggers and values of derived attributes.
     mutating func addDerivedAttributes() {
         let all = order.numbered.flatMap { entity in
             attributes(of: entity).filter(\.isDerived).map { (entity: entity, attribute: $0) }

@@ -3,7 +3,7 @@ internal import FerryModel
 internal import FerrySQLite
 
 extension StoreLayout {
-    /// Finds the number of each entity of a model in a store.
+    /// Reads the entity numbers of a store.
     ///
     /// After an in-place migration with a renamed entity, `Z_PRIMARYKEY` can still have the old name. So the search
     /// uses the name, then the renaming identifier, then the number that a new store would have.
@@ -95,7 +95,6 @@ struct EntityOrder {
 }
 
 extension Sequence<Int64> {
-    /// The numbers for the parentheses of `Z_ENT IN (…)`.
     package var sqlList: String { map(String.init).joined(separator: ", ") }
 
     /// Returns the condition that a row is of an entity with one of these numbers.

@@ -15,7 +15,6 @@ struct TriggersAsFound {
         self.destination = destination
     }
 
-    /// Returns the unchanged triggers of the store.
     func triggers() throws(LayoutObstacle) -> [TriggerDefinition] {
         if let reason = source.model.changeOfDerivation(
             entity: key.entity, attribute: key.property, in: destination.model)
@@ -148,7 +147,6 @@ package enum FoundTriggers: Sendable {
 }
 
 extension LayoutBuilder {
-    /// Adds copied triggers after all others.
     mutating func addFoundTriggers(_ found: FoundTriggers) {
         switch found {
         case .assumed: return

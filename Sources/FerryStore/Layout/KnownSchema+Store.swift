@@ -79,7 +79,7 @@ extension LayoutBuilder {
 package struct OpenJoin: Sendable {
     /// The table with the names of the rules.
     package var table: JoinTable
-    /// Whether each of the two relationships may name the table.
+    /// Whether either relationship may name the table.
     package var isSideOpen: Bool
     /// Whether the suffixes of its columns are unknown: another table of the entity has columns of the same name.
     package var areSuffixesOpen: Bool

@@ -2,7 +2,6 @@ internal import FerryBase
 internal import FerryModel
 
 extension LayoutBuilder {
-    /// Adds a table for every root entity, also for abstract ones.
     mutating func addEntityTables() {
         for root in order.numbered where model.root(of: root) == root {
             addEntityTable(root)

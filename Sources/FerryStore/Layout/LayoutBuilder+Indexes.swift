@@ -106,7 +106,6 @@ extension LayoutBuilder {
         }
     }
 
-    /// The column of a stored attribute or to-one relationship.
     private func column(of property: String, in entity: String) -> String? {
         if let column = layout.column(of: property, in: entity) { return column.name }
         guard case .foreignKey(_, let column, _, _)? = layout.storage(of: property, in: entity) else { return nil }

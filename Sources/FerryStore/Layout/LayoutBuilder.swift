@@ -22,7 +22,7 @@ struct LayoutBuilder {
     private(set) var inverseless: [String: [(source: String, relationship: Relationship)]] = [:]
     /// By root: the entities of one table, in the order of their numbers.
     private let families: [String: [String]]
-    /// Index definitions of join tables by the naming entity's root.
+    /// By the naming entity's root.
     var joinIndexes: [String: [IndexDefinition]] = [:]
 
     /// `numbers` maps entity names to `Z_ENT`; nil for the numbers of a new store.
@@ -82,10 +82,8 @@ struct LayoutBuilder {
         return (attributes, relationships)
     }
 
-    /// The entity's own stored attributes, by name.
     func attributes(of entity: String) -> [Attribute] { ownAttributes[entity] ?? [] }
 
-    /// The entity's own stored relationships, by name.
     func relationships(of entity: String) -> [Relationship] { ownRelationships[entity] ?? [] }
 
     func family(of root: String) -> [String] { families[root] ?? [] }
@@ -107,7 +105,6 @@ struct LayoutBuilder {
 
     // MARK: Names
 
-    /// Returns `Z` and the upper-case name.
     func columnName(_ property: String) -> String { "Z" + property.uppercased() }
 
     private mutating func checkNames() {

@@ -6,15 +6,12 @@ internal import FerryModel
 /// A virtual table with a row for each object without NULL in the columns, updated by three triggers.
 /// `docs/store-format.md` says what is known from real stores.
 package struct RTree: Sendable, Hashable {
-    /// The declaring entity.
     package var entity: String
     package var name: String
-    /// The table of the entity, and the indexed columns.
     package var table: String
     package var columns: [String]
     /// The numbers of the entity and its subentities; nil if the table has no other entities.
     package var entityNumbers: [Int64]?
-    /// The CREATE statement of the virtual table.
     package var sql: String
     package var triggers: [TriggerDefinition]
 
@@ -63,7 +60,6 @@ package struct RTree: Sendable, Hashable {
             + "WHERE Z_PK > :low AND Z_PK <= :high AND \(condition(""))"
     }
 
-    /// SQLite's shadow tables of the index.
     package var shadowTables: [String] { Self.shadowTables(of: name) }
 
     static func triggerNames(of name: String) -> [String] { ["_INSERT", "_UPDATE", "_DELETE"].map { name + $0 } }

@@ -27,7 +27,6 @@ package struct StoreCatalog: Sendable {
     package private(set) var others: [(type: String, name: String, sql: String)] = []
     private var positions: [String: Int] = [:]
 
-    /// Makes the catalog of a known schema.
     init(_ known: KnownSchema) {
         tables = known.tables.map { table in
             Table(
@@ -44,7 +43,6 @@ package struct StoreCatalog: Sendable {
         setPositions()
     }
 
-    /// Reads the schema of a store.
     package init(_ connection: Connection, schema: String = "main") throws(DatabaseError) {
         let master = Connection.quoted(schema) + ".sqlite_master"
         for row in try connection.rows("SELECT type, name, tbl_name, sql FROM \(master) ORDER BY rowid") {
@@ -68,7 +66,6 @@ package struct StoreCatalog: Sendable {
         for position in tables.indices { positions[tables[position].name.uppercased()] = position }
     }
 
-    /// Core Data's R-Trees.
     var rTrees: [(type: String, name: String, sql: String)] {
         others.filter { $0.type == "virtual table" && RTree.isCoreDatas($0.name, sql: $0.sql) }
     }

@@ -22,7 +22,6 @@ extension StoreLayout {
         }
     }
 
-    /// Returns the entities of a table, in the order of their numbers.
     package func entities(inTableOf root: String) -> [String] {
         model.family(of: root).sorted { (entityNumbers[$0] ?? 0) < (entityNumbers[$1] ?? 0) }
     }

@@ -26,7 +26,6 @@ package struct StoreLayout: Sendable {
     /// Declaring entity and attribute to column; composites have one entry per leaf (`composite.leaf`).
     package var attributeColumns: [PropertyKey: Column] = [:]
 
-    /// Returns the table of an entity's rows.
     package func table(of entity: String) -> EntityTable? { tables[model.root(of: entity)] }
 
     package func number(of entity: String) -> Int64? { entityNumbers[entity] }
@@ -62,7 +61,6 @@ package struct PropertyKey: Sendable, Hashable {
     package var title: String { "\(entity).\(property)" }
 }
 
-/// A column of an entity table.
 package struct Column: Sendable, Hashable {
     package var name: String
     /// The declared type: `INTEGER`, `VARCHAR`, `FLOAT`, `TIMESTAMP`, `DECIMAL`, `BLOB`.
@@ -192,7 +190,7 @@ package struct DerivedValue: Sendable, Hashable {
     /// In an order that depends only on the form of the derivation.
     package var reads: [Source]
 
-    /// The UPDATE of the rows with keys above `:low` up to `:high`.
+    /// For rows with keys above `:low` up to `:high`.
     package var update: String {
         "UPDATE main.\(table) AS t SET \(column) = \(expression) "
             + "WHERE t.Z_PK > :low AND t.Z_PK <= :high AND \(entityNumbers.rowCondition("t."))"
@@ -216,7 +214,6 @@ package enum RelationshipStorage: Sendable, Hashable {
     /// A to-many without inverse: a column `Z<n><REL>` in the destination's table with the declaring object's key.
     case inverseless(table: String, column: String)
 
-    /// The table with the keys.
     package var table: String {
         switch self {
         case .foreignKey(let table, _, _, _), .inverseForeignKey(let table, _, _, _), .join(let table, _, _, _, _),

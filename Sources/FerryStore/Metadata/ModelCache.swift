@@ -3,7 +3,6 @@ package import FerryBase
 package import FerryModel
 package import FerrySQLite
 
-/// The model in a store's `Z_MODELCACHE`.
 package enum ModelCache {
     /// Limits for reads into memory: the largest known cached models are below 1 MB, archived and inflated.
     private static let archivedLimit: Int64 = 4 << 20
@@ -17,7 +16,6 @@ package enum ModelCache {
             > 0
     }
 
-    /// Whether the store has the table with a model.
     package static func hasModel(_ connection: Connection, schema: String = "main") throws(DatabaseError) -> Bool {
         guard try hasTable(connection, schema: schema) else { return false }
         let table = SQLName.quoted(schema, "Z_MODELCACHE")
@@ -44,7 +42,6 @@ package enum ModelCache {
             hashes: VersionHash.hashes(of: model))
     }
 
-    /// Returns the inflated keyed archive.
     package static func archive(in connection: Connection, schema: String = "main") throws -> [UInt8]? {
         guard try hasTable(connection, schema: schema) else { return nil }
         let table = SQLName.quoted(schema, "Z_MODELCACHE")
@@ -91,7 +88,6 @@ package enum ModelCache {
         }
     }
 
-    /// Returns raw DEFLATE data, without a header.
     private static func deflated(_ bytes: [UInt8]) -> [UInt8] {
         var stream = z_stream()
         let code = ferry_deflate_init_raw(&stream)
@@ -131,7 +127,6 @@ package enum ModelCache {
         return output
     }
 
-    /// Inflates piece by piece; returns the total size.
     private static func inflated(
         _ bytes: UnsafeRawBufferPointer, limit: Int, _ take: (Slice<UnsafeMutableBufferPointer<UInt8>>) -> Void
     ) -> Int? {

@@ -10,7 +10,6 @@ package struct StoreMetadata: Sendable, Hashable {
     package var version: Int64 = 1
     /// `Z_UUID`, the first part of every object URI.
     package var uuid: String
-    /// The whole property list.
     package var properties: [String: PropertyTree]
 
     private enum Key {
@@ -67,8 +66,6 @@ package struct StoreMetadata: Sendable, Hashable {
 
     // MARK: Reading and writing
 
-    /// Reads a store's metadata.
-    ///
     /// - Throws: `notADatabase`, `notACoreDataStore`, `damagedSource`; ``DatabaseError``.
     package static func read(from connection: Connection, schema: String = "main") throws -> StoreMetadata {
         let path = connection.path
@@ -107,7 +104,6 @@ package struct StoreMetadata: Sendable, Hashable {
         return try connection.rows("SELECT Z_VERSION, Z_UUID, Z_PLIST FROM \(table) ORDER BY Z_VERSION LIMIT 1").first
     }
 
-    /// Replaces the store's metadata.
     package func write(to connection: Connection) throws(DatabaseError) {
         let table = SQLName.quoted("main", "Z_METADATA")
         try connection.run(
