@@ -82,7 +82,7 @@ package enum DiskChange {
     /// The names in a folder are durable.
     case syncedFolder(String)
 
-    var takesAway: Bool {
+    var removesName: Bool {
         switch self {
         case .removes, .renames: true
         default: false

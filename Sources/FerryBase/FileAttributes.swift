@@ -77,7 +77,7 @@ extension FileLayer {
         let now = try attributes(destination)
         var left: [String] = []
         if source.owner != now.owner || source.group != now.group {
-            let changed = try tolerating {
+            let changed = try succeeds {
                 () throws(FerryError) in
                 try call("set the owner of \(destination)") {
                     chown(destination, uid_t(source.owner), gid_t(source.group))
@@ -86,7 +86,7 @@ extension FileLayer {
             if !changed { left.append("owner") }
         }
         for name in try extendedAttributeNames(of: path) {
-            let copied = try tolerating {
+            let copied = try succeeds {
                 () throws(FerryError) in
                 guard let value = try extendedAttribute(name, of: path) else { return }
                 try setExtendedAttribute(name, of: destination, to: value)
@@ -108,7 +108,7 @@ extension FileLayer {
                 let size = ferry_listxattr(
                     path, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count)
                 // A volume without extended attributes has none to copy.
-                return size == -1 && SystemError.last.isUnknownHere ? 0 : size
+                return size == -1 && SystemError.last.isUnsupported ? 0 : size
             }
         }
         return (names ?? []).split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
@@ -150,12 +150,12 @@ extension FileLayer {
     /// Runs the body.
     ///
     /// - Returns: False if the system denies or does not support the operation.
-    private func tolerating(_ body: () throws(FerryError) -> Void) throws(FerryError) -> Bool {
+    private func succeeds(_ body: () throws(FerryError) -> Void) throws(FerryError) -> Bool {
         do throws(FerryError) {
             try body()
             return true
         } catch {
-            guard let cause = error.systemError, cause.isDenied || cause.isUnknownHere else { throw error }
+            guard let cause = error.systemError, cause.isDenied || cause.isUnsupported else { throw error }
             return false
         }
     }

@@ -38,7 +38,7 @@ extension FileLayer {
             // `unlink` fails on folders.
             guard try attributesIfPresent(path)?.isDirectory == true else { throw error }
         }
-        try removePatiently(path) { () throws(FerryError) in
+        try removeWithRetries(path) { () throws(FerryError) in
             // In portions: a folder of external data may have very many files.
             while true {
                 let portion = try firstEntries(of: path, limit: 512)
@@ -61,14 +61,14 @@ extension FileLayer {
     package func removeEmptyFolder(
         _ path: String, unless isTaken: () throws(FerryError) -> Bool
     ) throws(FerryError) {
-        try removePatiently(path) { () throws(FerryError) in
+        try removeWithRetries(path) { () throws(FerryError) in
             if try removeFolder(path) { return true }
             return try isTaken()
         }
     }
 
     /// Tries for half a second in all: a hidden name vanishes soon after the close of its file.
-    private func removePatiently(
+    private func removeWithRetries(
         _ path: String, _ isRemoved: () throws(FerryError) -> Bool
     ) throws(FerryError) {
         for _ in 0..<25 {

@@ -41,9 +41,9 @@ package struct FileLayer: Sendable {
     ) throws(FerryError) {
         try perform(operation()) { () throws(SystemError) in
             let change = faults == nil ? nil : change()
-            if let change, change.takesAway { faults?.tell(change) }
+            if let change, change.removesName { faults?.tell(change) }
             _ = try uninterrupted(call)
-            if let change, !change.takesAway { faults?.tell(change) }
+            if let change, !change.removesName { faults?.tell(change) }
         }
     }
 

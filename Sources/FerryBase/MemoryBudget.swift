@@ -19,15 +19,15 @@ package struct MemoryBudget: Sendable, Hashable {
     /// The additional memory of the program while it runs one step and verifies another: code, statements, a thread.
     ///
     /// Measured as ``program``.
-    private static let programOfTwo = 7 << 20
+    private static let programOfTwoPhases = 7 << 20
     /// The least caches of a verification: smaller ones hold little more than the path from a b-tree's root to a leaf.
-    private static let leastBeside = 5 << 19
+    private static let leastVerificationCaches = 5 << 19
     /// Above this limit, sorting takes more time than larger runs on disk save.
     private static let mostForDatabases = 16 << 20
 
     /// In bytes, for the whole process.
     package let limit: Int
-    private var othersBytes = 0
+    private var otherBytes = 0
     private var mostForDatabases = MemoryBudget.mostForDatabases
 
     /// - Parameter limit: From ``least`` to ``most``.
@@ -36,7 +36,7 @@ package struct MemoryBudget: Sendable, Hashable {
         self.limit = limit
     }
 
-    private var spare: Int { limit - Self.program - othersBytes }
+    private var spare: Int { limit - Self.program - otherBytes }
 
     /// The share of all SQLite page caches and sorters of a phase.
     package var databases: Int { min(spare / 15 * 8, mostForDatabases) }
@@ -49,11 +49,11 @@ package struct MemoryBudget: Sendable, Hashable {
 
     /// The shares of a step and of the previous step's simultaneous verification; nil if the limit is too low.
     package var besideEachOther: (step: MemoryBudget, verification: MemoryBudget)? {
-        let rest = spare - Self.programOfTwo
+        let rest = spare - Self.programOfTwoPhases
         let caches = rest / 3
-        guard caches >= Self.leastBeside else { return nil }
+        guard caches >= Self.leastVerificationCaches else { return nil }
         var (step, verification) = (self, self)
-        step.othersBytes = Self.programOfTwo + caches
+        step.otherBytes = Self.programOfTwoPhases + caches
         verification.mostForDatabases = caches
         return (step, verification)
     }

@@ -3,7 +3,7 @@ internal import Dispatch
 /// A request to stop after the current unit: a cancelled task, a spent budget, Ctrl-C.
 public final class StopRequest: Sendable {
     /// The time that the current unit still gets before it is interrupted: usually enough for a chunk.
-    private static let patienceMilliseconds = 500
+    private static let graceMilliseconds = 500
     /// Interrupts repeat, because one between two statements reaches neither.
     private static let repeatMilliseconds = 20
 
@@ -58,7 +58,7 @@ public final class StopRequest: Sendable {
             $0.budgetSpent = budgetSpent
         }
         let milliseconds = Int(clamping: budgetNanoseconds / 1_000_000)
-        interruptLater(milliseconds: min(milliseconds, .max / 2_000_000) + Self.patienceMilliseconds)
+        interruptLater(milliseconds: min(milliseconds, .max / 2_000_000) + Self.graceMilliseconds)
     }
 
     deinit {
@@ -74,7 +74,7 @@ public final class StopRequest: Sendable {
             return (reason, Array(state.followers.values))
         }
         for follower in followers { follower(reason) }
-        interruptLater(milliseconds: Self.patienceMilliseconds)
+        interruptLater(milliseconds: Self.graceMilliseconds)
     }
 
     /// Whether the work must end: a stop was requested, or the budget is spent and a unit is done.
@@ -105,7 +105,7 @@ public final class StopRequest: Sendable {
             state.interrupters[token] = body
             return (token, state.isDue)
         }
-        if isDue { interruptLater(milliseconds: Self.patienceMilliseconds) }
+        if isDue { interruptLater(milliseconds: Self.graceMilliseconds) }
         return Interrupter(stop: self, token: token)
     }
 

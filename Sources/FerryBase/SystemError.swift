@@ -17,7 +17,7 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
     var isBeyondLimit: Bool { number == EFBIG }
     var isDenied: Bool { number == EACCES || number == EPERM || number == EROFS }
     /// Whether the volume does not support the operation.
-    var isUnknownHere: Bool { number == ENOTSUP || number == EOPNOTSUPP }
+    var isUnsupported: Bool { number == ENOTSUP || number == EOPNOTSUPP }
 
     package var description: String { String(cString: strerror(number)) }
 }

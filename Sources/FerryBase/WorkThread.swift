@@ -52,14 +52,14 @@ package enum WorkThread {
                 do throws(Failure) { return .success(try body()) } catch { return .failure(error) }
             } as () -> Swift.Result<Result, Failure>
         ) { body in
-            let handed = Handed(body)
+            let call = PassedCall(body)
             do throws(FerryError) {
-                try start("ferry") { handed.run() }
+                try start("ferry") { call.run() }
             } catch {
                 return nil
             }
-            handed.done.wait()
-            return handed.outcome
+            call.done.wait()
+            return call.outcome
         }
         guard let outcome else {
             // Without a new thread, the calling one is enough for most inputs.
@@ -71,7 +71,7 @@ package enum WorkThread {
     /// A closure and its result, passed between two threads.
     ///
     /// Unchecked: by the semaphore, the calling thread waits while the other one uses the object.
-    private final class Handed<Outcome>: @unchecked Sendable {
+    private final class PassedCall<Outcome>: @unchecked Sendable {
         private var body: (() -> Outcome)?
         private(set) var outcome: Outcome?
         let done = DispatchSemaphore(value: 0)

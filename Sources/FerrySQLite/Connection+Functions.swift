@@ -55,10 +55,10 @@ extension Connection {
 
     /// Registers that function once: a second registration would fail while statements use it.
     func registerReading() throws(DatabaseError) {
-        if knowsReading { return }
+        if hasReadingFunction { return }
         let code = ferry_sqlite3_register_reading(handle, Self.readingFunction)
         guard code == SQLITE_OK else { throw error(code) }
-        knowsReading = true
+        hasReadingFunction = true
     }
 
     /// Returns and clears the last error of a registered function or table-valued function.

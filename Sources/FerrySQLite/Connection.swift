@@ -31,7 +31,7 @@ package final class Connection {
     private let vfs: VFS?
     /// The last error of a registered function, until ``takeFunctionError()``.
     var functionError: (any Error)?
-    var knowsReading = false
+    var hasReadingFunction = false
     var interrupter: StopRequest.Interrupter?
     /// Receives each statement when it is prepared or executed, and the values of its named parameters.
     package var onStatement: StatementHook?

@@ -75,7 +75,7 @@ extension Connection {
     /// The prefixes of `quick_check`'s findings about values, in all versions of SQLite.
     ///
     /// They report violated constraints, values of unexpected types, and search indexes: pages and rows are sound then.
-    private static let wordsAboutValues = [
+    private static let prefixesOfValueFindings = [
         "NULL value in ", "CHECK constraint failed in ", "NUMERIC value in ", "TEXT value in ", "non-",
         "missing value ", "unable to validate ", "malformed inverted index ", "wrong # of entries in ", "row ",
     ]
@@ -115,7 +115,7 @@ extension Connection {
 
     private static func isAboutValues(_ finding: String) -> Bool {
         // SQLite's finding about the order of keys begins like one about values.
-        wordsAboutValues.contains { finding.hasPrefix($0) } && !finding.hasPrefix("row not in PRIMARY KEY order")
+        prefixesOfValueFindings.contains { finding.hasPrefix($0) } && !finding.hasPrefix("row not in PRIMARY KEY order")
     }
 }
 
@@ -156,7 +156,7 @@ struct TreeRoots {
 
     var tallies: [String: RowTally] {
         var tallies: [String: RowTally] = [:]
-        for tree in trees { if let tally = tree.tally, tally.isWhole { tallies[tree.table] = tally } }
+        for tree in trees { if let tally = tree.tally, tally.isComplete { tallies[tree.table] = tally } }
         return tallies
     }
 }
@@ -223,7 +223,7 @@ package final class RowTally {
         pointer.deallocate()
     }
 
-    var isWhole: Bool { pointer.pointee.is_lost == 0 }
+    var isComplete: Bool { pointer.pointee.is_lost == 0 }
 
     private var groups: Range<Int> { 0..<Int(pointer.pointee.count) }
 

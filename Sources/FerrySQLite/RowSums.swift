@@ -25,7 +25,7 @@ package final class RowSums {
     private let counted: UnsafeMutableBufferPointer<Int64>
     private let orders: UnsafeMutableBufferPointer<ferry_order>
     private let cells: UnsafeMutableBufferPointer<ferry_cell>
-    private let asked: UnsafeMutableBufferPointer<Int32>
+    private let inputs: UnsafeMutableBufferPointer<Int32>
     private let values: UnsafeMutableBufferPointer<OpaquePointer?>
     private let targets: Targets?
     /// On the heap, so that C code gets a pointer without an exclusivity check for each row.
@@ -55,7 +55,7 @@ package final class RowSums {
             is_unique: order?.isUnique == true ? 1 : 0, is_first: 1, faults: 0)
         var used = Set(sets.flatMap { $0.columns + ($0.filter.map { [$0] } ?? []) }).union(counted)
         used.formUnion(0..<(targets == nil ? orders.count : max(1, orders.count)))
-        asked = Self.buffer(of: used.sorted().map { Int32($0) })
+        inputs = Self.buffer(of: used.sorted().map { Int32($0) })
         values = Self.buffer(of: [OpaquePointer?](repeating: nil, count: (used.max() ?? -1) + 1))
         reading = .allocate(capacity: 1)
         reading.initialize(
@@ -64,7 +64,7 @@ package final class RowSums {
                 counts: self.counted.baseAddress, count_count: counted.count, low: key.low, high: key.high,
                 sequence: sequence,
                 targets: Self.targets(targets),
-                columns: asked.baseAddress, column_count: asked.count, values: values.baseAddress, rows: 0, look: nil,
+                columns: inputs.baseAddress, column_count: inputs.count, values: values.baseAddress, rows: 0, look: nil,
                 looker: nil, rows_between_looks: 1))
     }
 
@@ -92,7 +92,7 @@ package final class RowSums {
         counted.deallocate()
         orders.deallocate()
         cells.deallocate()
-        asked.deallocate()
+        inputs.deallocate()
         values.deallocate()
         reading.deallocate()
     }
@@ -122,36 +122,36 @@ package final class RowSums {
             (reading.pointee.look, reading.pointee.looker, reading.pointee.values) = (nil, nil, values.baseAddress)
         }
         try withoutActuallyEscaping(look) { look in
-            let looker = Looker(look)
-            try withExtendedLifetime(looker) {
-                reading.pointee.look = { Looker.look($0) }
-                reading.pointee.looker = Unmanaged.passUnretained(looker).toOpaque()
+            let callback = Callback(look)
+            try withExtendedLifetime(callback) {
+                reading.pointee.look = { Callback.call($0) }
+                reading.pointee.looker = Unmanaged.passUnretained(callback).toOpaque()
                 reading.pointee.rows_between_looks = Int64(most)
                 do throws(DatabaseError) {
                     try rows.run()
                 } catch {
-                    throw looker.error ?? error
+                    throw callback.error ?? error
                 }
             }
         }
     }
 
     /// The closure to call between rows, and its error.
-    private final class Looker {
+    private final class Callback {
         private let body: () throws -> Void
         private(set) var error: (any Error)?
 
         init(_ body: @escaping () throws -> Void) { self.body = body }
 
         /// Calls the closure; returns 0 if the query must end.
-        static func look(_ looker: UnsafeMutableRawPointer?) -> Int32 {
-            guard let looker else { return 0 }
-            return Unmanaged<Looker>.fromOpaque(looker)._withUnsafeGuaranteedRef { looker in
+        static func call(_ callback: UnsafeMutableRawPointer?) -> Int32 {
+            guard let callback else { return 0 }
+            return Unmanaged<Callback>.fromOpaque(callback)._withUnsafeGuaranteedRef { callback in
                 do {
-                    try looker.body()
+                    try callback.body()
                     return 1
                 } catch {
-                    looker.error = error
+                    callback.error = error
                     return 0
                 }
             }

@@ -43,7 +43,7 @@ struct TreeWalk {
         guard hasMap ? largest == pages.largestRoot : !pages.isIncremental, try walkFreePages() else { return nil }
         var counts: [String: RowsOfTable] = [:]
         for tree in trees.trees {
-            if hasMap, tree.root > 1, try !maps(tree.root, .root, 0) { return nil }
+            if hasMap, tree.root > 1, try !mapHas(tree.root, .root, 0) { return nil }
             (leafLevel, rows) = (nil, RowsOfTable())
             var low: Int64?
             guard try walk(tree.root, level: 0, of: tree.isTable, tree.tally, &low, high: .max) else { return nil }
@@ -92,7 +92,7 @@ struct TreeWalk {
         for index in 0..<Int(found.links) {
             let link = links[index]
             run = run > 1 ? run - 1 : leavesInOrder(links, from: index, count: Int(found.links), at: level + 1)
-            if hasMap, try !maps(link.child, .tree, page) { return false }
+            if hasMap, try !mapHas(link.child, .tree, page) { return false }
             let limit = isTable ? link.key : high
             if isTable, limit > high || low.map({ limit <= $0 }) ?? false { return false }
             guard try walk(link.child, level: level + 1, of: isTable, tally, &low, high: limit, run: run) else {
@@ -100,7 +100,7 @@ struct TreeWalk {
             }
             if isTable { low = limit }
         }
-        if hasMap, try !maps(found.right_child, .tree, page) { return false }
+        if hasMap, try !mapHas(found.right_child, .tree, page) { return false }
         return try walk(found.right_child, level: level + 1, of: isTable, tally, &low, high: high)
     }
 
@@ -110,7 +110,7 @@ struct TreeWalk {
     ) -> UInt32 {
         guard leafLevel == level else { return 1 }
         var run: UInt32 = 1
-        while run < pages.most, index + Int(run) < count, links[index + Int(run)].child == links[index].child &+ run {
+        while run < pages.maxRun, index + Int(run) < count, links[index + Int(run)].child == links[index].child &+ run {
             run += 1
         }
         return run
@@ -119,13 +119,13 @@ struct TreeWalk {
     private mutating func follow(
         _ first: UInt32, pages count: UInt32, from cell: UInt32
     ) throws(DatabaseError) -> Bool {
-        if hasMap, try !maps(first, .firstOverflow, cell) { return false }
+        if hasMap, try !mapHas(first, .firstOverflow, cell) { return false }
         var page = first
         for index in 0..<count {
             guard place(page), let next = try pages.firstNumber(of: page) else { return false }
             try countPage()
             if index + 1 == count { return next == 0 }
-            if hasMap, try !maps(next, .overflow, page) { return false }
+            if hasMap, try !mapHas(next, .overflow, page) { return false }
             page = next
         }
         return false
@@ -146,7 +146,7 @@ struct TreeWalk {
         var (trunk, left) = (pages.firstFree, Int64(pages.freeCount))
         while trunk != 0 {
             guard place(trunk) else { return false }
-            if hasMap, try !maps(trunk, .free, 0) { return false }
+            if hasMap, try !mapHas(trunk, .free, 0) { return false }
             guard let bytes = try pages.bytes(of: trunk) else { return false }
             let (next, leaves) = (ferry_four(bytes), ferry_four(bytes + 4))
             left -= 1 + Int64(leaves)
@@ -155,7 +155,7 @@ struct TreeWalk {
             let numbers = (0..<Int(leaves)).map { ferry_four(bytes + 8 + 4 * $0) }
             for leaf in numbers {
                 guard place(leaf) else { return false }
-                if hasMap, try !maps(leaf, .free, 0) { return false }
+                if hasMap, try !mapHas(leaf, .free, 0) { return false }
             }
             try checkInterruption()
             trunk = next
@@ -189,11 +189,11 @@ struct TreeWalk {
     }
 
     /// Whether the pointer map has this kind and parent for a page.
-    private mutating func maps(
+    private mutating func mapHas(
         _ page: UInt32, _ kind: WalkedPages.Kind, _ parent: UInt32
     ) throws(DatabaseError) -> Bool {
-        guard let note = try pages.note(of: page) else { return false }
-        return note == (kind.rawValue, parent)
+        guard let entry = try pages.mapEntry(of: page) else { return false }
+        return entry == (kind.rawValue, parent)
     }
 }
 
@@ -203,7 +203,7 @@ struct WalkedPages {
     enum Kind: UInt8 { case root = 1, free, firstOverflow, overflow, tree }
 
     private static let windowBytes = 256 << 10
-    private static let noteBytes = 256 << 10
+    private static let mapBytes = 256 << 10
 
     let count: UInt32
     /// Bytes of a page that b-trees may use.
@@ -219,12 +219,12 @@ struct WalkedPages {
     private let window: UnsafeMutableRawPointer
     private var first: UInt32 = 0
     private var filled: UInt32 = 0
-    let most: UInt32
+    let maxRun: UInt32
 
     /// A cache of pointer-map pages, with a slot by page number.
-    private let notes: UnsafeMutableRawPointer
-    private let noteSlots: Int
-    private var noted: [UInt32]
+    private let mapPages: UnsafeMutableRawPointer
+    private let mapSlots: Int
+    private var mapNumbers: [UInt32]
 
     /// Nil if the file contradicts its header.
     init?(_ reader: PageReader, count: Int64) throws(DatabaseError) {
@@ -245,16 +245,16 @@ struct WalkedPages {
         freeCount = UInt32(bigEndian: start.loadUnaligned(fromByteOffset: 36, as: UInt32.self))
         largestRoot = header.largestRootPage
         isIncremental = header.incrementalVacuum
-        most = UInt32(max(1, Self.windowBytes / pageSize))
-        window = .allocate(byteCount: Int(most) * pageSize, alignment: 4096)
-        noteSlots = max(1, Self.noteBytes / pageSize)
-        notes = .allocate(byteCount: noteSlots * pageSize, alignment: 4096)
-        noted = [UInt32](repeating: 0, count: noteSlots)
+        maxRun = UInt32(max(1, Self.windowBytes / pageSize))
+        window = .allocate(byteCount: Int(maxRun) * pageSize, alignment: 4096)
+        mapSlots = max(1, Self.mapBytes / pageSize)
+        mapPages = .allocate(byteCount: mapSlots * pageSize, alignment: 4096)
+        mapNumbers = [UInt32](repeating: 0, count: mapSlots)
     }
 
     func free() {
         window.deallocate()
-        notes.deallocate()
+        mapPages.deallocate()
     }
 
     // MARK: Pages
@@ -265,7 +265,7 @@ struct WalkedPages {
     mutating func bytes(of page: UInt32, run: UInt32 = 1) throws(DatabaseError) -> UnsafePointer<UInt8>? {
         guard page > 0, page <= count else { return nil }
         if page < first || page - first >= filled {
-            let pages = max(1, min(run, most, count - page + 1))
+            let pages = max(1, min(run, maxRun, count - page + 1))
             filled = 0
             try read(page, pages, into: window)
             (first, filled) = (page, pages)
@@ -304,15 +304,15 @@ struct WalkedPages {
     }
 
     /// Returns the kind and the parent of a page; nil for a page without an entry.
-    mutating func note(of page: UInt32) throws(DatabaseError) -> (kind: UInt8, parent: UInt32)? {
+    mutating func mapEntry(of page: UInt32) throws(DatabaseError) -> (kind: UInt8, parent: UInt32)? {
         let map = mapPage(of: page)
         guard page > map, map > 0, page <= count, (page - map) * 5 <= usable else { return nil }
-        let slot = Int(map / (usable / 5 + 1)) % noteSlots
-        let place = notes + slot * pageSize
-        if noted[slot] != map {
-            noted[slot] = 0
+        let slot = Int(map / (usable / 5 + 1)) % mapSlots
+        let place = mapPages + slot * pageSize
+        if mapNumbers[slot] != map {
+            mapNumbers[slot] = 0
             try read(map, 1, into: place)
-            noted[slot] = map
+            mapNumbers[slot] = map
         }
         let entry = UnsafeRawPointer(place).assumingMemoryBound(to: UInt8.self) + 5 * Int(page - map - 1)
         return (entry[0], ferry_four(entry + 1))

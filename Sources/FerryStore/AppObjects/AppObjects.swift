@@ -35,7 +35,7 @@ package struct AppObjects: Sendable {
     private let catalog: StoreCatalog
     private let unchanged: UnchangedTables
     private let inPlace: Bool
-    private let unwanted: Set<String>
+    private let namesToDrop: Set<String>
     /// The app's generated columns in tables of Core Data, and those to drop.
     private var generatedColumns: [GeneratedColumn] = []
     private var droppedColumns: [GeneratedColumn] = []
@@ -49,7 +49,7 @@ package struct AppObjects: Sendable {
     ) throws(DatabaseError) {
         self.source = source
         self.inPlace = inPlace
-        unwanted = Set(dropping.map { $0.uppercased() })
+        namesToDrop = Set(dropping.map { $0.uppercased() })
         if let known { catalog = known } else { catalog = try StoreCatalog(connection, schema: schema) }
         unchanged = UnchangedTables(source: source, destination: destination, catalog: catalog)
         let sorted = StoreObjects(catalog, layout: source)
@@ -57,8 +57,8 @@ package struct AppObjects: Sendable {
         mirroring = try MirroringTables(sorted.cloudKitTables, catalog, on: connection, schema: schema)
         leftovers = try Leftover.all(in: source, sorted, on: connection, schema: schema)
         if history == nil { leftovers += sorted.historyTables.map { Leftover(.table, table: $0) } }
-        refuseWhatIsNotSupported()
-        try judgeGeneratedColumns(on: connection, schema: schema)
+        refuseUnsupportedTriggers()
+        try addGeneratedColumns(on: connection, schema: schema)
         try addTables(sorted, on: connection, schema: schema)
         addIndexes(sorted)
         for other in catalog.others where sorted.unknownObjects.contains(other.name) && other.type != "virtual table" {
@@ -72,13 +72,13 @@ package struct AppObjects: Sendable {
         let master = SQLName.quoted(schema, "sqlite_master")
         hasStatistics = try connection.integer("SELECT 1 FROM \(master) WHERE name = 'sqlite_stat1'") != nil
         refuseMissing(among: sorted)
-        if refusals.isEmpty { try rehearse(destination) }
+        if refusals.isEmpty { try tryToCreate(destination) }
     }
 
     /// Refuses names to drop that do not exist, because they may be typing errors.
     private mutating func refuseMissing(among objects: StoreObjects) {
         let found = Set(dropped.map { $0.name.uppercased() })
-        for name in unwanted.subtracting(found).sorted() {
+        for name in namesToDrop.subtracting(found).sorted() {
             let known = (objects.unknownObjects + generatedColumns.map(\.title)).sorted().joined(separator: ", ")
             refusals.append(
                 FerryError(
@@ -89,18 +89,18 @@ package struct AppObjects: Sendable {
     }
 
     /// Creates all objects in a database in memory, to find missing collations, functions and modules before the run.
-    private mutating func rehearse(_ destination: StoreLayout) throws(DatabaseError) {
+    private mutating func tryToCreate(_ destination: StoreLayout) throws(DatabaseError) {
         let made = tables.compactMap { table in
             table.sql.map { Object(type: "table", name: table.name, sql: $0) }
         }
         let all = (inPlace ? [] : virtualTables + made) + objects + triggers
         guard !all.isEmpty else { return }
-        let rehearsal = try Connection(path: ":memory:", mode: .create)
-        try StoreCreation.createTables(of: destination, on: rehearsal, hasModelCache: true)
-        if inPlace { try makeTablesThatStay(on: rehearsal) }
+        let trial = try Connection(path: ":memory:", mode: .create)
+        try StoreCreation.createTables(of: destination, on: trial, hasModelCache: true)
+        if inPlace { try createKeptTables(on: trial) }
         for object in all where !inPlace || object.type != "index" {
             do {
-                try rehearsal.execute(object.sql)
+                try trial.execute(object.sql)
             } catch {
                 refuse(object, "SQLite here cannot make it (\(error.message))")
             }
@@ -108,21 +108,21 @@ package struct AppObjects: Sendable {
     }
 
     /// Creates tables that stay, for triggers on them; a plain table with the same columns replaces a failed one.
-    private func makeTablesThatStay(on rehearsal: Connection) throws(DatabaseError) {
+    private func createKeptTables(on trial: Connection) throws(DatabaseError) {
         for table in catalog.tables {
-            let known = try rehearsal.integer(
+            let known = try trial.integer(
                 "SELECT 1 FROM sqlite_master WHERE name = ? COLLATE NOCASE", [.text(table.name)])
             guard known == nil, !table.name.lowercased().hasPrefix("sqlite_") else { continue }
             do {
-                try rehearsal.execute(table.sql)
+                try trial.execute(table.sql)
             } catch {
                 let columns = table.columns.map { Connection.quoted($0.name) }.joined(separator: ", ")
-                try rehearsal.execute("CREATE TABLE \(Connection.quoted(table.name)) (\(columns))")
+                try trial.execute("CREATE TABLE \(Connection.quoted(table.name)) (\(columns))")
             }
         }
     }
 
-    private mutating func refuseWhatIsNotSupported() {
+    private mutating func refuseUnsupportedTriggers() {
         for trigger in catalog.triggers where trigger.name.hasPrefix("ZT_") {
             refusals.append(
                 FerryError(
@@ -133,13 +133,13 @@ package struct AppObjects: Sendable {
     }
 
     /// Drops or refuses generated columns: Core Data's queries for columns include them, and a new table has none.
-    private mutating func judgeGeneratedColumns(on connection: Connection, schema: String) throws(DatabaseError) {
+    private mutating func addGeneratedColumns(on connection: Connection, schema: String) throws(DatabaseError) {
         let tables = Set((source.tablesInOrder.map(\.name) + source.joinTables.map(\.name)).map { $0.uppercased() })
         generatedColumns = try GeneratedColumn.all(on: connection, schema: schema)
             .filter { tables.contains($0.table.uppercased()) }
         for column in generatedColumns {
             let object = Object(type: "generated column", name: column.title, sql: "")
-            if isUnwanted(object) {
+            if notesAsDropped(object) {
                 droppedColumns.append(column)
             } else {
                 refuse(object, "the table would not be as Core Data makes it")
@@ -160,7 +160,7 @@ package struct AppObjects: Sendable {
             let object = Object(type: other.type, name: other.name, sql: other.sql)
             let own = try Self.shadowTables(of: other.name, on: connection, schema: schema)
             shadows.formUnion(own)
-            if isUnwanted(object) { continue }
+            if notesAsDropped(object) { continue }
             guard isCarried(object) else { continue }
             guard inPlace || modules.contains(Self.module(of: other.sql)) else {
                 refuse(object, "it needs a module that the SQLite library here does not have")
@@ -171,7 +171,7 @@ package struct AppObjects: Sendable {
         }
         for table in catalog.tables where unknown.contains(table.name) && !shadows.contains(table.name) {
             let object = Object(type: "table", name: table.name, sql: table.sql)
-            if isUnwanted(object) { continue }
+            if notesAsDropped(object) { continue }
             guard isCarried(object) else { continue }
             tables.append(try AppTable(table.name, sql: table.sql, on: connection, schema: schema))
         }
@@ -192,7 +192,7 @@ package struct AppObjects: Sendable {
         for index in catalog.indexes {
             let object = Object(type: "index", name: index.name, sql: index.sql)
             if isDropped(index.table) { continue }
-            if own.contains(index.table) || !Self.isCoreDatas(index), isUnwanted(object) { continue }
+            if own.contains(index.table) || !Self.isCoreDatas(index), notesAsDropped(object) { continue }
             if own.contains(index.table) {
                 // The virtual table makes the indexes of its shadow tables.
                 if tables.contains(where: { $0.name == index.table && $0.sql != nil }) { self.objects.append(object) }
@@ -210,12 +210,12 @@ package struct AppObjects: Sendable {
     // MARK: Refusals
 
     private mutating func isCarried(_ object: Object) -> Bool {
-        if object.type != "table", object.type != "virtual table", isUnwanted(object) { return false }
+        if object.type != "table", object.type != "virtual table", notesAsDropped(object) { return false }
         if let table = unchanged.changedTable(namedIn: object.sql) {
             refuse(object, "it names \(table), a table of Core Data that changes")
             return false
         }
-        let gone = unwanted.union(droppedColumns.map { $0.name.uppercased() })
+        let gone = namesToDrop.union(droppedColumns.map { $0.name.uppercased() })
         guard let name = SQLNames.names(in: object.sql).first(where: gone.contains) else { return true }
         refuse(object, "it names \(name), which is dropped")
         return false
@@ -232,8 +232,8 @@ package struct AppObjects: Sendable {
         }
     }
 
-    private mutating func isUnwanted(_ object: Object) -> Bool {
-        guard unwanted.contains(object.name.uppercased()) else { return false }
+    private mutating func notesAsDropped(_ object: Object) -> Bool {
+        guard namesToDrop.contains(object.name.uppercased()) else { return false }
         dropped.append(object)
         return true
     }

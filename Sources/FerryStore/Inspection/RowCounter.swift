@@ -30,7 +30,7 @@ struct RowCounter {
             }
             return (rows, false)
         }
-        let total = min(range.last - range.first + 1, try mostRows())
+        let total = min(range.last - range.first + 1, try maximumRows())
         let shares = try shares(
             of: name, range, probes: expected.count == 1 ? RowCounter.probes.ofOne : RowCounter.probes.ofSeveral)
         let seen = max(1, shares.values.reduce(0, +))
@@ -53,7 +53,7 @@ struct RowCounter {
         if isExact || range.last - range.first < RowCounter.smallRange {
             return (try connection.integer("SELECT count(*) FROM \(name)") ?? 0, false)
         }
-        return (min(range.last - range.first + 1, try mostRows()), true)
+        return (min(range.last - range.first + 1, try maximumRows()), true)
     }
 
     private func range(of name: String) throws(DatabaseError) -> (first: Int64, last: Int64) {
@@ -67,7 +67,7 @@ struct RowCounter {
     }
 
     /// An upper bound of the file's rows, so that gaps between keys do not count as rows.
-    private func mostRows() throws(DatabaseError) -> Int64 {
+    private func maximumRows() throws(DatabaseError) -> Int64 {
         // A row has at least 6 bytes.
         max(1, try connection.contentBytes() / 6)
     }

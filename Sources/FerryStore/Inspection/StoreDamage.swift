@@ -41,7 +41,7 @@ package struct StoreDamage: Sendable, Hashable, Codable {
         try scan.findBrokenLinks()
         for table in layout.tablesInOrder where try scan.hasRows(table.name) {
             let isSound = soundTables.contains(table.name)
-            try scan.findDamagedRows(of: table, missingValues: missingValues, areKindsSound: isSound)
+            try scan.findDamagedRows(of: table, missingValues: missingValues, areEntitiesSound: isSound)
             try scan.findLowMaximumKey(of: table)
         }
         return scan.found
@@ -133,12 +133,12 @@ private struct DamageScan {
     ) throws(DatabaseError) {
         guard let target = layout.table(of: entity), try hasRows(table) else { return }
         if more.isEmpty, let range = wholeRange(of: entity, in: target.name) {
-            return append(.danglingKey, key, rows: try leadingNowhere(column, of: table, range))
+            return append(.danglingKey, key, rows: try danglingRows(column, of: table, range))
         }
         try add(
             [(.danglingKey, "b.Z_PK IS NULL")] + more, key,
             from: "\(quoted(table)) AS a LEFT JOIN \(quoted(target.name)) AS b "
-                + "ON b.Z_PK = a.\(column) AND \(isKind("b", of: entity)) WHERE a.\(column) IS NOT NULL")
+                + "ON b.Z_PK = a.\(column) AND \(isOfFamily("b", of: entity)) WHERE a.\(column) IS NOT NULL")
     }
 
     private mutating func countLinks(
@@ -156,11 +156,11 @@ private struct DamageScan {
         var isBroken = false
         for (side, target) in [(own, ownTable), (other, otherTable)] where !isBroken {
             if let range = wholeRange(of: side.entity, in: target.name) {
-                isBroken = try leadingNowhere(side.column, of: table, range) > 0
+                isBroken = try danglingRows(side.column, of: table, range) > 0
             } else {
                 let broken = try connection.integer(
                     "SELECT sum(b.Z_PK IS NULL) FROM \(quoted(table)) AS a LEFT JOIN \(quoted(target.name)) AS b "
-                        + "ON b.Z_PK = a.\(side.column) AND \(isKind("b", of: side.entity)) "
+                        + "ON b.Z_PK = a.\(side.column) AND \(isOfFamily("b", of: side.entity)) "
                         + "WHERE a.\(side.column) IS NOT NULL")
                 isBroken = (broken ?? 0) > 0
             }
@@ -170,9 +170,9 @@ private struct DamageScan {
         try add(
             [(.danglingKey, "b.Z_PK IS NULL OR c.Z_PK IS NULL")], key,
             from: "\(quoted(table)) AS a LEFT JOIN \(quoted(ownTable.name)) AS b "
-                + "ON b.Z_PK = a.\(own.column) AND \(isKind("b", of: own.entity)) "
+                + "ON b.Z_PK = a.\(own.column) AND \(isOfFamily("b", of: own.entity)) "
                 + "LEFT JOIN \(quoted(otherTable.name)) AS c "
-                + "ON c.Z_PK = a.\(other.column) AND \(isKind("c", of: other.entity))")
+                + "ON c.Z_PK = a.\(other.column) AND \(isOfFamily("c", of: other.entity))")
     }
 
     private func hasNull(_ column: String, of table: String) throws(DatabaseError) -> Bool {
@@ -187,7 +187,7 @@ private struct DamageScan {
     }
 
     /// Returns the rows with a key outside a range; without the walk's result SQLite reads only the index, if any.
-    private func leadingNowhere(
+    private func danglingRows(
         _ column: String, of table: String, _ range: ClosedRange<Int64>
     ) throws(DatabaseError) -> Int64 {
         if walk?.tallies[table]?.holds(column, within: range) == true { return 0 }
@@ -210,18 +210,18 @@ private struct DamageScan {
 
     /// Finds wrong entity numbers and missing mandatory attributes of a table in one scan.
     mutating func findDamagedRows(
-        of table: EntityTable, missingValues: Bool, areKindsSound: Bool
+        of table: EntityTable, missingValues: Bool, areEntitiesSound: Bool
     ) throws(DatabaseError) {
         var counts: [(PropertyKey, String)] = []
-        if !areKindsSound {
-            counts.append((PropertyKey(table.root, ""), "a.Z_ENT IS NULL OR NOT \(isKind("a", of: table.root))"))
+        if !areEntitiesSound {
+            counts.append((PropertyKey(table.root, ""), "a.Z_ENT IS NULL OR NOT \(isOfFamily("a", of: table.root))"))
         }
         for (key, column) in layout.attributeColumns.sorted(by: { $0.key < $1.key })
         where missingValues && layout.model.root(of: key.entity) == table.root {
             guard let attribute = layout.model.attribute(key.property, of: key.entity), !attribute.isOptional,
                 !attribute.isDerived
             else { continue }
-            counts.append((key, "\(EmptyValues.condition([column.name])) AND \(isKind("a", of: key.entity))"))
+            counts.append((key, "\(EmptyValues.condition([column.name])) AND \(isOfFamily("a", of: key.entity))"))
         }
         guard !counts.isEmpty else { return }
         let sums = counts.map { EmptyValues.sum(where: $0.1) }.joined(separator: ", ")
@@ -265,7 +265,7 @@ private struct DamageScan {
     private func quoted(_ table: String) -> String { SQLName.quoted(schema, table) }
 
     /// The condition that a row is of an entity or its subentities.
-    private func isKind(_ alias: String, of entity: String) -> String {
+    private func isOfFamily(_ alias: String, of entity: String) -> String {
         let numbers = layout.numbers(ofFamily: entity)
         // Core Data numbers a family consecutively, and a range is faster than a list.
         if let first = numbers.first, let last = numbers.last,

@@ -4,7 +4,7 @@ internal import FerryModel
 /// Core Data's own triggers of one derived attribute, copied from a store into a layout with the same meaning.
 ///
 /// Without a parser: every table, column and entity number that the SQL may name must be equal in both layouts.
-struct TriggersAsFound {
+struct CopiedTriggers {
     private let key: PropertyKey
     private let source: StoreLayout
     private let destination: StoreLayout
@@ -154,7 +154,7 @@ extension LayoutBuilder {
         case .of(let source) where model.knownSchema != nil:
             // The known schema has the SQL; the store's values must be right for it.
             for key in foundOnly.map(\.key) {
-                let isThere = layout.triggers.contains { TriggersAsFound.owner(of: $0, in: model) == key }
+                let isThere = layout.triggers.contains { CopiedTriggers.owner(of: $0, in: model) == key }
                 let change = source.model.changeOfDerivation(entity: key.entity, attribute: key.property, in: model)
                 if let obstacle = isThere ? change : "the store that it is to be like has no triggers for it" {
                     refuse(key, obstacle: obstacle)
@@ -163,7 +163,7 @@ extension LayoutBuilder {
         case .of(let source):
             for key in foundOnly.map(\.key) {
                 do throws(LayoutObstacle) {
-                    layout.triggers += try TriggersAsFound(key, from: source, into: layout).triggers()
+                    layout.triggers += try CopiedTriggers(key, from: source, into: layout).triggers()
                 } catch {
                     refuse(key, obstacle: error.reason)
                 }
