@@ -407,8 +407,7 @@ static void ferry_sqlite3_read_step(sqlite3_context *context, int count, sqlite3
 /// The result of the aggregate function, which is NULL.
 static void ferry_sqlite3_read_end(sqlite3_context *context) { (void)context; }
 
-/// Registers the function, so that one step of a statement reads all rows of a query. A step for each row and a call
-/// for each column cost more than the counts.
+/// Registers the function: one step then reads all rows, because a step for each row costs more than the counts.
 static inline int ferry_sqlite3_register_reading(sqlite3 *database, const char *name) {
     return sqlite3_create_function_v2(
         database, name, -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, NULL, ferry_sqlite3_read_step,
@@ -434,8 +433,7 @@ static inline int ferry_sqlite3_is_pair(sqlite3_stmt *row, sqlite3_value *const 
 /// Steps through the rows of two statements, both at a row, while their first two columns have equal integers, at most
 /// `most` times; counts the rows of the right one, if there is a reading.
 ///
-/// Returns `SQLITE_ROW` if both are at a row, equal or not; else the code of the left one's step, in `other` the
-/// right's.
+/// Returns `SQLITE_ROW` if both are at a row, else the code of the left one's step, in `other` the right's.
 static inline int ferry_sqlite3_step_pairs(
     sqlite3_stmt *left, sqlite3_stmt *right, long most, ferry_reading *reading, int *other) {
     *other = SQLITE_ROW;

@@ -45,9 +45,7 @@ package struct UTF8Check: Sendable {
 
     package init() {}
 
-    /// Checks the next bytes.
-    ///
-    /// - Returns: False if they are not UTF-8; later results then mean nothing.
+    /// Checks the next bytes; false if they are not UTF-8, and later results then mean nothing.
     package mutating func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var place = 0
         while place < bytes.count {

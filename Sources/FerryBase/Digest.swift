@@ -74,7 +74,6 @@ package struct KeyedHash: Sendable {
             self.high = high
         }
 
-        /// A key that is unknown outside this process.
         package static func random() -> Key {
             var generator = SystemRandomNumberGenerator()
             return Key(low: generator.next(), high: generator.next())

@@ -4,7 +4,6 @@
 package final class FaultPlan: Sendable {
     package enum Outcome: Sendable {
         case fail
-        /// The process ends at once, as by `kill -9`.
         case exit
     }
 
@@ -72,14 +71,11 @@ package enum DiskChange {
     case created(String)
     case wrote(String, offset: Int64, UnsafeRawBufferPointer)
     case resized(String, Int64)
-    /// The content of a file is durable.
     case synced(String)
-    /// A new file has the content of another.
     case cloned(String, to: String)
     case linked(String, to: String)
     case removes(String)
     case renames(String, to: String)
-    /// The names in a folder are durable.
     case syncedFolder(String)
 
     var removesName: Bool {

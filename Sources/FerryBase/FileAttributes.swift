@@ -147,9 +147,7 @@ extension FileLayer {
         }
     }
 
-    /// Runs the body.
-    ///
-    /// - Returns: False if the system denies or does not support the operation.
+    /// Runs the body; false if the system denies or does not support the operation.
     private func succeeds(_ body: () throws(FerryError) -> Void) throws(FerryError) -> Bool {
         do throws(FerryError) {
             try body()

@@ -4,7 +4,6 @@ extension FileLayer {
     package enum CopyMethod: String, Sendable {
         /// Copy-on-write: the files share blocks until one of them changes.
         case reflink
-        /// A second name of the same file.
         case hardLink
         case bytes
     }

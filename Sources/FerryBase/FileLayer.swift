@@ -67,7 +67,6 @@ package struct FileLayer: Sendable {
         try perform("look at \(path)") { () throws(SystemError) in try FileAttributes(path: path) }
     }
 
-    /// The attributes, or nil if the path does not exist.
     package func attributesIfPresent(_ path: String) throws(FerryError) -> FileAttributes? {
         try ifPresent { () throws(FerryError) in try attributes(path) }
     }
@@ -90,8 +89,7 @@ package struct FileLayer: Sendable {
         }
     }
 
-    /// Whether two existing paths lead to one file or folder, also by names that differ in case or Unicode
-    /// normalization.
+    /// Whether two existing paths lead to one file, also by names that differ in case or Unicode normalization.
     package func leadToOne(_ path: String, _ other: String) throws(FerryError) -> Bool {
         if path == other { return true }
         guard let one = try attributesIfPresent(path), let two = try attributesIfPresent(other) else { return false }
@@ -130,9 +128,7 @@ package struct FileLayer: Sendable {
         try call("remove \(path)", telling: .removes(path)) { unlink(path) }
     }
 
-    /// Removes a file if it exists.
-    ///
-    /// - Returns: False if it did not exist.
+    /// Removes a file; false if it did not exist.
     @discardableResult
     package func removeIfPresent(_ path: String) throws(FerryError) -> Bool {
         try ifPresent { () throws(FerryError) in try remove(path) } != nil

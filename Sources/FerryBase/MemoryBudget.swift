@@ -8,17 +8,13 @@ package struct MemoryBudget: Sendable, Hashable {
     ///
     /// Measured on the released program (`-static-stdlib`, Linux, x86-64) between the phases of a run.
     package static let program = 17 << 20
-    /// The pages of the program that a phase loads.
-    ///
-    /// Measured as ``program``.
+    /// The pages of the program that a phase loads, measured as ``program``.
     private static let programOfPhase = 4 << 20
     /// The lowest limit: models and planning alone load so many pages of the program.
     package static let least = 24 << 20
     /// The highest limit: no machine has more, and sums of shares cannot overflow.
     package static let most = 1 << 40
-    /// The additional memory of the program while it runs one step and verifies another: code, statements, a thread.
-    ///
-    /// Measured as ``program``.
+    /// Additional memory for a step beside a verification: code of both, statements, a thread.
     private static let programOfTwoPhases = 7 << 20
     /// The least caches of a verification: smaller ones hold little more than the path from a b-tree's root to a leaf.
     private static let leastVerificationCaches = 5 << 19
@@ -58,10 +54,10 @@ package struct MemoryBudget: Sendable, Hashable {
         return (step, verification)
     }
 
-    /// The share of the rows between the reading and the writing thread.
+    /// For rows between the reading and the writing thread.
     package var queue: Int { spare / 15 * 2 }
 
-    /// The share of find-or-create's table of objects.
+    /// For find-or-create's table of objects.
     package var lookups: Int { spare / 15 * 4 }
 
     /// The share of a snapshot's contexts and buffers; no other work runs during a snapshot.

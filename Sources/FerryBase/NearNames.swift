@@ -3,8 +3,7 @@ package enum NearNames {
 
     /// Returns the candidates near to a mistyped name, the nearest first.
     ///
-    /// A near name differs in case, or in at most a third of the letters: changed, added, removed or swapped
-    /// neighbours.
+    /// A near name differs in case, or in at most a third of its letters (changed, added, removed, swapped).
     package static func near(to name: String, among candidates: some Sequence<String>) -> [String] {
         let letters = Array(name.lowercased().unicodeScalars)
         // No name of a model or of Ferry is that long, and the time grows with the product of both lengths.

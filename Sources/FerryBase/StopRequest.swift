@@ -14,9 +14,7 @@ public final class StopRequest: Sendable {
         var budgetSpent: FerryError?
         var unitsDone: Int64 = 0
         var nextToken = 0
-        /// By token.
         var followers: [Int: @Sendable (FerryError) -> Void] = [:]
-        /// By token.
         var interrupters: [Int: @Sendable () -> Void] = [:]
 
         /// The reason why the work must end now, or nil; a budget ends no work before its first unit is done.

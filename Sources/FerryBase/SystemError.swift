@@ -16,7 +16,6 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A limit of the process or file system on file sizes.
     var isBeyondLimit: Bool { number == EFBIG }
     var isDenied: Bool { number == EACCES || number == EPERM || number == EROFS }
-    /// Whether the volume does not support the operation.
     var isUnsupported: Bool { number == ENOTSUP || number == EOPNOTSUPP }
 
     package var description: String { String(cString: strerror(number)) }
@@ -44,7 +43,6 @@ extension FerryError {
     package var systemError: SystemError? { cause as? SystemError }
 }
 
-/// Repeats a system call that a signal interrupted.
 func uninterrupted<Result: FixedWidthInteger>(_ call: () -> Result) throws(SystemError) -> Result {
     while true {
         let result = call()

@@ -4,8 +4,7 @@ internal import Foundation
 
 /// Threads with a fixed stack size.
 ///
-/// Default stacks have 512 KiB on Darwin and 128 KiB with musl, but the depth limits of expressions, SQL and archives
-/// assume the 8 MiB of a main thread.
+/// Default stacks have 512 KiB on Darwin and 128 KiB with musl, but all depth limits assume a main thread's 8 MiB.
 package enum WorkThread {
     /// The size that every depth limit assumes; a thread uses memory only for the touched part.
     private static let stackBytes = 8 << 20
@@ -33,8 +32,7 @@ package enum WorkThread {
     /// The least free stack of a body in ``withStack(_:)``: a quarter of a ``WorkThread``'s.
     private static let leastStackBytes = 2 << 20
 
-    /// Runs a body that needs a deep stack: on the calling thread, or, if its free stack is too small, on a
-    /// ``WorkThread`` while the caller waits.
+    /// Runs a body that needs a deep stack on the calling thread, or, without enough stack, on a new thread.
     ///
     /// On Darwin, threads of queues and tasks have 512 KiB.
     package static func withStack<Result, Failure: Error>(
@@ -151,8 +149,7 @@ package final class SlotRing<Slot: AnyObject>: @unchecked Sendable {
 
 /// A value under a lock.
 ///
-/// `Mutex` of the standard library needs the systems of 2024 on Apple's platforms, and on Linux the thread sanitizer
-/// does not know it and reports false races.
+/// `Mutex` needs the systems of 2024 on Apple's platforms, and the thread sanitizer reports false races on Linux.
 ///
 /// Unchecked: all access to the value is under the lock.
 package final class Locked<Value>: @unchecked Sendable {
@@ -161,9 +158,7 @@ package final class Locked<Value>: @unchecked Sendable {
 
     package init(_ value: sending Value) { self.value = value }
 
-    /// Runs the body with the value under the lock.
-    ///
-    /// The body must not take the same lock again.
+    /// Runs the body with the value under the lock, which the body must not take again.
     package func withLock<Result, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {

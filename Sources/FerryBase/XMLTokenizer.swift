@@ -6,7 +6,7 @@
 package struct XMLTokenizer {
     package enum Token: Sendable {
         case start(String, [String: String])
-        /// A piece of text; the next token may continue the text.
+        /// The next token may continue the text.
         case text(String)
         case end(String)
     }

@@ -19,9 +19,7 @@ extension Connection {
 
     package func limit(_ limit: Limit) -> Int { Int(sqlite3_limit(handle, limit.code, -1)) }
 
-    /// Sets a limit; SQLite clamps it to its compiled maximum.
-    ///
-    /// - Returns: The old limit.
+    /// Sets a limit, and returns the old one; SQLite clamps limits to its compiled maximum.
     @discardableResult
     package func limit(_ limit: Limit, _ value: Int) -> Int {
         precondition(value >= 0, "a negative limit would set nothing")
@@ -82,9 +80,9 @@ extension Connection {
     }
 
     /// Returns the bytes of a database's content, with the content of its `-wal`.
-    package func contentBytes(in schema: String = "main") throws(DatabaseError) -> Int64 {
-        let pages = try pragma("page_count", in: schema)?.integer ?? 0
-        let pageSize = try pragma("page_size", in: schema)?.integer ?? 0
+    package func contentBytes() throws(DatabaseError) -> Int64 {
+        let pages = try pragma("page_count")?.integer ?? 0
+        let pageSize = try pragma("page_size")?.integer ?? 0
         // The maximum of SQLite, also for damaged files.
         return min(max(pages, 0), 1 << 32) * min(max(pageSize, 0), 1 << 16)
     }
@@ -147,8 +145,7 @@ extension Connection {
 
     /// Allows writes to the schema table and to shadow tables.
     ///
-    /// Connections start defensive (`SQLITE_DBCONFIG_DEFENSIVE`), as with Apple's SQLite: a missing call fails
-    /// everywhere.
+    /// Connections are defensive (`SQLITE_DBCONFIG_DEFENSIVE`) as with Apple's SQLite: a missing call fails everywhere.
     package func allowSchemaWrites() { _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, 0) }
 
     /// Turns the rollback journal off, for new databases only: a failure leaves a useless file.
@@ -170,8 +167,7 @@ extension Connection {
 extension Connection {
     /// Lets a stop request interrupt long statements until the body returns.
     ///
-    /// Such a statement throws a ``DatabaseError`` that ``DatabaseError/isInterrupted``; its transaction is rolled
-    /// back.
+    /// Such a statement throws a ``DatabaseError`` that ``DatabaseError/isInterrupted``, and SQLite rolls back.
     package func abandoning<Result>(on stop: StopRequest, _ body: () throws -> Result) rethrows -> Result {
         let interrupter = interrupter(on: stop)
         defer { interrupter.end() }

@@ -2,8 +2,7 @@ internal import CSQLite
 
 /// One scan of a table-valued function, which makes its rows one by one.
 ///
-/// SQLite may restart a cursor with other arguments, as in a join. The cursor must copy argument bytes that it needs
-/// after ``start(_:)``, best into reused storage.
+/// SQLite may restart a cursor, as in a join. The cursor must copy bytes that it needs after ``start(_:)``.
 package protocol TableCursor: AnyObject {
     /// Starts a scan, before its first row.
     ///
@@ -25,8 +24,7 @@ package protocol TableCursor: AnyObject {
 extension Connection {
     /// Registers a table-valued function on this connection: `SELECT … FROM name(argument, …)`.
     ///
-    /// Only top-level statements can use it, no schema of a file. Each call must give all arguments. SQLite opens one
-    /// cursor for each use in a statement.
+    /// A file's schema cannot use it. Each call must give all arguments. SQLite opens a cursor for each use.
     package func register(
         table name: String, columns: [String], argumentCount: Int, makeCursor: @escaping () -> any TableCursor
     ) throws(DatabaseError) {

@@ -19,15 +19,15 @@ package final class Connection {
         case create
         /// Takes no locks and ignores the `-wal`: only for a file that cannot change.
         case immutable
-        /// Takes no locks and reads an existing `-wal` through an index in memory: only for files that cannot change,
-        /// in a folder without write permission.
+        /// Takes no locks and reads a `-wal` with an index in memory: only for files that cannot change, in a read-only
+        /// folder.
         case unlocked
     }
 
     package let path: String
     package let handle: OpaquePointer
     private let trace: TraceHook?
-    /// Keeps the VFS registered while this connection is open.
+    /// Stays registered while this connection is open.
     private let vfs: VFS?
     /// The last error of a registered function, until ``takeFunctionError()``.
     var functionError: (any Error)?
@@ -91,8 +91,7 @@ package final class Connection {
         return scheme + escaped + options
     }
 
-    /// Whether the index of the `-wal` is in memory instead of in a `-shm`, which needs `locking_mode = EXCLUSIVE`
-    /// before the first access to the file.
+    /// Whether the `-wal`'s index is in memory, which needs `locking_mode = EXCLUSIVE` before the first access.
     static func indexesLogInMemory(_ path: String, _ mode: Mode) throws(DatabaseError) -> Bool {
         guard mode == .unlocked else { return false }
         do throws(FerryError) {
@@ -122,7 +121,6 @@ package final class Connection {
         try prepare(sql, values).run()
     }
 
-    /// Returns the first column of the first row, or nil without a row.
     package func value(_ sql: String, _ values: [Value] = []) throws(DatabaseError) -> Value? {
         let statement = try prepare(sql, values)
         return try statement.step() ? statement.value(0) : nil

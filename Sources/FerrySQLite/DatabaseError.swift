@@ -25,7 +25,6 @@ package struct DatabaseError: Error, Sendable, CustomStringConvertible {
         self.sql = sql
     }
 
-    /// The primary result code: the low byte of the extended one.
     package var primaryCode: Int32 { code & 0xff }
 
     package var isBusy: Bool { primaryCode == SQLITE_BUSY || primaryCode == SQLITE_LOCKED }

@@ -1,10 +1,8 @@
 internal import CSQLite
 package import FerryBase
 
-/// The files of a database: the main file and SQLite's side files.
 package enum DatabaseFiles {
-    /// Whether the journal is hot by SQLite's rule: its first byte exists and is not zero, and the main file is not
-    /// empty.
+    /// Whether the journal is hot: its first byte exists and is not zero, and the main file is not empty.
     ///
     /// The journal of a transaction in another process looks the same.
     ///
@@ -100,7 +98,6 @@ package struct DatabaseFingerprint: Sendable, Hashable, Codable {
     package var walLastFrame: String?
     package var walFrames: UInt32?
 
-    /// Copies the times of a file with equal content.
     package mutating func takeTimes(from file: FileAttributes) { (modified, changed) = (file.modified, file.changed) }
 
     /// Makes the fingerprint of a file, or of no file, without reading it as a database.

@@ -1,6 +1,6 @@
 internal import CSQLite
 
-/// A file that a connection has open, accessed through the connection's own handle.
+/// A file that a connection has open, by the connection's own handle.
 ///
 /// Opens and closes no descriptor, so the connection keeps its locks.
 struct OpenFile {
@@ -126,8 +126,8 @@ extension Connection {
     /// Replaces the whole content with that of another database, in one transaction (`sqlite3_backup_init`).
     ///
     /// To other connections this is an ordinary commit: the file stays, and the schema version rises by one, so that
-    /// SQLite prepares statements anew. A failure, a kill, or an error of `look`, called before each piece, changes
-    /// nothing.
+    /// SQLite prepares statements anew. A failure, a kill, or an error of `look`, called before each piece, has no
+    /// effect.
     ///
     /// The source must be in a transaction that has read, so that its content does not change meanwhile.
     package func overwrite(with source: Connection, _ look: (Overwriting) throws -> Void) throws {

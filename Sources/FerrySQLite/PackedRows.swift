@@ -57,9 +57,7 @@ package final class PackedRows {
 
     // MARK: Packing
 
-    /// Begins a row, and discards an unfinished one.
-    ///
-    /// - Returns: False if the row does not fit.
+    /// Begins a row, and discards an unfinished one; false if the row does not fit.
     package func begin() -> Bool {
         extent.pointee.next = extent.pointee.end + PackedRow.cellsOffset + cells * PackedRow.cellSize
         return extent.pointee.next <= memory.count

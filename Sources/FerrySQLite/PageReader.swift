@@ -17,7 +17,6 @@ package final class PageReader {
     private let logBytes: Int64
     private var log: WriteAheadLog?
 
-    /// Whether the `-wal` has committed frames.
     package var readsLog: Bool { log != nil }
 
     /// - Throws: ``DatabaseError``; `SQLITE_MISUSE` outside a transaction.

@@ -5,11 +5,11 @@ package import FerryBase
 ///
 /// The walk checks everything that `quick_check` checks of pages: each page has one place, in one b-tree, one overflow
 /// chain, or the freelist; pages, cells and free blocks fit; keys are in order; records are as long as their headers
-/// say; and the pointer map of `auto_vacuum` is right. If the walk finds damage or cannot decide, ``isSound`` is false,
-/// and SQLite must describe the damage.
+/// say; and the pointer map of `auto_vacuum` is right. After damage or doubt ``isSound`` is false, and SQLite must
+/// decide.
 ///
-/// The walk reads each page once, of overflow pages only the first bytes. Memory: one bit per page, one page per level
-/// of a b-tree, and buffers of a fixed size.
+/// The walk reads each page once, of overflow pages the first bytes. Memory: one bit per page, one page per level of a
+/// b-tree, and fixed buffers.
 package struct PageWalk {
     /// A table whose rows the walk counts.
     package struct Counted {
@@ -35,8 +35,7 @@ package struct PageWalk {
 
     /// Walks over all pages; nil if they cannot be read in one pass.
     ///
-    /// The connection must be in a transaction as for ``PageReader``. A stop request interrupts the walk like a
-    /// statement.
+    /// The connection must be in a transaction as for ``PageReader``. A stop request interrupts the walk.
     package init?(
         _ connection: Connection, schema: String = "main", counting counted: [Counted] = [],
         stop: StopRequest = StopRequest()
@@ -60,7 +59,7 @@ package struct PageWalk {
         let keyed = rows == nil ? [] : trees.trees.filter(\.isKeyed).map(\.table)
         var areKeysSound = true
         for table in keyed where areKeysSound {
-            areKeysSound = try connection.damagedPagesBySQLite(schema: schema, limit: 1, table: table).isEmpty
+            areKeysSound = try connection.damagedPagesBySQLite(schema: schema, table: table).isEmpty
         }
         isSound = rows != nil && areKeysSound
         self.rows = (rows ?? [:]).mapValues(\.count)
@@ -89,19 +88,19 @@ extension Connection {
     ///
     /// - Returns: The damage in SQLite's words: pages and cells, no values. Empty for a sound file.
     package func damagedPages(
-        schema: String = "main", limit: Int = 100, after walk: PageWalk? = nil, stop: StopRequest = StopRequest()
+        after walk: PageWalk? = nil, stop: StopRequest = StopRequest()
     ) throws(DatabaseError) -> [String] {
         var walk = walk
-        if walk == nil { walk = try PageWalk(self, schema: schema, stop: stop) }
-        return walk?.isSound == true ? [] : try damagedPagesBySQLite(schema: schema, limit: limit)
+        if walk == nil { walk = try PageWalk(self, stop: stop) }
+        return walk?.isSound == true ? [] : try damagedPagesBySQLite()
     }
 
     /// Returns the damage that `quick_check` finds in the whole database or in one table.
     package func damagedPagesBySQLite(
-        schema: String = "main", limit: Int = 100, table: String? = nil
+        schema: String = "main", table: String? = nil
     ) throws(DatabaseError) -> [String] {
-        // Each row may have a finding about values; findings about pages come first and must not be lost.
-        let subject = table.map(Connection.quoted) ?? String(limit)
+        // At most 100 findings: each row may have one about values, but those about pages come first.
+        let subject = table.map(Connection.quoted) ?? "100"
         let statement = try prepare("PRAGMA \(Connection.quoted(schema)).quick_check(\(subject))")
         var found: [String] = []
         while try statement.step() {

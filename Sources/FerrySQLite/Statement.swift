@@ -8,8 +8,7 @@ package final class Statement {
     package let connection: Connection
     package let sql: String
     let handle: OpaquePointer
-    /// Unchecked, like `isSilent`, for speed: both belong to the connection's thread, and no access overlaps with other
-    /// code.
+    /// Unchecked, like `isSilent`, for speed: both belong to the connection's thread, without overlapping accesses.
     @exclusivity(unchecked) private var started: UInt64 = 0
     /// Whether the trace omits the statement, because it runs inside a function of a traced statement.
     @exclusivity(unchecked) package var isSilent = false
@@ -139,9 +138,7 @@ package final class Statement {
 
     // MARK: Running
 
-    /// Steps to the next row.
-    ///
-    /// - Returns: False at the end; the statement is then reset and may be run again.
+    /// Steps to the next row; false at the end, where the statement is reset and may be run again.
     package func step() throws(DatabaseError) -> Bool {
         begin()
         return try stepped(sqlite3_step(handle))
@@ -152,9 +149,7 @@ package final class Statement {
         if connection.isTraced, !isSilent, started == 0 { started = Clock.nanoseconds() }
     }
 
-    /// Handles the result code of a step.
-    ///
-    /// - Returns: Whether there is a row.
+    /// Returns whether a step with this result code is at a row.
     func stepped(_ code: Int32) throws(DatabaseError) -> Bool {
         switch code {
         case SQLITE_ROW: return true

@@ -35,7 +35,7 @@ struct TreeWalk {
         pages.free()
     }
 
-    /// Returns the rows by table, or nil if the walk finds damage.
+    /// Nil if the walk finds damage.
     mutating func run(_ trees: TreeRoots) throws(DatabaseError) -> [String: RowsOfTable]? {
         // SQLite never uses the page at 1 GiB, where its locks are.
         if pages.lockPage <= pages.count { _ = place(pages.lockPage) }

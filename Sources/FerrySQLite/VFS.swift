@@ -120,8 +120,8 @@ struct VFSContext {
 
     static func text(_ path: UnsafePointer<CChar>?) -> String { path.map { String(cString: $0) } ?? "" }
 
-    /// Opens a file in the memory from SQLite (``FileRoom``): the filters, the file of SQLite's own VFS, and the name
-    /// of a temporary file, which must live as long as the file.
+    /// Opens a file in SQLite's memory (``FileRoom``), with a temporary file's name, which must live as long as the
+    /// file.
     func open(
         _ path: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>, _ flags: Int32,
         _ outFlags: UnsafeMutablePointer<Int32>?

@@ -119,9 +119,7 @@ struct WriteAheadLog {
             }
         }
 
-        /// Checks the next frame.
-        ///
-        /// - Returns: False if the frame is invalid: the log ends before it.
+        /// Checks the next frame; false if it is invalid: the log ends before it.
         mutating func take(_ frame: [UInt8]) -> Bool {
             let page = frame.bigEndian(at: 0)
             guard page != 0, frame[8..<16].elementsEqual(salts) else { return false }

@@ -3,8 +3,7 @@ package import FerrySQLite
 
 /// The creation of a new store's tables and indexes on an open connection.
 ///
-/// The caller opens the transactions, and creates tables first, then rows, then indexes: that is faster and gives the
-/// same file content as Core Data's order.
+/// Callers create tables, then rows, then indexes: that is faster, with the same file content as Core Data's order.
 package enum StoreCreation {
     /// Sets page size and incremental vacuum before the first table, as Core Data does.
     ///

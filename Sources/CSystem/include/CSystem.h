@@ -1,5 +1,4 @@
-// System calls that Swift's C library modules lack, or that differ between glibc, musl and Darwin; and the C library
-// itself, whose module has another name on each system.
+// System calls that Swift's C library modules lack or that differ by system, and the C library under one module name.
 #ifndef FERRY_CSYSTEM_H
 #define FERRY_CSYSTEM_H
 

@@ -5,8 +5,7 @@ package import FerrySQLite
 /// The objects of a store outside its model, and their migration to a new store.
 ///
 /// Ferry drops Core Data's leftovers of earlier versions, and copies other objects with definition and rows. It refuses
-/// an object that names a changing table of Core Data, whose new meaning is unknown, unless the caller drops the
-/// object.
+/// an object that names a changing table of Core Data, whose new meaning is unknown, unless the caller drops it.
 package struct AppObjects: Sendable {
     /// A table, index, view, trigger or virtual table with its CREATE statement, or a generated column.
     package struct Object: Sendable, Hashable {
@@ -19,13 +18,12 @@ package struct AppObjects: Sendable {
     package private(set) var tables: [AppTable] = []
     /// The app's virtual tables; ``tables`` has their shadow tables.
     package private(set) var virtualTables: [Object] = []
-    /// Indexes and views, in the order of their creation.
+    /// In the order of their creation.
     package private(set) var objects: [Object] = []
     package private(set) var triggers: [Object] = []
     package private(set) var history: HistoryTables?
     package private(set) var mirroring: MirroringTables?
     package private(set) var hasStatistics = false
-    /// Leftovers of earlier versions of the model.
     package private(set) var leftovers: [Leftover] = []
     /// Objects that the caller drops by name.
     package private(set) var dropped: [Object] = []
@@ -185,7 +183,7 @@ package struct AppObjects: Sendable {
 
     // MARK: Indexes
 
-    /// Indexes that Core Data did not make are the app's.
+    /// Core Data's index names begin with `Z_` or the table's name; other indexes are the app's.
     private mutating func addIndexes(_ objects: StoreObjects) {
         let own = Set(tables.map(\.name))
         let known = Set(source.indexes.map(\.table))
@@ -221,7 +219,6 @@ package struct AppObjects: Sendable {
         return false
     }
 
-    /// Returns the refusals of a later step between two layouts.
     package func refusals(from source: StoreLayout, into destination: StoreLayout) -> [FerryError] {
         let later = UnchangedTables(source: source, destination: destination, catalog: catalog)
         let all = virtualTables + objects + triggers
@@ -357,7 +354,6 @@ private struct GeneratedColumn {
     let table: String
     let name: String
 
-    /// The name in messages and in the caller's names to drop.
     var title: String { "\(table).\(name)" }
 
     /// Returns the generated columns of all ordinary tables, in the order of their creation.

@@ -15,7 +15,6 @@ package struct HistoryTables: Sendable {
         _ names: [String], _ catalog: StoreCatalog, on connection: Connection, schema: String
     ) throws(DatabaseError) {
         guard let name = names.first(where: { $0.uppercased() == "ACHANGE" }) else {
-            // Without a table of changes the other tables are useless.
             return nil
         }
         changes = try AppTable(name, sql: catalog.table(name)?.sql, on: connection, schema: schema)
@@ -129,7 +128,6 @@ package struct MirroringTables: Sendable {
     package private(set) var tables: [AppTable] = []
     package private(set) var indexes: [IndexDefinition] = []
 
-    /// The column with the entity number of an object.
     static let numberColumn = "ZENTITYID"
 
     init?(

@@ -6,7 +6,6 @@ package import FerrySQLite
 /// Core Data and Ferry ignore leftovers; a new store has none.
 package struct Leftover: Sendable, Hashable {
     package enum Kind: String, Sendable, Hashable {
-        /// A table of a removed entity, or a join table of a removed relationship.
         case table
         case column
         /// An index with a name that a new store does not have.
@@ -18,7 +17,6 @@ package struct Leftover: Sendable, Hashable {
     package var kind: Kind
     /// The table itself, or the table of the leftover; `Z_PRIMARYKEY` for an entity's old name.
     package var table: String
-    /// The column, the index or the old name; nil for a table.
     package var part: String?
 
     init(_ kind: Kind, table: String, part: String? = nil) {

@@ -2,7 +2,6 @@ package import FerryBase
 internal import FerryModel
 package import FerrySQLite
 
-/// A counter of rows, exact or with a bounded number of probes.
 struct RowCounter {
     let connection: Connection
     let isExact: Bool
@@ -100,7 +99,6 @@ package struct EmptyValues {
         (self.table, self.number, self.connection) = (table, number, connection)
     }
 
-    /// Returns the condition that any of the columns is NULL.
     package static func condition(_ columns: [String]) -> String {
         columns.map { "\(Connection.quoted($0)) IS NULL" }.joined(separator: " OR ")
     }
@@ -128,8 +126,8 @@ package struct EmptyValues {
 }
 
 extension PageWalk {
-    /// Walks over the pages of a store, counts the rows and NULLs of each entity, and notes the range of foreign keys;
-    /// nil if only SQLite can check the pages.
+    /// Counts rows and NULLs of each entity, and notes the range of foreign keys; nil if only SQLite can check the
+    /// pages.
     ///
     /// The connection must be in a transaction as ``PageReader`` requires.
     package init?(

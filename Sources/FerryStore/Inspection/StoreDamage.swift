@@ -13,12 +13,10 @@ package struct StoreDamage: Sendable, Hashable, Codable {
         case wrongEntity
         /// A missing position in an ordered relationship.
         case missingOrder
-        /// NULL in a mandatory attribute.
         case missingValue
         /// A `Z_ENT` that is no entity of the table.
         case unknownEntity
         case lowMaximumKey
-        /// A value with the name of a missing external file.
         case missingFile
     }
 
@@ -29,8 +27,7 @@ package struct StoreDamage: Sendable, Hashable, Codable {
 
     /// Finds damage in every row of a store, by one scan of each table and a look-up per key.
     ///
-    /// `missingValues` is false if another check reads mandatory attributes. `soundTables` have no wrong entity
-    /// numbers.
+    /// `missingValues` is false if another check reads mandatory attributes; `soundTables` have right entity numbers.
     ///
     /// - Returns: The damage by kind, entity and property, without kinds that have no rows.
     package static func scan(
@@ -264,7 +261,6 @@ private struct DamageScan {
 
     private func quoted(_ table: String) -> String { SQLName.quoted(schema, table) }
 
-    /// The condition that a row is of an entity or its subentities.
     private func isOfFamily(_ alias: String, of entity: String) -> String {
         let numbers = layout.numbers(ofFamily: entity)
         // Core Data numbers a family consecutively, and a range is faster than a list.

@@ -150,7 +150,6 @@ package struct StoreObjects: Sendable {
     }
 }
 
-/// An entity of a store without a model.
 package struct StoredEntity: Sendable, Hashable {
     package var name: String
     package var number: Int64
@@ -199,9 +198,7 @@ package struct TableSizes: Sendable {
     /// Upper-case table name to the bytes of the table's and its indexes' pages.
     private var tables: [String: Int64] = [:]
 
-    /// Measures every table; reads each page of the file.
-    ///
-    /// - Returns: Nil if the linked SQLite has no `dbstat`.
+    /// Measures every table, by a read of each page; nil if the linked SQLite has no `dbstat`.
     package init?(_ connection: Connection) throws(DatabaseError) {
         guard try connection.integer("SELECT 1 FROM pragma_module_list WHERE name = 'dbstat'") != nil else {
             return nil
@@ -214,6 +211,5 @@ package struct TableSizes: Sendable {
         for row in rows { tables[(row[0].text ?? "").uppercased()] = row[1].integer ?? 0 }
     }
 
-    /// Returns the bytes of a table and its indexes, or nil for an unknown table.
     package func bytes(of table: String) -> Int64? { tables[table.uppercased()] }
 }

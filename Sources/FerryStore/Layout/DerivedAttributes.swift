@@ -227,12 +227,12 @@ struct DerivedTriggers {
 
     // MARK: One value
 
-    /// Triggers for a copy of another attribute of the same object.
+    /// For a copy of another attribute.
     func copied(from source: String) -> [TriggerDefinition] {
         [sourceInsert(source), sourceUpdate(of: source, source)]
     }
 
-    /// Triggers for an attribute of a to-one relationship's destination.
+    /// For an attribute of a to-one relationship's destination.
     func followed(by key: String, to source: String, of target: String) -> [TriggerDefinition] {
         let value = "(SELECT \(source) FROM \(target) WHERE Z_PK = NEW.\(key))"
         let rows = "\(key) = NEW.Z_PK"

@@ -88,8 +88,7 @@ package struct OpenJoin: Sendable {
 }
 
 extension StoreLayout {
-    /// Returns the join tables of a new store without a known rule for their names: between an entity and itself, and
-    /// those with columns that several tables of one entity number.
+    /// Returns a new store's join tables without a rule for their names: on one entity, or with numbered columns.
     package static func openJoins(of model: ManagedObjectModel) -> [OpenJoin] {
         // Ignores known joins, because the caller may look them up elsewhere.
         var model = model

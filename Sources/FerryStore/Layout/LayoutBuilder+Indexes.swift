@@ -2,7 +2,7 @@ internal import FerryBase
 internal import FerryModel
 
 extension LayoutBuilder {
-    /// Adds all indexes, table by table, in Core Data's order.
+    /// Adds all indexes in Core Data's order.
     mutating func addIndexes() {
         let keys = layout.keyColumns
         for root in order.numbered where model.root(of: root) == root {

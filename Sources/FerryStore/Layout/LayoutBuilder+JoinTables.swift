@@ -133,7 +133,6 @@ extension KnownJoin {
 }
 
 extension StoreLayout {
-    /// Adds both sides of a join table to ``relationshipStorage``.
     mutating func setJoinStorage(of table: JoinTable) {
         relationshipStorage[table.relationship] = .join(
             table: table.name, own: table.firstColumn, other: table.secondColumn,

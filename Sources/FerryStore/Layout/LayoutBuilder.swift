@@ -3,8 +3,7 @@ internal import FerryModel
 
 /// A builder of a layout from a model and its entity numbers, with an extension for each part.
 ///
-/// Cases without a rule become refusals and no thrown errors: a new store must have none, but a read of an existing
-/// store, which takes its names from the store, ignores them.
+/// Cases without a rule become refusals: a new store must have none, but a read of an existing store ignores them.
 struct LayoutBuilder {
     let model: ManagedObjectModel
     let order: EntityOrder

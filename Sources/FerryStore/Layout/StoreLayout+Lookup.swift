@@ -89,13 +89,11 @@ extension StoreLayout {
 }
 
 extension StoreLayout {
-    /// Returns Core Data's layout of a new store of a model: names, columns, numbers, indexes; or the layout of a known
-    /// store of the model (``ManagedObjectModel/knownSchema``).
+    /// Returns Core Data's layout of a new store, or that of a known store (``ManagedObjectModel/knownSchema``).
     ///
     /// All entities of the model get tables, in any configuration.
     ///
-    /// - Throws: `unsupported` for the first case without a rule; `damagedSource` if the known store is not of the
-    ///   model.
+    /// - Throws: `unsupported` for the first case without a rule; `damagedSource` if the known store has another model.
     package static func canonical(
         for model: ManagedObjectModel, foundTriggers found: FoundTriggers = .none
     ) throws(FerryError) -> StoreLayout {

@@ -83,7 +83,7 @@ package struct EntityTable: Sendable, Hashable {
     /// The columns of each UNIQUE clause; only systems before iOS 11 wrote them.
     package var uniqueLists: [[String]] = []
 
-    /// The CREATE statement in Core Data's spelling.
+    /// In Core Data's spelling.
     package var sql: String {
         let declared = columns.map { column in
             "\(column.name) \(column.type)" + (uniqueLists.contains([column.name]) ? " UNIQUE" : "")
@@ -96,7 +96,6 @@ package struct EntityTable: Sendable, Hashable {
     }
 }
 
-/// The table of a many-to-many relationship.
 package struct JoinTable: Sendable, Hashable {
     package var name: String
     /// The relationship that names the table.
@@ -118,7 +117,7 @@ package struct JoinTable: Sendable, Hashable {
 
     package var isReflexive: Bool { relationship == inverse }
 
-    /// The CREATE statement in Core Data's spelling.
+    /// In Core Data's spelling.
     package var sql: String {
         let columns = (foundColumns ?? columns).map { "\($0) INTEGER" }.joined(separator: ", ")
         return "CREATE TABLE \(name) ( \(columns), PRIMARY KEY (\(keyColumns.joined(separator: ", "))) )"

@@ -68,10 +68,8 @@ package enum ModelCache {
     /// - Returns: Whether the model was written.
     /// - Throws: ``DatabaseError``, and errors of the archiver except `unsupported`.
     @discardableResult
-    package static func write(
-        _ model: ManagedObjectModel, on connection: Connection, schema: String = "main"
-    ) throws -> Bool {
-        let table = SQLName.quoted(schema, "Z_MODELCACHE")
+    package static func write(_ model: ManagedObjectModel, on connection: Connection) throws -> Bool {
+        let table = SQLName.quoted("main", "Z_MODELCACHE")
         try connection.execute("DELETE FROM \(table)")
         guard let archive = try archive(of: model) else { return false }
         let content = deflated(archive)
@@ -79,7 +77,7 @@ package enum ModelCache {
         return true
     }
 
-    /// Returns the keyed archive for ``write(_:on:schema:)``, not deflated; nil if the model has no archived form.
+    /// Returns the keyed archive for ``write(_:on:)``, not deflated; nil if the model has no archived form.
     package static func archive(of model: ManagedObjectModel) throws(FerryError) -> [UInt8]? {
         do {
             return try ArchivedModel.encode(model)

@@ -32,7 +32,6 @@ package struct StoreMetadata: Sendable, Hashable {
 
     package var hashesVersion: Int64? { properties[Key.hashesVersion]?.integer }
     package var versionIdentifiers: [String] { (properties[Key.identifiers]?.array ?? []).compactMap(\.string) }
-    /// The framework that last wrote the metadata.
     package var frameworkVersion: Int64? { properties[Key.frameworkVersion]?.integer }
     package var digest: String? { properties[Key.digest]?.string }
     package var checksum: String? { properties[Key.checksum]?.string }
