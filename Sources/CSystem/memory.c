@@ -14,8 +14,8 @@
 
 /// Unmaps the read-only pages of one loaded object.
 ///
-/// They stay in the page cache, and their next use maps them again. The kernel maps sixteen pages around each used one,
-/// so that after the reads of models and the planning most of the program is mapped.
+/// The pages stay in the page cache, and their next use maps them again. The kernel maps sixteen pages around each used
+/// one, so that after the reads of models and the planning most of the program is mapped.
 static int release_code(struct dl_phdr_info *object, size_t size, void *unused) {
     (void)size;
     (void)unused;

@@ -72,7 +72,8 @@ package struct DatabaseHeader: Sendable, Hashable {
     /// Zeroes the fields that every commit changes in a file's first bytes: the change counter, the schema cookie, and
     /// SQLite's version with its valid-for counter.
     ///
-    /// They do not depend on the content, and no commit may set them back: they tell other connections of stale caches.
+    /// These fields do not depend on the content. No commit may set them back: other connections see stale caches by
+    /// them.
     package static func blankCounters(_ bytes: inout [UInt8]) {
         guard bytes.count >= byteCount else { return }
         for range in [24..<28, 40..<44, 92..<100] { for index in range { bytes[index] = 0 } }

@@ -10,7 +10,7 @@ package final class PackedRows {
 
     /// The end of the packed rows.
     ///
-    /// It changes with every value: in this object, next to data of the other thread, it would cause false sharing.
+    /// The extent changes with every value: in this object, near data of the other thread, false sharing would result.
     private struct Extent {
         var end = PackedRows.start
         var next = PackedRows.start

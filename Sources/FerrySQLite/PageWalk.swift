@@ -73,7 +73,7 @@ package struct PageWalk {
 extension Connection {
     /// The prefixes of `quick_check`'s findings about values, in all versions of SQLite.
     ///
-    /// They report violated constraints, values of unexpected types, and search indexes: pages and rows are sound then.
+    /// Such findings are about constraints, types of values, and search indexes: pages and rows are sound then.
     private static let prefixesOfValueFindings = [
         "NULL value in ", "CHECK constraint failed in ", "NUMERIC value in ", "TEXT value in ", "non-",
         "missing value ", "unable to validate ", "malformed inverted index ", "wrong # of entries in ", "row ",

@@ -123,7 +123,7 @@ package struct HistoryTables: Sendable {
 
 /// The tables of CloudKit mirroring, with the records of objects.
 ///
-/// They name objects by entity number and key. Other columns describe records on the server, equal in all versions.
+/// Rows name objects by entity number and key. Other columns describe records on the server, equal in all versions.
 package struct MirroringTables: Sendable {
     package private(set) var tables: [AppTable] = []
     package private(set) var indexes: [IndexDefinition] = []
