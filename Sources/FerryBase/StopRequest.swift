@@ -88,6 +88,7 @@ public final class StopRequest: Sendable {
 
     // MARK: Units
 
+    /// Counts a finished unit, whose work no later call repeats.
     package func unitIsDone() { state.withLock { $0.unitsDone += 1 } }
 
     package var unitsDone: Int64 { state.withLock { $0.unitsDone } }

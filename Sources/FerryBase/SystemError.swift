@@ -43,6 +43,7 @@ extension FerryError {
     package var systemError: SystemError? { cause as? SystemError }
 }
 
+/// Repeats a system call that a signal interrupted.
 func uninterrupted<Result: FixedWidthInteger>(_ call: () -> Result) throws(SystemError) -> Result {
     while true {
         let result = call()

@@ -3,7 +3,7 @@ package import FerrySQLite
 
 /// The creation of a new store's tables and indexes on an open connection.
 ///
-/// Callers create tables, then rows, then indexes: that is faster, with the same file content as Core Data's order.
+/// Callers open transactions, and create tables, rows, then indexes: faster, with the content of Core Data's order.
 package enum StoreCreation {
     /// Sets page size and incremental vacuum before the first table, as Core Data does.
     ///

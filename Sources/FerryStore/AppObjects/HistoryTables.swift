@@ -15,6 +15,7 @@ package struct HistoryTables: Sendable {
         _ names: [String], _ catalog: StoreCatalog, on connection: Connection, schema: String
     ) throws(DatabaseError) {
         guard let name = names.first(where: { $0.uppercased() == "ACHANGE" }) else {
+            // Without a table of changes the other tables are useless.
             return nil
         }
         changes = try AppTable(name, sql: catalog.table(name)?.sql, on: connection, schema: schema)

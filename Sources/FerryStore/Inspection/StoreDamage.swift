@@ -16,6 +16,7 @@ package struct StoreDamage: Sendable, Hashable, Codable {
         case missingValue
         /// A `Z_ENT` that is no entity of the table.
         case unknownEntity
+        /// A `Z_MAX` below the highest key.
         case lowMaximumKey
         case missingFile
     }

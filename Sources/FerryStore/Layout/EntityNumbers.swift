@@ -62,6 +62,7 @@ struct EntityOrder {
         setUpPosition = Dictionary(uniqueKeysWithValues: setUp.enumerated().map { ($1, $0) })
     }
 
+    /// Entity name to `Z_ENT`.
     var numbers: [String: Int64] {
         Dictionary(uniqueKeysWithValues: numbered.enumerated().map { ($1, Int64($0 + 1)) })
     }
