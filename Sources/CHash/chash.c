@@ -1,6 +1,5 @@
-// SHA-256 and SHA-512 after FIPS 180-4. The compression function of SHA-256 is chosen at run time:
-// x86 SHA extensions, ARMv8 SHA2 instructions, or portable C. SHA-512 is portable C only: it is used for
-// short digests, never for bulk data.
+// SHA-256 and SHA-512 after FIPS 180-4. The compression function of SHA-256 is chosen at run time: x86 SHA extensions,
+// ARMv8 SHA2 instructions, or portable C. SHA-512 is portable C only: it hashes only short data.
 #include "chash.h"
 
 #include <string.h>
@@ -100,7 +99,7 @@ static void compress256_portable(uint32_t state[8], const uint8_t *bytes, size_t
 
 #if defined(CHASH_X86)
 
-// The instructions keep the eight words as (A,B,E,F) and (C,D,G,H), highest lane first.
+// The instructions store the eight words as (A,B,E,F) and (C,D,G,H), highest lane first.
 __attribute__((target("sha,sse4.1,ssse3")))
 static void compress256_x86(uint32_t state[8], const uint8_t *bytes, size_t blocks) {
     const __m128i swap = _mm_set_epi64x(0x0c0d0e0f08090a0bLL, 0x0405060700010203LL);
@@ -120,7 +119,7 @@ static void compress256_x86(uint32_t state[8], const uint8_t *bytes, size_t bloc
         for (int i = 0; i < 16; i++) {
             __m128i words = w[i & 3];
             if (i >= 4) {
-                // w[i & 3] still holds the four words of 16 steps ago.
+                // w[i & 3] still has the four words of 16 steps ago.
                 __m128i middle = _mm_alignr_epi8(w[(i + 3) & 3], w[(i + 2) & 3], 4);
                 words = _mm_sha256msg1_epu32(words, w[(i + 1) & 3]);
                 words = _mm_add_epi32(words, middle);
@@ -157,7 +156,7 @@ static void compress256_accelerated(uint32_t state[8], const uint8_t *bytes, siz
 #elif defined(CHASH_ARM)
 
 #if defined(__APPLE__)
-#define CHASH_ARM_TARGET  // every Apple arm64 processor is compiled for with these instructions
+#define CHASH_ARM_TARGET  // the compiler enables these instructions for every Apple arm64 processor
 #elif defined(__clang__)
 #define CHASH_ARM_TARGET __attribute__((target("sha2")))
 #else
@@ -175,7 +174,7 @@ static void compress256_accelerated(uint32_t state[8], const uint8_t *bytes, siz
         for (int i = 0; i < 16; i++) {
             uint32x4_t words = w[i & 3];
             if (i >= 4) {
-                // w[i & 3] still holds the four words of 16 steps ago.
+                // w[i & 3] still has the four words of 16 steps ago.
                 words = vsha256su0q_u32(words, w[(i + 1) & 3]);
                 words = vsha256su1q_u32(words, w[(i + 2) & 3], w[(i + 3) & 3]);
                 w[i & 3] = words;
@@ -215,7 +214,7 @@ static void compress256_accelerated(uint32_t state[8], const uint8_t *bytes, siz
 
 #endif
 
-// 0 not asked yet, 1 no, 2 yes. Threads may ask at once: they find the same answer.
+// 0 unknown, 1 no, 2 yes. Threads may detect it at once, with equal results.
 static int sha_state = 0;
 
 int chash_sha256_accelerated(void) {
@@ -239,7 +238,7 @@ static void compress256(void *any, const uint8_t *bytes, size_t blocks) {
 
 typedef void (*compression)(void *hash, const uint8_t *bytes, size_t blocks);
 
-/// Takes bytes; those that fill no block of `size` bytes wait in `block`.
+/// Adds bytes; bytes that do not fill a block of `size` bytes stay in `block`.
 static void take(
     void *hash, compression compress, uint8_t *block, size_t size, uint64_t *length, const uint8_t *next,
     size_t count) {
@@ -265,7 +264,7 @@ static void take(
     memcpy(block, next, count);
 }
 
-/// Takes the padding: a bit, zeros, and the number of bits, for which an eighth of a block is kept.
+/// Adds the padding: a bit, zeros, and the number of bits in the last eighth of a block.
 static void pad(void *hash, compression compress, uint8_t *block, size_t size, uint64_t length) {
     size_t held = (size_t)(length % size);
     block[held++] = 0x80;
@@ -275,7 +274,7 @@ static void pad(void *hash, compression compress, uint8_t *block, size_t size, u
         held = 0;
     }
     memset(block + held, 0, size - held);
-    // Of the number's upper half, where there is one, only the byte count's top three bits are in use.
+    // The upper half of the number, if any, has only the top three bits of the byte count.
     if (size == 128) write64(block + 112, length >> 61);
     write64(block + size - 8, length << 3);
     compress(hash, block, 1);

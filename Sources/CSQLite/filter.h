@@ -1,12 +1,11 @@
-// A file that stands before another one of SQLite's and passes every call on to it; what does something with some of the
-// calls puts its own methods in their place.
+// A filter: a file that passes every call to a file of SQLite's VFS. Other filters replace some of its methods.
 #ifndef FERRY_CSQLITE_FILTER_H
 #define FERRY_CSQLITE_FILTER_H
 
 #include <sqlite3.h>
 #include <string.h>
 
-/// The head of every such file.
+/// The head of every filter.
 typedef struct {
     sqlite3_file base;
     sqlite3_io_methods methods;
@@ -15,7 +14,7 @@ typedef struct {
 
 static inline sqlite3_file *ferry_inner(sqlite3_file *file) { return ((ferry_filter_file *)file)->inner; }
 
-/// What passes a call on to the file behind.
+/// Methods that pass a call to the inner file.
 #define FERRY_PASS(name, method, parameters, arguments) \
     static int ferry_pass_##name parameters { \
         sqlite3_file *inner = ferry_inner(file); \
@@ -48,8 +47,7 @@ static void ferry_pass_shm_barrier(sqlite3_file *file) {
     inner->pMethods->xShmBarrier(inner);
 }
 
-/// Puts itself before an open file. What SQLite finds missing in a file's methods stays so: it decides by that what the
-/// file can do.
+/// Installs the filter before an open file. NULL methods of the inner file stay NULL: they tell SQLite its abilities.
 static inline void ferry_filter_install(ferry_filter_file *filter, sqlite3_file *inner) {
     const sqlite3_io_methods *own = inner->pMethods;
     sqlite3_io_methods *methods = &filter->methods;

@@ -1,21 +1,20 @@
-// A page of a b-tree, taken apart: what SQLite's own check asks of it, and what its records say of their columns. A loop
-// over cells and columns here takes a fraction of the time of one in Swift that checks each access.
+// A parser of b-tree pages, with the checks of SQLite's quick_check, and a tally of their records. In C, because
+// Swift's bounds checks made the loop over cells and columns several times slower.
 //
-// Every offset and length comes from a file that may be damaged, so each is compared with what it must lie in before it
-// is used.
+// Offsets and lengths come from a file that may be damaged, so each is checked against its bounds before its use.
 #ifndef FERRY_CSQLITE_PAGES_H
 #define FERRY_CSQLITE_PAGES_H
 
 #include <stdint.h>
 #include <string.h>
 
-/// A cell that leads to other pages.
+/// A cell with links to other pages.
 typedef struct {
-    /// Of an interior cell of a table: the highest key below its child.
+    /// In an interior cell of a table: the highest key in its child.
     int64_t key;
     /// 0 on a leaf.
     uint32_t child;
-    /// The first page of what does not fit into the cell; 0 when all of it does.
+    /// The first overflow page; 0 without overflow.
     uint32_t overflow;
     uint32_t overflow_pages;
 } ferry_link;
@@ -23,40 +22,40 @@ typedef struct {
 typedef struct {
     int32_t is_table, is_leaf;
     uint32_t cells;
-    /// How many links were written.
+    /// The number of links.
     uint32_t links;
-    /// The child behind the last cell of an interior page.
+    /// The right-most child of an interior page.
     uint32_t right_child;
     /// The first and the last key of a leaf of a table.
     int64_t first, last;
 } ferry_page;
 
-/// As many columns as a table has at most, unless SQLite was built otherwise.
+/// SQLite's default limit of columns.
 enum { FERRY_TALLY_COLUMNS = 2000 };
 
-/// What a tally does with a column beside counting where it is NULL.
+/// The role of a column in a tally, besides the count of NULLs.
 enum { FERRY_GROUP = 1, FERRY_KEY = 2 };
 
-/// The keys in a column: the least and the greatest integer, and whether there is anything but integers and NULL.
+/// The least and the greatest integer in a column, and whether it has values besides integers and NULL.
 typedef struct {
     int32_t has_others;
-    /// The least is above the greatest as long as there is none.
+    /// Without integers the least is above the greatest.
     int64_t least, greatest;
 } ferry_keys;
 
-/// Rows counted by the integer in one of their columns, with the columns that are NULL in them.
+/// Counts of rows and NULLs, by the integer in one column.
 typedef struct {
-    /// The column that rows are grouped by; all rows are of group 0 where it is negative.
+    /// The group column; if it is negative, all rows are in group 0.
     int32_t group;
     int32_t columns;
     /// One per column.
     unsigned char *roles;
     ferry_keys *keys;
     int32_t capacity, count, latest;
-    /// Set where a row could not be counted.
+    /// Set if a row could not be counted.
     int32_t is_lost;
     int64_t *values, *rows;
-    /// For each group one number per column.
+    /// One number per group and column.
     int64_t *nulls;
 } ferry_tally;
 
@@ -66,7 +65,7 @@ static inline uint32_t ferry_four(const unsigned char *bytes) {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/// Behind the number; null where it does not end before `end`.
+/// Returns the end of a varint; NULL if it does not end before `end`.
 static inline const unsigned char *ferry_varint(
     const unsigned char *bytes, const unsigned char *end, uint64_t *value) {
     if (bytes < end && *bytes < 0x80) {
@@ -88,13 +87,13 @@ static inline const unsigned char *ferry_varint(
     return bytes + 1;
 }
 
-/// The bytes that a value of a record takes; types 10 and 11 are SQLite's own, stand in no file and fit into no record.
+/// Returns the bytes of a value in a record. The reserved types 10 and 11 occur in no file and fit into no record.
 static inline uint64_t ferry_value_size(uint64_t type) {
     static const uint64_t none = (uint64_t)1 << 40, sizes[12] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, none, none};
     return type < 12 ? sizes[type] : (type - 12) / 2;
 }
 
-/// The integer of a value; 0 where it is something else.
+/// Reads the integer of a value; returns 0 for other types.
 static inline int ferry_integer(const unsigned char *bytes, uint64_t type, int64_t *value) {
     if (type == 8 || type == 9) {
         *value = type == 9;
@@ -107,7 +106,7 @@ static inline int ferry_integer(const unsigned char *bytes, uint64_t type, int64
     return 1;
 }
 
-/// The group of a value; -1 where there is no room for another one.
+/// Returns the group of a value; -1 if all groups are used.
 static inline int32_t ferry_tally_group(ferry_tally *tally, int64_t value) {
     if (tally->latest < tally->count && tally->values[tally->latest] == value) return tally->latest;
     int32_t group = 0;
@@ -132,9 +131,9 @@ static inline void ferry_note_key(ferry_keys *keys, int is_integer, int64_t valu
     if (value > keys->greatest) keys->greatest = value;
 }
 
-/// Whether a record's header and its length agree; its columns are counted where a tally is given.
+/// Returns whether a record's header fits its length, and counts its columns in the tally, if any.
 ///
-/// The header must stand in the `local` bytes; where it does not, the record is not vouched for.
+/// The header must lie in the `local` bytes; otherwise the result is 0.
 static inline int ferry_record(const unsigned char *record, uint64_t local, uint64_t payload, ferry_tally *tally) {
     const unsigned char *end = record + local;
     uint64_t header;
@@ -150,7 +149,7 @@ static inline int ferry_record(const unsigned char *record, uint64_t local, uint
         }
         return size == payload;
     }
-    // Few columns of a row are NULL: noting which costs less than adding up all of them.
+    // Few columns of a row are NULL: a list of them is cheaper than a sum over all columns.
     uint16_t empty[FERRY_TALLY_COLUMNS];
     const unsigned char *roles = tally->roles;
     int32_t column = 0, columns = tally->columns, nulls = 0, group = -1;
@@ -177,12 +176,12 @@ static inline int ferry_record(const unsigned char *record, uint64_t local, uint
     tally->rows[group]++;
     int64_t *counts = tally->nulls + (size_t)group * (size_t)columns;
     for (int32_t index = 0; index < nulls; index++) counts[empty[index]]++;
-    // What was added to the table after the row was written.
+    // Columns that were added after the write of the row.
     for (; column < columns; column++) counts[column]++;
     return 1;
 }
 
-/// Notes bytes as used; 0 where one of them is already.
+/// Marks bytes as used; 0 if one of them is used already.
 static inline int ferry_cover(uint64_t *map, uint32_t from, uint32_t to) {
     while (from < to) {
         uint32_t bit = from & 63, count = 64 - bit;
@@ -195,15 +194,15 @@ static inline int ferry_cover(uint64_t *map, uint32_t from, uint32_t to) {
     return 1;
 }
 
-/// Takes a page apart.
+/// Parses a page.
 ///
 /// - page: its bytes.
-/// - start: where its header begins: 100 on the first page of a file.
+/// - start: the offset of its header: 100 on the first page of a file.
 /// - usable: bytes of it that the b-tree may use, 480 to 65,536.
 /// - tally: counts the records of a leaf of a table, or null.
-/// - links: room for a link per cell, of which a page has `usable / 6` at most.
+/// - links: memory for a link per cell, at most `usable / 6`.
 ///
-/// Returns whether all is as SQLite would leave it. 0 says that SQLite must be asked.
+/// Returns whether the page is sound. After 0, SQLite must decide.
 static inline int ferry_page_parse(
     const unsigned char *page, uint32_t start, uint32_t usable, ferry_tally *tally, ferry_page *result,
     ferry_link *links) {
@@ -222,7 +221,7 @@ static inline int ferry_page_parse(
 
     uint64_t least = ((uint64_t)usable - 12) * 32 / 255 - 23;
     uint64_t most = is_table ? usable - 35 : ((uint64_t)usable - 12) * 64 / 255 - 23;
-    // Cells that follow one another from the page's end on, as they do where nothing was deleted, need no map.
+    // Consecutive cells from the page's end on, as without deletions, need no map.
     uint32_t low = usable, highest = 0, covered = 0;
     int64_t last = 0;
     for (uint32_t index = 0; index < cells; index++) {

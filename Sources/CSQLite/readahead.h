@@ -1,34 +1,33 @@
-// A file of SQLite's own VFS that is only read, in larger pieces where its pages are asked for one after another: a call
-// into the kernel for each page takes a tenth of the time of a pass over a table.
+// A filter that reads ahead in a read-only file while SQLite reads its pages in order: system calls for single pages
+// take a tenth of the time of a pass over a table.
 #ifndef FERRY_CSQLITE_READAHEAD_H
 #define FERRY_CSQLITE_READAHEAD_H
 
 #include "filter.h"
 #include <stdlib.h>
 
-/// Bytes read at once, and how many runs of pages are followed beside each other: a table's and an index's.
+/// The bytes of one read, and the number of simultaneous runs of pages: a table's and an index's.
 enum { FERRY_AHEAD_BYTES = 32 << 10, FERRY_AHEAD_RUNS = 2 };
 
-/// Pages that are asked for one after another.
+/// A run of consecutive page reads.
 typedef struct {
-    /// Where the page behind the last one begins.
+    /// The offset after the last page.
     sqlite3_int64 next;
-    /// What was read ahead.
+    /// The bytes read ahead.
     unsigned char *bytes;
     sqlite3_int64 start, end;
 } ferry_ahead_run;
 
-/// What stands before SQLite's own file.
 typedef struct {
     ferry_filter_file filter;
     ferry_ahead_run runs[FERRY_AHEAD_RUNS];
-    /// The run that was followed last.
+    /// The run of the last read.
     int last;
 } ferry_ahead_file;
 
 static inline ferry_ahead_file *ferry_ahead(sqlite3_file *file) { return (ferry_ahead_file *)file; }
 
-/// Forgets what was read. While a connection holds its locks no page that it may ask for changes.
+/// Discards the bytes read ahead. While a connection holds its locks, the pages that it may read do not change.
 static inline void ferry_ahead_forget(sqlite3_file *file) {
     for (int place = 0; place < FERRY_AHEAD_RUNS; place++) {
         ferry_ahead_run *run = &ferry_ahead(file)->runs[place];
@@ -53,7 +52,7 @@ static int ferry_ahead_read(sqlite3_file *file, void *into, int count, sqlite3_i
         if (!isThere) {
             if (!run->bytes && !(run->bytes = malloc(FERRY_AHEAD_BYTES))) break;
             run->start = run->end = 0;
-            // Near the end of the file there is less: SQLite then asks page by page.
+            // Near the end of the file, SQLite reads single pages.
             if (ferry_pass_read(file, run->bytes, FERRY_AHEAD_BYTES, offset) != SQLITE_OK) break;
             run->start = offset;
             run->end = offset + FERRY_AHEAD_BYTES;
@@ -62,7 +61,7 @@ static int ferry_ahead_read(sqlite3_file *file, void *into, int count, sqlite3_i
         run->next = offset + count;
         return SQLITE_OK;
     }
-    // The run that was not followed last begins anew here, unless one goes on.
+    // If no run continues here, the least recently used one restarts here.
     int place = (ahead->last + 1) % FERRY_AHEAD_RUNS;
     for (int index = 0; index < FERRY_AHEAD_RUNS; index++)
         if (ahead->runs[index].next == offset) place = index;
@@ -96,7 +95,7 @@ static int ferry_ahead_shm_lock(sqlite3_file *file, int offset, int count, int f
     return ferry_pass_shm_lock(file, offset, count, flags);
 }
 
-/// Puts itself before an open file.
+/// Installs the filter before an open file.
 static inline void ferry_ahead_install(sqlite3_file *file, sqlite3_file *inner) {
     ferry_ahead_file *ahead = ferry_ahead(file);
     memset(ahead, 0, sizeof *ahead);

@@ -1,5 +1,4 @@
-// Rows of statements, compared and hashed as SQLite holds them: a loop over columns here takes a third of the time of
-// one that calls for each column from Swift.
+// Comparison and hashing of rows: a loop over columns in C takes a third of the time of calls from Swift.
 #ifndef FERRY_CSQLITE_ROWS_H
 #define FERRY_CSQLITE_ROWS_H
 
@@ -8,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// Whether two columns of current rows hold the same: one storage class, the same bytes.
+/// Whether two columns of current rows are equal: same storage class and bytes.
 ///
-/// Numbers are compared as they are stored: 1 is not 1.0, -0.0 is not 0.0.
+/// Compares numbers as stored: 1 is not 1.0, -0.0 is not 0.0.
 static inline int ferry_sqlite3_columns_equal(sqlite3_stmt *left, int l, sqlite3_stmt *right, int r) {
     sqlite3_value *one = sqlite3_column_value(left, l), *other = sqlite3_column_value(right, r);
     int type = sqlite3_value_type(one);
@@ -23,7 +22,7 @@ static inline int ferry_sqlite3_columns_equal(sqlite3_stmt *left, int l, sqlite3
         return memcmp(&x, &y, sizeof x) == 0;
     }
     default: {
-        // The pointers first: asking for a size first could convert a value twice.
+        // The pointers first: a read of a size first could convert a value twice.
         const void *a = sqlite3_value_blob(one), *b = sqlite3_value_blob(other);
         int count = sqlite3_value_bytes(one);
         return count == sqlite3_value_bytes(other) && (count == 0 || memcmp(a, b, (size_t)count) == 0);
@@ -31,7 +30,7 @@ static inline int ferry_sqlite3_columns_equal(sqlite3_stmt *left, int l, sqlite3
     }
 }
 
-/// The same of pairs of columns, `2 * count` numbers.
+/// Whether `count` pairs of columns are equal.
 static inline int ferry_sqlite3_rows_equal(
     sqlite3_stmt *left, sqlite3_stmt *right, const int32_t *pairs, long count) {
     for (long pair = 0; pair < count; pair++)
@@ -39,17 +38,17 @@ static inline int ferry_sqlite3_rows_equal(
     return 1;
 }
 
-/// The order of two runs of bytes, as `memcmp` has it, the shorter one first where one begins the other.
+/// Compares two byte strings like `memcmp`; a prefix comes first.
 static inline int ferry_compare_bytes(const void *left, size_t l, const void *right, size_t r) {
     size_t least = l < r ? l : r;
     int order = least == 0 ? 0 : memcmp(left, right, least);
     return order != 0 ? order : l < r ? -1 : l > r;
 }
 
-// A keyed hash over whole words: each is multiplied with the key to 128 bits, whose halves are folded into one. The key is
-// drawn for each verification and nothing shows a hash, so that no store can be made to fit it.
+// A keyed hash over whole words: each is multiplied with the key to 128 bits, whose halves are folded into one. Each
+// verification draws a random key and shows no hash, so that no store can be constructed to collide.
 
-/// Half of the bits of a product, each of them from both of its halves.
+/// Folds a product of 128 bits to 64, by parts of 32 bits.
 static inline uint64_t ferry_folded_by_halves(uint64_t x, uint64_t y) {
     uint64_t low = (x & 0xffffffff) * (y & 0xffffffff), high = (x >> 32) * (y >> 32);
     uint64_t one = (x >> 32) * (y & 0xffffffff), other = (x & 0xffffffff) * (y >> 32);
@@ -58,7 +57,7 @@ static inline uint64_t ferry_folded_by_halves(uint64_t x, uint64_t y) {
     return (middle << 32 | (low & 0xffffffff)) ^ high;
 }
 
-/// The same where the compiler has numbers of 128 bits.
+/// Folds a product of 128 bits to 64, with the compiler's 128-bit integers if it has them.
 static inline uint64_t ferry_folded(uint64_t x, uint64_t y) {
 #ifdef __SIZEOF_INT128__
     unsigned __int128 product = (unsigned __int128)x * y;
@@ -93,14 +92,13 @@ static inline void ferry_hash_bytes(ferry_hash *h, const unsigned char *bytes, s
     ferry_hash_add(h, rest);
 }
 
-/// So many storage classes stand in one word.
+/// The number of storage classes in one word.
 enum { FERRY_CLASSES_IN_WORD = 14 };
 
-/// The keyed hash of some columns of a row, in the order given: of their bytes, and of their storage classes, which tell
-/// whose the bytes are.
+/// Returns the keyed hash of a row's columns, in the given order: of their bytes and their storage classes.
 static inline uint64_t ferry_hash_row(
     sqlite3_value *const *row, const long *columns, long count, uint64_t low, uint64_t high) {
-    // A factor of 0 would make all hashes one; an odd one keeps the low bits apart.
+    // A factor of 0 would make all hashes equal; an odd factor keeps the low bits distinct.
     ferry_hash h = {high, low | 1, 0};
     uint64_t classes = 0;
     for (long index = 0; index < count; index++) {
@@ -122,7 +120,7 @@ static inline uint64_t ferry_hash_row(
             break;
         }
         default: {
-            // The pointer first: asking for the size first could convert the value twice.
+            // The pointer first: a read of the size first could convert the value twice.
             const unsigned char *bytes = sqlite3_value_blob(value);
             size_t size = (size_t)sqlite3_value_bytes(value);
             ferry_hash_add(&h, (uint64_t)size);
@@ -136,7 +134,7 @@ static inline uint64_t ferry_hash_row(
 
 // The order of a statement's rows.
 
-/// A value of the row before.
+/// A value of the previous row.
 typedef struct {
     int type;
     int64_t integer;
@@ -147,19 +145,19 @@ typedef struct {
 
 enum { FERRY_BINARY, FERRY_NOCASE, FERRY_RTRIM };
 
-/// What orders a column.
+/// The order of a column.
 typedef struct {
     int32_t collation, is_descending;
 } ferry_order;
 
-/// NULL, numbers, texts, BLOBs: what stands before what, whatever the values.
+/// SQLite's order of storage classes: NULL, numbers, texts, BLOBs.
 static inline int ferry_rank(int type) {
     return type == SQLITE_NULL ? 0 : type == SQLITE_TEXT ? 2 : type == SQLITE_BLOB ? 3 : 1;
 }
 
 #define FERRY_ORDER(l, r) ((l) < (r) ? -1 : (l) > (r))
 
-/// Exactly, also where a double cannot hold the integer.
+/// Compares exactly, also if a double cannot represent the integer.
 static inline int ferry_compare_numbers(int64_t integer, double real) {
     if (real < -9223372036854775808.0) return 1;
     if (real >= 9223372036854775808.0) return -1;
@@ -167,7 +165,7 @@ static inline int ferry_compare_numbers(int64_t integer, double real) {
     return integer == whole ? FERRY_ORDER(0.0, real - (double)whole) : FERRY_ORDER(integer, whole);
 }
 
-/// As SQLite's NOCASE: only the letters of ASCII are folded, and nothing behind a NUL counts but the length.
+/// Compares like SQLite's NOCASE: folds only ASCII letters, and after a NUL compares only the lengths.
 static inline int ferry_compare_nocase(const unsigned char *l, size_t lcount, const unsigned char *r, size_t rcount) {
     for (size_t index = 0; index < lcount && index < rcount; index++) {
         unsigned char a = l[index], b = r[index];
@@ -184,7 +182,7 @@ static inline size_t ferry_trimmed(const unsigned char *bytes, size_t count) {
     return count;
 }
 
-/// Below 0 where the kept value comes first.
+/// Below 0 if the stored value comes first.
 static inline int ferry_compare_cell(const ferry_cell *cell, sqlite3_value *value, int collation) {
     int type = sqlite3_value_type(value);
     int left = ferry_rank(cell->type), right = ferry_rank(type);
@@ -208,7 +206,7 @@ static inline int ferry_compare_cell(const ferry_cell *cell, sqlite3_value *valu
     return ferry_compare_bytes(cell->bytes, cell->count, bytes, count);
 }
 
-/// Keeps a value; 0 when there is no memory for it.
+/// Stores a value; 0 without memory.
 static inline int ferry_keep_cell(ferry_cell *cell, sqlite3_value *value) {
     cell->type = sqlite3_value_type(value);
     switch (cell->type) {
@@ -230,16 +228,16 @@ static inline int ferry_keep_cell(ferry_cell *cell, sqlite3_value *value) {
     }
 }
 
-/// Gives the memory of kept values back.
+/// Frees the memory of stored values.
 static inline void ferry_forget_cells(ferry_cell *cells, long count) {
     for (long column = 0; column < count; column++) free(cells[column].bytes);
 }
 
 enum { FERRY_IN_ORDER, FERRY_OUT_OF_PLACE, FERRY_DUPLICATE, FERRY_NO_MEMORY };
 
-/// Looks whether a row may follow the one that the cells hold, and keeps it in them.
+/// Checks whether a row may follow the row in the cells, and stores it in them.
 ///
-/// Of keys that must be unique, the first `keys` columns, equal ones are too many, but for NULL.
+/// With `is_unique`, rows with equal values without NULL in the first `keys` columns are duplicates.
 static inline int ferry_follow(
     sqlite3_value *const *row, ferry_cell *cells, const ferry_order *orders, long count, long keys, int is_unique,
     int is_first) {
@@ -261,11 +259,11 @@ static inline int ferry_follow(
     return fault;
 }
 
-// Rows of statements, one after another: what is done with each of them here costs no call from Swift.
+// Counts over the rows of statements, without a call from Swift for each row.
 
 /// A sum of hashes of some columns of rows.
 typedef struct {
-    /// The column that says whether a row counts; -1 where each does.
+    /// The column that is 0 in rows to skip; -1 to count all.
     long filter;
     const long *columns;
     long column_count;
@@ -273,7 +271,7 @@ typedef struct {
     int64_t count;
 } ferry_sum;
 
-/// What the order of rows must be; without columns it is not looked at.
+/// The required order of rows; without columns there is no check.
 typedef struct {
     ferry_cell *cells;
     const ferry_order *orders;
@@ -282,46 +280,44 @@ typedef struct {
     int64_t faults;
 } ferry_sequence;
 
-/// The numbers that the first column of rows may hold: those of another statement's, which rise as they do, or all of a
-/// range.
+/// The valid numbers of the first column: those of another statement in ascending order, or all of a range.
 typedef struct {
-    /// NULL where there is none.
+    /// NULL with a range, or without targets.
     sqlite3_stmt *numbers;
-    /// Whether the numbers are those from `lowest` through `highest`.
+    /// Whether `lowest` through `highest` are valid.
     int32_t are_range;
     int64_t lowest, highest;
     int32_t is_begun, is_at_end;
     int64_t number;
-    /// Rows whose column holds anything else; none of those that hold NULL.
+    /// The rows with other values, without NULL.
     int64_t lost;
 } ferry_targets;
 
-/// What is counted of rows, each as it is met.
+/// All counts over the rows of a statement.
 typedef struct {
     ferry_sum *sums;
     long sum_count;
-    /// The columns that are 1 in rows that meet a condition, else 0, and how many rows met each.
+    /// The columns that are 1 in rows that meet a condition, else 0, and the rows that meet each.
     long first_counted;
     int64_t *counts;
     long count_count;
     uint64_t low, high;
     ferry_sequence sequence;
     ferry_targets targets;
-    /// The columns that all of this looks at, and their values in the row at hand, by column: each is asked for once,
-    /// which costs more than to look at it.
+    /// All used columns, and their values in the current row, by column: a fetch costs more than a use.
     const int32_t *columns;
     long column_count;
     sqlite3_value **values;
     int64_t rows;
-    /// Called after so many rows that one statement reads; 0 ends the statement.
+    /// Called after each `rows_between_looks` rows of a statement; 0 ends the statement.
     int32_t (*look)(void *looker);
     void *looker;
     int64_t rows_between_looks;
 } ferry_reading;
 
-/// Looks whether a number is among those that may be.
+/// Checks whether a number is valid.
 ///
-/// Returns `SQLITE_ROW`, or what went wrong with the statement that has them.
+/// Returns `SQLITE_ROW`, or the error of the targets' statement.
 static inline int ferry_sqlite3_find_target(sqlite3_value *value, ferry_targets *targets) {
     int type = sqlite3_value_type(value);
     if (type == SQLITE_NULL) return SQLITE_ROW;
@@ -341,16 +337,15 @@ static inline int ferry_sqlite3_find_target(sqlite3_value *value, ferry_targets 
     return SQLITE_ROW;
 }
 
-/// Asks for the columns of a current row.
+/// Fetches the columns of a current row.
 static inline void ferry_sqlite3_fetch_row(sqlite3_stmt *row, ferry_reading *reading) {
     for (long index = 0; index < reading->column_count; index++)
         reading->values[reading->columns[index]] = sqlite3_column_value(row, reading->columns[index]);
 }
 
-/// Counts a row whose columns were asked for: adds it to sums, counts it where columns are not 0, looks at its order and
-/// at what it leads to.
+/// Counts a fetched row: in sums and conditions, and checks its order and its target.
 ///
-/// Returns `SQLITE_ROW`, or what went wrong.
+/// Returns `SQLITE_ROW`, or an error code.
 static inline int ferry_sqlite3_count_row(ferry_reading *reading) {
     sqlite3_value **values = reading->values;
     for (long place = 0; place < reading->sum_count; place++) {
@@ -380,9 +375,9 @@ static inline int ferry_sqlite3_read_row(sqlite3_stmt *row, ferry_reading *readi
     return ferry_sqlite3_count_row(reading);
 }
 
-/// Steps through rows, at most so many, and counts each.
+/// Steps through at most `most` rows, and counts each.
 ///
-/// Returns what the last step returned, `SQLITE_ROW` when there may be more rows.
+/// Returns the code of the last step, `SQLITE_ROW` if there may be more rows.
 static inline int ferry_sqlite3_read_rows(sqlite3_stmt *row, long most, ferry_reading *reading) {
     int code = SQLITE_ROW;
     for (long index = 0; index < most && code == SQLITE_ROW; index++) {
@@ -392,10 +387,10 @@ static inline int ferry_sqlite3_read_rows(sqlite3_stmt *row, long most, ferry_re
     return code;
 }
 
-/// What marks a pointer to a reading.
+/// The type of a bound pointer to a reading.
 #define FERRY_READING "ferry_reading"
 
-/// The step of an aggregate function: counts a row of which the function has the columns, behind a pointer to the reading.
+/// The step of an aggregate function, whose arguments are a pointer to the reading and the columns of the row.
 static void ferry_sqlite3_read_step(sqlite3_context *context, int count, sqlite3_value **arguments) {
     ferry_reading *reading = count == 0 ? NULL : sqlite3_value_pointer(arguments[0], FERRY_READING);
     if (!reading) {
@@ -409,23 +404,22 @@ static void ferry_sqlite3_read_step(sqlite3_context *context, int count, sqlite3
     if (code != SQLITE_ROW) sqlite3_result_error_code(context, code);
 }
 
-/// Its result, which is NULL.
+/// The result of the aggregate function, which is NULL.
 static void ferry_sqlite3_read_end(sqlite3_context *context) { (void)context; }
 
-/// Makes the function known: the rows of a query that calls it are read in one step of its statement. A step for each,
-/// and a call for each column, take more than to count the row.
+/// Registers the function: one step then reads all rows, because a step for each row costs more than the counts.
 static inline int ferry_sqlite3_register_reading(sqlite3 *database, const char *name) {
     return sqlite3_create_function_v2(
         database, name, -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, NULL, ferry_sqlite3_read_step,
         ferry_sqlite3_read_end, NULL);
 }
 
-/// Binds a reading that outlives the statement's run.
+/// Binds a reading, which must outlive the statement's run.
 static inline int ferry_sqlite3_bind_reading(sqlite3_stmt *statement, int index, ferry_reading *reading) {
     return sqlite3_bind_pointer(statement, index, reading, FERRY_READING, NULL);
 }
 
-/// Whether a row begins with a pair of integers, given as two values.
+/// Whether a row begins with a given pair of integers.
 static inline int ferry_sqlite3_is_pair(sqlite3_stmt *row, sqlite3_value *const *pair) {
     for (int column = 0; column < 2; column++) {
         sqlite3_value *value = sqlite3_column_value(row, column);
@@ -436,18 +430,17 @@ static inline int ferry_sqlite3_is_pair(sqlite3_stmt *row, sqlite3_value *const 
     return 1;
 }
 
-/// Steps through the rows of two statements, both at a row, as long as their first two columns hold the same integers,
-/// and at most so many; counts those of the right one, where there is a reading.
+/// Steps through the rows of two statements, both at a row, while their first two columns have equal integers, at most
+/// `most` times; counts the rows of the right one, if there is a reading.
 ///
-/// Returns `SQLITE_ROW` when both are at a row again, whether it is the same or not; else what the left one's last step
-/// returned, and in `other` what the right one's did.
+/// Returns `SQLITE_ROW` if both are at a row, else the code of the left one's step, in `other` the right's.
 static inline int ferry_sqlite3_step_pairs(
     sqlite3_stmt *left, sqlite3_stmt *right, long most, ferry_reading *reading, int *other) {
     *other = SQLITE_ROW;
     for (long index = 0; index < most; index++) {
         sqlite3_value *pair[2];
         if (reading) {
-            // Its first two columns are among them.
+            // `values` begins with the first two columns.
             ferry_sqlite3_fetch_row(right, reading);
             memcpy(pair, reading->values, sizeof pair);
         } else {

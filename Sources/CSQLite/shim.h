@@ -1,5 +1,4 @@
-// SQLite for Swift: what the importer cannot see by itself, the variadic
-// configuration calls and the two special destructors; loops over columns, and over the cells of pages.
+// SQLite for Swift: the variadic configuration calls and the special destructors, which Swift cannot import.
 #ifndef FERRY_CSQLITE_SHIM_H
 #define FERRY_CSQLITE_SHIM_H
 
@@ -17,14 +16,14 @@ static inline int ferry_sqlite3_db_config_flag(sqlite3 *db, int option, int on) 
     return sqlite3_db_config(db, option, on, &now);
 }
 
-/// A boolean connection option as it is now.
+/// Returns the value of a boolean connection option.
 static inline int ferry_sqlite3_db_config_flag_value(sqlite3 *db, int option) {
     int now = 0;
     (void)sqlite3_db_config(db, option, -1, &now);
     return now;
 }
 
-/// Gives the main database another name, beside which `main` stays one (`SQLITE_DBCONFIG_MAINDBNAME`); SQLite keeps the pointer.
+/// Sets a second name of the main database besides `main` (`SQLITE_DBCONFIG_MAINDBNAME`); SQLite keeps the pointer.
 static inline int ferry_sqlite3_name_main(sqlite3 *db, const char *name) {
     return sqlite3_db_config(db, SQLITE_DBCONFIG_MAINDBNAME, name);
 }
@@ -32,7 +31,7 @@ static inline int ferry_sqlite3_name_main(sqlite3 *db, const char *name) {
 /// `SQLITE_TRANSIENT`: SQLite makes its own copy of the bound bytes.
 static inline sqlite3_destructor_type ferry_sqlite3_transient(void) { return SQLITE_TRANSIENT; }
 
-/// Sets an option of a virtual table from its xConnect (`sqlite3_vtab_config`), one without a value.
+/// Sets an option without a value from a virtual table's xConnect (`sqlite3_vtab_config`).
 static inline int ferry_sqlite3_vtab_config(sqlite3 *db, int option) { return sqlite3_vtab_config(db, option); }
 
 #endif

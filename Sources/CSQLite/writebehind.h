@@ -1,25 +1,24 @@
-// A database or rollback journal whose pages are written in larger pieces where they come one behind another: of the time
-// of a statement that writes many rows, calls into the kernel for one page each take a quarter.
+// A filter that writes consecutive pages of a database or rollback journal together: system calls for single pages take
+// a quarter of the time of a statement that writes many rows.
 //
-// Nothing is kept back beyond a sync, a cut or a lock that is given up, so the order that SQLite relies on, in which what
-// was written before a sync is on the disk before what is written after it, stays. Between two syncs SQLite expects no order of writes. A process that is killed loses what is kept back, as a power
-// cut would lose it; the file must be one whose journal is synced (`synchronous` NORMAL or above), as all are that a run
-// writes.
+// Each sync, truncation and unlock first writes the buffered bytes, so bytes from before a sync reach the disk before
+// bytes from after it, as SQLite requires. Between two syncs SQLite expects no order of writes. A killed process loses
+// buffered bytes as a power cut would; runs sync their journals (`synchronous` NORMAL or above).
 #ifndef FERRY_CSQLITE_WRITEBEHIND_H
 #define FERRY_CSQLITE_WRITEBEHIND_H
 
 #include "filter.h"
 #include <stdlib.h>
 
-/// Bytes written at once, and how many runs of pages are followed beside each other: rows that grow are written to their
-/// old place and to the end of the file in turn.
+/// The bytes of one write, and the number of simultaneous runs of pages: updates of growing rows write to their old
+/// pages and to the end of the file in turn.
 enum { FERRY_BEHIND_BYTES = 64 << 10, FERRY_BEHIND_RUNS = 3 };
 
-/// Pages that are written one behind another.
+/// A run of consecutive page writes.
 typedef struct {
-    /// Behind the last one.
+    /// The offset after the last page.
     sqlite3_int64 next;
-    /// What is kept back: `count` bytes from `start` on. They end at `next`.
+    /// The buffer: `count` bytes from `start` on, which end at `next`.
     unsigned char *bytes;
     sqlite3_int64 start;
     int count;
@@ -34,7 +33,7 @@ typedef struct {
 
 static inline ferry_behind_run *ferry_behind_runs(sqlite3_file *file) { return ((ferry_behind_file *)file)->runs; }
 
-/// Writes what a run keeps back; where that fails it is kept on, for SQLite to try again or to take back.
+/// Writes a run's buffer; after a failure the bytes stay, so that SQLite can try again or roll back.
 static int ferry_behind_flush_run(sqlite3_file *file, ferry_behind_run *run) {
     if (run->count == 0) return SQLITE_OK;
     int code = ferry_pass_write(file, run->bytes, run->count, run->start);
@@ -57,10 +56,9 @@ static int ferry_behind_close(sqlite3_file *file) {
     return code == SQLITE_OK ? closed : code;
 }
 
-/// Where a run's kept bytes end.
 static inline sqlite3_int64 ferry_behind_end(const ferry_behind_run *run) { return run->start + run->count; }
 
-/// Reading writes nothing, so that SQLite can roll back where there is no room to write.
+/// Reads write nothing, so that SQLite can roll back on a full disk.
 static int ferry_behind_read(sqlite3_file *file, void *into, int count, sqlite3_int64 offset) {
     ferry_behind_run *runs = ferry_behind_runs(file);
     for (int place = 0; place < FERRY_BEHIND_RUNS; place++) {
@@ -75,7 +73,7 @@ static int ferry_behind_read(sqlite3_file *file, void *into, int count, sqlite3_
         sqlite3_int64 to = offset + count < ferry_behind_end(run) ? offset + count : ferry_behind_end(run);
         if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ) return code;
         if (from < to) memcpy((char *)into + (from - offset), run->bytes + (from - run->start), (size_t)(to - from));
-        // What the file lacks is NUL by now, and the run's bytes are behind it.
+        // Bytes past the file's end are zero, and the run's bytes follow them.
         if (run->count > 0 && ferry_behind_end(run) >= offset + count) code = SQLITE_OK;
     }
     return code;
@@ -92,12 +90,12 @@ static int ferry_behind_write(sqlite3_file *file, const void *bytes, int count, 
             memcpy(run->bytes + (offset - run->start), bytes, (size_t)count);
             return SQLITE_OK;
         }
-        // The older bytes go first, so that the newer ones stay.
+        // The older bytes are written first, so that the newer ones stay.
         int code = ferry_behind_flush_run(file, run);
         if (code != SQLITE_OK) return code;
     }
     if (!found || count > FERRY_BEHIND_BYTES || (!found->bytes && !(found->bytes = malloc(FERRY_BEHIND_BYTES)))) {
-        // Nothing goes before it: a run begins with what comes next.
+        // Without a buffer: the run continues after this write.
         ferry_behind_run *run = found ? found : oldest;
         int code = ferry_behind_flush_run(file, run);
         if (code != SQLITE_OK) return code;
@@ -121,7 +119,7 @@ static int ferry_behind_write(sqlite3_file *file, const void *bytes, int count, 
 static int ferry_behind_truncate(sqlite3_file *file, sqlite3_int64 size) {
     for (int place = 0; place < FERRY_BEHIND_RUNS; place++) {
         ferry_behind_run *run = &ferry_behind_runs(file)[place];
-        // What would be cut off is not written first: there may be no room for it.
+        // Bytes past the new size are not written: the disk may be full.
         if (run->count > 0 && ferry_behind_end(run) > size)
             run->count = run->start < size ? (int)(size - run->start) : 0;
         run->next = -1;
@@ -144,8 +142,8 @@ static int ferry_behind_size(sqlite3_file *file, sqlite3_int64 *size) {
     return code;
 }
 
-/// Another connection may write as soon as the lock is given up: what could not be written by then never is. It is of a
-/// transaction that has failed, which the journal rolls back; the lock itself must go.
+/// After the unlock another connection may write, so bytes whose write failed are discarded. They belong to a failed
+/// transaction, which the journal rolls back; the lock must be released anyway.
 static int ferry_behind_unlock(sqlite3_file *file, int level) {
     (void)ferry_behind_flush(file);
     for (int place = 0; place < FERRY_BEHIND_RUNS; place++) {
@@ -156,7 +154,7 @@ static int ferry_behind_unlock(sqlite3_file *file, int level) {
 }
 
 static int ferry_behind_control(sqlite3_file *file, int operation, void *argument) {
-    // These come where a sync comes, or would come without `synchronous` OFF; the others ask, or tell in advance.
+    // SQLite sends these at a sync, or where a sync would be without `synchronous` OFF; others query, or give hints.
     int ends = operation == SQLITE_FCNTL_SYNC || operation == SQLITE_FCNTL_COMMIT_PHASETWO;
     int code = ends ? ferry_behind_flush(file) : SQLITE_OK;
     return code == SQLITE_OK ? ferry_pass_control(file, operation, argument) : code;
@@ -177,7 +175,7 @@ static int ferry_behind_fetch(sqlite3_file *file, sqlite3_int64 offset, int coun
     return code == SQLITE_OK ? ferry_pass_fetch(file, offset, count, memory) : code;
 }
 
-/// Puts itself before an open file.
+/// Installs the filter before an open file.
 static inline void ferry_behind_install(sqlite3_file *file, sqlite3_file *inner) {
     ferry_behind_file *behind = (ferry_behind_file *)file;
     memset(behind, 0, sizeof *behind);

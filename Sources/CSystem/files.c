@@ -1,4 +1,4 @@
-// What glibc declares beyond POSIX.
+// For glibc's declarations beyond POSIX.
 #define _GNU_SOURCE
 
 #include "CSystem.h"
@@ -22,7 +22,7 @@ int64_t ferry_free_bytes(const char *path) {
     blocks = volume.f_bavail;
     size = volume.f_frsize;
 #else
-    // Not statvfs: its numbers of blocks have 32 bits there, too few for volumes of 16 TiB and more.
+    // Not statvfs: on Darwin its block counts have 32 bits, too few for volumes of 16 TiB and more.
     struct statfs volume;
     do result = statfs(path, &volume);
     while (result != 0 && errno == EINTR);
@@ -36,15 +36,14 @@ int64_t ferry_free_bytes(const char *path) {
 
 int ferry_sync(int descriptor) {
 #ifdef __APPLE__
-    // fsync leaves the bytes in the drive's cache there. Only a volume that does not know the full one gets by with it:
-    // any other failure is one of the disk.
+    // On Darwin fsync leaves bytes in the drive's cache. Only a volume without F_FULLFSYNC may use it.
     if (fcntl(descriptor, F_FULLFSYNC) != -1) return 0;
     if (errno != ENOTSUP && errno != ENOTTY && errno != EINVAL) return -1;
 #endif
     return fsync(descriptor);
 }
 
-// A file may name any year: the numbers only have to differ where the times do, so that too large ones may wrap.
+// A file's time may have any year; the results must only differ if the times do, so that overflows may wrap.
 static int64_t nanoseconds(struct timespec time) {
     return (int64_t)((uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec);
 }
@@ -85,18 +84,18 @@ const char *ferry_next_name(void *folder, int *is_folder) {
 void ferry_close_folder(void *folder) { (void)closedir(folder); }
 
 #ifdef __APPLE__
-/// Takes away what cloning carries over besides the content, so that a copy is the same on every system.
+/// Removes everything that a clone copies besides the content, so that copies are equal on every system.
 static int strip(const char *path, mode_t mode) {
-    // Flags first: an immutable file lets nothing else be changed.
+    // Flags first: an immutable file allows no other change.
     if (chflags(path, 0) != 0 && errno != ENOTSUP) return -1;
-    // What makes room for all the names; a file whose names do not fit has a list of its own in `names`.
+    // The size of all names.
     ssize_t size = listxattr(path, NULL, 0, 0);
     if (size > 0) {
         char *names = malloc((size_t)size);
         if (names == NULL) return -1;
         size = listxattr(path, names, (size_t)size, 0);
         for (ssize_t place = 0; place < size; place += (ssize_t)strlen(names + place) + 1) {
-            // What only the system sets stays.
+            // Attributes that only the system sets stay.
             (void)removexattr(path, names + place, 0);
         }
         free(names);
@@ -106,7 +105,7 @@ static int strip(const char *path, mode_t mode) {
 }
 
 int ferry_clone(const char *source, const char *destination, mode_t mode) {
-    // Without the owner, where the system knows how.
+    // Without the owner, if the system supports that.
     uint32_t flags = 0;
 #ifdef CLONE_NOOWNERCOPY
     flags |= CLONE_NOOWNERCOPY;

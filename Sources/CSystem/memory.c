@@ -12,10 +12,10 @@
 #include <malloc.h>
 #endif
 
-/// Unmaps the pages of one loaded object that nothing can have written to.
+/// Unmaps the read-only pages of one loaded object.
 ///
-/// They stay in the page cache and come back as soon as they are used again. The kernel maps sixteen pages around each
-/// one that is used, so that after reading models and planning most of the program is mapped.
+/// The pages stay in the page cache, and their next use maps them again. The kernel maps sixteen pages around each used
+/// one, so that after the reads of models and the planning most of the program is mapped.
 static int release_code(struct dl_phdr_info *object, size_t size, void *unused) {
     (void)size;
     (void)unused;
@@ -23,11 +23,11 @@ static int release_code(struct dl_phdr_info *object, size_t size, void *unused) 
     for (int index = 0; index < object->dlpi_phnum; index++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[index];
         if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) != 0) continue;
-        // Only whole pages: what stands at the ends may be shared with a segment that was written to.
+        // Only whole pages: those at the ends may be shared with a writable segment.
         const uintptr_t start = object->dlpi_addr + segment->p_vaddr;
         const uintptr_t low = (start + page - 1) & ~(page - 1);
         const uintptr_t high = (start + segment->p_filesz) & ~(page - 1);
-        // What cannot be released stays mapped, and nothing depends on it.
+        // Pages that cannot be released stay mapped, which is harmless.
         if (low < high) (void)madvise((void *)low, high - low, MADV_DONTNEED);
     }
     return 0;

@@ -1,4 +1,4 @@
-// What glibc declares beyond POSIX.
+// For glibc's declarations beyond POSIX.
 #define _GNU_SOURCE
 
 #include "CSystem.h"
@@ -16,7 +16,7 @@
 #else
 extern char **environ;
 
-/// The start of a file, as text that ends with a NUL; -1 where there is none.
+/// Reads the start of a file as text that ends with a NUL; -1 on failure.
 static int read_text(const char *path, char *text, size_t size) {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) return -1;
@@ -31,7 +31,7 @@ static int read_text(const char *path, char *text, size_t size) {
 uint64_t ferry_uptime(void) {
     struct timespec time = {0};
 #ifdef __APPLE__
-    // CLOCK_MONOTONIC counts sleep there, and does not on Linux.
+    // On Darwin CLOCK_MONOTONIC counts sleep, on Linux it does not.
     clock_gettime(CLOCK_UPTIME_RAW, &time);
 #else
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -75,11 +75,11 @@ int64_t ferry_resident_bytes(void) {
 #endif
 }
 
-/// What a new thread begins with.
+/// The arguments of a new thread.
 struct start {
     void (*body)(void *);
     void *context;
-    // As long as Linux lets it be.
+    // The maximum length on Linux.
     char name[16];
 };
 
@@ -114,7 +114,7 @@ int ferry_start_thread(const char *name, size_t stack, void (*body)(void *), voi
     return code;
 }
 
-/// Where the calling thread's stack ends, which stays so; 0 before it was asked for.
+/// The fixed end of the calling thread's stack; 0 before the first call.
 static _Thread_local uintptr_t stack_end;
 
 size_t ferry_stack_left(void) {
@@ -139,7 +139,7 @@ size_t ferry_stack_left(void) {
 
 int ferry_spawn(pid_t *child, const char *program, char *const arguments[], int descriptor, int target, int other) {
 #if defined(__APPLE__) && !TARGET_OS_OSX
-    // An app of a phone may not start programs; nor does Ferry's library.
+    // iOS apps may not start programs, and Ferry's library does not.
     (void)child, (void)program, (void)arguments, (void)descriptor, (void)target, (void)other;
     return ENOSYS;
 #else
@@ -152,7 +152,7 @@ int ferry_spawn(pid_t *child, const char *program, char *const arguments[], int 
         if (code == 0) code = posix_spawn_file_actions_addclose(&actions, descriptor);
     }
 #ifdef __APPLE__
-    // What a library may not name there.
+    // A library on Darwin may not use `environ`.
     char **environment = *_NSGetEnviron();
 #else
     char **environment = environ;

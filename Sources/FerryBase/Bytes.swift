@@ -1,19 +1,18 @@
-/// Bytes that are read by position and never outside their bounds.
+/// Bytes with checked access by position.
 ///
-/// Positions and counts come from the file itself, so each is checked here, without arithmetic that can overflow.
+/// Positions and counts come from untrusted files, so each is checked without arithmetic that can overflow.
 package struct ByteReader: Sendable {
     package let bytes: [UInt8]
 
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Whether `count` bytes can be read at `offset`.
     package func holds(_ count: Int, at offset: Int) -> Bool {
         offset >= 0 && count >= 0 && offset <= bytes.count && count <= bytes.count - offset
     }
 
     package func byte(at offset: Int) -> UInt8? { holds(1, at: offset) ? bytes[offset] : nil }
 
-    /// A big-endian unsigned number of 1 to 8 bytes, or nil when it would leave the bounds.
+    /// A big-endian unsigned number of 1 to 8 bytes, or nil outside the bounds.
     package func bigEndian(at offset: Int, width: Int) -> UInt64? {
         precondition((1...8).contains(width), "A number has 1 to 8 bytes.")
         guard holds(width, at: offset) else { return nil }
@@ -22,13 +21,13 @@ package struct ByteReader: Sendable {
         return number
     }
 
-    /// The `count` bytes at `offset`, or nil when they would leave the bounds.
+    /// The `count` bytes at `offset`, or nil outside the bounds.
     package func slice(at offset: Int, count: Int) -> ArraySlice<UInt8>? {
         holds(count, at: offset) ? bytes[offset..<offset + count] : nil
     }
 }
 
-/// A value in memory that belongs to its lender: an argument of a function, a cell of a row.
+/// A borrowed value: an argument of a function or a cell of a row.
 package enum BorrowedValue {
     case null
     case integer(Int64)
@@ -38,21 +37,19 @@ package enum BorrowedValue {
     case blob(UnsafeRawBufferPointer)
 }
 
-/// Whether bytes are UTF-8, asked in pieces of any size.
+/// A check for valid UTF-8 that takes the bytes in pieces of any size.
 package struct UTF8Check: Sendable {
-    /// Bytes of the current character that are still to come, and what the next of them may be.
+    /// The number of bytes that the current character still needs, and the valid values of its next byte.
     private var pending = 0
     private var allowed: ClosedRange<UInt8> = 0x80...0xBF
 
     package init() {}
 
-    /// Takes the next bytes.
-    ///
-    /// - Returns: False when they are none of UTF-8; what follows them counts no more.
+    /// Checks the next bytes; false if they are not UTF-8, and later results then mean nothing.
     package mutating func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var place = 0
         while place < bytes.count {
-            // Eight letters of ASCII at a time, which most are.
+            // Eight ASCII characters at a time.
             if pending == 0, place + 8 <= bytes.count,
                 bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
             {
@@ -65,10 +62,10 @@ package struct UTF8Check: Sendable {
         return true
     }
 
-    /// Whether no character is begun and not ended.
+    /// Whether the bytes so far end between two characters.
     package var isAtBoundary: Bool { pending == 0 }
 
-    /// By the table of well-formed byte sequences of the Unicode standard.
+    /// Follows the table of well-formed byte sequences of the Unicode standard.
     private mutating func takes(_ byte: UInt8) -> Bool {
         if pending > 0 {
             guard allowed.contains(byte) else { return false }
@@ -91,19 +88,18 @@ package struct UTF8Check: Sendable {
     }
 }
 
-// Not `String(validating:as:)` of the standard library: that needs the systems of 2024 on Apple's platforms.
+// `String(validating:as:)` of the standard library needs the systems of 2024 on Apple's platforms.
 //
-// A decoder puts U+FFFD where bytes are none of its encoding. The text has other bytes then than it was made of, and
-// with sound ones the very same.
+// A decoder replaces invalid bytes with U+FFFD, so the text's bytes equal the input only if the input is valid.
 extension String {
-    /// The text of bytes of UTF-8; nil where they are something else.
+    /// Nil if the bytes are not valid UTF-8.
     package init?(utf8 bytes: some Collection<UInt8>) {
         let text = String(decoding: bytes, as: UTF8.self)
         guard text.utf8.count == bytes.count, text.utf8.elementsEqual(bytes) else { return nil }
         self = text
     }
 
-    /// The text of bytes of UTF-8; nil where they are something else.
+    /// Nil if the bytes are not valid UTF-8.
     package init?(utf8 bytes: UnsafeRawBufferPointer) {
         var text = String(decoding: bytes, as: UTF8.self)
         let isSame = text.withUTF8 { own in
@@ -113,14 +109,14 @@ extension String {
         self = text
     }
 
-    /// The text of bytes of UTF-8; nil where they are something else.
+    /// Nil if the bytes are not valid UTF-8.
     package init?(utf8 bytes: [UInt8]) {
         let text = bytes.withUnsafeBytes { String(utf8: $0) }
         guard let text else { return nil }
         self = text
     }
 
-    /// The text of units of UTF-16; nil where they are something else.
+    /// Nil if the units are not valid UTF-16.
     package init?(utf16 units: some Collection<UInt16>) {
         let text = String(decoding: units, as: UTF16.self)
         guard text.utf16.elementsEqual(units) else { return nil }

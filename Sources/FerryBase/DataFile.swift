@@ -1,6 +1,6 @@
 internal import CSystem
 
-/// A file that is read at any place.
+/// A file with reads at any offset.
 package struct InputFile: ~Copyable {
     package let path: String
     private let files: FileLayer
@@ -21,9 +21,7 @@ package struct InputFile: ~Copyable {
         }
     }
 
-    /// Fills the buffer from a place in the file.
-    ///
-    /// - Returns: How many bytes there were; fewer than asked for only at the end of the file.
+    /// - Returns: The number of bytes read, less than the buffer's size only at the end of the file.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FerryError) -> Int {
         let descriptor = descriptor
         return try files.perform("read \(path)") { () throws(SystemError) in
@@ -39,7 +37,7 @@ package struct InputFile: ~Copyable {
         }
     }
 
-    /// Up to `count` bytes from a place in the file; fewer only at its end.
+    /// The bytes at an offset; fewer than `count` only at the file's end.
     package func read(count: Int, at offset: Int64) throws(FerryError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         let found = try bytes.withUnsafeMutableBytes { buffer in
@@ -52,12 +50,12 @@ package struct InputFile: ~Copyable {
 extension FileLayer {
     /// Opens a regular file for reading.
     ///
-    /// - Throws: ``FerryError`` `.notARegularFile` for a pipe, a device or a folder, which could be without end.
+    /// - Throws: ``FerryError`` `.notARegularFile` for a pipe, a device or a folder: a read of these may never end.
     package func open(_ path: String) throws(FerryError) -> InputFile {
         InputFile(path: path, files: self, descriptor: try openRegular(path, O_RDONLY, "open \(path)").descriptor)
     }
 
-    /// Opens what must be a regular file; never waits, as opening a pipe would.
+    /// Opens a file that must be regular; never waits, as the open of a pipe would.
     func openRegular(
         _ path: String, _ flags: Int32, _ operation: @autoclosure () -> String
     ) throws(FerryError) -> (descriptor: Int32, size: Int64) {
@@ -80,13 +78,12 @@ extension FileLayer {
     }
 }
 
-/// A file that is written from front to end.
+/// A file with sequential writes.
 ///
-/// Closing can fail and matters: call ``close()``. A file that goes out of use unclosed is closed without a word, which
-/// is right only where its content no longer counts.
+/// Call ``close()``, because a close can fail. `deinit` ignores its error, which is right only for unneeded content.
 package struct OutputFile: ~Copyable {
     package let path: String
-    /// Where the next bytes go; the size of the file.
+    /// The offset of the next write, which is the file's size.
     package private(set) var offset: Int64
     private let files: FileLayer
     private var descriptor: Int32
@@ -100,7 +97,6 @@ package struct OutputFile: ~Copyable {
 
     deinit { if descriptor >= 0 { _ = CSystem.close(descriptor) } }
 
-    /// Appends the bytes.
     package mutating func write(_ bytes: UnsafeRawBufferPointer) throws(FerryError) {
         let descriptor = descriptor
         let start = offset
@@ -122,14 +118,13 @@ package struct OutputFile: ~Copyable {
 
     package mutating func write(_ text: String) throws(FerryError) { try write(Array(text.utf8)) }
 
-    /// Cuts the file off, or extends it by zero bytes; writing goes on there.
+    /// Cuts the file off, or extends it by zero bytes; the next write starts at its new end.
     package mutating func truncate(to size: Int64) throws(FerryError) {
         let descriptor = descriptor
         try files.call("truncate \(path)", telling: .resized(path, size)) { ftruncate(descriptor, off_t(size)) }
         offset = size
     }
 
-    /// Makes what was written durable.
     package mutating func sync() throws(FerryError) {
         let descriptor = descriptor
         try files.perform("sync \(path)") { () throws(SystemError) in
@@ -138,13 +133,13 @@ package struct OutputFile: ~Copyable {
         }
     }
 
-    /// Closes the file; the last use of it.
+    /// Closes the file; must be its last use.
     package mutating func close() throws(FerryError) {
         precondition(descriptor >= 0, "a file is closed once")
         let closing = descriptor
         descriptor = -1
         try files.perform("close \(path)") { () throws(SystemError) in
-            // Not repeated after a signal: the descriptor is gone either way.
+            // No repetition after a signal: the descriptor is closed either way.
             if CSystem.close(closing) != 0, SystemError.last.number != EINTR { throw .last }
         }
     }
@@ -153,7 +148,7 @@ package struct OutputFile: ~Copyable {
 extension FileLayer {
     /// Makes a new file.
     ///
-    /// - Throws: ``FerryError`` `.fileFailed` also when something is at the path already.
+    /// - Throws: ``FerryError`` `.fileFailed` also if the path exists.
     package func create(_ path: String, mode: UInt32 = 0o644) throws(FerryError) -> OutputFile {
         let descriptor = try perform("create \(path)") { () throws(SystemError) in
             let descriptor = try uninterrupted {
@@ -165,17 +160,15 @@ extension FileLayer {
         return OutputFile(path: path, offset: 0, files: self, descriptor: descriptor)
     }
 
-    /// Makes an empty file that only its owner may read, unless the path is taken.
+    /// Creates an empty file that only its owner may read, unless the path exists.
     ///
-    /// SQLite gives a database that it makes itself to everybody to read; one that is there keeps its permissions, and
-    /// its side files get the same.
+    /// SQLite creates databases that every user can read, but keeps the permissions of a file, also for its side files.
     package func createPrivately(_ path: String) throws(FerryError) {
         guard try !exists(path) else { return }
         var file = try create(path, mode: 0o600)
         try file.close()
     }
 
-    /// Opens an existing file to write on at its end.
     package func append(to path: String) throws(FerryError) -> OutputFile {
         let (descriptor, size) = try openRegular(path, O_WRONLY, "open \(path) for writing")
         return OutputFile(path: path, offset: size, files: self, descriptor: descriptor)

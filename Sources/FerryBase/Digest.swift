@@ -1,6 +1,5 @@
 internal import CHash
 
-/// An incremental SHA-256.
 package struct SHA256: ~Copyable {
     private var state = chash_sha256()
 
@@ -14,10 +13,9 @@ package struct SHA256: ~Copyable {
         bytes.withUnsafeBytes { chash_sha256_update(&state, $0.baseAddress, $0.count) }
     }
 
-    /// Takes the UTF-8 of a text, without terminator.
+    /// Adds a text as UTF-8, without terminator.
     package mutating func update(_ text: String) { update(Array(text.utf8)) }
 
-    /// The 32 bytes; ends the use of this hash.
     package consuming func finalize() -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
             chash_sha256_final(&state, buffer.baseAddress)
@@ -32,7 +30,6 @@ package struct SHA256: ~Copyable {
     }
 }
 
-/// An incremental SHA-512.
 package struct SHA512: ~Copyable {
     private var state = chash_sha512()
 
@@ -42,7 +39,6 @@ package struct SHA512: ~Copyable {
         bytes.withUnsafeBytes { chash_sha512_update(&state, $0.baseAddress, $0.count) }
     }
 
-    /// The 64 bytes; ends the use of this hash.
     package consuming func finalize() -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 64) { buffer, count in
             chash_sha512_final(&state, buffer.baseAddress)
@@ -63,11 +59,11 @@ extension Sequence<UInt8> {
     }
 }
 
-/// SipHash-2-4 with 128 bits of result, over whole words: a keyed hash for tables of what is equal.
+/// SipHash-2-4 with a result of 128 bits, over whole words: a keyed hash for tests of equality.
 ///
-/// Inlinable, because it is made cell by cell: across modules a call for each word took as long as the word's rounds.
+/// Inlinable, because it runs for each cell: across modules the call for a word took as long as the word's rounds.
 ///
-/// Without the key two values with one hash cannot be made, and by chance that takes about 2⁶⁴ values.
+/// Only the key's owner can construct two values with one hash; a chance collision takes about 2⁶⁴ values.
 package struct KeyedHash: Sendable {
     package struct Key: Sendable, Equatable {
         package var low: UInt64
@@ -78,7 +74,6 @@ package struct KeyedHash: Sendable {
             self.high = high
         }
 
-        /// A key that is not known outside this process.
         package static func random() -> Key {
             var generator = SystemRandomNumberGenerator()
             return Key(low: generator.next(), high: generator.next())
@@ -106,7 +101,7 @@ package struct KeyedHash: Sendable {
         v0 ^= word
     }
 
-    /// Adds bytes, the last word filled up with zeros: their count must be added too where it can vary.
+    /// Adds bytes, the last word padded with zeros: the caller must also add their count if it can vary.
     @inlinable package mutating func add(_ bytes: UnsafeRawBufferPointer) {
         var index = 0
         while index + 8 <= bytes.count {
@@ -119,7 +114,6 @@ package struct KeyedHash: Sendable {
         add(rest)
     }
 
-    /// The hash of everything that was added.
     @inlinable @inline(__always) package consuming func finish() -> (UInt64, UInt64) {
         add((words &* 8) << 56)
         v2 ^= 0xee

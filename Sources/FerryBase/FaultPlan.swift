@@ -1,11 +1,9 @@
-/// Counts every operation that can fail and, in fault tests, makes the n-th one fail or ends the process there.
+/// A counter of operations that can fail; in fault tests it makes the n-th one fail or ends the process there.
 ///
-/// One plan is shared by the file layer and the SQLite VFS wrapper of a run, so "the n-th operation" has one meaning.
+/// The file layer and the SQLite VFS wrapper of a run share one plan, so "the n-th operation" has one meaning.
 package final class FaultPlan: Sendable {
     package enum Outcome: Sendable {
-        /// The operation reports an I/O error.
         case fail
-        /// The process ends at once, as by `kill -9`.
         case exit
     }
 
@@ -20,12 +18,12 @@ package final class FaultPlan: Sendable {
     private let state: Locked<State>
     private let keepsNames: Bool
     private let witness: DiskWitness?
-    /// What every volume says that it has free; nil leaves that to the disk.
+    /// The free bytes that every volume reports in tests; nil to use the real number.
     package let freeBytes: Int64?
-    /// Whether the volumes know links and copy-on-write; copies between two volumes are tested without.
+    /// Whether volumes support links and copy-on-write; tests of copies between two volumes set false.
     package let hasLinks: Bool
 
-    /// `trigger` is the operation, counted from 1, that fails; nil only counts.
+    /// `trigger` is the number of the operation that fails, from 1; nil to only count.
     package init(
         trigger: Int? = nil, outcome: Outcome = .fail, keepsNames: Bool = false, witness: DiskWitness? = nil,
         freeBytes: Int64? = nil, hasLinks: Bool = true
@@ -37,9 +35,9 @@ package final class FaultPlan: Sendable {
         self.hasLinks = hasLinks
     }
 
-    /// Counts one operation.
+    /// Counts an operation.
     ///
-    /// - Returns: Whether the operation must fail now. Once it has failed, later ones fail too, as on a dead disk.
+    /// - Returns: Whether it must fail: true also for all operations after the first failure, as on a dead disk.
     package func strikes(_ name: @autoclosure () -> String) -> Bool {
         let (struck, outcome) = state.withLock { state -> (Bool, Outcome) in
             state.count += 1
@@ -51,41 +49,36 @@ package final class FaultPlan: Sendable {
         return struck
     }
 
-    /// Tells the witness, if there is one.
+    /// Passes a change to the witness of the test, if there is one.
     package func tell(_ change: @autoclosure () -> DiskChange) { if let witness { witness(change()) } }
 
-    /// Takes note of bytes that SQLite has read from a file; reading never fails by plan.
+    /// Counts bytes that SQLite read from a file; a plan never makes reads fail.
     package func hasRead(_ bytes: Int64, of name: String) {
         state.withLock { $0.bytesRead[name, default: 0] += bytes }
     }
 
-    /// Bytes that SQLite has read, by file.
     package var bytesRead: [String: Int64] { state.withLock { $0.bytesRead } }
 
     package var count: Int { state.withLock { $0.count } }
     package var names: [String] { state.withLock { $0.names } }
 }
 
-/// Something that is done to a disk, for tests that simulate what a power cut leaves of it.
+/// A change to a disk, for tests that simulate a power cut.
 ///
-/// Told before it is done where it takes something away, else afterwards.
+/// A witness gets a removal or a rename beforehand, any other change afterwards.
 package enum DiskChange {
     case makesFolder(String)
     case created(String)
     case wrote(String, offset: Int64, UnsafeRawBufferPointer)
     case resized(String, Int64)
-    /// The content of a file is durable.
     case synced(String)
-    /// A new file has the content of another.
     case cloned(String, to: String)
     case linked(String, to: String)
     case removes(String)
     case renames(String, to: String)
-    /// The names in a folder are durable.
     case syncedFolder(String)
 
-    /// Whether something is no longer there afterwards, so that it is told before.
-    var takesAway: Bool {
+    var removesName: Bool {
         switch self {
         case .removes, .renames: true
         default: false
@@ -93,5 +86,5 @@ package enum DiskChange {
     }
 }
 
-/// Is told of every change, on the thread that makes it.
+/// Receives every change, on the thread that makes it.
 package typealias DiskWitness = @Sendable (DiskChange) -> Void

@@ -1,14 +1,14 @@
-/// The one error that a user of Ferry meets.
+/// The error that every throwing call of Ferry throws.
 ///
-/// A message says what failed, on what, and the remedy says what to do next. Neither ever holds a row's values.
+/// The message names the failure and its subject, the remedy names the next step. Neither contains values of rows.
 public struct FerryError: Error, Sendable {
-    /// What kind of failure this is; new codes may be added in any version.
+    /// The kind of failure; any version may add codes.
     public var code: Code
-    /// What failed, and on what.
+    /// The failure and its subject, as text.
     public var message: String
-    /// What the reader can do about it; empty where there is nothing to be done.
+    /// The next step for the reader; empty if no step helps.
     public var remedy: Remedy
-    /// Where in the migration it happened; filled in on the way up.
+    /// The entity, property, entity mapping and key of the failure; callers add the parts that they know.
     public var place: Place
     /// The error of the layer below.
     public var cause: (any Error)?
@@ -23,7 +23,7 @@ public struct FerryError: Error, Sendable {
         self.cause = cause
     }
 
-    /// The same with a remedy that is put together as plain text; a literal is a ``Remedy``.
+    /// Makes an error with a remedy from plain text; a string literal is a ``Remedy``.
     @_disfavoredOverload
     public init(
         _ code: Code, _ message: String, remedy: String, place: Place = Place(), cause: (any Error)? = nil
@@ -31,7 +31,7 @@ public struct FerryError: Error, Sendable {
         self.init(code, message, remedy: Remedy(remedy), place: place, cause: cause)
     }
 
-    /// Where in a migration an error happened.
+    /// The place of an error in a migration.
     public struct Place: Sendable, Hashable, Codable {
         public var entityMapping: String?
         public var entity: String?
@@ -55,31 +55,31 @@ public struct FerryError: Error, Sendable {
         }
     }
 
-    /// What an error means for the store and for the next step of the user.
+    /// The effect of an error on the store and on the next call.
     public enum Consequence: String, Sendable, Hashable, Codable {
-        /// Refused before anything changed.
+        /// Ferry refused the call before it changed anything.
         case refused
-        /// Failed; the store is as before.
+        /// The run failed; the store is as before.
         case failed
-        /// Something that was checked is damaged or differs.
+        /// A check found damage or a difference.
         case differs
-        /// Stopped early; the same call goes on.
+        /// The run stopped early; the same call resumes it.
         case resumable
-        /// The call was wrong.
+        /// The arguments of the call are wrong.
         case usage
     }
 }
 
 extension FerryError: CustomStringConvertible {
-    /// The message and the remedy, in the words of the library.
+    /// The message and the remedy, with settings and calls as Swift code.
     public var description: String { remedy.isEmpty ? message : "\(message) \(remedy)" }
 }
 
-/// An error as text, for reports that are kept: its cause stays behind as what it said.
+/// An error as JSON, for stored reports: a cause that is no ``FerryError`` is stored as its description.
 extension FerryError: Codable {
-    /// The cause of an error that was written down and read again.
+    /// The cause of a decoded error.
     public struct RecordedCause: Error, Sendable, Hashable, CustomStringConvertible {
-        /// What the cause said of itself.
+        /// The description of the original cause.
         public var description: String
     }
 
@@ -120,13 +120,13 @@ extension FerryError: Codable {
 }
 
 extension FerryError {
-    /// What kind of failure an error is: a named value, so that a new code breaks no caller.
+    /// The kind of failure: a named value and no enumeration, so that a new code breaks no caller.
     ///
-    /// Code that branches on codes takes those that it does not know by their ``consequence``. A name stays what it is.
+    /// Callers handle unknown codes by their ``consequence``. A name never changes.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// The name that JSON output and logs have.
+        /// The name in JSON output and logs.
         public let name: String
-        /// What it means for the store.
+        /// The effect on the store.
         public let consequence: Consequence
 
         public init(_ name: String, _ consequence: Consequence) {
@@ -139,50 +139,50 @@ extension FerryError {
 }
 
 extension FerryError.Code {
-    /// A call that cannot be meant: an argument is missing, out of range, or contradicts another one.
+    /// An argument is missing, out of range, or contradicts another argument.
     public static let usage = Self("usage", .usage)
 
-    // MARK: Refusals: nothing was touched
+    // MARK: Refusals: nothing was changed
 
-    /// No file or folder stands at a path.
+    /// No file or folder exists at the path.
     public static let notFound = Self("notFound", .refused)
-    /// A pipe, a device or a folder stands where a file is read or written.
+    /// The path leads to a pipe, a device or a folder, not to a regular file.
     public static let notARegularFile = Self("notARegularFile", .refused)
-    /// The file is no SQLite database: encrypted, empty, or something else.
+    /// The file is not an SQLite database: it is encrypted, empty, or of another format.
     public static let notADatabase = Self("notADatabase", .refused)
-    /// The database has none of Core Data's tables or metadata, or not in a form that is known.
+    /// The database has no Core Data tables or metadata, or has them in an unknown form.
     public static let notACoreDataStore = Self("notACoreDataStore", .refused)
-    /// Another program writes to the store, so that it cannot be held still.
+    /// Another program writes to the store, so that Ferry cannot lock it.
     public static let storeInUse = Self("storeInUse", .refused)
-    /// The store, or its folder, cannot be written.
+    /// The store or its folder is not writable.
     public static let storeReadOnly = Self("storeReadOnly", .refused)
-    /// A program ended in the middle of a transaction on the store; its journal must be rolled back first.
+    /// A program ended in the middle of a transaction on the store; the hot journal must be rolled back first.
     public static let hotJournal = Self("hotJournal", .refused)
-    /// None of the models given has the version hashes of the store.
+    /// No given model has the version hashes of the store.
     public static let unknownVersion = Self("unknownVersion", .refused)
-    /// Several versions can be meant.
+    /// Several model versions fit.
     public static let ambiguousVersion = Self("ambiguousVersion", .refused)
-    /// No model that is given has this name, or the versions that a mapping model was made for.
+    /// No given model has this name, or the version hashes in a mapping model.
     public static let noSuchVersion = Self("noSuchVersion", .refused)
     /// No chain of mapping models and inferred mappings leads to the target.
     public static let unreachable = Self("unreachable", .refused)
     /// The target is older than the store's version.
     public static let backward = Self("backward", .refused)
-    /// A mapping model names a migration policy, which is code, and none of that name is registered.
+    /// A mapping model names a migration policy, but the program has registered none of this name.
     public static let missingPolicy = Self("missingPolicy", .refused)
-    /// Something that Ferry cannot do: the message names the entity and the reason.
+    /// Ferry does not support this case: the message names the entity and the reason.
     public static let unsupported = Self("unsupported", .refused)
     /// A model file cannot be read, or contradicts itself.
     public static let badModel = Self("badModel", .refused)
-    /// A mapping model cannot be read, does not fit its models, or leaves something open.
+    /// A mapping model cannot be read, does not fit its models, or is incomplete or ambiguous.
     public static let badMapping = Self("badMapping", .refused)
-    /// Two ways lead to the target, and each keeps rows that the other loses.
+    /// Two chains lead to the target, and each keeps rows that the other loses.
     public static let ambiguousChain = Self("ambiguousChain", .refused)
-    /// The migration would lose something, and losses are refused.
+    /// The migration would lose data, and the configuration does not allow the loss.
     public static let lossRefused = Self("lossRefused", .refused)
-    /// Core Data's name for a table or a column of the target follows from no rule.
+    /// No rule gives Core Data's name for a table or a column of the target.
     public static let layoutUnknown = Self("layoutUnknown", .refused)
-    /// Mapping models lie beside the models and lead along the way, but are not given.
+    /// Mapping models of the chain lie beside the models, but the call does not give them.
     public static let mappingsNotGiven = Self("mappingsNotGiven", .refused)
     /// A value expression or a predicate cannot be read, or does not fit the model.
     public static let badExpression = Self("badExpression", .refused)
@@ -190,33 +190,33 @@ extension FerryError.Code {
     public static let badArchive = Self("badArchive", .refused)
     /// A mandatory attribute or relationship would be empty.
     public static let mandatoryValue = Self("mandatoryValue", .refused)
-    /// Rows share values that a uniqueness constraint of the target makes unique.
+    /// Rows share values for which the target has a uniqueness constraint.
     public static let notUnique = Self("notUnique", .refused)
-    /// Rows of the store break its own rules, and it was not said what becomes of them.
+    /// Rows of the store break the rules of its model, and the configuration does not say how to migrate them.
     public static let damagedSource = Self("damagedSource", .refused)
     /// Pages of the store's file do not fit together.
     public static let storeDamaged = Self("storeDamaged", .refused)
-    /// An object of the store that is not Core Data's cannot be carried over, or one that is to be dropped is not there.
+    /// A database object that is not Core Data's cannot be copied, or an object to drop does not exist.
     public static let unknownObject = Self("unknownObject", .refused)
-    /// A volume has not the room that the run can need.
+    /// A volume has less free space than the run may need.
     public static let diskFull = Self("diskFull", .refused)
     /// Another program changed the store since the run began.
     public static let sourceChanged = Self("sourceChanged", .refused)
-    /// The migrated store was changed, or taken away, after it was verified.
+    /// The migrated store was changed or removed after its verification.
     public static let destinationChanged = Self("destinationChanged", .refused)
     /// The run's folder was moved while a journal in it was open.
     public static let runMoved = Self("runMoved", .refused)
-    /// An unfinished run is not the one that is asked for, or cannot be read.
+    /// An unfinished run is not the run of this call, or cannot be read.
     public static let runDiffers = Self("runDiffers", .refused)
     /// Another process works on this store.
     public static let runActive = Self("runActive", .refused)
-    /// A file stands where one is to be written.
+    /// A file or folder exists at the path of an output.
     public static let outputExists = Self("outputExists", .refused)
-    /// The snapshot that is named cannot be restored.
+    /// The snapshot cannot be restored.
     public static let badSnapshot = Self("badSnapshot", .refused)
-    /// There is no such snapshot.
+    /// The snapshot does not exist.
     public static let noSnapshot = Self("noSnapshot", .refused)
-    /// The log of runs cannot be read where it decides what may be removed.
+    /// The log of runs cannot be read, and only the log names the snapshot that must not be removed.
     public static let badLog = Self("badLog", .refused)
 
     // MARK: Failures: the store is as before
@@ -225,37 +225,37 @@ extension FerryError.Code {
     public static let databaseFailed = Self("databaseFailed", .failed)
     /// The system reported an error on a file.
     public static let fileFailed = Self("fileFailed", .failed)
-    /// A snapshot could not be made, or does not decode to what the store holds.
+    /// A snapshot could not be made, or does not decode to the content of the store.
     public static let snapshotFailed = Self("snapshotFailed", .failed)
-    /// A row cannot be migrated: an expression or a policy failed on it, or it breaks a constraint.
+    /// A row cannot be migrated: an expression or a policy failed on the row, or the row breaks a constraint.
     public static let rowFailed = Self("rowFailed", .failed)
-    /// The keys of an entity's table are at the end of all keys.
+    /// The primary keys of an entity's table have reached the largest integer.
     public static let noKeysLeft = Self("noKeysLeft", .failed)
-    /// Something that cannot happen did; please report it.
+    /// A defect of Ferry; please report it.
     public static let internalError = Self("internalError", .failed)
-    /// A value that must be whole in memory takes more of it than the memory limit allows.
+    /// A value that must be whole in memory needs more than the memory limit.
     public static let valueTooLarge = Self("valueTooLarge", .failed)
     /// The system has no memory left.
     public static let outOfMemory = Self("outOfMemory", .failed)
-    /// A hook between two steps has thrown an error, or has not left its store as it must be.
+    /// A hook between two steps threw an error, changed a store that it must not change, or left one open.
     public static let stageFailed = Self("stageFailed", .failed)
 
-    // MARK: What was checked does not hold
+    // MARK: Failed checks
 
-    /// The migrated store is not what the mapping models say; the store is as before.
+    /// The migrated store differs from the result of the mapping models; the store is as before.
     public static let verificationFailed = Self("verificationFailed", .differs)
-    /// A snapshot is not what it was when it was taken.
+    /// The content of a snapshot has changed since the snapshot was taken.
     public static let snapshotDamaged = Self("snapshotDamaged", .differs)
 
-    // MARK: Stopped early: the next call goes on
+    // MARK: Stopped early: the next call resumes the run
 
-    /// The task was cancelled, or the run was told to stop.
+    /// The task was cancelled, or the caller requested a stop.
     public static let interrupted = Self("interrupted", .resumable)
     /// The budget of the call is spent.
     public static let budgetSpent = Self("budgetSpent", .resumable)
-    /// Everything is done but the swap, as was asked for.
+    /// All work but the swap is done: the configuration holds the swap back.
     public static let swapHeld = Self("swapHeld", .resumable)
-    /// An app has the store open, so that the migrated one cannot take its place yet.
+    /// An app has the store open, so that the migrated store cannot replace it yet.
     public static let storeInUseAtSwap = Self("storeInUseAtSwap", .resumable)
 
     /// Every code of this version.

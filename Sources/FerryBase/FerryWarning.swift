@@ -1,12 +1,12 @@
-/// What should be known of a migration that runs all the same.
+/// A warning about a migration that runs nevertheless.
 ///
-/// ``code`` and ``subject`` are for programs, ``message`` is for people. None of them ever holds a row's values.
+/// ``code`` and ``subject`` are for programs, ``message`` is for people. None contains values of rows.
 public struct FerryWarning: Sendable, Hashable {
-    /// What kind of warning this is; new codes may be added in any version.
+    /// The kind of warning; any version may add codes.
     public var code: Code
-    /// What it is about.
+    /// The entity, property, entity mapping, database object or path of the warning.
     public var subject: Subject
-    /// What is to be known, as a sentence or two.
+    /// The warning in one or two sentences.
     public var message: String
 
     public init(_ code: Code, _ message: String, about subject: Subject = Subject()) {
@@ -15,9 +15,9 @@ public struct FerryWarning: Sendable, Hashable {
         self.subject = subject
     }
 
-    /// What a warning is about: as much of it as applies.
+    /// The subject of a warning; parts that do not apply are nil.
     public struct Subject: Sendable, Hashable, Codable {
-        /// An entity of the store's version, or of the one that a step leads to where only that one has it.
+        /// An entity of the store's version, or of the step's destination version if only that has the entity.
         public var entity: String?
         /// An attribute or a relationship of the entity.
         public var property: String?
@@ -44,7 +44,7 @@ extension FerryWarning: CustomStringConvertible {
     public var description: String { message }
 }
 
-/// An object of code, subject and message; the text alone, as earlier versions wrote warnings, is read as a message.
+/// A JSON object; earlier versions wrote the message alone, which is decoded as ``Code/unnamed``.
 extension FerryWarning: Codable {
     private enum CodingKeys: CodingKey {
         case code, subject, message
@@ -65,11 +65,11 @@ extension FerryWarning: Codable {
 }
 
 extension FerryWarning {
-    /// What kind of warning it is: a named value, so that a new code breaks no caller.
+    /// The kind of warning: a named value and no enumeration, so that a new code breaks no caller.
     ///
-    /// A name stays what it is.
+    /// A name never changes.
     public struct Code: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
-        /// The name that JSON output has.
+        /// The name in JSON output.
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
         public var description: String { rawValue }
@@ -77,67 +77,67 @@ extension FerryWarning {
 }
 
 extension FerryWarning.Code {
-    /// Something that the rows hold is not taken along; the report's losses count it.
+    /// The migration drops data of rows; the report's losses count the rows.
     public static let loss = Self(rawValue: "loss")
     /// No entity mapping reads an entity: its objects are dropped.
     public static let droppedEntity = Self(rawValue: "droppedEntity")
-    /// An entity mapping only adds an entity: it stays empty.
+    /// An entity mapping only adds an entity: the entity stays empty.
     public static let emptyEntity = Self(rawValue: "emptyEntity")
-    /// A relationship stays empty: no entity mapping makes the objects that it leads to.
+    /// A relationship stays empty: no entity mapping makes its destination objects.
     public static let emptyRelationship = Self(rawValue: "emptyRelationship")
-    /// A mandatory relationship is empty in some rows: the app must relate them before it saves them.
+    /// A mandatory relationship is empty in some rows: the app must set it before it saves the objects.
     public static let emptyMandatoryRelationship = Self(rawValue: "emptyMandatoryRelationship")
-    /// An entity mapping gives a mandatory attribute no value: the first object that it makes stops the run.
+    /// An entity mapping gives a mandatory attribute no value: its first object stops the run.
     public static let mandatoryValue = Self(rawValue: "mandatoryValue")
-    /// A relationship and its inverse are both mapped, with different outcomes: the later one wins.
+    /// A relationship and its inverse are both mapped, with different outcomes: the later mapping wins.
     public static let bothSidesMapped = Self(rawValue: "bothSidesMapped")
-    /// Two entity mappings of a mapping model carry objects of one entity to its continuation: each may become two.
+    /// Two entity mappings carry objects of one entity to the entity that continues it: an object may become two.
     public static let doubledObjects = Self(rawValue: "doubledObjects")
-    /// A relationship becomes one to one: of several objects one stays related.
+    /// A relationship becomes one to one: of several objects only one stays related.
     public static let oneToOne = Self(rawValue: "oneToOne")
-    /// A mapping model names a property that its destination does not have, and gives it no value.
+    /// A mapping model names a property, without a value, that the destination entity does not have.
     public static let unknownProperty = Self(rawValue: "unknownProperty")
-    /// A part of a mapping model's file says too little to be used, and is left out.
+    /// A part of a mapping model's file is too incomplete to be used, and is ignored.
     public static let leftOutOfMapping = Self(rawValue: "leftOutOfMapping")
-    /// A part of a mapping model's file says too little, and is taken for what it most likely means.
+    /// A part of a mapping model's file is incomplete; Ferry uses its most likely meaning.
     public static let completedMapping = Self(rawValue: "completedMapping")
-    /// A model version cannot be read, and is passed over.
+    /// A model version cannot be read, and is ignored.
     public static let modelPassedOver = Self(rawValue: "modelPassedOver")
-    /// A mapping model that was not given cannot be read.
+    /// A mapping model that the call does not give cannot be read.
     public static let mappingPassedOver = Self(rawValue: "mappingPassedOver")
     /// A mapping model leads between two versions with equal version hashes: it never runs.
     public static let mappingOfEqualVersions = Self(rawValue: "mappingOfEqualVersions")
-    /// Folders beside the models were not searched for mapping models that were not given.
+    /// Ferry did not search all folders beside the models for mapping models.
     public static let mappingsNotSearched = Self(rawValue: "mappingsNotSearched")
-    /// Rows of the store break its own rules; the message says what becomes of them.
+    /// Rows of the store break the rules of its model; the message says how they are migrated.
     public static let damagedRows = Self(rawValue: "damagedRows")
     /// Pages of the store's file do not fit together.
     public static let damagedPages = Self(rawValue: "damagedPages")
-    /// The migration writes no row, and looks at none.
+    /// The migration writes no rows, so that Ferry did not check the rows.
     public static let rowsNotChecked = Self(rawValue: "rowsNotChecked")
-    /// Two values may come to name one external file, which only verification finds, and none was asked for.
+    /// Two values may name one external file; only verification finds such files, and the call has none.
     public static let sharedFilesNotChecked = Self(rawValue: "sharedFilesNotChecked")
-    /// An object of the database that is not Core Data's is left out, as was asked.
+    /// A database object that is not Core Data's is dropped, as the configuration says.
     public static let droppedObject = Self(rawValue: "droppedObject")
-    /// Persistent history of objects that do not keep their keys is left out.
+    /// Persistent history of objects that do not keep their keys is dropped.
     public static let droppedHistory = Self(rawValue: "droppedHistory")
-    /// A table or a column of an earlier version, with rows in it, is left behind.
+    /// A table or a column of an earlier version, with rows in it, is not migrated.
     public static let leftover = Self(rawValue: "leftover")
-    /// A hot journal was rolled back before anything else.
+    /// Ferry rolled back a hot journal before the run.
     public static let recoveredJournal = Self(rawValue: "recoveredJournal")
-    /// The store cannot be written, so that no lock keeps other programs out of it.
+    /// The store is not writable, so that no lock keeps other programs out of it.
     public static let notLocked = Self(rawValue: "notLocked")
-    /// Another program has the store open, so that the migration takes more of disk and memory.
+    /// Another program has the store open, so that the migration needs more disk space and memory.
     public static let openElsewhere = Self(rawValue: "openElsewhere")
-    /// A run that was not finished has left a folder behind.
+    /// An unfinished run has left a folder behind.
     public static let unfinishedRun = Self(rawValue: "unfinishedRun")
-    /// The output could not be given the permissions of the store.
+    /// The output could not get the permissions of the store.
     public static let permissionsNotSet = Self(rawValue: "permissionsNotSet")
-    /// The log of runs could not be read, and was begun anew.
+    /// The log of runs could not be read; Ferry began a new log.
     public static let logReplaced = Self(rawValue: "logReplaced")
-    /// The migration is done, but cleaning up behind it failed: the next call on the store finishes that.
+    /// The migration is done, but its cleanup failed: the next call on the store finishes the cleanup.
     public static let cleanUpFailed = Self(rawValue: "cleanUpFailed")
-    /// A warning of a version that gave warnings no code.
+    /// A warning of a version whose warnings had no code.
     public static let unnamed = Self(rawValue: "unnamed")
 
     /// Every code of this version.

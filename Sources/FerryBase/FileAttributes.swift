@@ -7,9 +7,8 @@ package struct FileAttributes: Sendable, Hashable {
     package var size: Int64
     /// Last change of the content, in nanoseconds since 1970.
     package var modified: Int64
-    /// Last change of the content or of anything else here, in nanoseconds since 1970; the system alone sets it.
+    /// Last change of the content or of any attribute, in nanoseconds since 1970; only the system sets it.
     package var changed: Int64
-    /// The permission bits.
     package var mode: UInt32
     package var owner: UInt32
     package var group: UInt32
@@ -17,7 +16,7 @@ package struct FileAttributes: Sendable, Hashable {
     package var isDirectory: Bool
     package var isRegularFile: Bool
 
-    /// Whether both are of one file, under whatever names.
+    /// Whether both belong to one file, also under two names.
     func isSameFile(as other: FileAttributes) -> Bool { device == other.device && inode == other.inode }
 
     init(path: String) throws(SystemError) {
@@ -48,7 +47,7 @@ package struct FileAttributes: Sendable, Hashable {
     }
 }
 
-/// What names one state of a file that no connection has open: any write to it shows.
+/// The identity of one state of a file that no connection has open: every write changes it.
 package struct FileState: Codable, Hashable, Sendable {
     private var device: UInt64
     private var inode: UInt64
@@ -66,19 +65,19 @@ package struct FileState: Codable, Hashable, Sendable {
 }
 
 extension FileLayer {
-    /// Gives a file the permissions, owner, group and extended attributes of another.
+    /// Copies permissions, owner, group and extended attributes.
     ///
-    /// Works by path alone and opens neither file, so that it is safe on open databases. An owner that this process
-    /// may not give, and attributes that the volume does not take or that only the system sets, are left out.
+    /// Works by path and opens neither file, so it is safe on open databases. Skips an owner that this process may not
+    /// set, and extended attributes that the volume rejects or that only the system sets.
     ///
-    /// - Returns: What could not be carried over, as words for a report.
+    /// - Returns: The skipped items, as words for a report.
     @discardableResult
     package func copyMetadata(from path: String, to destination: String) throws(FerryError) -> [String] {
         let source = try attributes(path)
         let now = try attributes(destination)
         var left: [String] = []
         if source.owner != now.owner || source.group != now.group {
-            let changed = try tolerating {
+            let changed = try succeeds {
                 () throws(FerryError) in
                 try call("set the owner of \(destination)") {
                     chown(destination, uid_t(source.owner), gid_t(source.group))
@@ -87,19 +86,18 @@ extension FileLayer {
             if !changed { left.append("owner") }
         }
         for name in try extendedAttributeNames(of: path) {
-            let copied = try tolerating {
+            let copied = try succeeds {
                 () throws(FerryError) in
                 guard let value = try extendedAttribute(name, of: path) else { return }
                 try setExtendedAttribute(name, of: destination, to: value)
             }
             if !copied { left.append(name) }
         }
-        // Last: changing the owner clears the set-user and set-group bits.
+        // Last, because a change of the owner clears the set-user and set-group bits.
         try setMode(source.mode, of: destination)
         return left
     }
 
-    /// Sets the permission bits of a file.
     package func setMode(_ mode: UInt32, of path: String) throws(FerryError) {
         try call("set the permissions of \(path)") { chmod(path, mode_t(mode)) }
     }
@@ -109,14 +107,14 @@ extension FileLayer {
             try Self.sized { buffer in
                 let size = ferry_listxattr(
                     path, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count)
-                // A volume without extended attributes has none to carry.
-                return size == -1 && SystemError.last.isUnknownHere ? 0 : size
+                // A volume without extended attributes has none to copy.
+                return size == -1 && SystemError.last.isUnsupported ? 0 : size
             }
         }
         return (names ?? []).split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The value of an extended attribute, or nil when the file has none of that name.
+    /// The value of an extended attribute, or nil if the file has none of this name.
     package func extendedAttribute(_ name: String, of path: String) throws(FerryError) -> [UInt8]? {
         try perform("read the extended attribute \(name) of \(path)") { () throws(SystemError) in
             try Self.sized { buffer in ferry_getxattr(path, name, buffer.baseAddress, buffer.count) }
@@ -131,7 +129,7 @@ extension FileLayer {
         }
     }
 
-    /// Calls for a size, then for the bytes, again when they grew in between; nil when there is no such attribute.
+    /// Calls for the size, then for the bytes, and again if they grew in between; nil if the attribute does not exist.
     private static func sized(
         _ call: (UnsafeMutableRawBufferPointer) -> Int
     ) throws(SystemError) -> [UInt8]? {
@@ -149,15 +147,13 @@ extension FileLayer {
         }
     }
 
-    /// Runs the body.
-    ///
-    /// - Returns: False when it failed because the system does not allow or know this.
-    private func tolerating(_ body: () throws(FerryError) -> Void) throws(FerryError) -> Bool {
+    /// Runs the body; false if the system denies or does not support the operation.
+    private func succeeds(_ body: () throws(FerryError) -> Void) throws(FerryError) -> Bool {
         do throws(FerryError) {
             try body()
             return true
         } catch {
-            guard let cause = error.systemError, cause.isDenied || cause.isUnknownHere else { throw error }
+            guard let cause = error.systemError, cause.isDenied || cause.isUnsupported else { throw error }
             return false
         }
     }

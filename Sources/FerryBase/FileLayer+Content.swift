@@ -1,18 +1,16 @@
 internal import CSystem
 
 extension FileLayer {
-    /// How a file came to have the content of another.
     package enum CopyMethod: String, Sendable {
-        /// Copy-on-write: shares its blocks until one of the two is changed.
+        /// Copy-on-write: the files share blocks until one of them changes.
         case reflink
-        /// A second name of the same file.
         case hardLink
         case bytes
     }
 
     /// Reads a whole file of bounded size.
     ///
-    /// - Throws: ``FerryError`` `.fileFailed` when it is larger than `limit` bytes.
+    /// - Throws: ``FerryError`` `.fileFailed` if the file is larger than `limit` bytes.
     package func read(_ path: String, limit: Int = 16 << 20) throws(FerryError) -> [UInt8] {
         let input = try open(path)
         let size = try input.size()
@@ -24,9 +22,9 @@ extension FileLayer {
         return try input.read(count: Int(size), at: 0)
     }
 
-    /// Puts a file of these bytes in place of another, or of none: what was there stays whole until the new one is.
+    /// Replaces or creates a file atomically: writes a new file aside, syncs it, and renames it.
     ///
-    /// The new file gets the permissions `mode`, less the process's mask.
+    /// The new file gets the permissions `mode`, without the bits of the process's umask.
     package func replace(_ path: String, with bytes: [UInt8], mode: UInt32 = 0o644) throws(FerryError) {
         let aside = path + ".new"
         try removeIfPresent(aside)
@@ -38,15 +36,13 @@ extension FileLayer {
         try syncFolder(Self.parent(of: path))
     }
 
-    /// Copies a file in the cheapest way that the volumes allow, and says in which.
+    /// Copies a file by the cheapest method that the volumes support, and returns the method.
     ///
-    /// The copy gets its name when it is whole and durable: a file under its final name is never a part of one. Its name
-    /// is durable once its folder is synced. What a killed call leaves has a name of its own
-    /// (``removeUnfinishedCopies(in:)``). With `allowsLink` a second name of the same file will do, for content that is
-    /// never changed.
-    /// Unless `isReplacing`, nothing may be at the copy's path.
+    /// The copy gets its final name when its content is whole and durable; the name is durable after a sync of its
+    /// folder. A killed call leaves a file with another name (``removeUnfinishedCopies(in:)``). With `allowsLink` the
+    /// copy may be a hard link, for content that never changes. Unless `isReplacing`, the destination must not exist.
     ///
-    /// - Throws: ``FerryError`` `.notFound`, `.fileFailed`; what was at the path stays then.
+    /// - Throws: ``FerryError`` `.notFound`, `.fileFailed`; the destination is unchanged then.
     @discardableResult
     package func copy(
         _ path: String, to destination: String, allowsLink: Bool = false, isReplacing: Bool = false
@@ -55,7 +51,7 @@ extension FileLayer {
         guard source.isRegularFile else { throw Self.notRegular(path) }
         if let there = try attributesIfPresent(destination) {
             guard isReplacing else { throw FerryError("create \(destination)", .existing) }
-            // Renaming one name of a file to another one of its names does nothing at all.
+            // A rename between two names of one file does nothing.
             if there.isSameFile(as: source) { return .hardLink }
         }
         let aside = destination + Self.unfinishedCopy
@@ -65,16 +61,15 @@ extension FileLayer {
             if isReplacing { try rename(aside, to: destination) } else { try renameToFree(aside, to: destination) }
             return method
         } catch {
-            // Cleaning up must not hide why it failed.
+            // A failed cleanup must not hide the first error.
             do { _ = try removeIfPresent(aside) } catch _ {}
             throw error
         }
     }
 
-    /// What the name of a copy that is being made ends in.
     private static let unfinishedCopy = ".ferry-copy"
 
-    /// Removes what killed calls of ``copy(_:to:allowsLink:isReplacing:)`` have left in a folder.
+    /// Removes unfinished files of killed calls of ``copy(_:to:allowsLink:isReplacing:)`` from a folder.
     package func removeUnfinishedCopies(in folder: String) throws {
         try forEachEntry(in: folder) { entry in
             guard !entry.isDirectory, entry.name.hasSuffix(Self.unfinishedCopy) else { return }
@@ -82,7 +77,6 @@ extension FileLayer {
         }
     }
 
-    /// Gives the new file, which is durable then, the content of another.
     private func copyContent(
         _ path: String, to destination: String, mode: UInt32, allowsLink: Bool
     ) throws(FerryError) -> CopyMethod {
@@ -92,7 +86,7 @@ extension FileLayer {
                 try syncFile(destination)
                 return .reflink
             } catch {
-                // Struck by the fault plan, or a real failure that the next way would only meet again.
+                // A failure by the fault plan, or one that the next method would meet too.
                 guard error.systemError?.meansUnsupported == true else { throw error }
             }
             if allowsLink {
@@ -106,7 +100,7 @@ extension FileLayer {
         }
         let input = try open(path)
         var output = try create(destination, mode: mode)
-        // Large enough that the calls do not count, small enough not to show in resident memory.
+        // Few calls, and small against resident memory.
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
         defer { buffer.deallocate() }
         var offset: Int64 = 0
@@ -121,11 +115,11 @@ extension FileLayer {
         return .bytes
     }
 
-    /// Gives a file a new name that nothing has.
+    /// Renames a file to a name that must not exist.
     ///
-    /// - Throws: ``FerryError`` `.fileFailed` when something has it.
+    /// - Throws: ``FerryError`` `.fileFailed` if the name exists.
     package func renameToFree(_ path: String, to destination: String) throws(FerryError) {
-        // First, so that a disk that is watched is told of no rename that does not happen.
+        // Before the call, so that a witness gets no rename that then fails.
         if try exists(destination) { throw FerryError("rename \(path) to \(destination)", .existing) }
         try call("rename \(path) to \(destination), where nothing is", telling: .renames(path, to: destination)) {
             ferry_rename_to_free(path, destination)
@@ -140,26 +134,25 @@ extension FileLayer {
 }
 
 extension SystemError {
-    /// Whether the volume cannot do this at all (or not between two volumes), so that another way should be tried.
+    /// Whether the volume does not support the operation, or not between two volumes, so that another method may work.
     fileprivate var meansUnsupported: Bool {
         [EOPNOTSUPP, ENOTSUP, EXDEV, EINVAL, ENOTTY, ENOSYS, EPERM, EMLINK].contains(number)
     }
 }
 
 extension FileLayer {
-    /// How the content of a file stands to that of another one.
     package enum Comparison: Sendable {
         case same
-        /// It ends early, and is the same up to there.
+        /// The file is a proper prefix of the expected file.
         case cutOff
         case different
     }
 
-    /// Compares the content of a file with that of the one that it should equal, byte for byte.
+    /// Compares a file with the expected file, byte for byte.
     package func compare(_ path: String, with expected: String) throws(FerryError) -> Comparison {
         let (first, second) = (try attributes(path), try attributes(expected))
         if first.isSameFile(as: second) { return .same }
-        // Only regular files have an end.
+        // A read of anything but a regular file may never end.
         guard first.isRegularFile, second.isRegularFile, first.size <= second.size else { return .different }
         let own = try open(path)
         let other = try open(expected)

@@ -1,19 +1,18 @@
 internal import CSystem
 
-/// One name in a folder.
 package struct FolderEntry: Sendable, Hashable {
     package var name: String
-    /// Whether it is a folder itself; a symbolic link to a folder is not.
+    /// False for a symbolic link to a folder.
     package var isDirectory: Bool
 }
 
 extension FileLayer {
-    /// The names in a folder, without "." and "..", in no promised order; for folders of bounded size.
+    /// Returns the entries of a folder, without "." and "..", in no defined order; for folders of bounded size.
     package func list(_ path: String) throws(FerryError) -> [FolderEntry] {
         try firstEntries(of: path, limit: .max)
     }
 
-    /// Names in a folder, as many as the limit allows, in no promised order.
+    /// Returns entries of a folder up to a limit, in no defined order.
     package func firstEntries(of path: String, limit: Int) throws(FerryError) -> [FolderEntry] {
         let folder = try Folder(path, files: self)
         var entries: [FolderEntry] = []
@@ -21,13 +20,13 @@ extension FileLayer {
         return entries
     }
 
-    /// Hands over the names in a folder one by one, in no promised order.
+    /// Calls the body with each entry of a folder, in no defined order.
     package func forEachEntry(in path: String, _ body: (FolderEntry) throws -> Void) throws {
         let folder = try Folder(path, files: self)
         while let entry = try folder.next() { try body(entry) }
     }
 
-    /// Removes a folder with all that is in it, or a file; nothing there is fine.
+    /// Removes a folder with its content, or a file; does nothing if the path does not exist.
     ///
     /// Symbolic links are removed, not followed.
     package func removeTree(_ path: String) throws(FerryError) {
@@ -36,11 +35,11 @@ extension FileLayer {
             return
         } catch {
             if error.code == .notFound { return }
-            // What is there is a folder, if it is one.
+            // `unlink` fails on folders.
             guard try attributesIfPresent(path)?.isDirectory == true else { throw error }
         }
-        try removePatiently(path) { () throws(FerryError) in
-            // In portions: a folder of external data has as many names as it has files.
+        try removeWithRetries(path) { () throws(FerryError) in
+            // In portions: a folder of external data may have very many files.
             while true {
                 let portion = try firstEntries(of: path, limit: 512)
                 for entry in portion {
@@ -53,23 +52,23 @@ extension FileLayer {
         }
     }
 
-    /// Removes a folder with nothing in it, or one whose last names are about to go.
+    /// Removes an empty folder, or a folder whose last entries are about to vanish.
     ///
-    /// Over FUSE or a network, a file that is removed while it is open keeps a hidden name until it is closed; removing
-    /// that name only makes another. A folder that is another program's by now stays.
+    /// Over FUSE or a network, a file removed while open keeps a hidden name until it is closed; the removal of that
+    /// name only makes another. Keeps the folder if `isTaken` says that another program uses it.
     ///
-    /// - Throws: ``FerryError`` `.fileFailed` when something stays in it.
+    /// - Throws: ``FerryError`` `.fileFailed` if the folder stays non-empty.
     package func removeEmptyFolder(
         _ path: String, unless isTaken: () throws(FerryError) -> Bool
     ) throws(FerryError) {
-        try removePatiently(path) { () throws(FerryError) in
+        try removeWithRetries(path) { () throws(FerryError) in
             if try removeFolder(path) { return true }
             return try isTaken()
         }
     }
 
-    /// Tries for half a second in all: a hidden name goes as soon as the volume has heard that the file is closed.
-    private func removePatiently(
+    /// Tries for half a second in all: a hidden name vanishes soon after the close of its file.
+    private func removeWithRetries(
         _ path: String, _ isRemoved: () throws(FerryError) -> Bool
     ) throws(FerryError) {
         for _ in 0..<25 {
@@ -81,7 +80,7 @@ extension FileLayer {
             remedy: "Look which program has files in it open, end that, and \(action: .again).")
     }
 
-    /// - Returns: False when something is in the folder.
+    /// - Returns: False if the folder is not empty.
     private func removeFolder(_ path: String) throws(FerryError) -> Bool {
         try perform("remove the folder \(path)") { () throws(SystemError) in
             faults?.tell(.removes(path))
@@ -96,7 +95,6 @@ extension FileLayer {
     }
 }
 
-/// An open folder.
 private struct Folder: ~Copyable {
     private let handle: UnsafeMutableRawPointer
     private let path: String

@@ -1,14 +1,13 @@
 internal import CSystem
 
-/// The one way to the file system: every file operation of Ferry goes through it.
+/// The file system: every file operation of Ferry is a call of this type.
 ///
-/// Each operation is counted, can be made to fail by a ``FaultPlan``, is repeated when a signal interrupts it, and
-/// throws ``FerryError`` `.notFound` or `.fileFailed` with a ``SystemError`` as its cause.
+/// A ``FaultPlan`` counts each operation and can make it fail. An operation that a signal interrupts is repeated.
+/// Operations throw ``FerryError`` `.notFound` or `.fileFailed` with a ``SystemError`` as its cause.
 ///
-/// Operations that open a file (reading, copying, syncing, `OutputFile`) close a descriptor on it at the end, and POSIX
-/// drops all of a process's locks on a file when *any* of its descriptors is closed. Never use them on a database file
-/// that this process has open through SQLite. Operations by path alone are safe there: attributes, rename, link, remove,
-/// ``copyMetadata(from:to:)``.
+/// Operations that open a file (read, copy, sync, `OutputFile`) later close its descriptor, and with *any* close POSIX
+/// drops all locks of the process on the file. Never use them on a database file that this process has open through
+/// SQLite. Operations by path are safe there: attributes, rename, link, remove, ``copyMetadata(from:to:)``.
 package struct FileLayer: Sendable {
     package let faults: FaultPlan?
     package let trace: TraceHook?
@@ -18,7 +17,7 @@ package struct FileLayer: Sendable {
         self.trace = trace
     }
 
-    /// Counts, times and reports one operation.
+    /// Counts, traces and runs one operation.
     func perform<Result: ~Copyable>(
         _ operation: @autoclosure () -> String, _ body: () throws(SystemError) -> Result
     ) throws(FerryError) -> Result {
@@ -35,20 +34,20 @@ package struct FileLayer: Sendable {
         }
     }
 
-    /// Makes one system call that gives -1 where it fails, and tells what it changes.
+    /// Makes one system call that returns -1 on failure, and passes its change to the witness.
     func call(
         _ operation: @autoclosure () -> String, telling change: @autoclosure () -> DiskChange? = nil,
         _ call: () -> Int32
     ) throws(FerryError) {
         try perform(operation()) { () throws(SystemError) in
             let change = faults == nil ? nil : change()
-            if let change, change.takesAway { faults?.tell(change) }
+            if let change, change.removesName { faults?.tell(change) }
             _ = try uninterrupted(call)
-            if let change, !change.takesAway { faults?.tell(change) }
+            if let change, !change.removesName { faults?.tell(change) }
         }
     }
 
-    /// What the body gives; nil where nothing is at its path.
+    /// Returns the result of the body, or nil if it throws `.notFound`.
     func ifPresent<Result>(_ body: () throws(FerryError) -> Result) throws(FerryError) -> Result? {
         do throws(FerryError) {
             return try body()
@@ -58,22 +57,21 @@ package struct FileLayer: Sendable {
         }
     }
 
-    // MARK: Looking
+    // MARK: Attributes
 
-    /// Whether something is at the path; a dangling symbolic link counts as nothing.
+    /// Whether the path exists; false for a dangling symbolic link.
     package func exists(_ path: String) throws(FerryError) -> Bool { try attributesIfPresent(path) != nil }
 
-    /// - Throws: ``FerryError`` `.notFound` when nothing is there.
+    /// - Throws: ``FerryError`` `.notFound` if the path does not exist.
     package func attributes(_ path: String) throws(FerryError) -> FileAttributes {
         try perform("look at \(path)") { () throws(SystemError) in try FileAttributes(path: path) }
     }
 
-    /// The attributes of what is at the path, or nil when nothing is.
     package func attributesIfPresent(_ path: String) throws(FerryError) -> FileAttributes? {
         try ifPresent { () throws(FerryError) in try attributes(path) }
     }
 
-    /// Whether a symbolic link is at the path, wherever it leads.
+    /// Whether the path is a symbolic link, dangling or not.
     package func isSymbolicLink(_ path: String) throws(FerryError) -> Bool {
         var info = stat()
         let found: Void? = try ifPresent { () throws(FerryError) in
@@ -82,7 +80,7 @@ package struct FileLayer: Sendable {
         return found != nil && ferry_is_link(info.st_mode) != 0
     }
 
-    /// The absolute path without symbolic links; something must be there.
+    /// The absolute path without symbolic links; the path must exist.
     package func realPath(_ path: String) throws(FerryError) -> String {
         try perform("resolve \(path)") { () throws(SystemError) in
             guard let resolved = realpath(path, nil) else { throw .last }
@@ -91,15 +89,14 @@ package struct FileLayer: Sendable {
         }
     }
 
-    /// Whether two paths lead to one file or folder, as two spellings of a name do where a folder ignores case or how
-    /// letters are composed; false where nothing is there.
+    /// Whether two existing paths lead to one file, also by names that differ in case or Unicode normalization.
     package func leadToOne(_ path: String, _ other: String) throws(FerryError) -> Bool {
         if path == other { return true }
         guard let one = try attributesIfPresent(path), let two = try attributesIfPresent(other) else { return false }
         return one.isSameFile(as: two)
     }
 
-    /// Bytes that an unprivileged user can still write on the volume of a path.
+    /// The free bytes for unprivileged users on the volume of a path.
     package func freeBytes(at path: String) throws(FerryError) -> Int64 {
         if let bytes = faults?.freeBytes { return bytes }
         return try perform("ask for the free space at \(path)") { () throws(SystemError) in
@@ -107,12 +104,11 @@ package struct FileLayer: Sendable {
         }
     }
 
-    /// A number that is equal for two paths on one volume.
     package func volume(of path: String) throws(FerryError) -> UInt64 { try attributes(path).device }
 
     // MARK: Names
 
-    /// Makes a folder, with those above it; an existing one is fine.
+    /// Creates a folder and its missing parents; does nothing if it exists.
     package func createDirectory(_ path: String, mode: UInt32 = 0o755) throws(FerryError) {
         if let attributes = try attributesIfPresent(path), attributes.isDirectory { return }
         let parent = Self.parent(of: path)
@@ -122,33 +118,30 @@ package struct FileLayer: Sendable {
             do throws(SystemError) {
                 _ = try uninterrupted { mkdir(path, mode_t(mode)) }
             } catch {
-                // Another process may have made it in the meantime.
+                // A race with another process.
                 guard error.isExisting, try FileAttributes(path: path).isDirectory else { throw error }
             }
         }
     }
 
-    /// Removes a file, a symbolic link, or nothing more than that.
     package func remove(_ path: String) throws(FerryError) {
         try call("remove \(path)", telling: .removes(path)) { unlink(path) }
     }
 
-    /// Removes a file.
-    ///
-    /// - Returns: False when nothing was there.
+    /// Removes a file; false if it did not exist.
     @discardableResult
     package func removeIfPresent(_ path: String) throws(FerryError) -> Bool {
         try ifPresent { () throws(FerryError) in try remove(path) } != nil
     }
 
-    /// Gives a file a new name, in place of whatever has that name.
+    /// Renames a file, and replaces a file of the new name.
     package func rename(_ path: String, to destination: String) throws(FerryError) {
         try call("rename \(path) to \(destination)", telling: .renames(path, to: destination)) {
             CSystem.rename(path, destination)
         }
     }
 
-    /// Gives a file a second name; nothing may have that name.
+    /// Makes a hard link; the new name must not exist.
     package func link(_ path: String, to destination: String) throws(FerryError) {
         try call("link \(path) to \(destination)", telling: .linked(path, to: destination)) {
             CSystem.link(path, destination)
@@ -157,7 +150,6 @@ package struct FileLayer: Sendable {
 
     // MARK: Durability
 
-    /// Makes the content of a file durable.
     package func syncFile(_ path: String) throws(FerryError) {
         try perform("sync \(path)") { () throws(SystemError) in
             try Self.sync(path: path, flags: O_RDONLY)
@@ -171,7 +163,7 @@ package struct FileLayer: Sendable {
             do throws(SystemError) {
                 try Self.sync(path: path, flags: O_RDONLY | O_DIRECTORY)
             } catch {
-                // Some file systems have nothing to sync in a folder and say so.
+                // Some file systems cannot sync a folder.
                 guard error.number == EINVAL || error.number == ENOTSUP else { throw error }
             }
             faults?.tell(.syncedFolder(path))
@@ -187,7 +179,6 @@ package struct FileLayer: Sendable {
         return slash == trimmed.startIndex ? "/" : String(trimmed[..<slash])
     }
 
-    /// The last component of a path.
     package static func name(of path: String) -> String {
         let trimmed = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         guard let slash = trimmed.utf8.lastIndex(of: UInt8(ascii: "/")) else { return trimmed }

@@ -1,9 +1,8 @@
 internal import CSystem
 
-/// An exclusive lock on a file of its own, held until it goes out of use or the process ends.
+/// An exclusive lock on a lock file, held until `deinit` or the end of the process.
 ///
-/// The file holds the process id as text, for people. It stays when the lock is released: what removes it must hold
-/// the lock.
+/// The file contains the process id for people. It stays after the release: only the lock's holder may remove it.
 package struct FileLock: ~Copyable {
     package let path: String
     private let descriptor: Int32
@@ -13,25 +12,24 @@ package struct FileLock: ~Copyable {
         self.descriptor = descriptor
     }
 
-    // Closing the only descriptor on the open file releases the lock.
+    // The close of the only descriptor releases the lock.
     deinit { _ = close(descriptor) }
 }
 
 extension FileLayer {
-    /// Takes the lock file at a path, which is made if it is missing.
+    /// Locks the lock file at a path, and creates it if it is missing.
     ///
-    /// - Returns: Nil when another process, or another lock of this one, holds it.
+    /// - Returns: Nil if another process, or another lock of this process, holds it.
     package func lock(_ path: String) throws(FerryError) -> FileLock? {
         try perform("lock \(path)") { () throws(SystemError) in
             while true {
                 let descriptor = try uninterrupted {
-                    // Never through a link: what it leads to would be emptied.
+                    // Not through a link: the truncation would empty its target.
                     ferry_open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
                 }
                 do throws(SystemError) {
                     _ = try uninterrupted { flock(descriptor, LOCK_EX | LOCK_NB) }
-                    // Between opening and locking, the last holder may have removed the file: then this lock means
-                    // nothing, and the path is tried again.
+                    // After the open the last holder may have removed the file: the lock then protects nothing.
                     guard try Self.isSame(descriptor, path) else {
                         _ = close(descriptor)
                         continue
@@ -49,7 +47,7 @@ extension FileLayer {
         }
     }
 
-    /// Whether a process holds the lock file at a path; asking neither makes it nor writes to it.
+    /// Whether a process holds the lock file at a path; neither creates nor writes the file.
     package func isLocked(_ path: String) throws(FerryError) -> Bool {
         guard try exists(path) else { return false }
         let isHeld = try ifPresent { () throws(FerryError) in
@@ -68,7 +66,7 @@ extension FileLayer {
         return isHeld == true
     }
 
-    /// The process that last took the lock file; nil when there is none or its text is no number.
+    /// The process id in the lock file; nil if the file is missing or contains no number.
     package func lockHolder(_ path: String) throws(FerryError) -> Int32? {
         guard try exists(path) else { return nil }
         let text = String(decoding: try read(path, limit: 64), as: UTF8.self)
@@ -88,29 +86,28 @@ extension FileLayer {
 }
 
 extension FileLayer {
-    /// Runs the body with a folder that only this user may enter, and removes the folder with all that is in it.
+    /// Runs the body with a new folder for this user only, and then removes the folder with its content.
     ///
-    /// The folder is locked. One that a killed process has left is removed by the next call of the same name in the same
-    /// parent folder.
+    /// The folder has a lock. The next call with the same name and parent removes a folder that a killed process left.
     ///
-    /// - Throws: ``FerryError`` `.fileFailed`; what the body throws.
+    /// - Throws: ``FerryError`` `.fileFailed`; any error of the body.
     package func withWorkFolder<Result>(
         named name: String, in parent: String, _ body: (String) throws -> Result
     ) throws -> Result {
         do { try removeWorkFolders(named: name, in: parent) } catch {
-            // What is left behind is a matter of tidiness: it must not keep the work from being done.
+            // Leftovers of killed processes must not stop this call.
         }
         while true {
             let folder = try makeWorkFolder(named: name, in: parent)
             do {
-                // Nil, or nothing there any more: another call took the folder for a left one.
+                // Nil if another call takes the folder for a leftover.
                 guard let lock = try lockIfPresent(folder) else { continue }
                 defer { withExtendedLifetime(lock) {} }
                 let result = try body(folder)
                 try removeLocked(folder)
                 return result
             } catch {
-                // The first error is the one to report.
+                // A failed cleanup must not hide the first error.
                 do { try removeLocked(folder) } catch {}
                 throw error
             }
@@ -122,8 +119,7 @@ extension FileLayer {
 
     /// Removes a folder whose lock this call holds.
     ///
-    /// It loses its name first: while its files go, its own among them, no other call finds a lock to be taken at the old
-    /// place, neither one that has just made the folder nor one that looks for left ones.
+    /// Renames it first: no other call can then take a lock at the old path after the removal of the lock file.
     private func removeLocked(_ folder: String) throws(FerryError) {
         var removed = folder
         if !folder.hasSuffix(Self.removedEnding) {
@@ -133,7 +129,7 @@ extension FileLayer {
         do throws(FerryError) {
             try removeTree(removed)
         } catch {
-            // Another call that found it without its lock may have made one, and removes the rest.
+            // Another call may have found the folder without its lock file, created one, and now removes the rest.
             guard try holdsNothing(removed) else { throw error }
         }
     }
@@ -163,11 +159,10 @@ extension FileLayer {
         }
     }
 
-    /// Removes folders of this user that no process holds.
     private func removeWorkFolders(named name: String, in parent: String) throws {
         var left: [String] = []
         try forEachEntry(in: parent) { entry in
-            // A few at a time: whatever else is in a folder for temporary files is none of ours.
+            // At most 64 a call, for a bounded time.
             guard left.count < 64, entry.isDirectory, entry.name.hasPrefix(name + "-") else { return }
             left.append(parent + "/" + entry.name)
         }

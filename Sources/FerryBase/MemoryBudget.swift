@@ -1,35 +1,29 @@
-/// How the memory that a run may hold is shared out.
+/// The division of a run's memory limit into shares.
 ///
-/// Every cache, queue and buffer that is sized at all takes its size from here, so that their sum stays below the limit
-/// whatever the number of rows. What is open at one time is counted together: the caches of all connections of a phase
-/// are one share.
+/// Every cache, queue and buffer takes its size from a share, so that their sum stays below the limit for any number of
+/// rows. The caches of all connections that a phase has open are one share.
 package struct MemoryBudget: Sendable, Hashable {
     package static let defaultLimit = 32 << 20
     /// The program's pages, the Swift runtime, Foundation, models, plan and prepared statements.
     ///
     /// Measured on the released program (`-static-stdlib`, Linux, x86-64) between the phases of a run.
     package static let program = 17 << 20
-    /// What a phase brings in of the program.
-    ///
-    /// Measured as ``program``.
+    /// The pages of the program that a phase loads, measured as ``program``.
     private static let programOfPhase = 4 << 20
-    /// Below this a run is refused: reading models and planning alone bring so many pages of the program in.
+    /// The lowest limit: models and planning alone load so many pages of the program.
     package static let least = 24 << 20
-    /// No machine has more; sums of shares stay far from overflow.
+    /// The highest limit: no machine has more, and sums of shares cannot overflow.
     package static let most = 1 << 40
-    /// What the program has more in memory while it makes a step and verifies another: code of both, statements, a thread.
-    ///
-    /// Measured as ``program``.
-    private static let programOfTwo = 7 << 20
-    /// Below this the caches of a verification hold hardly more than the way down its b-trees.
-    private static let leastBeside = 5 << 19
-    /// Beyond, sorting takes more time than larger runs on disk save.
+    /// Additional memory for a step beside a verification: code of both, statements, a thread.
+    private static let programOfTwoPhases = 7 << 20
+    /// The least caches of a verification: smaller ones hold little more than the path from a b-tree's root to a leaf.
+    private static let leastVerificationCaches = 5 << 19
+    /// Above this limit, sorting takes more time than larger runs on disk save.
     private static let mostForDatabases = 16 << 20
 
-    /// Bytes that the whole process may hold.
+    /// In bytes, for the whole process.
     package let limit: Int
-    /// What something else that is at work at the same time takes.
-    private var othersBytes = 0
+    private var otherBytes = 0
     private var mostForDatabases = MemoryBudget.mostForDatabases
 
     /// - Parameter limit: From ``least`` to ``most``.
@@ -38,52 +32,49 @@ package struct MemoryBudget: Sendable, Hashable {
         self.limit = limit
     }
 
-    /// What is left beside the program.
-    private var spare: Int { limit - Self.program - othersBytes }
+    private var spare: Int { limit - Self.program - otherBytes }
 
-    /// All SQLite page caches and sorters of a phase together.
+    /// The share of all SQLite page caches and sorters of a phase.
     package var databases: Int { min(spare / 15 * 8, mostForDatabases) }
 
-    /// The guard's part of ``databases``: it is open beside everything else, and reads each page once at most, in order.
+    /// The part of ``databases`` for the source guard, which is always open and reads each page at most once, in order.
     package var guardCache: Int { databases / 32 }
 
-    /// The rest, for the connections of the phase at work.
+    /// The part of ``databases`` for the connections of the current phase.
     package var workingCaches: Int { databases - guardCache }
 
-    /// The shares of a step that is made while the one before is verified, and of this verification; nil where the limit is
-    /// too low for both.
+    /// The shares of a step and of the previous step's simultaneous verification; nil if the limit is too low.
     package var besideEachOther: (step: MemoryBudget, verification: MemoryBudget)? {
-        let rest = spare - Self.programOfTwo
+        let rest = spare - Self.programOfTwoPhases
         let caches = rest / 3
-        guard caches >= Self.leastBeside else { return nil }
+        guard caches >= Self.leastVerificationCaches else { return nil }
         var (step, verification) = (self, self)
-        step.othersBytes = Self.programOfTwo + caches
+        step.otherBytes = Self.programOfTwoPhases + caches
         verification.mostForDatabases = caches
         return (step, verification)
     }
 
-    /// Rows between the reading and the writing thread.
+    /// For rows between the reading and the writing thread.
     package var queue: Int { spare / 15 * 2 }
 
-    /// What find-or-create remembers objects in.
+    /// For find-or-create's table of objects.
     package var lookups: Int { spare / 15 * 4 }
 
-    /// Contexts and buffers of a snapshot, which is taken while nothing else is at work.
+    /// The share of a snapshot's contexts and buffers; no other work runs during a snapshot.
     package var snapshot: Int { spare - guardCache }
 
-    /// Gives back what nothing uses at the moment, where that leaves too little for what comes next.
+    /// Releases unused memory if the next phase needs more than the limit leaves.
     ///
-    /// The run of a small store never comes near the limit, and would take a good part of its time to read the program's
-    /// pages again.
+    /// The run of a small store never nears the limit, and would spend much time on reloading the program's pages.
     ///
-    /// - Parameter store: Bytes of the store at hand: no cache or queue comes to hold more.
+    /// - Parameter store: The bytes of the store, the most that any cache or queue can hold.
     package func releaseUnused(before store: Int64) {
         let needed = Int64(Self.programOfPhase) + min(Int64(max(0, spare)), store)
         if let held = ResidentMemory.bytes(), held + needed <= Int64(limit) { return }
         releaseUnusedMemory()
     }
 
-    /// - Throws: ``FerryError`` `.usage` for a limit that Ferry cannot keep.
+    /// - Throws: ``FerryError`` `.usage` for a limit out of bounds.
     package static func check(_ limit: Int) throws(FerryError) {
         guard limit <= most else {
             throw FerryError(

@@ -1,14 +1,12 @@
-/// Names that a reader may have meant by one that is not known.
 package enum NearNames {
     private static let longest = 256
 
-    /// The known names that are near to a mistyped one, the nearest first.
+    /// Returns the candidates near to a mistyped name, the nearest first.
     ///
-    /// Near is: equal but for case, or at most a third of the letters changed, added, left out or swapped with a
-    /// neighbour.
+    /// A near name differs in case, or in at most a third of its letters (changed, added, removed, swapped).
     package static func near(to name: String, among candidates: some Sequence<String>) -> [String] {
         let letters = Array(name.lowercased().unicodeScalars)
-        // No name of a model or of Ferry is that long, and the time is that of both lengths, multiplied.
+        // No name of a model or of Ferry is that long, and the time grows with the product of both lengths.
         guard letters.count <= longest else { return [] }
         return Set(candidates)
             .map { (name: $0, distance: distance(letters, Array($0.lowercased().unicodeScalars))) }
@@ -17,7 +15,7 @@ package enum NearNames {
             .map(\.name)
     }
 
-    /// Letters to change, add, leave out or swap with a neighbour to get from one text to the other.
+    /// The number of letters to change, add, remove or swap with a neighbour to turn one text into the other.
     private static func distance(_ left: [UnicodeScalar], _ right: [UnicodeScalar]) -> Int {
         var beforePrevious: [Int] = []
         var previous = Array(0...right.count)

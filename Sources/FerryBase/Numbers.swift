@@ -1,5 +1,5 @@
 extension Sequence where Element: FixedWidthInteger {
-    /// The sum of numbers that a file names: at the end of the range where they go past it, as only a damaged one's do.
+    /// The sum of numbers from a file, clamped to the range of the type; only a damaged file's numbers overflow.
     package var clampedSum: Element {
         var sum: Element = 0
         for number in self {
@@ -23,15 +23,15 @@ extension Int64 {
         return self < 0 ? "-" + text : text
     }
 
-    /// The number with what it counts, as in `1 row` and `1,234 rows`: the word for several is that for one with an `s`.
+    /// The number with its noun, as in `1 row` and `1,234 rows`: the plural is the noun with an `s`.
     package func counting(_ one: String) -> String { "\(grouped) \(one)\(self == 1 ? "" : "s")" }
 }
 
 extension Duration {
-    /// The longest one that a text or a file may ask for: what cannot be told apart from forever.
+    /// The longest duration from a text or a file, in effect unlimited.
     private static let longestSeconds = 1e15
 
-    /// A time that was computed; what is no number counts as none.
+    /// A computed duration, clamped to the valid range; NaN gives zero.
     package static func clamped(seconds: Double) -> Duration {
         guard !seconds.isNaN else { return .zero }
         return .seconds(min(max(seconds, -longestSeconds), longestSeconds))
@@ -39,9 +39,9 @@ extension Duration {
 
     package static func clamped(nanoseconds: UInt64) -> Duration { .nanoseconds(Int64(clamping: nanoseconds)) }
 
-    /// The number of seconds that is nearest.
+    /// The nearest `Double` in seconds.
     ///
-    /// Not a sum of seconds and fraction, which would round twice: a time of whole nanoseconds keeps nine places.
+    /// A sum of seconds and fraction would round twice; the decimal text keeps all nine places of nanoseconds.
     package var inSeconds: Double {
         let (seconds, attoseconds) = components
         guard self >= .zero else { return Double(seconds) + Double(attoseconds) / 1e18 }

@@ -1,29 +1,27 @@
 internal import CSystem
 
-/// Ends the process without running anything more of it, as `kill -9` would.
+/// Ends the process without any cleanup, as `kill -9` does.
 package func exitAtOnce() -> Never { _exit(137) }
 
-/// Gives memory that nothing uses at the moment back to the system.
+/// Returns unused memory to the system.
 ///
-/// glibc keeps freed memory below the last block in use, and Linux keeps the pages of code that has done its work, so
-/// that what one phase held would count beside what the next one needs; other systems do both by themselves.
+/// glibc keeps freed memory below the last block in use, and Linux keeps pages of code that no longer runs, so that the
+/// memory of one phase would add to that of the next. Other systems release both by themselves.
 package func releaseUnusedMemory() { ferry_release_unused_memory() }
 
-/// A clock that only goes forward, in nanoseconds; it stands while the machine sleeps, so that a chunk or a budget does
-/// not pay for that.
+/// A monotonic clock in nanoseconds that stops while the machine sleeps, so that a sleep uses up no budget.
 package enum Clock {
     package static func nanoseconds() -> UInt64 { ferry_uptime() }
 
-    /// Nanoseconds from an earlier time until now; 0 when the clock has gone back, as it can on some virtual machines.
+    /// Nanoseconds from an earlier time until now; 0 if the clock has gone back, as on some virtual machines.
     package static func nanoseconds(since start: UInt64) -> UInt64 { nanoseconds(from: start, to: nanoseconds()) }
 
-    /// Nanoseconds between two readings; 0 when the later one is the smaller one.
+    /// Nanoseconds between two readings; 0 if `end` is the smaller one.
     package static func nanoseconds(from start: UInt64, to end: UInt64) -> UInt64 { end > start ? end - start : 0 }
 
-    /// Seconds from an earlier time until now.
     package static func seconds(since start: UInt64) -> Double { Double(nanoseconds(since: start)) / 1e9 }
 
-    /// Lets the calling thread sleep; a signal may end that early.
+    /// Suspends the calling thread; a signal may wake it early.
     package static func wait(milliseconds: Int) {
         var time = timespec()
         time.tv_sec = milliseconds / 1_000
@@ -32,9 +30,9 @@ package enum Clock {
     }
 }
 
-/// The time since the machine was started: what was written in it is there even if it was never synced.
+/// The session of the system since its start: within one session, writes survive without a sync.
 package enum SystemSession {
-    /// What no other session of any machine has; nil where the system does not tell.
+    /// An identifier unique among all sessions of all machines; nil if the system gives none.
     package static var id: String? {
         var text = [CChar](repeating: 0, count: 64)
         guard ferry_session(&text, text.count) == 0 else { return nil }
@@ -43,17 +41,15 @@ package enum SystemSession {
     }
 }
 
-/// The memory that this process holds now.
 package enum ResidentMemory {
-    /// Nil where the system does not tell.
+    /// Nil if the system does not report it.
     package static func bytes() -> Int64? {
         let bytes = ferry_resident_bytes()
         return bytes >= 0 ? bytes : nil
     }
 }
 
-/// The columns of the terminal that a file descriptor is open on; nil where it is open on none, or where that does not
-/// tell.
+/// The columns of a file descriptor's terminal; nil if it is no terminal, or the terminal does not report them.
 package func terminalColumns(ofDescriptor descriptor: Int32) -> Int? {
     let columns = ferry_terminal_columns(descriptor)
     return columns > 0 ? Int(columns) : nil

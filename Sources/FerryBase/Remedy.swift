@@ -1,7 +1,7 @@
-/// What to do about an error: text in which settings and calls are values.
+/// The next step after an error: text in which settings and calls are values.
 ///
-/// ``description`` words it for callers of the library. A program with options of its own words it by
-/// ``worded(_:_:)``. A remedy is written as a string literal: `"Begin anew with \(on: .restart)."`.
+/// ``description`` is the text for callers of the library. A program with its own options uses ``worded(_:_:)``. A
+/// remedy is a string literal: `"Begin anew with \(on: .restart)."`.
 public struct Remedy: Sendable, Hashable {
     public enum Part: Sendable, Hashable {
         case text(String)
@@ -9,10 +9,10 @@ public struct Remedy: Sendable, Hashable {
         case action(Action)
     }
 
-    /// A call that helps; new ones may be added in any version.
+    /// A call that helps; any version may add actions.
     public struct Action: Sendable, Hashable, CaseIterable {
         public let name: String
-        /// As it is called in the library, within a sentence.
+        /// The name in the library, within a sentence.
         public let description: String
 
         fileprivate init(_ name: String, _ description: String) {
@@ -20,7 +20,7 @@ public struct Remedy: Sendable, Hashable {
             self.description = description
         }
 
-        /// What failed is called once more, with the same arguments.
+        /// Repeats the failed call with the same arguments.
         public static let again = Self("again", "run it again")
         public static let listSnapshots = Self("listSnapshots", "`StoreFiles.snapshots`")
         public static let verifySnapshots = Self("verifySnapshots", "`StoreFiles.verifySnapshots`")
@@ -35,22 +35,22 @@ public struct Remedy: Sendable, Hashable {
 
     public var isEmpty: Bool { parts.isEmpty }
 
-    /// The settings that it names, in their order.
+    /// The settings of the remedy, in their order.
     public var settings: [Setting] {
         parts.compactMap { if case .setting(let setting) = $0 { setting } else { nil } }
     }
 
-    /// The calls that it names, in their order.
+    /// The calls of the remedy, in their order.
     public var actions: [Action] {
         parts.compactMap { if case .action(let action) = $0 { action } else { nil } }
     }
 
-    /// The whole text in the words of a program.
+    /// Returns the text in the words of a program.
     ///
     /// - Parameters:
-    ///   - setting: How a setting is named there, with its value.
-    ///   - action: How a call is named there, within a sentence.
-    /// - Returns: The text; what begins a sentence has a capital letter.
+    ///   - setting: Returns the program's words for a setting and its value.
+    ///   - action: Returns the program's words for a call, within a sentence.
+    /// - Returns: The text; an action at the start of a sentence gets a capital letter.
     public func worded(_ setting: (Setting) -> String, _ action: (Action) -> String) -> String {
         var text = ""
         for part in parts {
@@ -103,12 +103,12 @@ extension Remedy: ExpressibleByStringInterpolation {
             remedy.parts.append(.setting(Setting(name, value)))
         }
 
-        /// A setting that is to be true.
+        /// Appends a setting with the value true.
         public mutating func appendInterpolation(on name: Setting.Name) {
             appendInterpolation(setting: name, .flag(true))
         }
 
-        /// The same setting once for each value.
+        /// Appends a setting once for each value.
         public mutating func appendInterpolation(
             setting name: Setting.Name, each values: [Setting.Value], separator: String
         ) {
@@ -145,7 +145,7 @@ extension Remedy.Part: Codable {
             self = .setting(
                 Setting(Setting.Name(name), try values.decodeIfPresent(Setting.Value.self, forKey: .value)))
         } else if let name = try values.decodeIfPresent(String.self, forKey: .action) {
-            // One of a later version has its words with it.
+            // The words serve actions of later versions.
             let words = try values.decode(String.self, forKey: .words)
             self = .action(Remedy.Action.allCases.first { $0.name == name } ?? Remedy.Action(name, words))
         } else {
@@ -167,11 +167,11 @@ extension Remedy.Part: Codable {
     }
 }
 
-/// Something that a caller chooses for a migration, a verification or a generated store, named as the library names it.
+/// A setting of a migration, a verification or a generated store, under its name in the library.
 ///
-/// A remedy holds it as a value, so that a program words it in its own way: as an option, as a switch in a window.
+/// A remedy contains settings as values, so that a program can show them as options or as switches in a window.
 public struct Setting: Sendable, Hashable {
-    /// What is chosen; new names may be added in any version.
+    /// The name of a setting; any version may add names.
     public struct Name: Sendable, Hashable, CustomStringConvertible {
         public let name: String
 
@@ -180,7 +180,7 @@ public struct Setting: Sendable, Hashable {
         public var description: String { name }
     }
 
-    /// What it is to be.
+    /// The value of a setting.
     public enum Value: Sendable, Hashable, Codable {
         case flag(Bool)
         /// A case of an enumeration, by its name.
@@ -190,14 +190,14 @@ public struct Setting: Sendable, Hashable {
         /// One name or path among several.
         case element(String)
         case number(Int)
-        /// So many times 1,048,576 bytes.
+        /// A number of units of 1,048,576 bytes.
         case mebibytes(Int)
-        /// Something that the reader must find; the word says what it is.
+        /// A value that the reader must find; the text describes it.
         case some(String)
     }
 
     public let name: Name
-    /// Nil where the setting itself is meant, as in "leave it out".
+    /// Nil if the text means the setting itself, as in "leave it out".
     public let value: Value?
 
     public init(_ name: Name, _ value: Value? = nil) {
@@ -207,7 +207,7 @@ public struct Setting: Sendable, Hashable {
 }
 
 extension Setting: CustomStringConvertible {
-    /// As Swift code has it: `damaged: .drop`.
+    /// The setting as Swift code: `damaged: .drop`.
     public var description: String {
         switch value {
         case nil, .some(.some): name.name
@@ -222,15 +222,15 @@ extension Setting: CustomStringConvertible {
 }
 
 extension Setting.Name {
-    // Of a migrator or a verifier.
+    // Settings of a migrator or a verifier.
     /// The files or folders that hold the model versions.
     public static let models = Self("models")
-    /// The mapping models that are given.
+    /// The given mapping models.
     public static let mappings = Self("mappings")
-    /// The store that a migrated one came from, where a migration is verified.
+    /// The source store of a verification.
     public static let source = Self("source")
 
-    // Of a configuration.
+    // Settings of a configuration.
     public static let target = Self("target")
     public static let chain = Self("chain")
     public static let infersMappings = Self("infersMappings")
@@ -249,10 +249,10 @@ extension Setting.Name {
     public static let recovers = Self("recovers")
     public static let holdsSwap = Self("holdsSwap")
 
-    /// How many rows of an entity a generated store has.
+    /// The number of an entity's rows in a generated store.
     public static let rowsOf = Self("rowsOf")
 
-    /// Every setting that a remedy of Ferry names.
+    /// Every setting in Ferry's remedies.
     public static let all: [Self] = [
         models, mappings, source, target, chain, infersMappings, passesOverMappings, allowedLosses, allowsDowngrade,
         like, joinTables, output, memoryLimit, snapshotFolder, snapshotLevel, damaged, dropUnknown, restart, recovers,

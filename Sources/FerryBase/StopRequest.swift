@@ -2,31 +2,28 @@ internal import Dispatch
 
 /// A request to stop after the current unit: a cancelled task, a spent budget, Ctrl-C.
 public final class StopRequest: Sendable {
-    /// How long the unit at work may still take before it is abandoned: what a chunk takes at most, as a rule.
-    private static let patienceMilliseconds = 500
-    /// An interrupt between two statements reaches neither, so it is repeated.
+    /// The time that the current unit still gets before it is interrupted: usually enough for a chunk.
+    private static let graceMilliseconds = 500
+    /// Interrupts repeat, because one between two statements reaches neither.
     private static let repeatMilliseconds = 20
 
     private struct State {
         var reason: FerryError?
-        /// When the budget is spent, by ``Clock``.
+        /// By ``Clock``.
         var deadline: UInt64?
         var budgetSpent: FerryError?
         var unitsDone: Int64 = 0
         var nextToken = 0
-        /// What is told of the first request, by token.
         var followers: [Int: @Sendable (FerryError) -> Void] = [:]
-        /// What ends a piece of work that takes too long, by token.
         var interrupters: [Int: @Sendable () -> Void] = [:]
 
-        /// Why the work must end now; a budget lets one unit be done first.
+        /// The reason why the work must end now, or nil; a budget ends no work before its first unit is done.
         func reason(at time: () -> UInt64) -> FerryError? {
             if let reason { return reason }
             guard let deadline, unitsDone > 0, time() >= deadline else { return nil }
             return budgetSpent
         }
 
-        /// Whether the work should end as soon as it can be gone on with.
         var isDue: Bool { reason != nil || deadline.map { Clock.nanoseconds() >= $0 } ?? false }
 
         mutating func token() -> Int {
@@ -37,14 +34,13 @@ public final class StopRequest: Sendable {
 
     private let state = Locked(State())
     private let queue = DispatchQueue(label: "ferry.stop")
-    /// The request that this one follows, and the token there.
     private let followed: (request: StopRequest, token: Int)?
 
     public init() { followed = nil }
 
-    /// A request that passes another one on, and stops by itself when a budget is spent.
+    /// Makes a request that follows another request, and stops by itself after a budget.
     ///
-    /// A budget never ends the first unit: a call that did none would leave the next one where it began itself.
+    /// A budget never ends the first unit: otherwise repeated calls might make no progress.
     package init(following other: StopRequest, budgetNanoseconds: UInt64?, budgetSpent: FerryError) {
         let token = other.state.withLock { $0.token() }
         followed = (other, token)
@@ -60,14 +56,14 @@ public final class StopRequest: Sendable {
             $0.budgetSpent = budgetSpent
         }
         let milliseconds = Int(clamping: budgetNanoseconds / 1_000_000)
-        interruptLater(milliseconds: min(milliseconds, .max / 2_000_000) + Self.patienceMilliseconds)
+        interruptLater(milliseconds: min(milliseconds, .max / 2_000_000) + Self.graceMilliseconds)
     }
 
     deinit {
         if let followed { followed.request.state.withLock { _ = $0.followers.removeValue(forKey: followed.token) } }
     }
 
-    /// Asks for a stop; the first reason given is kept, as is a budget that was spent before.
+    /// Requests a stop; keeps the first reason, also if that is a spent budget.
     public func request(_ error: FerryError) {
         let (reason, followers) = state.withLock { state -> (FerryError, [@Sendable (FerryError) -> Void]) in
             guard state.reason == nil else { return (error, []) }
@@ -76,14 +72,13 @@ public final class StopRequest: Sendable {
             return (reason, Array(state.followers.values))
         }
         for follower in followers { follower(reason) }
-        interruptLater(milliseconds: Self.patienceMilliseconds)
+        interruptLater(milliseconds: Self.graceMilliseconds)
     }
 
-    /// Whether the work must end: a stop was asked for, or the budget is spent and a unit is done.
+    /// Whether the work must end: a stop was requested, or the budget is spent and a unit is done.
     public var isRequested: Bool { state.withLock { $0.reason(at: Clock.nanoseconds) != nil } }
 
-    /// Whether the work should end as soon as it can be gone on with: asked for, or the budget is spent, even though no
-    /// unit may be done yet.
+    /// Like ``isRequested``, but true for a spent budget even before the first unit is done.
     package var isDue: Bool { state.withLock { $0.isDue } }
 
     /// - Throws: The reason, once the work must end.
@@ -93,32 +88,31 @@ public final class StopRequest: Sendable {
 
     // MARK: Units
 
-    /// Counts a unit whose work will not be done again.
+    /// Counts a finished unit, whose work no later call repeats.
     package func unitIsDone() { state.withLock { $0.unitsDone += 1 } }
 
-    /// Units that were done so far.
     package var unitsDone: Int64 { state.withLock { $0.unitsDone } }
 
     // MARK: Long pieces of work
 
-    /// Lets the body, which ends a piece of work that cannot look for itself, be called from any thread and again and again
-    /// once the unit at work should be abandoned; what is returned is to be ended when the work is done.
+    /// Registers a closure that interrupts work that cannot check for a stop itself.
+    ///
+    /// Once a stop is due, any thread may call it, also repeatedly. The caller must end the result after the work.
     package func add(_ body: @escaping @Sendable () -> Void) -> Interrupter {
         let (token, isDue) = state.withLock { state in
             let token = state.token()
             state.interrupters[token] = body
             return (token, state.isDue)
         }
-        if isDue { interruptLater(milliseconds: Self.patienceMilliseconds) }
+        if isDue { interruptLater(milliseconds: Self.graceMilliseconds) }
         return Interrupter(stop: self, token: token)
     }
 
-    /// What may end a piece of work.
     package struct Interrupter {
         fileprivate let stop: StopRequest
         fileprivate let token: Int
 
-        /// After this it is not called any more, nor is it being called.
+        /// Removes the closure; after the return, no call of it runs or begins.
         package func end() { stop.state.withLock { _ = $0.interrupters.removeValue(forKey: token) } }
     }
 
@@ -128,7 +122,7 @@ public final class StopRequest: Sendable {
 
     private func interrupt() {
         let isWorking = state.withLock { state in
-            // Within the lock, so that nothing is interrupted that was removed; interrupting takes no time.
+            // Under the lock, so that no removed closure is called; an interrupt takes no time.
             if state.reason(at: Clock.nanoseconds) != nil { for body in state.interrupters.values { body() } }
             return !state.interrupters.isEmpty
         }

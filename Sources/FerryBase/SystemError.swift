@@ -13,17 +13,15 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
     var isNotFound: Bool { number == ENOENT || number == ENOTDIR }
     package var isExisting: Bool { number == EEXIST }
     package var isFull: Bool { number == ENOSPC || number == EDQUOT }
-    /// A limit on the size of files, of the process or of the file system.
+    /// A limit of the process or file system on file sizes.
     var isBeyondLimit: Bool { number == EFBIG }
     var isDenied: Bool { number == EACCES || number == EPERM || number == EROFS }
-    /// Whether the volume does not know what was asked for.
-    var isUnknownHere: Bool { number == ENOTSUP || number == EOPNOTSUPP }
+    var isUnsupported: Bool { number == ENOTSUP || number == EOPNOTSUPP }
 
     package var description: String { String(cString: strerror(number)) }
 }
 
 extension FerryError {
-    /// A failed file operation as the user meets it; the ``SystemError`` is its cause.
     init(_ operation: String, _ error: SystemError) {
         let remedy: Remedy =
             if error.isNotFound {
@@ -42,7 +40,6 @@ extension FerryError {
             cause: error)
     }
 
-    /// The system error that a failed file operation came from.
     package var systemError: SystemError? { cause as? SystemError }
 }
 

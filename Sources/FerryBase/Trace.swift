@@ -1,4 +1,4 @@
-/// What happens below the surface, for tests and `--trace`: each statement and each file operation.
+/// A statement, a file operation or a phase with its time, for tests and `--trace`.
 public struct TraceEvent: Sendable {
     public enum Kind: String, Sendable { case statement, file, phase }
     public var kind: Kind
@@ -13,10 +13,10 @@ public struct TraceEvent: Sendable {
     }
 }
 
-/// Receives every trace event, on the thread where it happened.
+/// Receives every trace event, on the event's thread.
 public typealias TraceHook = @Sendable (TraceEvent) -> Void
 
-/// The phases of a run, in their order; there may be more in a later version.
+/// The phases of a run, in their order; any version may add phases.
 #if hasAttribute(nonexhaustive)
     @nonexhaustive
 #endif
@@ -31,17 +31,17 @@ public enum Phase: String, Sendable, Hashable, CaseIterable, Codable {
     case cleanUp
 }
 
-/// How far a phase has come.
+/// The progress of a phase.
 public struct ProgressUpdate: Sendable, Hashable, Codable {
     public var phase: Phase
-    /// The entity mapping, table or file at work.
+    /// The current entity mapping, table or file.
     public var subject: String?
-    /// Rows done so far, or bytes while a snapshot is taken; `total` is nil while unknown.
+    /// The finished rows, or bytes during a snapshot; `total` is nil while unknown.
     public var done: Int64
     public var total: Int64?
-    /// How much of the whole call is done, from 0 to 1; nil while it is not known.
+    /// The finished part of the whole call, from 0 to 1; nil while unknown.
     public var fraction: Double?
-    /// The time to the end of the call at the speed so far; nil while it is not known.
+    /// The estimated time to the end of the call; nil while unknown.
     public var timeLeft: Duration?
 
     public init(phase: Phase, subject: String? = nil, done: Int64 = 0, total: Int64? = nil) {
@@ -52,5 +52,5 @@ public struct ProgressUpdate: Sendable, Hashable, Codable {
     }
 }
 
-/// Receives progress on the thread that does the work.
+/// Receives progress on the working thread.
 public typealias ProgressHook = @Sendable (ProgressUpdate) -> Void

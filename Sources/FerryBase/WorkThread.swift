@@ -2,17 +2,16 @@ internal import CSystem
 internal import Dispatch
 internal import Foundation
 
-/// Threads of ours.
+/// Threads with a fixed stack size.
 ///
-/// Each gets a stack of one size on every system. The system's own are 512 KiB on Darwin and 128 KiB with musl, while
-/// expressions, SQL and archives are read as deep as on a main thread of 8 MiB.
+/// Default stacks have 512 KiB on Darwin and 128 KiB with musl, but all depth limits assume a main thread's 8 MiB.
 package enum WorkThread {
-    /// What every limit of depth is made for, and a thread costs only as much of it as it uses.
+    /// The size that every depth limit assumes; a thread uses memory only for the touched part.
     private static let stackBytes = 8 << 20
 
-    /// Runs the body on a new thread that nothing waits for; of its name, which is for debuggers, 15 bytes count.
+    /// Runs the body on a new detached thread; debuggers show the first 15 bytes of its name.
     ///
-    /// - Throws: ``FerryError`` `.outOfMemory` when the system makes no thread; the body is not run then.
+    /// - Throws: ``FerryError`` `.outOfMemory` if the system creates no thread; the body does not run then.
     package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(FerryError) {
         let work = Unmanaged.passRetained(Body(run: body))
         let code = ferry_start_thread(
@@ -30,13 +29,12 @@ package enum WorkThread {
         }
     }
 
-    /// What the body of ``withStack(_:)`` finds at least: a quarter of what a thread of ours has.
+    /// The least free stack of a body in ``withStack(_:)``: a quarter of a ``WorkThread``'s.
     private static let leastStackBytes = 2 << 20
 
-    /// Runs a body that limits of depth are made for: on the calling thread, or, where that has too little stack for it,
-    /// on one of ours while the calling thread waits.
+    /// Runs a body that needs a deep stack on the calling thread, or, without enough stack, on a new thread.
     ///
-    /// An app may call from a thread of 512 KiB, as those of its queues and tasks are on Darwin.
+    /// On Darwin, threads of queues and tasks have 512 KiB.
     package static func withStack<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -52,26 +50,26 @@ package enum WorkThread {
                 do throws(Failure) { return .success(try body()) } catch { return .failure(error) }
             } as () -> Swift.Result<Result, Failure>
         ) { body in
-            let handed = Handed(body)
+            let call = PassedCall(body)
             do throws(FerryError) {
-                try start("ferry") { handed.run() }
+                try start("ferry") { call.run() }
             } catch {
                 return nil
             }
-            handed.done.wait()
-            return handed.outcome
+            call.done.wait()
+            return call.outcome
         }
         guard let outcome else {
-            // Without a further thread the calling one has to do, as it does for most inputs.
+            // Without a new thread, the calling one is enough for most inputs.
             return try body()
         }
         return try outcome.get()
     }
 
-    /// Work and its outcome on their way between two threads.
+    /// A closure and its result, passed between two threads.
     ///
-    /// Unchecked, because the semaphore makes it true: the calling thread waits while the other one uses it.
-    private final class Handed<Outcome>: @unchecked Sendable {
+    /// Unchecked: by the semaphore, the calling thread waits while the other one uses the object.
+    private final class PassedCall<Outcome>: @unchecked Sendable {
         private var body: (() -> Outcome)?
         private(set) var outcome: Outcome?
         let done = DispatchSemaphore(value: 0)
@@ -80,7 +78,7 @@ package enum WorkThread {
 
         func run() {
             outcome = body?()
-            // It must not outlive the call that it belongs to.
+            // The closure must not outlive the caller's scope.
             body = nil
             done.signal()
         }
@@ -93,15 +91,15 @@ package enum WorkThread {
     }
 }
 
-/// Slots that go round between two threads: one fills them, the other uses what they hold.
+/// A ring of slots between two threads: one fills the slots, the other uses their content.
 ///
-/// Memory is that of the slots, however far one thread is ahead of the other.
+/// The slots bound the memory, also if one thread is much faster.
 ///
-/// Unchecked, because semaphores make it true: a slot and `nextFree` belong to the thread that fills from `free` to
-/// `filled`, a slot and `nextFilled` to the thread that uses from `filled` to `free`.
+/// Unchecked: by the semaphores, a slot and `nextFree` belong to the filling thread between `free` and `filled`, a slot
+/// and `nextFilled` to the using thread between `filled` and `free`.
 package final class SlotRing<Slot: AnyObject>: @unchecked Sendable {
     private let slots: [Slot]
-    // Raised afterwards: a semaphore must not be freed below the value that it was created with.
+    // Created with 0: a semaphore must not be freed below its initial value.
     private let free = DispatchSemaphore(value: 0)
     private let filled = DispatchSemaphore(value: 0)
     private var nextFree = 0
@@ -112,58 +110,55 @@ package final class SlotRing<Slot: AnyObject>: @unchecked Sendable {
         for _ in slots { free.signal() }
     }
 
-    // MARK: The thread that fills
+    // MARK: The filling thread
 
-    /// Waits for a slot; it is to be handed over or kept free.
+    /// Waits for a free slot; ``handOver()`` or ``keepFree()`` must follow.
     package func freeSlot() -> Slot {
         free.wait()
         return slots[nextFree]
     }
 
-    /// Hands the slot over that ``freeSlot()`` gave last.
+    /// Passes the last result of ``freeSlot()`` to the using thread.
     package func handOver() {
         nextFree = (nextFree + 1) % slots.count
         filled.signal()
     }
 
-    /// Lets the slot that ``freeSlot()`` gave last stay free.
+    /// Marks the last result of ``freeSlot()`` as free.
     package func keepFree() { free.signal() }
 
-    /// Waits until all slots are free but those that the filling thread has, and runs the body before any is used again.
+    /// Waits until all slots but those of the filling thread are free, and runs the body before their next use.
     package func whenAllAreFree<Result>(butFor held: Int, _ body: () throws -> Result) rethrows -> Result {
         for _ in held..<slots.count { free.wait() }
         defer { for _ in held..<slots.count { free.signal() } }
         return try body()
     }
 
-    // MARK: The thread that uses
+    // MARK: The using thread
 
-    /// Waits for the next slot that is filled; it is to be given back.
+    /// Waits for the next filled slot; ``giveBack()`` must follow.
     package func filledSlot() -> Slot {
         filled.wait()
         defer { nextFilled = (nextFilled + 1) % slots.count }
         return slots[nextFilled]
     }
 
-    /// Gives the oldest slot back that ``filledSlot()`` gave.
+    /// Returns the oldest slot of ``filledSlot()`` to the filling thread.
     package func giveBack() { free.signal() }
 }
 
-/// A value that one thread at a time may use.
+/// A value under a lock.
 ///
-/// Not `Mutex` of the standard library: that needs the systems of 2024 on Apple's platforms, and on Linux the thread
-/// sanitizer does not see it and reports what it protects as races.
+/// `Mutex` needs the systems of 2024 on Apple's platforms, and the thread sanitizer reports false races on Linux.
 ///
-/// Unchecked, because the value is only reached under the lock.
+/// Unchecked: all access to the value is under the lock.
 package final class Locked<Value>: @unchecked Sendable {
     private var value: Value
     private let lock = NSLock()
 
     package init(_ value: sending Value) { self.value = value }
 
-    /// Gives the value to the body while no other thread has it.
-    ///
-    /// The body must not come back to the same lock.
+    /// Runs the body with the value under the lock, which the body must not take again.
     package func withLock<Result, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {

@@ -1,12 +1,12 @@
-/// Reads an XML text piece by piece, as far as models, mapping models and property lists need it.
+/// An XML tokenizer for models, mapping models and property lists.
 ///
-/// Made for files of any origin, which Foundation's parser is not: it traps on bytes that are no UTF-8 and on
-/// empty processing instructions. Nothing here recurses, depth and number of attributes are limited, no entity can be
-/// declared, and a long text comes in pieces. Namespaces are left as they stand.
+/// Safe for untrusted files; Foundation's parser traps on invalid UTF-8 and on empty processing instructions. The
+/// tokenizer does not recurse, limits depth and attributes, rejects entity declarations, and returns long texts in
+/// pieces. Namespace prefixes stay part of the names.
 package struct XMLTokenizer {
     package enum Token: Sendable {
         case start(String, [String: String])
-        /// A piece of text; the next token may go on with it.
+        /// The next token may continue the text.
         case text(String)
         case end(String)
     }
@@ -25,11 +25,11 @@ package struct XMLTokenizer {
     private var line = 1
     private var open: [String] = []
     private var hasRoot = false
-    /// After `<a/>` comes its end.
+    /// True after `<a/>`: the next token is its end.
     private var isEndDue = false
     private var isInCharacterData = false
 
-    /// `failure` words the error of a text that is no XML; `fill` gives the next bytes, none at the end.
+    /// `failure` makes the error of invalid XML; `fill` returns the next bytes, and none at the end.
     package init(
         depthLimit: Int, failure: @escaping (_ reason: String, _ line: Int) -> FerryError,
         fill: @escaping () throws(FerryError) -> [UInt8]
@@ -39,9 +39,9 @@ package struct XMLTokenizer {
         self.fill = fill
     }
 
-    /// The next token, or nil at the end of the text.
+    /// Returns the next token, or nil at the end of the text.
     ///
-    /// - Throws: What `fill` throws, and what `failure` makes of a text that is no XML.
+    /// - Throws: The errors of `fill`, and the error of `failure` for invalid XML.
     package mutating func next() throws(FerryError) -> Token? {
         if isEndDue, let name = open.popLast() {
             isEndDue = false
@@ -70,7 +70,6 @@ package struct XMLTokenizer {
         return nil
     }
 
-    /// An error at the place that was read last.
     package func problem(_ reason: String) -> FerryError { failure(reason, line) }
 
     // MARK: Tags
@@ -134,7 +133,7 @@ package struct XMLTokenizer {
             case quote: return String(decoding: bytes, as: UTF8.self)
             case UInt8(ascii: "<"): throw problem("the value of an attribute has no end")
             case UInt8(ascii: "&"): try reference(into: &bytes)
-            // White space that is written as itself counts as a space.
+            // XML normalizes literal white space to a space.
             case UInt8(ascii: "\n"), UInt8(ascii: "\t"): bytes.append(UInt8(ascii: " "))
             default: bytes.append(byte)
             }
@@ -147,7 +146,7 @@ package struct XMLTokenizer {
     private mutating func text() throws(FerryError) -> String {
         var bytes: [UInt8] = []
         while let byte = try peek(), byte != UInt8(ascii: "<") {
-            // Between two characters.
+            // Only between two characters.
             if bytes.count >= Self.textLimit, byte & 0xC0 != 0x80 { break }
             if appendPlainRun(to: &bytes) { continue }
             guard let byte = try take() else { break }
@@ -156,7 +155,7 @@ package struct XMLTokenizer {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Takes the bytes up to the next one that means something: texts are long.
+    /// Appends the bytes up to the next special one at once, because texts are long.
     private mutating func appendPlainRun(to bytes: inout [UInt8]) -> Bool {
         let (end, lines) = buffer.withUnsafeBytes { buffer -> (Int, Int) in
             var (place, lines) = (position, 0)
@@ -178,7 +177,6 @@ package struct XMLTokenizer {
         return true
     }
 
-    /// A piece of what stands between `<![CDATA[` and `]]>`.
     private mutating func characterData() throws(FerryError) -> String {
         var bytes: [UInt8] = []
         while let next = try peek() {
@@ -195,7 +193,6 @@ package struct XMLTokenizer {
         throw problem("it is cut off")
     }
 
-    /// What follows an ampersand.
     private mutating func reference(into bytes: inout [UInt8]) throws(FerryError) {
         var name = ""
         while let byte = try take(), byte != UInt8(ascii: ";"), name.utf8.count < 12 {
@@ -211,14 +208,14 @@ package struct XMLTokenizer {
         bytes += Array(Character(scalar).utf8)
     }
 
-    // MARK: What is passed over
+    // MARK: Instructions and declarations
 
     private mutating func instruction() throws(FerryError) {
         var text: [UInt8] = []
         try pass("?")
         while let byte = try take() {
             if byte == UInt8(ascii: ">"), text.last == UInt8(ascii: "?") { return try checkEncoding(text) }
-            // More than a declaration of XML has tells nothing.
+            // An XML declaration is shorter.
             if text.count > 256 { text.removeFirst(128) }
             text.append(byte)
         }
@@ -267,7 +264,7 @@ package struct XMLTokenizer {
             switch byte {
             case UInt8(ascii: ">"): return
             case UInt8(ascii: "\""), UInt8(ascii: "'"): quote = byte
-            // They could make a short file unfold to a long text.
+            // Entities could expand a short file to a huge text.
             case UInt8(ascii: "["): throw problem("it declares XML entities, which none of its kind does")
             default: break
             }
@@ -289,7 +286,7 @@ package struct XMLTokenizer {
         return buffer.first
     }
 
-    /// The next byte; an end of a line is one byte, however it is written.
+    /// Reads the next byte; every form of line end is one `\n`.
     private mutating func take() throws(FerryError) -> UInt8? {
         guard var byte = try peek() else { return nil }
         position += 1

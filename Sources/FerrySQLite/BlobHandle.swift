@@ -2,16 +2,15 @@ internal import CSQLite
 
 /// One text or BLOB of one row, read or written in pieces (`sqlite3_blob`).
 ///
-/// Its size cannot change, and a statement that changes the row ends it.
+/// The size is fixed; a statement that changes the row makes the handle invalid.
 package struct BlobHandle: ~Copyable {
     private let connection: Connection
     private let handle: OpaquePointer
-    /// The value's size in bytes.
     package let count: Int
 
-    /// Opens the value of a column in the row with a number; where it is to be written, no index may hold the column.
+    /// Opens the value of a column in the row with this row id; a writable column must not be in an index.
     ///
-    /// - Throws: ``DatabaseError``, also when the value is neither text nor a BLOB.
+    /// - Throws: ``DatabaseError``, also if the value is neither text nor a BLOB.
     package init(
         _ column: String, of table: String, row: Int64, schema: String, writable: Bool = false,
         on connection: Connection
@@ -26,13 +25,13 @@ package struct BlobHandle: ~Copyable {
 
     deinit { sqlite3_blob_close(handle) }
 
-    /// Fills the buffer from a place in the value, which must have so many bytes there.
+    /// Fills the buffer from an offset; all its bytes must lie within the value.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(DatabaseError) {
         guard let start = buffer.baseAddress else { return }
         try check(sqlite3_blob_read(handle, start, Int32(buffer.count), Int32(offset)))
     }
 
-    /// Writes bytes at a place in the value, which must have so many there.
+    /// Writes bytes at an offset; all must lie within the value.
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DatabaseError) {
         guard let start = bytes.baseAddress else { return }
         try check(sqlite3_blob_write(handle, start, Int32(bytes.count), Int32(offset)))

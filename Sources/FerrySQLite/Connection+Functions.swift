@@ -1,16 +1,14 @@
 internal import CSQLite
 
 extension Connection {
-    /// The body of a scalar function of ours.
     package typealias Function = (borrowing FunctionArguments, inout FunctionResult) throws -> Void
 
-    /// Makes a scalar function known to this connection.
+    /// Registers a scalar function on this connection.
     ///
-    /// What the body throws ends the statement with a ``DatabaseError``; ``takeFunctionError()`` then gives it back.
+    /// An error of the body ends the statement with a ``DatabaseError``; ``takeFunctionError()`` returns the error.
     ///
-    /// It takes so many arguments, or with -1 any number. Triggers, views and generated columns of the file may call only
-    /// one that is for the schema, which must be harmless whatever it is given. The body may run statements of its own on
-    /// this connection.
+    /// With -1 the function takes any number of arguments. The file's schema can call it only if `isForSchema`; it must
+    /// then be harmless for all arguments. The body may run statements on this connection.
     package func register(
         _ name: String, arguments: Int, deterministic: Bool, isForSchema: Bool = false,
         _ body: @escaping Function
@@ -30,7 +28,7 @@ extension Connection {
         guard code == SQLITE_OK else { throw error(code) }
     }
 
-    /// Makes an aggregate function known to this connection; `make` begins with a group of rows.
+    /// Registers an aggregate function on this connection; `make` is called for each group of rows.
     package func register(
         aggregate name: String, arguments: Int, _ make: @escaping () -> any SQLAggregate
     ) throws(DatabaseError) {
@@ -55,36 +53,34 @@ extension Connection {
     /// The aggregate function that reads rows for ``RowSums``.
     static let readingFunction = "ferry_read"
 
-    /// Makes that function known, once: statements that call it may be under way.
+    /// Registers that function once: a second registration would fail while statements use it.
     func registerReading() throws(DatabaseError) {
-        if knowsReading { return }
+        if hasReadingFunction { return }
         let code = ferry_sqlite3_register_reading(handle, Self.readingFunction)
         guard code == SQLITE_OK else { throw error(code) }
-        knowsReading = true
+        hasReadingFunction = true
     }
 
-    /// What a function or table-valued function of ours threw last, or nil; it is then forgotten.
+    /// Returns and clears the last error of a registered function or table-valued function.
     ///
-    /// Call it after a statement failed, to tell an error of ours from one of SQLite.
+    /// For use after a failed statement, to distinguish errors of a function from errors of SQLite.
     package func takeFunctionError() -> (any Error)? {
         defer { functionError = nil }
         return functionError
     }
 
-    /// Ends the statement that calls a function of ours with what that threw.
     fileprivate func fail(_ context: OpaquePointer?, in name: String, _ error: any Error) {
         functionError = error
-        // The thrown error has the words; its text could hold what must not be in a message of SQLite.
+        // Without the error's text, which must not get into a message of SQLite.
         sqlite3_result_error(context, "\(name) failed", -1)
-        // What stopped a statement of the function's own stops the calling one: full disk, interrupt, size.
+        // The error code of a statement inside the function ends the calling statement too: full disk, interrupt, size.
         if let error = error as? DatabaseError { sqlite3_result_error_code(context, error.code) }
     }
 
-    /// Takes over what a function threw on another connection that worked for this one.
+    /// Stores the error of a function on another connection that worked for this one.
     package func takeOver(functionError error: (any Error)?) { functionError = error }
 }
 
-/// An aggregate function's work on the rows of one group.
 package protocol SQLAggregate: AnyObject {
     func step(_ arguments: borrowing FunctionArguments) throws
     func finish(_ result: inout FunctionResult) throws
@@ -93,7 +89,7 @@ package protocol SQLAggregate: AnyObject {
 private final class RegisteredFunction {
     private let name: String
     private let body: Connection.Function
-    // SQLite drops its functions when the connection closes, so the connection outlives them.
+    // SQLite releases its functions when the connection closes, so the connection outlives them.
     private unowned let connection: Connection
 
     init(name: String, body: @escaping Connection.Function, connection: Connection) {
@@ -116,7 +112,6 @@ private final class RegisteredFunction {
 private final class RegisteredAggregate {
     private let name: String
     private let make: () -> any SQLAggregate
-    // As with RegisteredFunction.
     private unowned let connection: Connection
 
     init(name: String, make: @escaping () -> any SQLAggregate, connection: Connection) {
@@ -153,7 +148,7 @@ private final class RegisteredAggregate {
         }
         var result = FunctionResult(context)
         do {
-            // Of no rows there is a value too.
+            // Zero rows have a result too.
             try (aggregate ?? make()).finish(&result)
         } catch {
             connection.fail(context, in: name, error)

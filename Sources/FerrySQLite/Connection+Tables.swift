@@ -1,18 +1,17 @@
 internal import CSQLite
 
-/// One scan of a table-valued function: makes its rows one by one.
+/// One scan of a table-valued function, which makes its rows one by one.
 ///
-/// SQLite may start the same cursor again with other arguments, as in a join; what it needs of an argument beyond
-/// ``start(_:)`` it copies, best into storage that it keeps.
+/// SQLite may restart a cursor, as in a join. The cursor must copy bytes that it needs after ``start(_:)``.
 package protocol TableCursor: AnyObject {
-    /// Begins a scan, before its first row.
+    /// Starts a scan, before its first row.
     ///
-    /// - Throws: Anything; ``Connection/takeFunctionError()`` gives it back.
+    /// - Throws: Any error; ``Connection/takeFunctionError()`` returns it.
     func start(_ arguments: borrowing FunctionArguments) throws
 
-    /// Goes to the first, then to the next row.
+    /// Moves to the first, then to the next row.
     ///
-    /// - Returns: False when there is none.
+    /// - Returns: False at the end.
     /// - Throws: As ``start(_:)``.
     func next() throws -> Bool
 
@@ -23,10 +22,9 @@ package protocol TableCursor: AnyObject {
 }
 
 extension Connection {
-    /// Makes a table-valued function known to this connection: `SELECT … FROM name(argument, …)`.
+    /// Registers a table-valued function on this connection: `SELECT … FROM name(argument, …)`.
     ///
-    /// Only statements of ours can use it; nothing in a file's schema can. Each call must give all arguments. One cursor is
-    /// made per place in a statement where the function stands.
+    /// A file's schema cannot use it. Each call must give all arguments. SQLite opens a cursor for each use.
     package func register(
         table name: String, columns: [String], argumentCount: Int, makeCursor: @escaping () -> any TableCursor
     ) throws(DatabaseError) {
@@ -64,7 +62,7 @@ private final class RegisteredTable {
         return "CREATE TABLE x(\(names.joined(separator: ", ")))"
     }
 
-    /// SQLite's record of one use of the table: its own part first, then ours.
+    /// One use of the table: SQLite's part first, then the Swift object.
     struct Instance {
         var base = sqlite3_vtab()
         var table: Unmanaged<RegisteredTable>
@@ -112,7 +110,7 @@ private final class RegisteredTable {
         UnsafeMutableRawPointer(table!).assumingMemoryBound(to: Instance.self).pointee.table
     }
 
-    /// Every argument must be given: they are hidden columns behind the visible ones, each with an `=`.
+    /// Requires an `=` for every argument; arguments are hidden columns after the visible ones.
     private func plan(_ info: UnsafeMutablePointer<sqlite3_index_info>) -> Int32 {
         for argument in 0..<argumentCount {
             let column = Int32(columns.count + argument)
@@ -125,7 +123,7 @@ private final class RegisteredTable {
             info.pointee.aConstraintUsage[given].argvIndex = Int32(argument + 1)
             info.pointee.aConstraintUsage[given].omit = 1
         }
-        // Far cheaper than any table, so that it stands inside the loop that gives its arguments.
+        // Far cheaper than any table, so that SQLite puts the function inside the loop that gives its arguments.
         info.pointee.estimatedCost = 1
         info.pointee.estimatedRows = 8
         return SQLITE_OK
@@ -134,7 +132,7 @@ private final class RegisteredTable {
     private static func methods() -> sqlite3_module {
         var methods = sqlite3_module()
         methods.iVersion = 1
-        // Without xCreate the table exists by its name alone and cannot be made by SQL.
+        // Without xCreate the table is eponymous only: no SQL can create it.
         methods.xConnect = { handle, table, _, _, result, _ in
             let code = Unmanaged<RegisteredTable>.fromOpaque(table!)._withUnsafeGuaranteedRef {
                 sqlite3_declare_vtab(handle, $0.declaration)
@@ -181,7 +179,7 @@ private final class RegisteredTable {
         methods.xEof = { cursor in RegisteredTable.scan(cursor)._withUnsafeGuaranteedRef { $0.isAtEnd ? 1 : 0 } }
         methods.xColumn = { cursor, context, column in
             RegisteredTable.scan(cursor)._withUnsafeGuaranteedRef { scan in
-                // The hidden columns are only ways in: their values are not kept.
+                // Hidden columns pass arguments only: their values are not kept.
                 guard column < scan.columnCount else { return SQLITE_OK }
                 return scan.attempt {
                     var result = FunctionResult(context)

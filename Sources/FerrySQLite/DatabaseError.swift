@@ -6,16 +6,15 @@ enum ExtendedCode {
     static let syncFailed = SQLITE_IOERR | (4 << 8)
     static let truncateFailed = SQLITE_IOERR | (6 << 8)
     static let deleteFailed = SQLITE_IOERR | (10 << 8)
-    /// The index of a `-wal` could not grow: its volume is full.
+    /// The `-shm` could not grow: its volume is full.
     static let sharedMemoryNotGrown = SQLITE_IOERR | (19 << 8)
     static let shortRead = SQLITE_IOERR | (2 << 8)
-    /// Ours: SQLite's own extended codes of this family end far below.
+    /// A code of Ferry: SQLite's extended codes of this family are far lower.
     static let libraryTooOld = SQLITE_ERROR | (255 << 8)
 }
 
-/// A failed SQLite call: result code, SQLite's message, and the SQL with its parameters unbound.
+/// A failed SQLite call: result code, SQLite's message, and the SQL without parameter values.
 package struct DatabaseError: Error, Sendable, CustomStringConvertible {
-    /// SQLite's extended result code.
     package var code: Int32
     package var message: String
     package var sql: String?
@@ -26,25 +25,23 @@ package struct DatabaseError: Error, Sendable, CustomStringConvertible {
         self.sql = sql
     }
 
-    /// The primary result code: the low byte of the extended one.
     package var primaryCode: Int32 { code & 0xff }
 
     package var isBusy: Bool { primaryCode == SQLITE_BUSY || primaryCode == SQLITE_LOCKED }
     package var isNotADatabase: Bool { primaryCode == SQLITE_NOTADB }
-    /// Whether a page of the file does not hold what it should.
     package var isCorrupt: Bool { primaryCode == SQLITE_CORRUPT }
     package var isInterrupted: Bool { primaryCode == SQLITE_INTERRUPT || isInterruptedDeclaration }
-    /// Whether the SQL text itself is wrong, such as by a name that the connection does not know.
+    /// Whether the SQL text is wrong, for example because of an unknown name.
     package var isInSQL: Bool { primaryCode == SQLITE_ERROR && !isLibraryTooOld && !isInterruptedDeclaration }
-    /// Whether SQLite was interrupted while it parsed the columns of a table-valued function: `sqlite3_declare_vtab` calls
-    /// every failure `SQLITE_ERROR`, and only the message is that of the interrupt (seen with SQLite 3.40.1).
+    /// Whether an interrupt hit SQLite while it parsed the columns of a table-valued function: `sqlite3_declare_vtab`
+    /// reports every failure as `SQLITE_ERROR`, and only the message is that of an interrupt (seen with SQLite 3.40.1).
     private var isInterruptedDeclaration: Bool {
         primaryCode == SQLITE_ERROR && message == String(cString: sqlite3_errstr(SQLITE_INTERRUPT))
     }
-    /// Whether the SQLite library itself is older than Ferry can use; nothing was opened then.
+    /// Whether the SQLite library is too old for Ferry; no file was opened then.
     package var isLibraryTooOld: Bool { code == ExtendedCode.libraryTooOld }
     package var isTooBig: Bool { primaryCode == SQLITE_TOOBIG }
-    /// Whether there is no file to open, or none that may be opened.
+    /// Whether the file does not exist or may not be opened.
     package var cannotOpen: Bool { primaryCode == SQLITE_CANTOPEN }
     package var isFull: Bool { primaryCode == SQLITE_FULL || code == ExtendedCode.sharedMemoryNotGrown }
     package var isConstraint: Bool { primaryCode == SQLITE_CONSTRAINT }
@@ -55,21 +52,19 @@ package struct DatabaseError: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// The SQLite that this process runs with.
 package enum SQLiteLibrary {
-    /// The oldest one that has all that is used: counts of changes with 64 bits, extended codes from `sqlite3_open_v2`,
-    /// `PRAGMA table_list`.
+    /// The first with 64-bit counts of changes, extended codes from `sqlite3_open_v2`, and `PRAGMA table_list`.
     package static let oldest = "3.37.0"
     private static let oldestNumber: Int32 = 3_037_000
 
     package static var version: String { String(cString: sqlite3_libversion()) }
 
-    /// Whether a row counts with all its values against the limit of lengths, also where a small one alone is read.
+    /// Whether the whole row counts against `SQLITE_LIMIT_LENGTH`, even for a read of one small value.
     ///
-    /// From 3.39 on the limit is held against each value that is read.
+    /// From 3.39 on, each read value counts alone.
     package static var limitsWholeRows: Bool { sqlite3_libversion_number() < 3_039_000 }
 
-    /// `number` is that of a version of SQLite (`sqlite3_libversion_number`).
+    /// Checks a version number of SQLite (`sqlite3_libversion_number`).
     ///
     /// - Throws: ``DatabaseError`` that ``DatabaseError/isLibraryTooOld``.
     package static func check(_ number: Int32 = sqlite3_libversion_number()) throws(DatabaseError) {

@@ -1,15 +1,13 @@
 internal import CSQLite
 package import FerryBase
 
-/// The files of a database: the main file and what SQLite puts beside it.
 package enum DatabaseFiles {
-    /// Whether a `-journal` waits to be played back into the main file, by SQLite's own rule: the journal has bytes, its
-    /// first one is not zero, and the main file is not empty.
+    /// Whether the journal is hot: its first byte exists and is not zero, and the main file is not empty.
     ///
-    /// While another process is writing, its live journal looks the same.
+    /// The journal of a transaction in another process looks the same.
     ///
-    /// The journal is opened and closed. POSIX drops a process's locks on a file with the first descriptor that it closes
-    /// on it, so use this **only before** this process opens an SQLite connection on the database.
+    /// The call opens and closes the journal. With any close, POSIX drops all locks of the process on the file, so use
+    /// this **only before** this process opens an SQLite connection on the database.
     package static func hasHotJournal(_ path: String, files: FileLayer) throws(FerryError) -> Bool {
         let journal = path + "-journal"
         guard try files.attributesIfPresent(path)?.size ?? 0 > 0,
@@ -18,7 +16,7 @@ package enum DatabaseFiles {
         return try files.open(journal).read(count: 1, at: 0).first != 0
     }
 
-    /// What a file is that does not begin like a database, in words.
+    /// Returns words for the kind of a file that does not start like a database.
     package static func guess(_ start: [UInt8]) -> String {
         if start.starts(with: Array("SQLite format 3\0".utf8)) {
             return start.count < DatabaseHeader.byteCount ? "cut off within its header" : "damaged in its header"
@@ -34,28 +32,28 @@ package enum DatabaseFiles {
         if let match = known.first(where: { start.starts(with: $0.start) }) { return match.words }
         if start.allSatisfy({ $0 == 0 }) { return "a file of zero bytes" }
         if start.allSatisfy({ $0 == 9 || $0 == 10 || $0 == 13 || (32..<127).contains($0) }) { return "a text file" }
-        // Ciphers leave every value about equally often: no byte of a hundred comes often.
+        // In encrypted data every byte value is about equally frequent: none is frequent among a hundred bytes.
         let most = Dictionary(grouping: start, by: { $0 }).values.map(\.count).max() ?? 0
         return start.count == DatabaseHeader.byteCount && most <= 5
             ? "encrypted, or of a format that Ferry does not know" : "of a format that Ferry does not know"
     }
 }
 
-/// The fields of the first 100 bytes of a database file that Ferry looks at.
+/// The fields that Ferry uses from the first 100 bytes of a database file.
 package struct DatabaseHeader: Sendable, Hashable {
     package static let byteCount = 100
 
     package var pageSize: Int
     package var usesWriteAheadLog: Bool
     package var changeCounter: UInt32
-    /// Pages by the header; right only while ``changeCounter`` equals ``versionValidFor``.
+    /// The number of pages; valid only if ``changeCounter`` equals ``versionValidFor``.
     package var pageCount: UInt32
     /// Not zero with `auto_vacuum`.
     package var largestRootPage: UInt32
     package var incrementalVacuum: Bool
     package var versionValidFor: UInt32
 
-    /// Reads the header; nil when the bytes are not those of an SQLite database.
+    /// Reads the header; nil if the bytes do not start an SQLite database.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count >= Self.byteCount, bytes.starts(with: Array("SQLite format 3\0".utf8)) else { return nil }
         let size = Int(bytes[16]) << 8 | Int(bytes[17])
@@ -71,27 +69,27 @@ package struct DatabaseHeader: Sendable, Hashable {
         versionValidFor = number(92)
     }
 
-    /// Takes out of a file's first bytes what every commit counts on: the change counter, the schema's number, and the
-    /// version of SQLite with the counter that it is valid for.
+    /// Zeroes the fields that every commit changes in a file's first bytes: the change counter, the schema cookie, and
+    /// SQLite's version with its valid-for counter.
     ///
-    /// Nothing of it says anything of the content, and no commit may set it back: by it other clients see that what they
-    /// keep in memory is old.
+    /// These fields do not depend on the content. No commit may set them back: other connections see stale caches by
+    /// them.
     package static func blankCounters(_ bytes: inout [UInt8]) {
         guard bytes.count >= byteCount else { return }
         for range in [24..<28, 40..<44, 92..<100] { for index in range { bytes[index] = 0 } }
     }
 }
 
-/// What names one state of a database's files: equal fingerprints mean that nothing was written in between.
+/// The identity of one state of a database's files: equal fingerprints mean no write in between.
 package struct DatabaseFingerprint: Sendable, Hashable, Codable {
     package var device: UInt64
     package var inode: UInt64
-    /// Size and last change of the main file, which a checkpoint changes though no content does.
+    /// Size and last change of the main file; a checkpoint changes both without a change of the content.
     package var bytes: Int64
     package var modified: Int64
-    /// Last change of the file, its attributes and names included.
+    /// Last change of the file, also of its attributes and names.
     ///
-    /// No program can set it back. Absent in records of earlier tools.
+    /// No program can set this time. Absent in records of earlier versions.
     package var changed: Int64?
     /// The first 100 bytes of the main file, in hexadecimal.
     package var header: String
@@ -101,10 +99,9 @@ package struct DatabaseFingerprint: Sendable, Hashable, Codable {
     package var walLastFrame: String?
     package var walFrames: UInt32?
 
-    /// Takes over the times of a file whose content is known to be the same.
     package mutating func takeTimes(from file: FileAttributes) { (modified, changed) = (file.modified, file.changed) }
 
-    /// What can be said of a file, or of none, that is not read as a database.
+    /// Makes the fingerprint of a file, or of no file, without reading it as a database.
     package init(unread file: FileAttributes?) {
         device = file?.device ?? 0
         inode = file?.inode ?? 0
@@ -120,20 +117,18 @@ package struct DatabaseFingerprint: Sendable, Hashable, Codable {
         return stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
 
-    /// Whether the database's own header says that it has a write-ahead log.
     package var usesWriteAheadLog: Bool { DatabaseHeader(headerBytes)?.usesWriteAheadLog == true }
 
-    /// What it is when the `-wal` is gone that is all written back by now.
+    /// The fingerprint after a complete checkpoint and the removal of the `-wal`.
     package var withoutLog: DatabaseFingerprint {
         var other = self
         (other.walBytes, other.walHeader, other.walLastFrame, other.walFrames) = (0, nil, nil, nil)
         return other
     }
 
-    /// What it is when this SQLite has taken the database, whose `-wal` is gone, to a rollback journal
-    /// (`PRAGMA journal_mode`); when that happens is not known beforehand.
+    /// The fingerprint, without times, after `PRAGMA journal_mode` has changed WAL mode to a rollback journal.
     ///
-    /// The header is all that changes. What writes after that, by such a journal, counts the change there.
+    /// Only the header changes. Later writes with a rollback journal raise the change counter in it.
     package var withRollbackJournal: DatabaseFingerprint {
         var bytes = headerBytes
         guard let header = DatabaseHeader(bytes) else { return self }
@@ -155,7 +150,6 @@ package struct DatabaseFingerprint: Sendable, Hashable, Codable {
         return other
     }
 
-    /// Whether it is another one but for the time of the last change.
     package func isSame(butForTime other: DatabaseFingerprint) -> Bool {
         var other = other
         (other.modified, other.changed) = (modified, changed)

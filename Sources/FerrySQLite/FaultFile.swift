@@ -1,19 +1,17 @@
 internal import CSQLite
 internal import FerryBase
 
-/// What stands before a file of SQLite's own VFS when faults are planned.
+/// The filter before a file of SQLite's own VFS under a ``FaultPlan``.
 ///
-/// Only what changes the disk is counted; all else, shared memory and file controls included, is passed through
-/// (`filter.h`).
+/// Counts operations that change the disk; others, like shared memory and file controls, pass through (`filter.h`).
 struct FaultFile {
     private var filter: ferry_filter_file
     private var state: Unmanaged<State>
 
-    /// What a file is to a witness.
     final class State {
         let name: String
         private let isTemporary: Bool
-        /// Whether the next sync makes its name durable too.
+        /// Whether the next sync makes the file's name durable too.
         private var syncsFolder: Bool
         let faults: FaultPlan
 
@@ -26,7 +24,7 @@ struct FaultFile {
             faults.strikes("\(operation) \(name.isEmpty ? "a temporary file" : name)")
         }
 
-        /// Tells what was done to a file that has a name.
+        /// Passes a change to the witness, except of temporary files.
         func tell(_ change: (String) -> DiskChange) { if !isTemporary { faults.tell(change(name)) } }
 
         func tellOfSync() {
@@ -41,7 +39,7 @@ struct FaultFile {
         UnsafeMutableRawPointer(file!).assumingMemoryBound(to: FaultFile.self).pointee.state
     }
 
-    /// Makes a counted call that changes the file, and tells of it where it was made.
+    /// Makes a counted call that changes the file, and passes it to the witness if it succeeds.
     private static func change(
         _ file: UnsafeMutablePointer<sqlite3_file>?, _ operation: String, orFail failure: Int32, _ call: () -> Int32,
         _ tell: (State) -> Void
@@ -54,7 +52,6 @@ struct FaultFile {
         }
     }
 
-    /// Puts itself before an open file.
     static func install(
         _ file: UnsafeMutablePointer<sqlite3_file>, before inner: UnsafeMutablePointer<sqlite3_file>, _ state: State
     ) {

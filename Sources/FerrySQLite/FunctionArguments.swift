@@ -1,9 +1,9 @@
 internal import CSQLite
 package import FerryBase
 
-/// The arguments of a call of one of our functions, borrowed from SQLite: nothing is copied unless asked for.
+/// The arguments of a call of a registered function, borrowed from SQLite without copies.
 ///
-/// Reading an argument in another type than its storage class converts it in place, as SQLite does for columns.
+/// A read in another type than the storage class converts the argument in place, as SQLite does for columns.
 package struct FunctionArguments: ~Copyable {
     private let values: UnsafeMutablePointer<OpaquePointer?>?
     package let count: Int
@@ -22,7 +22,7 @@ package struct FunctionArguments: ~Copyable {
         StorageClass(rawValue: sqlite3_value_type(value(index))) ?? .null
     }
 
-    /// The storage class after a column of numeric affinity would have taken the argument, which is converted in place.
+    /// Returns the storage class after numeric affinity, which converts the argument in place.
     package func numericStorageClass(_ index: Int) -> StorageClass {
         StorageClass(rawValue: sqlite3_value_numeric_type(value(index))) ?? .null
     }
@@ -31,25 +31,25 @@ package struct FunctionArguments: ~Copyable {
     package func integer(_ index: Int) -> Int64 { sqlite3_value_int64(value(index)) }
     package func real(_ index: Int) -> Double { sqlite3_value_double(value(index)) }
 
-    /// Lends the bytes of a text or BLOB argument; valid inside the closure only.
+    /// Calls the body with the bytes of a text or BLOB argument, which are valid only inside the body.
     package func withBytes<Result>(
         _ index: Int, _ body: (UnsafeRawBufferPointer) throws -> Result
     ) rethrows -> Result {
         try body(bytes(index))
     }
 
-    /// The bytes of a text or BLOB argument, borrowed until the function returns.
+    /// Returns the bytes of a text or BLOB argument, valid until the function returns.
     private func bytes(_ index: Int) -> UnsafeRawBufferPointer {
         let value = value(index)
-        // The pointer first: asking for the size first could convert the value twice.
+        // The pointer first: a read of the size first could convert the value twice.
         let pointer = sqlite3_value_blob(value)
         let count = Int(sqlite3_value_bytes(value))
         return UnsafeRawBufferPointer(start: pointer, count: pointer == nil ? 0 : count)
     }
 
-    /// Puts all arguments, as they are, where the pointer leads; they are borrowed until the function returns.
+    /// Writes all arguments without conversion to the target; they are valid until the function returns.
     ///
-    /// One call for all of them: it may take longer to come here than to read an argument.
+    /// One call for all, because a call may cost more than a read of an argument.
     package func read(into target: UnsafeMutablePointer<BorrowedValue>) {
         for index in 0..<count {
             let value = values![index]
@@ -67,9 +67,9 @@ package struct FunctionArguments: ~Copyable {
     func pass(_ index: Int, to context: OpaquePointer?) { sqlite3_result_value(context, value(index)) }
 }
 
-/// Where a function of ours puts its result; NULL when it puts none.
+/// The result of a registered function; NULL if the function sets none.
 ///
-/// Text and BLOBs are copied by SQLite, so the bytes need to live only as long as the call that sets them.
+/// SQLite copies text and BLOBs, so the bytes need to live only during the setting call.
 package struct FunctionResult: ~Copyable {
     private let context: OpaquePointer?
 
@@ -78,12 +78,11 @@ package struct FunctionResult: ~Copyable {
     package mutating func setNull() { sqlite3_result_null(context) }
     package mutating func set(_ value: Int64) { sqlite3_result_int64(context, value) }
 
-    /// Sets a real; as everywhere in SQLite, NaN becomes NULL.
+    /// SQLite turns NaN into NULL.
     package mutating func set(_ value: Double) { sqlite3_result_double(context, value) }
 
-    /// Sets text from its UTF-8 bytes.
     package mutating func setText(_ bytes: UnsafeRawBufferPointer) {
-        // A null pointer would set NULL where an empty text is meant.
+        // A null pointer would set NULL instead of an empty text.
         withUnsafeBytes(of: 0 as UInt8) { empty in
             let start = bytes.baseAddress ?? empty.baseAddress!
             sqlite3_result_text64(
@@ -100,7 +99,6 @@ package struct FunctionResult: ~Copyable {
         }
     }
 
-    /// Passes an argument through unchanged, whatever its type.
     package mutating func pass(argument index: Int, of arguments: borrowing FunctionArguments) {
         arguments.pass(index, to: context)
     }

@@ -1,8 +1,8 @@
 internal import CSQLite
 
-/// A file that a connection has open, read through the connection's own handle.
+/// A file that a connection has open, by the connection's own handle.
 ///
-/// No descriptor of ours is opened or closed, so the connection keeps its locks.
+/// Opens and closes no descriptor, so the connection keeps its locks.
 struct OpenFile {
     private let connection: Connection
     private let file: UnsafeMutablePointer<sqlite3_file>
@@ -13,7 +13,7 @@ struct OpenFile {
         case journal
     }
 
-    /// The file, or nil when the connection has not opened it.
+    /// Nil if the connection has not opened the file.
     init?(_ part: Part, of connection: Connection, schema: String) throws(DatabaseError) {
         self.connection = connection
         var file: UnsafeMutablePointer<sqlite3_file>?
@@ -32,14 +32,13 @@ struct OpenFile {
         return size
     }
 
-    /// Whether some connection, of any process, holds the RESERVED lock.
     func isReserved() throws(DatabaseError) -> Bool {
         var result: Int32 = 0
         try check(file.pointee.pMethods.pointee.xCheckReservedLock(file, &result), "the locks")
         return result != 0
     }
 
-    /// - Returns: False when another connection holds a lock.
+    /// - Returns: False if another connection holds a lock.
     func lockExclusively() throws(DatabaseError) -> Bool {
         for level in [SQLITE_LOCK_SHARED, SQLITE_LOCK_EXCLUSIVE] {
             let code = file.pointee.pMethods.pointee.xLock(file, level)
@@ -57,17 +56,17 @@ struct OpenFile {
         try check(file.pointee.pMethods.pointee.xSync(file, SQLITE_SYNC_FULL), "its content")
     }
 
-    /// Fills the bytes from a place in the file, which must have them.
+    /// Fills the bytes from an offset; the file must contain all of them.
     func read(_ bytes: inout [UInt8], at offset: Int64) throws(DatabaseError) {
         try check(bytes.withUnsafeMutableBytes { read(into: $0, at: offset) }, "bytes at \(offset)")
     }
 
-    /// Fills the buffer; what is past the end of the file is zero where `zeroFills`, else an error.
+    /// Fills the buffer; bytes past the end of the file are zero with `zeroFills`, else an error.
     func read(
         into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, zeroFills: Bool
     ) throws(DatabaseError) {
         let code = read(into: buffer, at: offset)
-        // On a short read SQLite's files set the rest to zero.
+        // On a short read SQLite's VFS zeroes the rest.
         if zeroFills, code == ExtendedCode.shortRead { return }
         try check(code, "bytes at \(offset)")
     }
@@ -84,11 +83,11 @@ struct OpenFile {
 }
 
 extension Connection {
-    /// Bytes of the main database file, read through SQLite's own handle on it; possible before the first statement.
+    /// Reads bytes of the main database file through SQLite's handle; possible before the first statement.
     ///
-    /// A second descriptor on the file would, when it is closed, drop the locks that this process holds on it.
+    /// The close of a second descriptor would drop all locks of this process on the file.
     ///
-    /// - Returns: As many bytes as the file has there, at most `count`.
+    /// - Returns: At most `count` bytes; fewer at the end of the file.
     package func rawBytes(count: Int, at offset: Int64) throws(DatabaseError) -> [UInt8] {
         guard let file = try OpenFile(.main, of: self, schema: "main") else { return [] }
         let available = try max(0, min(Int64(count), file.size() - offset))
@@ -97,42 +96,40 @@ extension Connection {
         return bytes
     }
 
-    /// Whether some connection, of any process, holds the database's RESERVED lock: it is writing, by a journal.
+    /// Whether any connection, of any process, holds the RESERVED lock: it writes with a rollback journal.
     package func isReserved() throws(DatabaseError) -> Bool {
         try OpenFile(.main, of: self, schema: "main")?.isReserved() ?? false
     }
 
-    /// Takes SQLite's exclusive lock on the file, whatever is in it; with `locking_mode = EXCLUSIVE` later transactions
-    /// keep it.
+    /// Takes SQLite's exclusive lock on any file; with `locking_mode = EXCLUSIVE` later transactions keep it.
     ///
-    /// - Returns: False when another connection holds a lock.
+    /// - Returns: False if another connection holds a lock.
     package func lockFile() throws(DatabaseError) -> Bool {
         try OpenFile(.main, of: self, schema: "main")?.lockExclusively() ?? false
     }
 
-    /// Takes all bytes out of the file, durably; for a file that this connection has locked and not read.
+    /// Truncates the file to zero bytes, durably; for a file that this connection has locked and not read.
     package func emptyFile() throws(DatabaseError) { try OpenFile(.main, of: self, schema: "main")?.empty() }
 }
 
 extension Connection {
-    /// How far an overwriting has come, in pages.
     package struct Overwriting: Sendable {
         package var donePages: Int64
         package var allPages: Int64
-        /// Whether the next call of SQLite writes the last pages and commits.
+        /// Whether the next call writes the last pages and commits.
         package var isBeforeCommit: Bool
     }
 
-    /// Pages between two looks at the caller: 1 MiB at SQLite's usual page size.
+    /// Pages between two calls of the caller's closure: 1 MiB at SQLite's usual page size.
     private static let pagesAtOnce: Int32 = 256
 
-    /// Writes the whole content of another database over this one's, in one transaction (`sqlite3_backup_init`).
+    /// Replaces the whole content with that of another database, in one transaction (`sqlite3_backup_init`).
     ///
-    /// To every other connection this is an ordinary commit: the file stays the same one, and the schema's number
-    /// becomes one more than it was, so that statements are prepared anew. A failure, or a kill, leaves what was there, as
-    /// does what `look`, called before each piece, throws.
+    /// To other connections this is an ordinary commit: the file stays, and the schema version rises by one, so that
+    /// SQLite prepares statements anew. A failure, a kill, or an error of `look`, called before each piece, has no
+    /// effect.
     ///
-    /// The source must be in a transaction that has read, so that its database does not change meanwhile.
+    /// The source must be in a transaction that has read, so that its content does not change meanwhile.
     package func overwrite(with source: Connection, _ look: (Overwriting) throws -> Void) throws {
         precondition(!isInTransaction, "SQLite begins the transaction itself")
         let allPages = try source.pragma("page_count")?.integer ?? 0
@@ -141,7 +138,7 @@ extension Connection {
         }
         var (done, code, end): (Int64, Int32, Int32) = (0, SQLITE_OK, SQLITE_OK)
         do {
-            // Sets the connection's message, too.
+            // This also sets the connection's message.
             defer { end = sqlite3_backup_finish(backup) }
             while code == SQLITE_OK {
                 try look(
@@ -156,7 +153,7 @@ extension Connection {
         guard code == SQLITE_OK else { throw error(code) }
     }
 
-    /// Whether another file, or none, stands at the path by now (`SQLITE_FCNTL_HAS_MOVED`).
+    /// Whether the path now leads to another file, or to none (`SQLITE_FCNTL_HAS_MOVED`).
     package func hasMoved() throws(DatabaseError) -> Bool {
         var result: Int32 = 0
         let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &result)
@@ -164,9 +161,9 @@ extension Connection {
         return result != 0
     }
 
-    /// Whether SQLite could open the file for reading only, whatever was asked for (`sqlite3_db_readonly`).
+    /// Whether SQLite opened the file read-only, in any ``Mode`` (`sqlite3_db_readonly`).
     package var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
 
-    /// The number that each change of the schema makes one more (`PRAGMA schema_version`).
+    /// Returns the number that each schema change raises by one (`PRAGMA schema_version`).
     package func schemaVersion() throws(DatabaseError) -> Int64 { try pragma("schema_version")?.integer ?? 0 }
 }

@@ -1,34 +1,28 @@
 internal import CSQLite
 
-/// Rows in one piece of memory, one behind another: what a thread that reads hands over to one that writes.
+/// Rows one after another in one block of memory, passed from a reading to a writing thread.
 ///
-/// Every row has the same number of cells, each with a value as SQLite has it. Nothing is allocated per row or value.
-/// It belongs to one thread at a time.
+/// Every row has the same number of cells. Rows and values allocate no memory. One thread at a time owns the object.
 package final class PackedRows {
     private let cells: Int
     private let capacity: Int
     private var memory: UnsafeMutableRawBufferPointer
 
-    /// How far the rows go.
+    /// The end of the packed rows.
     ///
-    /// It changes with every value, so it is not kept in this object, beside which may lie what the
-    /// other thread changes as often: a processor would wait for the other's cache.
+    /// The extent changes with every value: in this object, near data of the other thread, false sharing would result.
     private struct Extent {
-        /// Where the next row begins.
         var end = PackedRows.start
-        /// Where the next bytes of the row at work go.
         var next = PackedRows.start
     }
 
-    /// Where the first row begins, behind the extent: a line of the processors' caches further on, twice as long as
-    /// most have.
+    /// The offset of the first row, after the extent: twice the usual size of a cache line.
     private static let start = 128
-    /// One access after another, by one thread at a time.
     private var extent: UnsafeMutablePointer<Extent> {
         UnsafeMutablePointer(memory.baseAddress!.assumingMemoryBound(to: Extent.self))
     }
 
-    /// For rows of so many cells, which take so many bytes together; a larger row needs ``grow()``.
+    /// `capacity` is the bytes for all rows; a larger row needs ``grow()``.
     package init(cells: Int, capacity: Int) {
         self.cells = cells
         self.capacity = Self.start + max((capacity + 7) & ~7, PackedRow.cellsOffset + cells * PackedRow.cellSize)
@@ -45,7 +39,7 @@ package final class PackedRows {
 
     package var isEmpty: Bool { extent.pointee.end == Self.start }
 
-    /// Forgets all rows, and gives back what a large one took.
+    /// Removes all rows, and frees the extra memory of a large one.
     package func removeAll() {
         extent.pointee = Extent()
         guard memory.count > capacity else { return }
@@ -53,7 +47,7 @@ package final class PackedRows {
         memory = Self.allocate(capacity)
     }
 
-    /// Doubles the room; for a row that is larger than all of it.
+    /// Doubles the memory, for a single row that does not fit.
     package func grow() {
         precondition(isEmpty, "only a row alone may be larger than what was set aside for rows")
         let count = memory.count
@@ -63,15 +57,13 @@ package final class PackedRows {
 
     // MARK: Packing
 
-    /// Begins a row; what was begun before and not ended is forgotten.
-    ///
-    /// - Returns: False when there is no room for it.
+    /// Begins a row, and discards an unfinished one; false if the row does not fit.
     package func begin() -> Bool {
         extent.pointee.next = extent.pointee.end + PackedRow.cellsOffset + cells * PackedRow.cellSize
         return extent.pointee.next <= memory.count
     }
 
-    /// Ends the row at work; of one that is only counted, not taken, the first cell is enough.
+    /// Ends the current row; a row that is only counted, not taken, needs just its first cell.
     package func finish(isTaken: Bool) {
         let size = (extent.pointee.next - extent.pointee.end + 7) & ~7
         let start = memory.baseAddress! + extent.pointee.end
@@ -80,12 +72,12 @@ package final class PackedRows {
         extent.pointee.end += size
     }
 
-    /// Packs columns of a statement's current row into the cells from the first one on.
+    /// Packs columns of a statement's current row into the first cells.
     ///
-    /// - Returns: False when there is no room; the row then has to be begun anew elsewhere.
+    /// - Returns: False if they do not fit; the caller then begins the row anew in another object.
     package func pack(_ columns: [Int32], of statement: Statement) -> Bool {
         for (cell, column) in columns.enumerated() {
-            // Its memory is the statement's own, and no other thread looks at it.
+            // The value belongs to the statement, and no other thread reads it.
             let value = sqlite3_column_value(statement.handle, column)
             switch sqlite3_value_type(value) {
             case SQLITE_INTEGER: pack(sqlite3_value_int64(value), into: cell)
@@ -104,7 +96,7 @@ package final class PackedRows {
 
     package func packNull(into cell: Int) { set(.null, 0, 0, in: cell) }
 
-    /// Leaves a cell without a value, which its reader has to find elsewhere.
+    /// Marks a cell as missing; its reader must get the value elsewhere.
     package func packMissing(into cell: Int) {
         place(of: cell).storeBytes(of: PackedRow.missing, as: UInt64.self)
     }
@@ -119,9 +111,9 @@ package final class PackedRows {
 
     package func pack(_ real: Double, into cell: Int) { set(.real, 0, real.bitPattern, in: cell) }
 
-    /// Packs text or a BLOB; false when there is no room.
+    /// Packs text or a BLOB; false if it does not fit.
     package func pack(_ bytes: UnsafeRawBufferPointer, isText: Bool, into cell: Int) -> Bool {
-        // Up to 7 bytes more make the row's size whole.
+        // The row's size is rounded up by up to 7 bytes.
         let next = extent.pointee.next
         guard bytes.count <= memory.count - next - 7 else { return false }
         if let start = bytes.baseAddress {
@@ -138,20 +130,18 @@ package final class PackedRows {
         start.storeBytes(of: bits, toByteOffset: 8, as: UInt64.self)
     }
 
-    /// The rows, from the first one on.
     package var rows: PackedRowSequence {
         let base = UnsafeRawPointer(memory.baseAddress!)
         return PackedRowSequence(next: base + Self.start, end: base + extent.pointee.end)
     }
 }
 
-/// What is left of the rows of a ``PackedRows``, borrowed until that forgets its rows.
+/// The remaining rows of a ``PackedRows``, valid until that removes its rows.
 package struct PackedRowSequence {
-    /// Nil where there is none.
+    /// Nil without rows.
     private var next: UnsafeRawPointer?
     private var end: UnsafeRawPointer?
 
-    /// No rows.
     package init() {}
 
     fileprivate init(next: UnsafeRawPointer, end: UnsafeRawPointer) { (self.next, self.end) = (next, end) }
@@ -159,22 +149,21 @@ package struct PackedRowSequence {
     /// The next row, or nil at the end.
     package var first: PackedRow? { next == end ? nil : next.map(PackedRow.init) }
 
-    /// Goes on behind the next row.
     package mutating func removeFirst() { if let row = first { next = row.start + row.size } }
 }
 
-/// One row of a ``PackedRows``, borrowed until that forgets its rows.
+/// One row of a ``PackedRows``, valid until that removes its rows.
 package struct PackedRow {
     static let cellsOffset = 16
     static let cellSize = 16
-    /// In the place of a storage class.
+    /// The mark of a missing value in place of a storage class.
     fileprivate static let missing: UInt64 = 0
 
     fileprivate let start: UnsafeRawPointer
 
-    /// How far it is to the next row.
+    /// The distance to the next row in bytes.
     package var size: Int { start.load(as: Int.self) }
-    /// Whether its values are used; else only its first cell is there.
+    /// Whether the row's values are used; otherwise only the first cell has a value.
     package var isTaken: Bool { start.load(fromByteOffset: MemoryLayout<Int>.size, as: Int.self) != 0 }
 
     private func header(_ cell: Int) -> UInt64 {
@@ -185,24 +174,20 @@ package struct PackedRow {
         start.load(fromByteOffset: Self.cellsOffset + cell * Self.cellSize + 8, as: UInt64.self)
     }
 
-    /// Whether a cell was left without a value.
     package func isMissing(_ cell: Int) -> Bool { header(cell) == Self.missing }
 
     package func storageClass(_ cell: Int) -> StorageClass {
         StorageClass(rawValue: Int32(truncatingIfNeeded: header(cell) & 0xff)) ?? .null
     }
 
-    /// What an integer cell holds.
     package func integer(_ cell: Int) -> Int64 { Int64(bitPattern: bits(cell)) }
-    /// What a real cell holds.
     package func real(_ cell: Int) -> Double { Double(bitPattern: bits(cell)) }
 
-    /// What a text or BLOB cell holds; never without an address.
+    /// Returns the bytes of a text or BLOB cell; the address is never nil.
     package func bytes(_ cell: Int) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: start + Int(bits(cell)), count: Int(header(cell) >> 32))
     }
 
-    /// The value, owned.
     package func value(_ cell: Int) -> Value {
         switch storageClass(cell) {
         case .null: .null
@@ -214,7 +199,7 @@ package struct PackedRow {
     }
 }
 
-/// The cell that a parameter is bound to in each row.
+/// A parameter, and the cell of each row that is bound to it.
 package struct CellBinding: Sendable {
     var cell: Int
     var parameter: Int32
@@ -229,7 +214,7 @@ package struct CellBinding: Sendable {
 extension Statement {
     /// Binds cells of a row without copying their bytes: the row must stay until the statement was run.
     ///
-    /// `skipped` has a bit for each parameter below 64 that keeps what it is bound to.
+    /// `skipped` has a bit for each parameter below 64 that keeps its value.
     package func bind(
         _ cells: [CellBinding], of row: PackedRow, except skipped: UInt64 = 0
     ) throws(DatabaseError) {
@@ -241,12 +226,12 @@ extension Statement {
         }
     }
 
-    /// Binds one cell of a row without copying its bytes: the row must stay until the statement was run.
+    /// Binds one cell of a row without copies of their bytes: the row must live until the statement has run.
     package func bind(borrowing cell: Int, of row: PackedRow, at index: Int) throws(DatabaseError) {
         try check(bind(borrowing: cell, of: row, Int32(index)))
     }
 
-    /// Binds text by its UTF-8 without copying it: the bytes must stay until the statement was run.
+    /// Binds UTF-8 text without a copy: the bytes must live until the statement has run.
     package func bind(borrowedText bytes: UnsafeRawBufferPointer, at index: Int) throws(DatabaseError) {
         try check(bind(borrowing: bytes, asText: true, Int32(index)))
     }

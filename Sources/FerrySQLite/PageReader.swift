@@ -1,27 +1,25 @@
 package import FerryBase
 
-/// Reads the content of a database through an open connection, page by page, without a copy.
+/// A reader of a database's content through an open connection, page by page.
 ///
-/// Page n is its last committed frame in the `-wal`, else the page of the main file. Without a `-wal`, or with one
-/// that holds nothing committed, the content is the main file byte for byte; otherwise it is byte for byte what
-/// `wal_checkpoint(TRUNCATE)` of a copy gives. The page at 1 GiB, which SQLite never uses, is read raw like any other.
+/// Page n is its last committed frame in the `-wal`, else the page of the main file. Without committed frames, the
+/// content equals the main file byte for byte; otherwise the result of `wal_checkpoint(TRUNCATE)` on a copy. The page
+/// at 1 GiB, which SQLite never uses, is read raw like any other.
 ///
-/// The connection must hold a transaction from before this is made until the last read: one that has written or began
-/// with `BEGIN IMMEDIATE`, so that no connection appends to the `-wal` meanwhile. Used on the connection's thread.
+/// The connection must hold a transaction from before the `init` until the last read: one that has written or began
+/// with `BEGIN IMMEDIATE`, so that no connection appends to the `-wal`. For use on the connection's thread.
 package final class PageReader {
     package let connection: Connection
     package let pageSize: Int
-    /// Bytes of the content.
     package let byteCount: Int64
     private let main: OpenFile
     private let mainBytes: Int64
     private let logBytes: Int64
     private var log: WriteAheadLog?
 
-    /// Whether the `-wal` holds content that the main file does not have.
     package var readsLog: Bool { log != nil }
 
-    /// - Throws: ``DatabaseError``; `SQLITE_MISUSE` when the connection is in no transaction.
+    /// - Throws: ``DatabaseError``; `SQLITE_MISUSE` outside a transaction.
     package init(_ connection: Connection, schema: String = "main") throws(DatabaseError) {
         guard connection.isInTransaction else {
             throw DatabaseError(code: 21, message: "pages are read inside a transaction only")
@@ -48,15 +46,15 @@ package final class PageReader {
         byteCount = log.map { Int64($0.pageCount) * Int64($0.pageSize) } ?? mainBytes
     }
 
-    /// Fills the buffer with the content from an offset; both must lie within ``byteCount``.
+    /// Fills the buffer from an offset; both must lie within ``byteCount``.
     ///
-    /// Reading from front to end is fast whatever the size of the `-wal`; see ``WriteAheadLog``.
+    /// Sequential reads are fast for any size of the `-wal`; see ``WriteAheadLog``.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DatabaseError) {
         precondition(
             offset >= 0 && offset + Int64(buffer.count) <= byteCount, "pages are read within the content only")
         if buffer.isEmpty { return }
         guard log != nil else { return try main.read(into: buffer, at: offset, zeroFills: false) }
-        // Runs of pages that stand in the main file are read at once.
+        // Runs of pages in the main file are one read.
         var runStart = 0
         var position = 0
         while position < buffer.count {
@@ -78,13 +76,13 @@ package final class PageReader {
         into buffer: UnsafeMutableRawBufferPointer, _ range: Range<Int>, at offset: Int64
     ) throws(DatabaseError) {
         if range.isEmpty { return }
-        // A checkpoint extends the main file past its end by zero bytes where no frame has the page.
+        // A checkpoint fills pages past the main file's end with zeros if no frame has them.
         try main.read(
             into: UnsafeMutableRawBufferPointer(rebasing: buffer[range]), at: offset + Int64(range.lowerBound),
             zeroFills: true)
     }
 
-    /// Writes content to a file at the same place: from the file's end on, all or up to a limit.
+    /// Writes content to a file at the same offset: from the file's end on, all or up to a limit.
     ///
     /// - Throws: ``DatabaseError``, ``FerryError``, or the reason of the stop request.
     package func write(
@@ -104,10 +102,9 @@ package final class PageReader {
         }
     }
 
-    /// What names this state of the database's files.
+    /// Returns the identity of this state of the database's files.
     ///
-    /// - Throws: ``FerryError`` when the main file cannot be looked at by its path, ``DatabaseError`` when it cannot be
-    ///   read.
+    /// - Throws: ``FerryError`` if the path has no attributes, ``DatabaseError`` if the file cannot be read.
     package func fingerprint(files: FileLayer) throws -> DatabaseFingerprint {
         let attributes = try files.attributes(connection.path)
         var header = [UInt8](repeating: 0, count: Int(min(Int64(DatabaseHeader.byteCount), mainBytes)))

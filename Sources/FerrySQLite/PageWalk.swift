@@ -1,22 +1,22 @@
 internal import CSQLite
 package import FerryBase
 
-/// One walk over the pages of a database: whether they fit together, and how many rows of what kind its tables hold.
+/// The result of one walk over all pages of a database: whether they are sound, and counts of rows by table and kind.
 ///
-/// Looks for all that SQLite's own check of pages looks for (`quick_check`): every page has one place, in one b-tree,
-/// behind one cell, or in the list of free ones; pages, cells and free blocks fit into each other; keys are in order;
-/// records are as long as their headers say; and what `auto_vacuum` notes of each page is so. It finds that something is
-/// wrong, and leaves it to SQLite to say what: then, and of whatever it cannot vouch for, ``isSound`` is false.
+/// The walk checks everything that `quick_check` checks of pages: each page has one place, in one b-tree, one overflow
+/// chain, or the freelist; pages, cells and free blocks fit; keys are in order; records are as long as their headers
+/// say; and the pointer map of `auto_vacuum` is right. After damage or doubt ``isSound`` is false, and SQLite must
+/// decide.
 ///
-/// Each page is read once, and of long values the first bytes of each page. Memory: one bit per page, one page per level
-/// of a b-tree, and buffers of a fixed size.
+/// The walk reads each page once, of overflow pages the first bytes. Memory: one bit per page, one page per level of a
+/// b-tree, and fixed buffers.
 package struct PageWalk {
-    /// Rows that are to be counted on the way.
+    /// A table whose rows the walk counts.
     package struct Counted {
         package var table: String
-        /// Holds the integer by which rows are counted; nil where they are all of one kind.
+        /// The column with the integer to group by; nil to count all rows together.
         package var column: String?
-        /// Columns of which is noted between which integers their values lie.
+        /// Columns whose least and greatest integers the walk notes.
         package var keys: [String] = []
 
         package init(table: String, column: String?, keys: [String] = []) {
@@ -24,20 +24,18 @@ package struct PageWalk {
         }
     }
 
-    /// Whether SQLite's own check would find nothing.
+    /// Whether `quick_check` would find no damage.
     package let isSound: Bool
-    /// Rows of each table that has row ids.
+    /// The number of rows of each table with row ids.
     package let rows: [String: Int64]
-    /// The first and the last row id of each table that has one for every number between them: which row ids there are
-    /// need not be looked up then.
+    /// The first and the last row id of each table without gaps between them: such row ids need no look-ups.
     package let wholeRanges: [String: ClosedRange<Int64>]
-    /// What was counted, by table; a table that could not be counted so is missing.
+    /// The counts by table, without tables that the walk could not count.
     package let tallies: [String: RowTally]
 
-    /// Walks over all pages; nil where they cannot be read past SQLite in one pass.
+    /// Walks over all pages; nil if they cannot be read in one pass.
     ///
-    /// The connection must be in a transaction such as ``PageReader`` requires. A stop ends the walk as it would end a
-    /// statement.
+    /// The connection must be in a transaction as for ``PageReader``. A stop request interrupts the walk.
     package init?(
         _ connection: Connection, schema: String = "main", counting counted: [Counted] = [],
         stop: StopRequest = StopRequest()
@@ -47,7 +45,7 @@ package struct PageWalk {
         guard let trees = try TreeRoots(connection, schema: schema, counting: counted) else { return nil }
         let reader = try PageReader(connection, schema: schema)
         guard let pageCount = try connection.pragma("page_count", in: schema)?.integer,
-            // Frames are found by a window of pages; a b-tree goes from one to the other.
+            // The log's index covers one window of pages, but a b-tree jumps between windows.
             !reader.readsLog || pageCount <= WriteAheadLog.windowPages,
             let pages = try WalkedPages(reader, count: pageCount)
         else { return nil }
@@ -57,11 +55,11 @@ package struct PageWalk {
         var walk = TreeWalk(pages, isInterrupted)
         defer { walk.free() }
         let rows = try walk.run(trees)
-        // Of tables without row ids SQLite also looks whether their keys are in order, which only it can compare.
+        // Only SQLite can compare the keys of tables without row ids.
         let keyed = rows == nil ? [] : trees.trees.filter(\.isKeyed).map(\.table)
         var areKeysSound = true
         for table in keyed where areKeysSound {
-            areKeysSound = try connection.damagedPagesBySQLite(schema: schema, limit: 1, table: table).isEmpty
+            areKeysSound = try connection.damagedPagesBySQLite(schema: schema, table: table).isEmpty
         }
         isSound = rows != nil && areKeysSound
         self.rows = (rows ?? [:]).mapValues(\.count)
@@ -73,52 +71,50 @@ package struct PageWalk {
 }
 
 extension Connection {
-    /// How `PRAGMA quick_check` begins what it says of values, in the versions of SQLite that say it.
+    /// The prefixes of `quick_check`'s findings about values, in all versions of SQLite.
     ///
-    /// Constraints that rows do not keep, values that a column's type does not expect, and search indexes: the pages are
-    /// sound, and all rows are there.
-    private static let wordsAboutValues = [
+    /// Such findings are about constraints, types of values, and search indexes: pages and rows are sound then.
+    private static let prefixesOfValueFindings = [
         "NULL value in ", "CHECK constraint failed in ", "NUMERIC value in ", "TEXT value in ", "non-",
         "missing value ", "unable to validate ", "malformed inverted index ", "wrong # of entries in ", "row ",
     ]
 
-    /// Looks through all pages of the database: b-trees, overflow pages, free pages, and the order of the keys.
+    /// Checks all pages of the database: b-trees, overflow pages, free pages, and the order of the keys.
     ///
-    /// Reads every page once where all fit (``PageWalk``); else SQLite is asked, which reads those of tables twice.
-    /// Memory: one bit per page beside the cache. Anything that a stop asks to end throws an error that
-    /// ``DatabaseError/isInterrupted``.
+    /// Reads every page once if all are sound (``PageWalk``); otherwise runs `quick_check`, which reads pages of tables
+    /// twice. Memory: one bit per page beside the cache. An interrupt throws ``DatabaseError/isInterrupted``.
     ///
-    /// `walk` is a walk over the pages as they are now, where there was one.
+    /// `walk` is an existing walk over the current pages, if any.
     ///
-    /// - Returns: What does not fit, in SQLite's words: tables' pages and cells, no values. Empty for a sound file.
+    /// - Returns: The damage in SQLite's words: pages and cells, no values. Empty for a sound file.
     package func damagedPages(
-        schema: String = "main", limit: Int = 100, after walk: PageWalk? = nil, stop: StopRequest = StopRequest()
+        after walk: PageWalk? = nil, stop: StopRequest = StopRequest()
     ) throws(DatabaseError) -> [String] {
         var walk = walk
-        if walk == nil { walk = try PageWalk(self, schema: schema, stop: stop) }
-        return walk?.isSound == true ? [] : try damagedPagesBySQLite(schema: schema, limit: limit)
+        if walk == nil { walk = try PageWalk(self, stop: stop) }
+        return walk?.isSound == true ? [] : try damagedPagesBySQLite()
     }
 
-    /// The same as SQLite finds it, whatever a walk may have found; of the whole database, or of one table.
+    /// Returns the damage that `quick_check` finds in the whole database or in one table.
     package func damagedPagesBySQLite(
-        schema: String = "main", limit: Int = 100, table: String? = nil
+        schema: String = "main", table: String? = nil
     ) throws(DatabaseError) -> [String] {
-        // Of values there may be as many findings as rows; they must not hide those of pages, which come first.
-        let subject = table.map(Connection.quoted) ?? String(limit)
+        // At most 100 findings: each row may have one about values, but those about pages come first.
+        let subject = table.map(Connection.quoted) ?? "100"
         let statement = try prepare("PRAGMA \(Connection.quoted(schema)).quick_check(\(subject))")
         var found: [String] = []
         while try statement.step() {
             let finding = statement.text(0)
             if finding == "ok" || Self.isAboutValues(finding) { continue }
-            // One finding may hold many lines, of which the first only names the database.
+            // A finding may have many lines; the first only names the database.
             found += finding.split(separator: "\n").map(String.init).filter { !$0.hasPrefix("*** in database") }
         }
         return found
     }
 
     private static func isAboutValues(_ finding: String) -> Bool {
-        // Of rows that are not in the order of their keys SQLite says so in other words.
-        wordsAboutValues.contains { finding.hasPrefix($0) } && !finding.hasPrefix("row not in PRIMARY KEY order")
+        // SQLite's finding about the order of keys begins like one about values.
+        prefixesOfValueFindings.contains { finding.hasPrefix($0) } && !finding.hasPrefix("row not in PRIMARY KEY order")
     }
 }
 
@@ -127,7 +123,7 @@ struct TreeRoots {
     struct Tree {
         var root: UInt32
         var isTable: Bool
-        /// Whether it is a table whose rows stand in the b-tree of its key.
+        /// Whether it is a table WITHOUT ROWID.
         var isKeyed = false
         var tally: RowTally?
         var table: String
@@ -135,7 +131,7 @@ struct TreeRoots {
 
     var trees: [Tree] = []
 
-    /// Nil where the schema is not as any that SQLite writes.
+    /// Nil if the schema is damaged.
     init?(_ connection: Connection, schema: String, counting counted: [PageWalk.Counted]) throws(DatabaseError) {
         let master = Connection.quoted(schema) + ".sqlite_master"
         let tables = try connection.rows(
@@ -159,7 +155,7 @@ struct TreeRoots {
 
     var tallies: [String: RowTally] {
         var tallies: [String: RowTally] = [:]
-        for tree in trees { if let tally = tree.tally, tally.isWhole { tallies[tree.table] = tally } }
+        for tree in trees { if let tally = tree.tally, tally.isComplete { tallies[tree.table] = tally } }
         return tallies
     }
 }
@@ -167,7 +163,7 @@ struct TreeRoots {
 /// The rows of one table.
 struct RowsOfTable {
     var count: Int64 = 0
-    /// Nil where there are none.
+    /// Nil without rows.
     var first: Int64?
     var last: Int64?
 
@@ -178,18 +174,16 @@ struct RowsOfTable {
     }
 }
 
-/// The rows of a table as a walk over its pages counts them: by the integer in one of their columns, with the columns
-/// that are NULL in them and the keys that others hold.
+/// The counts of a table's rows by the integer in one column, with the NULLs of columns and the range of keys.
 package final class RowTally {
-    /// More kinds of rows than a table of any model has; a table with more is counted by a statement.
+    /// More groups than a table of any model has; a statement counts tables with more.
     private static let mostGroups = 256
 
     let pointer: UnsafeMutablePointer<ferry_tally>
     private let columns: [String]
     private let keys: Set<String>
 
-    /// Nil where the columns of a row do not stand in the order of the table's, or one may have a value that no row
-    /// holds.
+    /// Nil if records may have another order than the columns, or omit default values.
     init?(of counted: PageWalk.Counted, on connection: Connection, schema: String) throws(DatabaseError) {
         let found = try connection.rows(
             "SELECT name, dflt_value, hidden, pk FROM pragma_table_xinfo(?1, ?2) ORDER BY cid",
@@ -228,25 +222,23 @@ package final class RowTally {
         pointer.deallocate()
     }
 
-    /// Whether every row was counted.
-    var isWhole: Bool { pointer.pointee.is_lost == 0 }
+    var isComplete: Bool { pointer.pointee.is_lost == 0 }
 
     private var groups: Range<Int> { 0..<Int(pointer.pointee.count) }
 
-    /// Rows by the integer; of a table whose rows are all of one kind, by 0.
+    /// The number of rows by the integer; by 0 if the table has no group column.
     package var rows: [Int64: Int64] {
         Dictionary(uniqueKeysWithValues: groups.map { (pointer.pointee.values[$0], pointer.pointee.rows[$0]) })
     }
 
-    /// Rows of one integer in which a column is NULL; nil where there is no such column, or it is of the key, which may
-    /// be written as NULL without being so.
+    /// Returns the rows of one integer with NULL in a column; nil for an unknown column, or a key, stored as NULL.
     package func empty(_ column: String, of value: Int64) -> Int64? {
         guard !keys.contains(column), let place = columns.firstIndex(of: column) else { return nil }
         guard let group = groups.first(where: { pointer.pointee.values[$0] == value }) else { return 0 }
         return pointer.pointee.nulls[group * columns.count + place]
     }
 
-    /// Whether every value of a column is NULL or an integer of a range; false where that was not noted.
+    /// Whether every value of a column is NULL or an integer of the range; false if the walk did not note it.
     package func holds(_ column: String, within range: ClosedRange<Int64>) -> Bool {
         guard let place = columns.firstIndex(of: column) else { return false }
         let keys = pointer.pointee.keys[place]

@@ -1,22 +1,21 @@
 internal import CSQLite
 package import FerryBase
 
-/// What is counted of a statement's rows while they are stepped through: sums of keyed hashes of some of their columns,
-/// rows that meet conditions, and rows that are out of their order.
+/// Counts over a statement's rows: sums of keyed hashes of columns, rows that meet conditions, rows out of order.
 package final class RowSums {
-    /// Columns whose hashes are added up.
+    /// Columns whose hashes are summed.
     package struct Columns: Sendable, Equatable {
-        /// The column that is 0 in rows that do not count; nil where all do.
+        /// The column that is 0 in rows to skip; nil to count all.
         package var filter: Int?
-        /// In the order in which they are hashed.
+        /// In the order of hashing.
         package var columns: [Int]
 
         package init(filter: Int? = nil, columns: [Int]) { (self.filter, self.columns) = (filter, columns) }
     }
 
-    /// What the first column of rows may hold, but for NULL.
+    /// The valid values of the first column, besides NULL.
     package enum Targets {
-        /// What the first column of a statement's rows holds; both rise.
+        /// The first column of another statement's rows; both are in ascending order.
         case rows(Statement)
         case range(ClosedRange<Int64>)
     }
@@ -26,15 +25,15 @@ package final class RowSums {
     private let counted: UnsafeMutableBufferPointer<Int64>
     private let orders: UnsafeMutableBufferPointer<ferry_order>
     private let cells: UnsafeMutableBufferPointer<ferry_cell>
-    private let asked: UnsafeMutableBufferPointer<Int32>
+    private let inputs: UnsafeMutableBufferPointer<Int32>
     private let values: UnsafeMutableBufferPointer<OpaquePointer?>
     private let targets: Targets?
-    /// On the heap, so that C code is lent it without a check of access for each row.
+    /// On the heap, so that C code gets a pointer without an exclusivity check for each row.
     private let reading: UnsafeMutablePointer<ferry_reading>
 
-    /// The counted columns are 1 in rows that meet a condition, else 0.
+    /// The columns of `counted` are 1 in rows that meet a condition, else 0.
     ///
-    /// The order is that of the first columns; without targets the first column may hold anything.
+    /// `order` is that of the first columns; without `targets` the first column may have any value.
     package init(
         _ sets: [Columns], counting counted: Range<Int> = 0..<0, order: RowOrder? = nil, targets: Targets? = nil,
         key: KeyedHash.Key
@@ -56,7 +55,7 @@ package final class RowSums {
             is_unique: order?.isUnique == true ? 1 : 0, is_first: 1, faults: 0)
         var used = Set(sets.flatMap { $0.columns + ($0.filter.map { [$0] } ?? []) }).union(counted)
         used.formUnion(0..<(targets == nil ? orders.count : max(1, orders.count)))
-        asked = Self.buffer(of: used.sorted().map { Int32($0) })
+        inputs = Self.buffer(of: used.sorted().map { Int32($0) })
         values = Self.buffer(of: [OpaquePointer?](repeating: nil, count: (used.max() ?? -1) + 1))
         reading = .allocate(capacity: 1)
         reading.initialize(
@@ -65,7 +64,7 @@ package final class RowSums {
                 counts: self.counted.baseAddress, count_count: counted.count, low: key.low, high: key.high,
                 sequence: sequence,
                 targets: Self.targets(targets),
-                columns: asked.baseAddress, column_count: asked.count, values: values.baseAddress, rows: 0, look: nil,
+                columns: inputs.baseAddress, column_count: inputs.count, values: values.baseAddress, rows: 0, look: nil,
                 looker: nil, rows_between_looks: 1))
     }
 
@@ -93,21 +92,21 @@ package final class RowSums {
         counted.deallocate()
         orders.deallocate()
         cells.deallocate()
-        asked.deallocate()
+        inputs.deallocate()
         values.deallocate()
         reading.deallocate()
     }
 
-    /// Adds the rows of a query, in the order in which SQLite meets them: its columns, and its `tail` from FROM on.
+    /// Adds the rows of a query in SQLite's order; `tail` is the query from FROM on.
     ///
-    /// What `look` throws, which is called after `most` rows at most, ends the query.
+    /// `look` is called at least every `most` rows; its error ends the query.
     ///
-    /// - Throws: ``DatabaseError``, also when there is no memory to keep a row in; what `look` throws.
+    /// - Throws: ``DatabaseError``, also without memory for a row; any error of `look`.
     package func add(
         _ columns: [String], _ tail: String, on connection: Connection, lookingEvery most: Int,
         _ look: () throws -> Void
     ) throws {
-        // One more for the pointer to what reads them.
+        // One more argument for the pointer.
         guard columns.count < connection.limit(.functionArguments) else {
             let rows = try connection.prepare("SELECT \(columns.joined(separator: "\n, "))\n\(tail)")
             rows.begin()
@@ -115,7 +114,7 @@ package final class RowSums {
             return
         }
         try connection.registerReading()
-        // A comment in the SQL of a column ends with its line.
+        // A newline ends comments in the SQL of a column.
         let rows = try connection.prepare(
             "SELECT \(Connection.readingFunction)(?1\(columns.map { "\n, " + $0 }.joined())\n)\n\(tail)")
         try rows.bind(reading, at: 1)
@@ -123,53 +122,53 @@ package final class RowSums {
             (reading.pointee.look, reading.pointee.looker, reading.pointee.values) = (nil, nil, values.baseAddress)
         }
         try withoutActuallyEscaping(look) { look in
-            let looker = Looker(look)
-            try withExtendedLifetime(looker) {
-                reading.pointee.look = { Looker.look($0) }
-                reading.pointee.looker = Unmanaged.passUnretained(looker).toOpaque()
+            let callback = Callback(look)
+            try withExtendedLifetime(callback) {
+                reading.pointee.look = { Callback.call($0) }
+                reading.pointee.looker = Unmanaged.passUnretained(callback).toOpaque()
                 reading.pointee.rows_between_looks = Int64(most)
                 do throws(DatabaseError) {
                     try rows.run()
                 } catch {
-                    throw looker.error ?? error
+                    throw callback.error ?? error
                 }
             }
         }
     }
 
-    /// What is called between rows, and what it threw.
-    private final class Looker {
+    /// The closure to call between rows, and its error.
+    private final class Callback {
         private let body: () throws -> Void
         private(set) var error: (any Error)?
 
         init(_ body: @escaping () throws -> Void) { self.body = body }
 
-        /// Calls it; 0 where the query is to end.
-        static func look(_ looker: UnsafeMutableRawPointer?) -> Int32 {
-            guard let looker else { return 0 }
-            return Unmanaged<Looker>.fromOpaque(looker)._withUnsafeGuaranteedRef { looker in
+        /// Calls the closure; returns 0 if the query must end.
+        static func call(_ callback: UnsafeMutableRawPointer?) -> Int32 {
+            guard let callback else { return 0 }
+            return Unmanaged<Callback>.fromOpaque(callback)._withUnsafeGuaranteedRef { callback in
                 do {
-                    try looker.body()
+                    try callback.body()
                     return 1
                 } catch {
-                    looker.error = error
+                    callback.error = error
                     return 0
                 }
             }
         }
     }
 
-    /// Adds the row at hand.
+    /// Adds the current row of a statement.
     ///
-    /// - Throws: ``DatabaseError``, as for many.
+    /// - Throws: ``DatabaseError``, also without memory for the row.
     package func add(rowOf statement: Statement) throws(DatabaseError) {
         _ = try statement.stepped(ferry_sqlite3_read_row(statement.handle, reading))
     }
 
-    /// Steps through the rows of two statements, both at a row, as long as their first two columns hold the same integers,
-    /// and at most so many; adds those of the second one, whose first two columns the sums hash.
+    /// Steps through the rows of two statements, both at a row, while their first two columns have equal integers, at
+    /// most `most` times; adds the rows of the second one, whose first two columns the sums hash.
     ///
-    /// - Returns: Whether each of them is at a row; where both are, the two may be the same or not.
+    /// - Returns: Whether each of them is at a row; if both are, the rows may or may not be equal.
     package static func stepPairs(
         _ most: Int, of left: Statement, with right: Statement, adding sums: RowSums?
     ) throws(DatabaseError) -> (Bool, Bool) {
@@ -178,18 +177,18 @@ package final class RowSums {
         return (try left.stepped(code), try right.stepped(other))
     }
 
-    /// How many rows were met.
+    /// The number of rows.
     package var rows: Int64 { reading.pointee.rows }
 
-    /// Of each set the number of rows that count, and the sum of their hashes.
+    /// The number of counted rows of each set, and the sum of their hashes.
     package var results: [(count: Int64, sum: UInt64)] { sums.map { ($0.count, $0.sum) } }
 
-    /// How many rows meet each condition.
+    /// The number of rows that meet each condition.
     package var counts: [Int64] { Array(counted) }
 
-    /// How many rows are out of their order, or have the keys of the one before them.
+    /// The number of rows out of order, or with the keys of the row before.
     package var misplaced: Int64 { reading.pointee.sequence.faults }
 
-    /// How many rows hold anything else in their first column than the targets have.
+    /// The number of rows whose first column is no valid value of the targets.
     package var lost: Int64 { reading.pointee.targets.lost }
 }

@@ -3,15 +3,14 @@ internal import FerryBase
 
 /// A prepared statement.
 ///
-/// Reading columns borrows SQLite's memory: what `bytes` and `text` hand to their closure is valid inside it only.
+/// Reads of columns borrow SQLite's memory: the bytes of ``withBytes(_:_:)`` are valid only inside its closure.
 package final class Statement {
     package let connection: Connection
     package let sql: String
     let handle: OpaquePointer
-    /// Unchecked, as the next one, which saves a check at run time in each step: both belong to the connection's thread, and
-    /// no access lasts while other code runs.
+    /// Unchecked, like `isSilent`, for speed: both belong to the connection's thread, without overlapping accesses.
     @exclusivity(unchecked) private var started: UInt64 = 0
-    /// Whether the trace leaves it out: a statement that runs within a function of ours counts to the one that calls it.
+    /// Whether the trace omits the statement, because it runs inside a function of a traced statement.
     @exclusivity(unchecked) package var isSilent = false
 
     init(_ sql: String, on connection: Connection) throws(DatabaseError) {
@@ -28,7 +27,7 @@ package final class Statement {
     }
 
     deinit {
-        // Of a query whose first row was all that was wanted.
+        // For queries that were not stepped to the end.
         report()
         sqlite3_finalize(handle)
     }
@@ -48,13 +47,13 @@ package final class Statement {
         try check(value.withUTF8 { bind(text: UnsafeRawBufferPointer($0), Int32(index)) })
     }
 
-    /// Binds text by its UTF-8; SQLite keeps its own copy.
+    /// Binds UTF-8 text; SQLite keeps its own copy.
     package func bind(text: UnsafeRawBufferPointer, at index: Int) throws(DatabaseError) {
         try check(bind(text: text, Int32(index)))
     }
 
     private func bind(text: UnsafeRawBufferPointer, _ index: Int32) -> Int32 {
-        // A null pointer would bind NULL where an empty text is meant.
+        // A null pointer would bind NULL instead of an empty text.
         withUnsafeBytes(of: 0 as UInt8) { empty in
             sqlite3_bind_text64(
                 handle, index, text.baseAddress ?? empty.baseAddress, UInt64(text.count), ferry_sqlite3_transient(),
@@ -64,7 +63,7 @@ package final class Statement {
 
     /// Binds a BLOB; SQLite keeps its own copy.
     package func bind(blob: UnsafeRawBufferPointer, at index: Int) throws(DatabaseError) {
-        // A null pointer would bind NULL where an empty BLOB is meant.
+        // A null pointer would bind NULL instead of an empty BLOB.
         guard !blob.isEmpty else { return try check(sqlite3_bind_zeroblob(handle, Int32(index), 0)) }
         try check(
             sqlite3_bind_blob64(
@@ -88,8 +87,7 @@ package final class Statement {
         try check(sqlite3_bind_value(handle, Int32(index), sqlite3_column_value(source.handle, Int32(column))))
     }
 
-    /// Binds the value of another statement's current column without copying it; the row must stay until
-    /// ``unbind()``.
+    /// Binds the value of another statement's current column without a copy; the row must live until ``unbind()``.
     package func bind(borrowed column: Int, of source: Statement, at index: Int) throws(DatabaseError) {
         let type = source.storageClass(column)
         guard type == .text || type == .blob else { return try bind(column: column, of: source, at: index) }
@@ -98,17 +96,17 @@ package final class Statement {
         try check(bind(borrowing: bytes, asText: type == .text, Int32(index)))
     }
 
-    /// Binds a BLOB of zeros, which takes no memory where only such BLOBs stand behind it in a row.
+    /// Binds a BLOB of zeros, which needs no memory if only such BLOBs follow it in the row.
     package func bind(zeros count: Int, at index: Int) throws(DatabaseError) {
         try check(sqlite3_bind_zeroblob64(handle, Int32(index), UInt64(count)))
     }
 
-    /// Binds a reading of rows, which must outlive the run.
+    /// Binds a pointer of ``RowSums``, which must outlive the run.
     func bind(_ reading: UnsafeMutablePointer<ferry_reading>, at index: Int) throws(DatabaseError) {
         try check(ferry_sqlite3_bind_reading(handle, Int32(index), reading))
     }
 
-    /// Forgets all bindings.
+    /// Clears all bindings.
     package func unbind() { sqlite3_clear_bindings(handle) }
 
     package func bind(_ value: Value, at index: Int) throws(DatabaseError) {
@@ -125,13 +123,13 @@ package final class Statement {
         for (offset, value) in values.enumerated() { try bind(value, at: offset + 1) }
     }
 
-    /// The index of a named parameter (`:name`, `@name`, `$name`), or nil when the SQL has none of that name.
+    /// Returns the index of a named parameter (`:name`, `@name`, `$name`), or nil if the SQL has none of this name.
     package func parameter(_ name: String) -> Int? {
         let index = sqlite3_bind_parameter_index(handle, name)
         return index == 0 ? nil : Int(index)
     }
 
-    /// Binds a named parameter where the SQL has it.
+    /// Binds a named parameter if the SQL has it.
     package func bind(_ value: Value, named name: String) throws(DatabaseError) {
         guard let index = parameter(name) else { return }
         connection.onStatement?(.binding(sql, name: name, value))
@@ -140,22 +138,18 @@ package final class Statement {
 
     // MARK: Running
 
-    /// Goes to the next row.
-    ///
-    /// - Returns: False at the end; the statement is then reset and may be run again.
+    /// Steps to the next row; false at the end, where the statement is reset and may be run again.
     package func step() throws(DatabaseError) -> Bool {
         begin()
         return try stepped(sqlite3_step(handle))
     }
 
-    /// To be called before the first of steps that C code makes.
+    /// Starts the trace's clock; for use before steps by C code.
     func begin() {
         if connection.isTraced, !isSilent, started == 0 { started = Clock.nanoseconds() }
     }
 
-    /// Takes what the last step returned.
-    ///
-    /// - Returns: Whether there is a row.
+    /// Returns whether a step with this result code is at a row.
     func stepped(_ code: Int32) throws(DatabaseError) -> Bool {
         switch code {
         case SQLITE_ROW: return true
@@ -169,7 +163,7 @@ package final class Statement {
         }
     }
 
-    /// Runs to the end and makes the statement ready for the next use; bindings stay.
+    /// Runs to the end and resets the statement; bindings stay.
     package func run() throws(DatabaseError) {
         while try step() {}
     }
@@ -181,7 +175,7 @@ package final class Statement {
         report()
     }
 
-    /// Gives the trace the time since the first step.
+    /// Reports the time since the first step to the trace.
     private func report() {
         guard started != 0 else { return }
         connection.report(sql, nanoseconds: Clock.nanoseconds(since: started))
@@ -200,22 +194,22 @@ package final class Statement {
     package func integer(_ column: Int) -> Int64 { sqlite3_column_int64(handle, Int32(column)) }
     package func real(_ column: Int) -> Double { sqlite3_column_double(handle, Int32(column)) }
 
-    /// The text of a column, owned; invalid UTF-8 is repaired.
+    /// Returns the text of a column, with invalid UTF-8 repaired.
     package func text(_ column: Int) -> String {
         withBytes(column) { String(decoding: $0, as: UTF8.self) }
     }
 
     package func blob(_ column: Int) -> [UInt8] { withBytes(column) { Array($0) } }
 
-    /// Lends the bytes of a text or BLOB column.
+    /// Calls the body with the bytes of a text or BLOB column.
     package func withBytes<Result>(_ column: Int, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result
     {
         try body(lentBytes(column))
     }
 
-    /// The bytes of a text or BLOB column of the row at hand, lent until the next call on this statement.
+    /// Returns the bytes of a text or BLOB column of the current row, valid until the next call on this statement.
     package func lentBytes(_ column: Int) -> UnsafeRawBufferPointer {
-        // The pointer first: asking for the size first could convert the value twice.
+        // The pointer first: a read of the size first could convert the value twice.
         let pointer = sqlite3_column_blob(handle, Int32(column))
         let count = Int(sqlite3_column_bytes(handle, Int32(column)))
         return UnsafeRawBufferPointer(start: pointer, count: pointer == nil ? 0 : count)
@@ -236,7 +230,7 @@ package final class Statement {
     }
 }
 
-/// A column of one statement and the column of another one that is to hold the same.
+/// A column of one statement and the column of another one to compare it with.
 package struct ColumnPair: Sendable {
     fileprivate var own: Int32
     fileprivate var other: Int32
@@ -247,14 +241,12 @@ package struct ColumnPair: Sendable {
 }
 
 extension Statement {
-    /// Whether a column of the row at hand holds the same as one of another statement's: same storage class and bytes.
-    ///
-    /// Nothing is copied.
+    /// Whether two columns of current rows are equal, in storage class and bytes; copies nothing.
     package func holdsSame(_ column: Int, as other: Statement, _ otherColumn: Int) -> Bool {
         ferry_sqlite3_columns_equal(handle, Int32(column), other.handle, Int32(otherColumn)) != 0
     }
 
-    /// Whether all these columns hold the same as the other statement's.
+    /// Whether all pairs of columns are equal.
     package func holdsSame(_ pairs: [ColumnPair], as other: Statement) -> Bool {
         pairs.withUnsafeBytes { pairs in
             ferry_sqlite3_rows_equal(
@@ -264,12 +256,12 @@ extension Statement {
     }
 }
 
-/// The order of two runs of bytes: below 0 where the first one comes first (SQLite's BINARY).
+/// Compares two byte strings like SQLite's BINARY: below 0 if the first one comes first.
 package func compareBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
     Int(ferry_compare_bytes(left.baseAddress, left.count, right.baseAddress, right.count))
 }
 
-/// The order that a statement's rows must have, each compared with the one before it, as SQLite orders values.
+/// The required order of a statement's rows, by SQLite's order of values.
 package struct RowOrder: Sendable {
     package enum Collation: Int32, Sendable { case binary, noCase, rightTrim }
 
@@ -277,7 +269,7 @@ package struct RowOrder: Sendable {
     let keyCount: Int
     let isUnique: Bool
 
-    /// Where it is unique, the first `keyCount` columns must not be the same in two rows, but for NULL.
+    /// With `isUnique`, no two rows may have equal values without NULL in the first `keyCount` columns.
     package init(_ columns: [(collation: Collation, isDescending: Bool)], keyCount: Int, isUnique: Bool) {
         orders = columns.map { ferry_order(collation: $0.collation.rawValue, is_descending: $0.isDescending ? 1 : 0) }
         self.keyCount = keyCount

@@ -1,20 +1,19 @@
 internal import CSQLite
 internal import FerryBase
 
-/// The walk from page to page.
 struct TreeWalk {
-    /// As deep as SQLite's own cursors go.
+    /// The maximum depth of SQLite's cursors.
     private static let levels = 20
 
     private var pages: WalkedPages
-    /// Set where a request for a stop wants the walk to end, as it would end a statement.
+    /// Set by a stop request.
     private let isInterrupted: Locked<Bool>
     private let usable: UInt32
     private let hasMap: Bool
-    /// One bit per page that has a place.
+    /// One bit per page that has a place so far.
     private let placed: UnsafeMutablePointer<UInt64>
     private let words: Int
-    /// For each level an interior page and the links of its cells; the last ones are those of leaves.
+    /// For each level the links of a page's cells.
     private var links: [UnsafeMutablePointer<ferry_link>] = []
     private var leafLevel: Int?
     private var walked = 0
@@ -36,7 +35,7 @@ struct TreeWalk {
         pages.free()
     }
 
-    /// Rows by table; nil where something is not as it must be.
+    /// Nil if the walk finds damage.
     mutating func run(_ trees: TreeRoots) throws(DatabaseError) -> [String: RowsOfTable]? {
         // SQLite never uses the page at 1 GiB, where its locks are.
         if pages.lockPage <= pages.count { _ = place(pages.lockPage) }
@@ -44,7 +43,7 @@ struct TreeWalk {
         guard hasMap ? largest == pages.largestRoot : !pages.isIncremental, try walkFreePages() else { return nil }
         var counts: [String: RowsOfTable] = [:]
         for tree in trees.trees {
-            if hasMap, tree.root > 1, try !maps(tree.root, .root, 0) { return nil }
+            if hasMap, tree.root > 1, try !mapHas(tree.root, .root, 0) { return nil }
             (leafLevel, rows) = (nil, RowsOfTable())
             var low: Int64?
             guard try walk(tree.root, level: 0, of: tree.isTable, tree.tally, &low, high: .max) else { return nil }
@@ -55,10 +54,10 @@ struct TreeWalk {
 
     // MARK: B-trees
 
-    /// Whether all is as it must be on a page and below it, at a level that is 0 for the root.
+    /// Checks a page and its subtree; the root has level 0.
     ///
-    /// Its keys are above `low`, the last one before, which becomes the last of them, and up to `high`. So many pages as
-    /// `run` says, from it on, are leaves that come next.
+    /// Keys must be above `low`, the last key before, and at most `high`; the call sets `low` to the subtree's last
+    /// key. `run` consecutive pages from this one on are leaves that the walk reads next.
     private mutating func walk(
         _ page: UInt32, level: Int, of isTable: Bool, _ tally: RowTally?, _ low: inout Int64?, high: Int64,
         run: UInt32 = 1
@@ -88,12 +87,12 @@ struct TreeWalk {
             (rows.last, low) = (found.last, found.last)
             return true
         }
-        // Each cell of an interior page leads to a child, so it has a link.
+        // Each cell of an interior page has a link to its child.
         var run: UInt32 = 1
         for index in 0..<Int(found.links) {
             let link = links[index]
             run = run > 1 ? run - 1 : leavesInOrder(links, from: index, count: Int(found.links), at: level + 1)
-            if hasMap, try !maps(link.child, .tree, page) { return false }
+            if hasMap, try !mapHas(link.child, .tree, page) { return false }
             let limit = isTable ? link.key : high
             if isTable, limit > high || low.map({ limit <= $0 }) ?? false { return false }
             guard try walk(link.child, level: level + 1, of: isTable, tally, &low, high: limit, run: run) else {
@@ -101,33 +100,32 @@ struct TreeWalk {
             }
             if isTable { low = limit }
         }
-        if hasMap, try !maps(found.right_child, .tree, page) { return false }
+        if hasMap, try !mapHas(found.right_child, .tree, page) { return false }
         return try walk(found.right_child, level: level + 1, of: isTable, tally, &low, high: high)
     }
 
-    /// How many leaves lie one after another in the file, as a page's cells lead to them.
+    /// Returns the number of leaves from a cell on that are consecutive in the file.
     private func leavesInOrder(
         _ links: UnsafeMutablePointer<ferry_link>, from index: Int, count: Int, at level: Int
     ) -> UInt32 {
         guard leafLevel == level else { return 1 }
         var run: UInt32 = 1
-        while run < pages.most, index + Int(run) < count, links[index + Int(run)].child == links[index].child &+ run {
+        while run < pages.maxRun, index + Int(run) < count, links[index + Int(run)].child == links[index].child &+ run {
             run += 1
         }
         return run
     }
 
-    /// Follows what of a long value does not stand in its cell.
     private mutating func follow(
         _ first: UInt32, pages count: UInt32, from cell: UInt32
     ) throws(DatabaseError) -> Bool {
-        if hasMap, try !maps(first, .firstOverflow, cell) { return false }
+        if hasMap, try !mapHas(first, .firstOverflow, cell) { return false }
         var page = first
         for index in 0..<count {
             guard place(page), let next = try pages.firstNumber(of: page) else { return false }
             try countPage()
             if index + 1 == count { return next == 0 }
-            if hasMap, try !maps(next, .overflow, page) { return false }
+            if hasMap, try !mapHas(next, .overflow, page) { return false }
             page = next
         }
         return false
@@ -148,16 +146,16 @@ struct TreeWalk {
         var (trunk, left) = (pages.firstFree, Int64(pages.freeCount))
         while trunk != 0 {
             guard place(trunk) else { return false }
-            if hasMap, try !maps(trunk, .free, 0) { return false }
+            if hasMap, try !mapHas(trunk, .free, 0) { return false }
             guard let bytes = try pages.bytes(of: trunk) else { return false }
             let (next, leaves) = (ferry_four(bytes), ferry_four(bytes + 4))
             left -= 1 + Int64(leaves)
             guard leaves <= usable / 4 - 2, left >= 0 else { return false }
-            // Looking up what auto_vacuum notes may read another page into the place of this one.
+            // A look-up in the pointer map may overwrite the buffer of this page.
             let numbers = (0..<Int(leaves)).map { ferry_four(bytes + 8 + 4 * $0) }
             for leaf in numbers {
                 guard place(leaf) else { return false }
-                if hasMap, try !maps(leaf, .free, 0) { return false }
+                if hasMap, try !mapHas(leaf, .free, 0) { return false }
             }
             try checkInterruption()
             trunk = next
@@ -165,9 +163,9 @@ struct TreeWalk {
         return left == 0
     }
 
-    // MARK: Every page has one place
+    // MARK: Places of pages
 
-    /// Notes a page; false where it has a place already, or is none of the file.
+    /// Marks a page as placed; false if it has a place already, or is outside the file.
     private func place(_ page: UInt32) -> Bool {
         guard page > 0, page <= pages.count else { return false }
         let (word, bit) = (Int(page) >> 6, UInt64(1) << UInt64(page & 63))
@@ -183,30 +181,29 @@ struct TreeWalk {
                 guard page > 0, page <= UInt64(pages.count) else { continue }
                 let isPlaced = placed[word] & (1 << UInt64(bit)) != 0
                 let isMap = hasMap && pages.mapPage(of: UInt32(page)) == UInt32(page)
-                // A page of notes is none of a b-tree.
+                // A pointer-map page has no other place.
                 guard isPlaced != isMap else { return false }
             }
         }
         return true
     }
 
-    /// Whether `auto_vacuum` has noted what a page is, and which one leads to it.
-    private mutating func maps(
+    /// Whether the pointer map has this kind and parent for a page.
+    private mutating func mapHas(
         _ page: UInt32, _ kind: WalkedPages.Kind, _ parent: UInt32
     ) throws(DatabaseError) -> Bool {
-        guard let note = try pages.note(of: page) else { return false }
-        return note == (kind.rawValue, parent)
+        guard let entry = try pages.mapEntry(of: page) else { return false }
+        return entry == (kind.rawValue, parent)
     }
 }
 
-/// The pages of a database as a walk over its b-trees asks for them: each once, and those that lie one after another
-/// many at a time.
+/// The pages of a database for a walk: each is read once, and consecutive pages many at a time.
 struct WalkedPages {
-    /// What `auto_vacuum` notes of a page.
+    /// The kinds of pages in the pointer map of `auto_vacuum`.
     enum Kind: UInt8 { case root = 1, free, firstOverflow, overflow, tree }
 
     private static let windowBytes = 256 << 10
-    private static let noteBytes = 256 << 10
+    private static let mapBytes = 256 << 10
 
     let count: UInt32
     /// Bytes of a page that b-trees may use.
@@ -222,15 +219,14 @@ struct WalkedPages {
     private let window: UnsafeMutableRawPointer
     private var first: UInt32 = 0
     private var filled: UInt32 = 0
-    /// Pages that are read at once at most.
-    let most: UInt32
+    let maxRun: UInt32
 
-    /// Pages of notes, each in the place that its number gives it.
-    private let notes: UnsafeMutableRawPointer
-    private let noteSlots: Int
-    private var noted: [UInt32]
+    /// A cache of pointer-map pages, with a slot by page number.
+    private let mapPages: UnsafeMutableRawPointer
+    private let mapSlots: Int
+    private var mapNumbers: [UInt32]
 
-    /// Nil where the file is not as its header says.
+    /// Nil if the file contradicts its header.
     init?(_ reader: PageReader, count: Int64) throws(DatabaseError) {
         let pageSize = reader.pageSize
         guard count > 0, count < Int64(UInt32.max), count * Int64(pageSize) <= reader.byteCount else { return nil }
@@ -249,27 +245,27 @@ struct WalkedPages {
         freeCount = UInt32(bigEndian: start.loadUnaligned(fromByteOffset: 36, as: UInt32.self))
         largestRoot = header.largestRootPage
         isIncremental = header.incrementalVacuum
-        most = UInt32(max(1, Self.windowBytes / pageSize))
-        window = .allocate(byteCount: Int(most) * pageSize, alignment: 4096)
-        noteSlots = max(1, Self.noteBytes / pageSize)
-        notes = .allocate(byteCount: noteSlots * pageSize, alignment: 4096)
-        noted = [UInt32](repeating: 0, count: noteSlots)
+        maxRun = UInt32(max(1, Self.windowBytes / pageSize))
+        window = .allocate(byteCount: Int(maxRun) * pageSize, alignment: 4096)
+        mapSlots = max(1, Self.mapBytes / pageSize)
+        mapPages = .allocate(byteCount: mapSlots * pageSize, alignment: 4096)
+        mapNumbers = [UInt32](repeating: 0, count: mapSlots)
     }
 
     func free() {
         window.deallocate()
-        notes.deallocate()
+        mapPages.deallocate()
     }
 
     // MARK: Pages
 
-    /// The bytes of a page, until the next call; nil for one that the file does not have.
+    /// Returns the bytes of a page, valid until the next call; nil outside the file.
     ///
-    /// So many pages as `run` says, from it on, will be asked for next.
+    /// The next calls will be for the `run` consecutive pages from this one on.
     mutating func bytes(of page: UInt32, run: UInt32 = 1) throws(DatabaseError) -> UnsafePointer<UInt8>? {
         guard page > 0, page <= count else { return nil }
         if page < first || page - first >= filled {
-            let pages = max(1, min(run, most, count - page + 1))
+            let pages = max(1, min(run, maxRun, count - page + 1))
             filled = 0
             try read(page, pages, into: window)
             (first, filled) = (page, pages)
@@ -283,7 +279,7 @@ struct WalkedPages {
             at: Int64(page - 1) * Int64(pageSize))
     }
 
-    /// The number at the start of a page; nil for one that the file does not have.
+    /// Returns the first four bytes of a page as a number; nil outside the file.
     mutating func firstNumber(of page: UInt32) throws(DatabaseError) -> UInt32? {
         guard page > 0, page <= count else { return nil }
         if page >= first, page - first < filled, let bytes = try bytes(of: page) { return ferry_four(bytes) }
@@ -294,12 +290,12 @@ struct WalkedPages {
         return UInt32(bigEndian: number)
     }
 
-    // MARK: The notes of auto_vacuum
+    // MARK: The pointer map
 
-    /// The page that SQLite takes no part of, since its locks are there.
+    /// The page at 1 GiB, which SQLite never uses because of its lock bytes.
     var lockPage: UInt32 { UInt32((1 << 30) / pageSize) + 1 }
 
-    /// The page on which the notes of another one stand, which is itself for a page of notes.
+    /// Returns the pointer-map page of a page, which is the page itself for a pointer-map page.
     func mapPage(of page: UInt32) -> UInt32 {
         guard page >= 2 else { return 0 }
         let covered = usable / 5 + 1
@@ -307,16 +303,16 @@ struct WalkedPages {
         return map == lockPage ? map + 1 : map
     }
 
-    /// What is noted of a page, and the page that leads to it; nil for one that has no note.
-    mutating func note(of page: UInt32) throws(DatabaseError) -> (kind: UInt8, parent: UInt32)? {
+    /// Returns the kind and the parent of a page; nil for a page without an entry.
+    mutating func mapEntry(of page: UInt32) throws(DatabaseError) -> (kind: UInt8, parent: UInt32)? {
         let map = mapPage(of: page)
         guard page > map, map > 0, page <= count, (page - map) * 5 <= usable else { return nil }
-        let slot = Int(map / (usable / 5 + 1)) % noteSlots
-        let place = notes + slot * pageSize
-        if noted[slot] != map {
-            noted[slot] = 0
+        let slot = Int(map / (usable / 5 + 1)) % mapSlots
+        let place = mapPages + slot * pageSize
+        if mapNumbers[slot] != map {
+            mapNumbers[slot] = 0
             try read(map, 1, into: place)
-            noted[slot] = map
+            mapNumbers[slot] = map
         }
         let entry = UnsafeRawPointer(place).assumingMemoryBound(to: UInt8.self) + 5 * Int(page - map - 1)
         return (entry[0], ferry_four(entry + 1))

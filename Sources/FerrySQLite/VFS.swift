@@ -1,33 +1,29 @@
 internal import CSQLite
 package import FerryBase
 
-/// A wrapper around SQLite's own VFS, registered under a name of its own: temporary files go to a given folder, pages are
-/// written or read in larger pieces, and every operation that writes can be counted and made to fail.
+/// A wrapper around SQLite's own VFS under another name: it puts temporary files into a given folder, reads or writes
+/// pages in larger pieces, and can count every write operation and make it fail.
 ///
-/// A connection holds its VFS, which is unregistered with the last of them.
+/// Connections hold their VFS, which unregisters itself with the last one.
 package final class VFS: Sendable {
-    /// What the connections do most.
     package enum Use: Sendable {
-        /// Pages that are written one behind another go to the system together: 192 KiB of memory at most for each database
-        /// and each rollback journal. The connections sync their journals (`synchronous` NORMAL or above).
+        /// Writes consecutive pages together: at most 192 KiB of memory for each database and each rollback journal.
+        /// The connections must sync their journals (`synchronous` NORMAL or above).
         case writing
-        /// Databases opened to be read only are read ahead where their pages are asked for in the file's order: 64 KiB of
-        /// memory for each.
+        /// Reads ahead in read-only databases while SQLite reads pages in the file's order: 64 KiB of memory for each.
         case reading
     }
 
     package let name: String
-    // Written once in `init`, freed in `deinit`; SQLite only reads them in between.
+    // Set in `init`, freed in `deinit`; SQLite only reads them in between.
     private nonisolated(unsafe) let vfs: UnsafeMutablePointer<sqlite3_vfs>
     private nonisolated(unsafe) let context: UnsafeMutablePointer<VFSContext>
 
-    /// Registers a new VFS.
+    /// Registers a VFS; sorters, temporary tables and statement journals spill into `temporaryFolder`, if any.
     ///
-    /// In the folder for temporary files sorters, temporary tables and statement journals spill; nil leaves it to SQLite.
-    /// Faults count opening-to-create, writing, syncing, truncating and deleting, and make them fail; nothing is read ahead
-    /// then.
+    /// `faults` counts creates, writes, syncs, truncations and deletions, makes them fail, and disables the read-ahead.
     ///
-    /// - Throws: ``DatabaseError`` when SQLite refuses, or when the folder's path is too long for it.
+    /// - Throws: ``DatabaseError`` if SQLite rejects the VFS, or if the folder's path is too long.
     package init(
         temporaryFolder: String?, for use: Use = .writing, faults: FaultPlan? = nil
     ) throws(DatabaseError) {
@@ -44,7 +40,7 @@ package final class VFS: Sendable {
             to: VFSContext(
                 base: base, temporaryFolder: temporaryFolder.map { Array($0.utf8) }, use: use, faults: faults))
         vfs = .allocate(capacity: 1)
-        // Contexts alive at one time have different addresses, so the name is unique.
+        // Live contexts have different addresses, so the name is unique.
         name = "ferry-" + String(UInt(bitPattern: context), radix: 16)
         vfs.initialize(to: Self.methods(of: base.pointee, context: context))
         vfs.pointee.zName = UnsafePointer(strdup(name))
@@ -96,7 +92,7 @@ package final class VFS: Sendable {
         vfs.xFullPathname = { vfs, path, count, result in
             VFSContext.pass(vfs) { $0.pointee.xFullPathname($0, path, count, result) }
         }
-        // Ferry loads no extensions: xDlOpen and its kin stay empty.
+        // Ferry loads no extensions: `xDlOpen` and its relatives stay nil.
         vfs.xRandomness = { vfs, count, bytes in VFSContext.pass(vfs) { $0.pointee.xRandomness($0, count, bytes) } }
         vfs.xSleep = { vfs, microseconds in VFSContext.pass(vfs) { $0.pointee.xSleep($0, microseconds) } }
         vfs.xCurrentTime = { vfs, time in VFSContext.pass(vfs) { $0.pointee.xCurrentTime($0, time) } }
@@ -106,7 +102,6 @@ package final class VFS: Sendable {
     }
 }
 
-/// What the functions of a registered VFS know.
 struct VFSContext {
     let base: UnsafeMutablePointer<sqlite3_vfs>
     let temporaryFolder: [UInt8]?
@@ -117,7 +112,6 @@ struct VFSContext {
         vfs!.pointee.pAppData.assumingMemoryBound(to: VFSContext.self)
     }
 
-    /// Calls a method of SQLite's own VFS.
     static func pass(
         _ vfs: UnsafeMutablePointer<sqlite3_vfs>?, _ call: (UnsafeMutablePointer<sqlite3_vfs>) -> Int32
     ) -> Int32 {
@@ -126,13 +120,13 @@ struct VFSContext {
 
     static func text(_ path: UnsafePointer<CChar>?) -> String { path.map { String(cString: $0) } ?? "" }
 
-    /// Opens a file in the room that SQLite has set aside for it: our headers, the file of SQLite's own VFS, and the name of
-    /// a temporary file, which must live as long as the file does.
+    /// Opens a file in SQLite's memory (``FileRoom``), with a temporary file's name, which must live as long as the
+    /// file.
     func open(
         _ path: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>, _ flags: Int32,
         _ outFlags: UnsafeMutablePointer<Int32>?
     ) -> Int32 {
-        // SQLite calls xClose exactly when this is set.
+        // SQLite calls `xClose` if and only if this is set.
         file.pointee.pMethods = nil
         var path = path
         if path == nil, let temporaryFolder {
@@ -149,7 +143,6 @@ struct VFSContext {
         }
     }
 
-    /// Opens a file behind a header, and puts the header's methods before it.
     private func open(
         before file: UnsafeMutablePointer<sqlite3_file>, _ open: (UnsafeMutablePointer<sqlite3_file>) -> Int32,
         _ install: (UnsafeMutablePointer<sqlite3_file>, UnsafeMutablePointer<sqlite3_file>) -> Void
@@ -168,7 +161,7 @@ struct VFSContext {
         guard let faults else { return base.pointee.xOpen(base, path, file, flags, outFlags) }
         let name = Self.text(path)
         if flags & SQLITE_OPEN_CREATE != 0, faults.strikes("create " + name) { return SQLITE_CANTOPEN }
-        // What is deleted on closing has no name by then.
+        // A file that is deleted on close has no name.
         let isNamed = flags & SQLITE_OPEN_DELETEONCLOSE == 0
         var exists: Int32 = 1
         if isNamed, flags & SQLITE_OPEN_CREATE != 0 {
@@ -177,7 +170,7 @@ struct VFSContext {
         return open(before: file, { base.pointee.xOpen(base, path, $0, flags, outFlags) }) { file, inner in
             if exists == 0 { faults.tell(.created(name)) }
             let journals = SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL | SQLITE_OPEN_WAL
-            // With its first sync SQLite makes the name of a new journal durable too.
+            // The first sync of a new journal makes its name durable too.
             let syncsFolder = exists == 0 && flags & journals != 0
             FaultFile.install(
                 file, before: inner,
@@ -186,7 +179,7 @@ struct VFSContext {
     }
 }
 
-/// The room of an open file: two headers of ours, each only where it does something, and SQLite's own file behind them.
+/// The memory of an open file: up to two filters, and SQLite's own file after them.
 enum FileRoom {
     private static func rounded(_ size: Int) -> Int { (size + 15) & ~15 }
 
@@ -197,7 +190,6 @@ enum FileRoom {
         )
     }
 
-    /// Where the name of a temporary file begins.
     static func nameOffset(_ base: sqlite3_vfs) -> Int { 2 * headerSize + rounded(Int(base.szOsFile)) }
 
     static func inner(of file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<sqlite3_file> {
@@ -205,11 +197,10 @@ enum FileRoom {
     }
 }
 
-/// Names of temporary files: ours, so that they are in the folder of the run.
 private enum TemporaryName {
     private static let prefix = Array("/ferry-tmp-".utf8)
     private static let randomBytes = 12
-    /// Prefix, two digits a random byte, and the two NULs that SQLite expects behind a name.
+    /// Prefix, two digits per random byte, and the two NULs that SQLite expects after a name.
     static let suffixLength = prefix.count + 2 * randomBytes + 2
 
     static func write(

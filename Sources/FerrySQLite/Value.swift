@@ -1,21 +1,20 @@
-/// One SQLite value, owned: for tests, verification and small tables; never made per cell on the row path.
+/// One SQLite value, for tests, verification and small tables; never per cell on the row path.
 package enum Value: Sendable, Hashable {
     case null
     case integer(Int64)
     case real(Double)
-    /// Text as its UTF-8 bytes would decode; text with invalid UTF-8 is read by `Statement.bytes`.
+    /// Text with invalid UTF-8 repaired; `Statement.withBytes` gives the exact bytes.
     case text(String)
     case blob([UInt8])
 
     package var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
     package var text: String? { if case .text(let value) = self { value } else { nil } }
 
-    /// As SQL writes it.
     package var literal: String {
         switch self {
         case .null: "NULL"
         case .integer(let value): String(value)
-        // Beyond the range of numbers SQL has no word but one that is too large.
+        // SQL has no literal for infinity; a number out of range becomes infinity.
         case .real(let value) where value.isInfinite: value < 0 ? "-9e999" : "9e999"
         case .real(let value): value.isNaN ? "NULL" : "\(value)"
         case .text(let text):
@@ -26,7 +25,6 @@ package enum Value: Sendable, Hashable {
     }
 }
 
-/// The storage class of a value.
 package enum StorageClass: Int32, Sendable {
     case integer = 1
     case real = 2
@@ -35,14 +33,12 @@ package enum StorageClass: Int32, Sendable {
     case null = 5
 }
 
-/// What a column makes of values before it stores them: SQLite's affinity, by the type that the column is declared with.
+/// The affinity of a column, which converts values before SQLite stores them.
 ///
-/// The one rule where it must be known beforehand what SQLite will have stored: the lookups of find-or-create and
-/// verification.
+/// For code that must know the stored value beforehand: the lookups of find-or-create and verification.
 package enum ColumnAffinity: Sendable {
     case text, numeric, real, none
 
-    /// By SQLite's rules for declared types.
     package init(declaredType: String) {
         let type = declaredType.uppercased()
         let holds = { (words: [String]) in words.contains { type.contains($0) } }
@@ -57,7 +53,7 @@ package enum ColumnAffinity: Sendable {
         }
     }
 
-    /// A number as a column holds it; one that a text column turns into text is left to SQLite.
+    /// A number in a column; `text` if SQLite converts the number to text.
     package enum Number: Sendable, Equatable {
         case null
         case integer(Int64)
@@ -65,10 +61,10 @@ package enum ColumnAffinity: Sendable {
         case text
     }
 
-    /// What becomes of a real.
+    /// Returns the stored form of a real.
     ///
-    /// NaN is NULL everywhere. A column of numbers keeps a whole number as an integer, so there is no -0.0 in it: one of
-    /// reals gives 0.0 back, the others 0. The ends of the range of integers stay reals.
+    /// NaN becomes NULL. Numeric columns store whole numbers as integers, so they have no -0.0: REAL columns return
+    /// 0.0, the others 0. The least and greatest integers stay reals.
     package func stored(_ real: Double) -> Number {
         if real.isNaN { return .null }
         return switch self {
@@ -79,7 +75,7 @@ package enum ColumnAffinity: Sendable {
         }
     }
 
-    /// What becomes of an integer.
+    /// Returns the stored form of an integer.
     package func stored(_ integer: Int64) -> Number {
         switch self {
         case .none, .numeric: .integer(integer)
@@ -88,10 +84,9 @@ package enum ColumnAffinity: Sendable {
         }
     }
 
-    /// Whether a column of numbers takes a text for a number: digits with a sign, a point and an exponent, and blanks
-    /// around them.
+    /// Whether numeric affinity converts a text to a number: digits with sign, point and exponent, between blanks.
     ///
-    /// `CAST(… AS NUMERIC)` gives the number then.
+    /// `CAST(… AS NUMERIC)` then returns the number.
     package static func isNumber(_ text: UnsafeRawBufferPointer) -> Bool {
         var rest = text[...]
         func skip(_ isWanted: (UInt8) -> Bool) -> Int {

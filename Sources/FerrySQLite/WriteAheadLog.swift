@@ -2,22 +2,21 @@ internal import CSQLite
 
 /// The committed content of a `-wal`, read through the open file of a connection.
 ///
-/// The log is read once from front to end when this is made: salts and running checksums of every frame are checked as
-/// SQLite's recovery does, and the last valid commit is the end. After that its frames are looked up through an index
-/// of one window of pages at a time, `windowPages` entries of 4 bytes, so memory does not grow with log or database:
-/// reading pages in order costs one more pass over the frame headers (24 bytes each) per window that the log touches.
+/// The `init` reads the log once from front to end: it checks salts and running checksums of every frame as SQLite's
+/// recovery does, and the last valid commit is the end. Look-ups use an index of one window of pages at a time,
+/// `windowPages` entries of 4 bytes, so memory does not grow with log or database: sequential reads cost one more pass
+/// over the frame headers (24 bytes each) per window with frames.
 struct WriteAheadLog {
     /// Pages per window: an index of 512 KiB, for 512 MiB of 4 KiB pages.
     static let windowPages = 131_072
 
     let pageSize: Int
-    /// Frames up to and with the last commit.
+    /// The number of frames up to the last commit, inclusive.
     let frameCount: UInt32
-    /// Pages of the database after the last commit.
+    /// The number of the database's pages after the last commit.
     let pageCount: UInt32
-    /// The 32 bytes at the start of the log.
     let header: [UInt8]
-    /// The 24 bytes before the last committed page: its salts and checksum name this state of the log.
+    /// The 24 bytes before the last committed page: its salts and checksum identify this state of the log.
     let lastFrameHeader: [UInt8]
 
     private let file: OpenFile
@@ -30,7 +29,7 @@ struct WriteAheadLog {
     static let headerSize = 32
     static let frameHeaderSize = 24
 
-    /// Reads the log; nil when it holds no committed frame.
+    /// Reads the log; nil without a committed frame.
     init?(_ file: OpenFile) throws(DatabaseError) {
         self.file = file
         let size = try file.size()
@@ -54,9 +53,9 @@ struct WriteAheadLog {
         touched = scan.touched
     }
 
-    /// Where the last committed frame of a page starts its page in the log; nil when the main file's page counts.
+    /// Returns the log offset of a page's content in its last committed frame; nil if only the main file has the page.
     ///
-    /// Asking in the order of pages is cheap; going back by more than a window reads the frame headers again.
+    /// Calls in the order of pages are cheap; a step to another window reads the frame headers again.
     mutating func offset(ofPage page: UInt32) throws(DatabaseError) -> Int64? {
         let wanted = Int((page - 1) / UInt32(Self.windowPages))
         guard wanted / 64 < touched.count, touched[wanted / 64] & (1 << UInt64(wanted % 64)) != 0 else { return nil }
@@ -66,7 +65,7 @@ struct WriteAheadLog {
         return offset(ofFrame: frame) + Int64(Self.frameHeaderSize)
     }
 
-    /// Fills the buffer from a place in the log that ``offset(ofPage:)`` named.
+    /// Fills the buffer from an offset of ``offset(ofPage:)``.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DatabaseError) {
         try file.read(into: buffer, at: offset, zeroFills: false)
     }
@@ -93,7 +92,6 @@ struct WriteAheadLog {
         window = wanted
     }
 
-    /// The pass over all frames.
     private struct Scan {
         let pageSize: Int
         private let salts: [UInt8]
@@ -105,7 +103,7 @@ struct WriteAheadLog {
         private(set) var lastFrameHeader: [UInt8] = []
         private(set) var touched: [UInt64] = []
 
-        /// Begins with the log's header; nil where it is none.
+        /// Starts with the log's header; nil if the header is invalid.
         init?(_ header: [UInt8]) {
             let magic = header.bigEndian(at: 0)
             let size = header.bigEndian(at: 8)
@@ -121,9 +119,7 @@ struct WriteAheadLog {
             }
         }
 
-        /// Takes the next frame.
-        ///
-        /// - Returns: False when it is not valid: the log ends before it.
+        /// Checks the next frame; false if it is invalid: the log ends before it.
         mutating func take(_ frame: [UInt8]) -> Bool {
             let page = frame.bigEndian(at: 0)
             guard page != 0, frame[8..<16].elementsEqual(salts) else { return false }
@@ -148,7 +144,6 @@ struct WriteAheadLog {
         }
     }
 
-    /// The running checksum of a log.
     private struct Checksum {
         var first: UInt32 = 0
         var second: UInt32 = 0

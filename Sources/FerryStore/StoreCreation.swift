@@ -1,12 +1,11 @@
 internal import FerryModel
 package import FerrySQLite
 
-/// Makes the tables and indexes of a new store, piece by piece, over an open connection.
+/// The creation of a new store's tables and indexes on an open connection.
 ///
-/// Transactions are the caller's. Tables first, then rows, then indexes: that is quicker and ends in the same file
-/// content as Core Data's own order.
+/// Callers open transactions, and create tables, rows, then indexes: faster, with the content of Core Data's order.
 package enum StoreCreation {
-    /// Sets what must stand before the first table: page size and incremental vacuum, as Core Data does.
+    /// Sets page size and incremental vacuum before the first table, as Core Data does.
     ///
     /// - Precondition: The database is empty and no transaction is open.
     package static func prepare(_ connection: Connection) throws(DatabaseError) {
@@ -14,7 +13,6 @@ package enum StoreCreation {
         try connection.execute("PRAGMA \"main\".page_size = 4096; PRAGMA \"main\".auto_vacuum = 2")
     }
 
-    /// Creates entity tables, join tables and Core Data's own tables; `Z_MODELCACHE` stays empty here.
     package static func createTables(
         of layout: StoreLayout, on connection: Connection, hasModelCache: Bool
     ) throws(DatabaseError) {
@@ -29,7 +27,7 @@ package enum StoreCreation {
         }
     }
 
-    /// Fills `Z_PRIMARYKEY`; `maximumKeys` has the highest key ever handed out by root entity, 0 where it is missing.
+    /// Fills `Z_PRIMARYKEY`; `maximumKeys` has the highest assigned key by root entity, 0 if missing.
     package static func writeEntityNumbers(
         of layout: StoreLayout, maximumKeys: [String: Int64], on connection: Connection
     ) throws(DatabaseError) {
@@ -38,17 +36,16 @@ package enum StoreCreation {
             "INSERT OR REPLACE INTO \(table) (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, ?, ?)")
         for (entity, number) in layout.entityNumbers.sorted(by: { $0.value < $1.value }) {
             let parent = layout.model.entities[entity]?.superentity.flatMap { layout.entityNumbers[$0] }
-            // Only roots count keys: a hierarchy shares one table.
+            // Only root entities have a `Z_MAX`: a hierarchy shares one table.
             let maximum = parent == nil ? maximumKeys[entity] ?? 0 : 0
             try insert.bind([.integer(number), .text(entity), .integer(parent ?? 0), .integer(maximum)])
             try insert.run()
         }
     }
 
-    /// Makes what comes after all rows and indexes: R-Trees, the columns of derived attributes, and the triggers that
-    /// keep both up to date.
+    /// Makes the R-Trees, the values of derived attributes, and the triggers that update both.
     ///
-    /// To be called when everything else is there: the triggers call functions that only Core Data has.
+    /// Must be the last step, after all rows and indexes: the triggers call functions that only Core Data has.
     package static func finish(_ layout: StoreLayout, on connection: Connection) throws(DatabaseError) {
         for rTree in layout.rTrees {
             try connection.execute(rTree.sql)
@@ -65,7 +62,7 @@ package enum StoreCreation {
         try statement.run()
     }
 
-    /// The statement that makes one of Core Data's own tables; nil for another name.
+    /// Returns the CREATE statement of one of Core Data's own tables; nil for another name.
     package static func sql(ofSystemTable name: String) -> String? {
         systemTables.first { $0.0 == name }.map { "CREATE TABLE \($0.0) (\($0.1))" }
     }

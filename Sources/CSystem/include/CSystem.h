@@ -1,5 +1,4 @@
-// System calls that Swift's C library modules leave out, or that differ between glibc, musl and Darwin; and the C
-// library itself, whose module has another name on each system: what imports this one has it too.
+// System calls that Swift's C library modules lack or that differ by system, and the C library under one module name.
 #ifndef FERRY_CSYSTEM_H
 #define FERRY_CSYSTEM_H
 
@@ -23,16 +22,15 @@
 #else
 #include <sys/clonefile.h>
 
-/// `ferry_reflink` of Darwin.
+/// `ferry_reflink` on Darwin.
 int ferry_clone(const char *source, const char *destination, mode_t mode);
 #endif
 
-/// `open` and `errno`, which Swift has only in the modules of each system: the one takes any number of arguments, the
-/// other is a macro.
+/// `open` is variadic and `errno` a macro: Swift has both only in each system's own module.
 static inline int ferry_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
 static inline int ferry_errno(void) { return errno; }
 
-/// The names of a file's extended attributes, each ended by a NUL; -1 and `errno` on failure.
+/// Reads the names of a file's extended attributes, each with a NUL at its end; -1 and `errno` on failure.
 static inline ssize_t ferry_listxattr(const char *path, char *names, size_t size) {
 #ifdef __linux__
     return listxattr(path, names, size);
@@ -41,7 +39,7 @@ static inline ssize_t ferry_listxattr(const char *path, char *names, size_t size
 #endif
 }
 
-/// The value of one extended attribute; -1 and `errno` on failure.
+/// Reads the value of one extended attribute; -1 and `errno` on failure.
 static inline ssize_t ferry_getxattr(const char *path, const char *name, void *value, size_t size) {
 #ifdef __linux__
     return getxattr(path, name, value, size);
@@ -59,7 +57,7 @@ static inline int ferry_setxattr(const char *path, const char *name, const void 
 #endif
 }
 
-/// The `errno` of a file that has no extended attribute of a name.
+/// Returns the `errno` for a missing extended attribute.
 static inline int ferry_no_such_attribute(void) {
 #ifdef __linux__
     return ENODATA;
@@ -70,7 +68,7 @@ static inline int ferry_no_such_attribute(void) {
 
 /// Makes `destination`, which must not exist, a copy-on-write copy of the content of `source`.
 ///
-/// Returns 0, or -1 and `errno`: where the file system cannot do it, nothing is left behind.
+/// Returns 0, or -1 and `errno`; a failure leaves no file.
 static inline int ferry_reflink(const char *source, const char *destination, mode_t mode) {
 #ifdef __linux__
     // FICLONE of <linux/fs.h>, which not every C library ships: _IOW(0x94, 9, int).
@@ -99,13 +97,13 @@ static inline int ferry_reflink(const char *source, const char *destination, mod
 #endif
 }
 
-/// Bytes that an unprivileged user can still write on the volume of a path; -1 and `errno` on failure.
+/// Returns the free bytes for unprivileged users on a path's volume; -1 and `errno` on failure.
 int64_t ferry_free_bytes(const char *path);
 
-/// Makes the content of a file durable, in the drive too; -1 and `errno` on failure.
+/// Makes the content of a file durable, past the drive's cache; -1 and `errno` on failure.
 int ferry_sync(int descriptor);
 
-// The kinds of files by their modes: macros, of which each system's C library module for Swift makes something else.
+// The kinds of files by their modes: each system's module imports these macros differently.
 static inline int ferry_is_folder(mode_t mode) { return S_ISDIR(mode); }
 static inline int ferry_is_regular(mode_t mode) { return S_ISREG(mode); }
 static inline int ferry_is_link(mode_t mode) { return S_ISLNK(mode); }
@@ -113,12 +111,12 @@ static inline int ferry_is_link(mode_t mode) { return S_ISLNK(mode); }
 /// The time of the last change of the content, in nanoseconds since 1970.
 int64_t ferry_modified(const struct stat *info);
 
-/// The time of the last change of anything about the file, in nanoseconds since 1970.
+/// The time of the last change of content or attributes, in nanoseconds since 1970.
 int64_t ferry_changed(const struct stat *info);
 
-/// Gives a file a new name that nothing has; -1 and `EEXIST` where something has it.
+/// Renames a file to a name that must not exist; otherwise returns -1 and `EEXIST`.
 ///
-/// File systems that cannot do both at once look first, and then rename.
+/// Not atomic on file systems without such a call.
 static inline int ferry_rename_to_free(const char *source, const char *destination) {
 #ifdef __linux__
     // RENAME_NOREPLACE of <linux/fs.h>.
@@ -134,46 +132,45 @@ static inline int ferry_rename_to_free(const char *source, const char *destinati
     return errno == ENOENT ? rename(source, destination) : -1;
 }
 
-/// An open folder; NULL and `errno` on failure.
+/// Opens a folder; NULL and `errno` on failure.
 void *ferry_open_folder(const char *path);
 
-/// The next name in a folder, without "." and ".."; NULL at its end, or on failure with `errno` other than 0.
+/// Returns the next name in a folder, without "." and ".."; NULL at the end, or on failure with `errno` other than 0.
 ///
-/// `is_folder` becomes 1 for a folder, 0 for anything else.
+/// Sets `is_folder` to 1 for a folder, else to 0.
 const char *ferry_next_name(void *folder, int *is_folder);
 
 void ferry_close_folder(void *folder);
 
-/// Nanoseconds of a clock that only goes forward and stands while the machine sleeps, on every system.
+/// Returns the nanoseconds of a monotonic clock that stops while the machine sleeps.
 uint64_t ferry_uptime(void);
 
-/// What no other session of the machine has, as text that ends with a NUL; 0, or -1 where the system does not tell.
+/// Writes a unique identifier of the system's session, as text that ends with a NUL; returns 0, or -1 without one.
 int ferry_session(char *text, size_t size);
 
-/// The columns of the terminal that a descriptor is open on; 0 where there is none, or where it does not tell.
+/// Returns the columns of a descriptor's terminal; 0 if it is no terminal, or does not report them.
 int ferry_terminal_columns(int descriptor);
 
-/// Bytes of memory that this process holds now; -1 where the system does not tell.
+/// Returns the resident bytes of this process; -1 if the system does not report them.
 int64_t ferry_resident_bytes(void);
 
-/// Gives back what nothing uses at the moment: freed memory, where the C library does not do so by itself, and the
-/// pages of code that has done its work, such as that of parsers.
+/// Returns unused memory to the system: freed memory that the C library keeps, and the program's pages.
 void ferry_release_unused_memory(void);
 
-/// Starts a thread that nothing waits for, with a stack of its own size; 0 or an error's number.
+/// Starts a detached thread with a given stack size; returns 0 or an error number.
 ///
-/// Darwin gives a thread 512 KiB otherwise, musl 128 KiB. Of its name the first 15 bytes count.
+/// Uses the first 15 bytes of the name.
 int ferry_start_thread(const char *name, size_t stack, void (*body)(void *), void *context);
 
-/// Bytes that the calling thread's stack has left; SIZE_MAX where the system does not tell.
+/// Returns the free bytes of the calling thread's stack; SIZE_MAX if the system does not report them.
 size_t ferry_stack_left(void);
 
-/// Starts a program whose descriptor `target` is the given one, unless that is -1; `other` is closed there then.
+/// Starts a program. Unless `descriptor` is -1, the program gets it as `target`, and without `other`.
 ///
-/// Returns 0 or an error's number.
+/// Returns 0 or an error number.
 int ferry_spawn(pid_t *child, const char *program, char *const arguments[], int descriptor, int target, int other);
 
-/// The path of the running program without symbolic links, to be freed; NULL and `errno` on failure.
+/// Returns the path of the running program without symbolic links, which the caller frees; NULL and `errno` on failure.
 char *ferry_own_path(void);
 
 #endif

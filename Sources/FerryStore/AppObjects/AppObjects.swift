@@ -2,13 +2,12 @@ package import FerryBase
 internal import FerryModel
 package import FerrySQLite
 
-/// What a store holds beside what its model explains, and what becomes of it when a new store is made.
+/// The objects of a store outside its model, and their migration to a new store.
 ///
-/// Core Data's own leftovers of earlier versions are dropped. Everything else goes along with its definition and its
-/// rows, unless it names a table of Core Data that changes: what it would mean then is not known. Such an object is
-/// refused, or dropped where the caller names it.
+/// Ferry drops Core Data's leftovers of earlier versions, and copies other objects with definition and rows. It refuses
+/// an object that names a changing table of Core Data, whose new meaning is unknown, unless the caller drops it.
 package struct AppObjects: Sendable {
-    /// An index, view, trigger or virtual table that is made by its own statement.
+    /// A table, index, view, trigger or virtual table with its CREATE statement, or a generated column.
     package struct Object: Sendable, Hashable {
         package var type: String
         package var name: String
@@ -17,17 +16,16 @@ package struct AppObjects: Sendable {
 
     /// The app's tables and the shadow tables of its virtual tables.
     package private(set) var tables: [AppTable] = []
-    /// The app's virtual tables; their shadow tables are among ``tables``.
+    /// The app's virtual tables; ``tables`` has their shadow tables.
     package private(set) var virtualTables: [Object] = []
-    /// Indexes and views, in the order in which they were made.
+    /// In the order of their creation.
     package private(set) var objects: [Object] = []
     package private(set) var triggers: [Object] = []
     package private(set) var history: HistoryTables?
     package private(set) var mirroring: MirroringTables?
     package private(set) var hasStatistics = false
-    /// What earlier versions of the model have left.
     package private(set) var leftovers: [Leftover] = []
-    /// What is not carried because the caller asked for that by name.
+    /// Objects that the caller drops by name.
     package private(set) var dropped: [Object] = []
     package private(set) var refusals: [FerryError] = []
 
@@ -35,23 +33,21 @@ package struct AppObjects: Sendable {
     private let catalog: StoreCatalog
     private let unchanged: UnchangedTables
     private let inPlace: Bool
-    /// Upper-case names that were asked to be dropped.
-    private let unwanted: Set<String>
-    /// The app's computed columns in tables of Core Data, and those of them that are dropped.
+    private let namesToDrop: Set<String>
+    /// The app's generated columns in tables of Core Data, and those to drop.
     private var generatedColumns: [GeneratedColumn] = []
     private var droppedColumns: [GeneratedColumn] = []
 
-    /// Looks through a store; its catalog is given where it has been read already.
+    /// Reads the schema of a store, unless the caller passes its catalog.
     ///
-    /// Objects whose names are among `dropping`, in any case of their letters, are to be left out. In place, tables stay where
-    /// they are, so that only views and triggers are made anew.
+    /// `dropping` has names of any case to drop. In place, tables stay, and only views and triggers are made anew.
     package init(
         of source: StoreLayout, into destination: StoreLayout, on connection: Connection, schema: String = "main",
         dropping: Set<String> = [], inPlace: Bool = false, catalog known: StoreCatalog? = nil
     ) throws(DatabaseError) {
         self.source = source
         self.inPlace = inPlace
-        unwanted = Set(dropping.map { $0.uppercased() })
+        namesToDrop = Set(dropping.map { $0.uppercased() })
         if let known { catalog = known } else { catalog = try StoreCatalog(connection, schema: schema) }
         unchanged = UnchangedTables(source: source, destination: destination, catalog: catalog)
         let sorted = StoreObjects(catalog, layout: source)
@@ -59,13 +55,13 @@ package struct AppObjects: Sendable {
         mirroring = try MirroringTables(sorted.cloudKitTables, catalog, on: connection, schema: schema)
         leftovers = try Leftover.all(in: source, sorted, on: connection, schema: schema)
         if history == nil { leftovers += sorted.historyTables.map { Leftover(.table, table: $0) } }
-        refuseWhatIsNotSupported()
-        try judgeGeneratedColumns(on: connection, schema: schema)
+        refuseUnsupportedTriggers()
+        try addGeneratedColumns(on: connection, schema: schema)
         try addTables(sorted, on: connection, schema: schema)
         addIndexes(sorted)
         for other in catalog.others where sorted.unknownObjects.contains(other.name) && other.type != "virtual table" {
             let object = Object(type: other.type, name: other.name, sql: other.sql)
-            // A trigger goes with its table.
+            // A dropped table drops its triggers.
             let table = catalog.triggers.first { $0.name == other.name }?.table
             if let table, isDropped(table) { continue }
             guard isCarried(object) else { continue }
@@ -74,13 +70,13 @@ package struct AppObjects: Sendable {
         let master = SQLName.quoted(schema, "sqlite_master")
         hasStatistics = try connection.integer("SELECT 1 FROM \(master) WHERE name = 'sqlite_stat1'") != nil
         refuseMissing(among: sorted)
-        if refusals.isEmpty { try rehearse(destination) }
+        if refusals.isEmpty { try tryToCreate(destination) }
     }
 
-    /// Refuses names that are asked to be dropped and are not there, so that a slip of the pen does not go unseen.
+    /// Refuses names to drop that do not exist, because they may be typing errors.
     private mutating func refuseMissing(among objects: StoreObjects) {
         let found = Set(dropped.map { $0.name.uppercased() })
-        for name in unwanted.subtracting(found).sorted() {
+        for name in namesToDrop.subtracting(found).sorted() {
             let known = (objects.unknownObjects + generatedColumns.map(\.title)).sorted().joined(separator: ", ")
             refusals.append(
                 FerryError(
@@ -90,43 +86,41 @@ package struct AppObjects: Sendable {
         }
     }
 
-    /// Makes everything in a database in memory: what needs a collation, function or module that is not here is found
-    /// before the run.
-    private mutating func rehearse(_ destination: StoreLayout) throws(DatabaseError) {
+    /// Creates all objects in a database in memory, to find missing collations, functions and modules before the run.
+    private mutating func tryToCreate(_ destination: StoreLayout) throws(DatabaseError) {
         let made = tables.compactMap { table in
             table.sql.map { Object(type: "table", name: table.name, sql: $0) }
         }
         let all = (inPlace ? [] : virtualTables + made) + objects + triggers
         guard !all.isEmpty else { return }
-        let rehearsal = try Connection(path: ":memory:", mode: .create)
-        try StoreCreation.createTables(of: destination, on: rehearsal, hasModelCache: true)
-        if inPlace { try makeTablesThatStay(on: rehearsal) }
+        let trial = try Connection(path: ":memory:", mode: .create)
+        try StoreCreation.createTables(of: destination, on: trial, hasModelCache: true)
+        if inPlace { try createKeptTables(on: trial) }
         for object in all where !inPlace || object.type != "index" {
             do {
-                try rehearsal.execute(object.sql)
+                try trial.execute(object.sql)
             } catch {
                 refuse(object, "SQLite here cannot make it (\(error.message))")
             }
         }
     }
 
-    /// Tables that stay where they are are no concern but to the triggers on them: one that cannot be made here stands in
-    /// with its columns.
-    private func makeTablesThatStay(on rehearsal: Connection) throws(DatabaseError) {
+    /// Creates tables that stay, for triggers on them; a plain table with the same columns replaces a failed one.
+    private func createKeptTables(on trial: Connection) throws(DatabaseError) {
         for table in catalog.tables {
-            let known = try rehearsal.integer(
+            let known = try trial.integer(
                 "SELECT 1 FROM sqlite_master WHERE name = ? COLLATE NOCASE", [.text(table.name)])
             guard known == nil, !table.name.lowercased().hasPrefix("sqlite_") else { continue }
             do {
-                try rehearsal.execute(table.sql)
+                try trial.execute(table.sql)
             } catch {
                 let columns = table.columns.map { Connection.quoted($0.name) }.joined(separator: ", ")
-                try rehearsal.execute("CREATE TABLE \(Connection.quoted(table.name)) (\(columns))")
+                try trial.execute("CREATE TABLE \(Connection.quoted(table.name)) (\(columns))")
             }
         }
     }
 
-    private mutating func refuseWhatIsNotSupported() {
+    private mutating func refuseUnsupportedTriggers() {
         for trigger in catalog.triggers where trigger.name.hasPrefix("ZT_") {
             refusals.append(
                 FerryError(
@@ -136,15 +130,14 @@ package struct AppObjects: Sendable {
         }
     }
 
-    /// Core Data asks for the columns of a table with what SQLite computes among them, and a table that is made anew has
-    /// none.
-    private mutating func judgeGeneratedColumns(on connection: Connection, schema: String) throws(DatabaseError) {
+    /// Drops or refuses generated columns: Core Data's queries for columns include them, and a new table has none.
+    private mutating func addGeneratedColumns(on connection: Connection, schema: String) throws(DatabaseError) {
         let tables = Set((source.tablesInOrder.map(\.name) + source.joinTables.map(\.name)).map { $0.uppercased() })
         generatedColumns = try GeneratedColumn.all(on: connection, schema: schema)
             .filter { tables.contains($0.table.uppercased()) }
         for column in generatedColumns {
             let object = Object(type: "generated column", name: column.title, sql: "")
-            if isUnwanted(object) {
+            if notesAsDropped(object) {
                 droppedColumns.append(column)
             } else {
                 refuse(object, "the table would not be as Core Data makes it")
@@ -165,7 +158,7 @@ package struct AppObjects: Sendable {
             let object = Object(type: other.type, name: other.name, sql: other.sql)
             let own = try Self.shadowTables(of: other.name, on: connection, schema: schema)
             shadows.formUnion(own)
-            if isUnwanted(object) { continue }
+            if notesAsDropped(object) { continue }
             guard isCarried(object) else { continue }
             guard inPlace || modules.contains(Self.module(of: other.sql)) else {
                 refuse(object, "it needs a module that the SQLite library here does not have")
@@ -176,7 +169,7 @@ package struct AppObjects: Sendable {
         }
         for table in catalog.tables where unknown.contains(table.name) && !shadows.contains(table.name) {
             let object = Object(type: "table", name: table.name, sql: table.sql)
-            if isUnwanted(object) { continue }
+            if notesAsDropped(object) { continue }
             guard isCarried(object) else { continue }
             tables.append(try AppTable(table.name, sql: table.sql, on: connection, schema: schema))
         }
@@ -190,16 +183,16 @@ package struct AppObjects: Sendable {
 
     // MARK: Indexes
 
-    /// Core Data names its indexes after the table, or `Z_…` after the entity; others are the app's.
+    /// Core Data's index names begin with `Z_` or the table's name; other indexes are the app's.
     private mutating func addIndexes(_ objects: StoreObjects) {
         let own = Set(tables.map(\.name))
         let known = Set(source.indexes.map(\.table))
         for index in catalog.indexes {
             let object = Object(type: "index", name: index.name, sql: index.sql)
             if isDropped(index.table) { continue }
-            if own.contains(index.table) || !Self.isCoreDatas(index), isUnwanted(object) { continue }
+            if own.contains(index.table) || !Self.isCoreDatas(index), notesAsDropped(object) { continue }
             if own.contains(index.table) {
-                // Shadow tables bring their indexes with them.
+                // The virtual table makes the indexes of its shadow tables.
                 if tables.contains(where: { $0.name == index.table && $0.sql != nil }) { self.objects.append(object) }
             } else if known.contains(index.table), !Self.isCoreDatas(index), isCarried(object) {
                 self.objects.append(object)
@@ -212,21 +205,20 @@ package struct AppObjects: Sendable {
         return name.hasPrefix("Z_") || name.hasPrefix(index.table.uppercased() + "_")
     }
 
-    // MARK: What an object names
+    // MARK: Refusals
 
     private mutating func isCarried(_ object: Object) -> Bool {
-        if object.type != "table", object.type != "virtual table", isUnwanted(object) { return false }
+        if object.type != "table", object.type != "virtual table", notesAsDropped(object) { return false }
         if let table = unchanged.changedTable(namedIn: object.sql) {
             refuse(object, "it names \(table), a table of Core Data that changes")
             return false
         }
-        let gone = unwanted.union(droppedColumns.map { $0.name.uppercased() })
+        let gone = namesToDrop.union(droppedColumns.map { $0.name.uppercased() })
         guard let name = SQLNames.names(in: object.sql).first(where: gone.contains) else { return true }
         refuse(object, "it names \(name), which is dropped")
         return false
     }
 
-    /// What of it could not go through a later step between two layouts.
     package func refusals(from source: StoreLayout, into destination: StoreLayout) -> [FerryError] {
         let later = UnchangedTables(source: source, destination: destination, catalog: catalog)
         let all = virtualTables + objects + triggers
@@ -237,9 +229,8 @@ package struct AppObjects: Sendable {
         }
     }
 
-    /// Notes an object as dropped when its name is among those to be dropped.
-    private mutating func isUnwanted(_ object: Object) -> Bool {
-        guard unwanted.contains(object.name.uppercased()) else { return false }
+    private mutating func notesAsDropped(_ object: Object) -> Bool {
+        guard namesToDrop.contains(object.name.uppercased()) else { return false }
         dropped.append(object)
         return true
     }
@@ -264,20 +255,20 @@ package struct AppObjects: Sendable {
     }
 }
 
-/// A table that goes into a new store with its definition and its rows, as it is.
+/// A table that Ferry copies unchanged, with its definition and its rows.
 package struct AppTable: Sendable, Hashable {
     package var name: String
-    /// The statement that makes it; nil where another table's does (shadow tables of a virtual table).
+    /// The CREATE statement; nil for shadow tables, which the virtual table makes.
     package var sql: String?
-    /// Columns that can be written, not quoted.
+    /// Writable columns, not quoted.
     package var columnNames: [String]
-    /// The name under which the row's number is reached; nil for tables that have none.
+    /// The name of the row id; nil for tables without one.
     package var rowID: String?
 
     init(_ name: String, sql: String?, on connection: Connection, schema: String) throws(DatabaseError) {
         self.name = name
         self.sql = sql
-        // Generated columns (2 and 3) cannot be written, hidden ones of virtual tables (1) need not be.
+        // Excludes generated columns (2 and 3) and hidden columns of virtual tables (1).
         let rows = try connection.rows(
             "SELECT name FROM pragma_table_xinfo(?1, ?2) WHERE hidden = 0 ORDER BY cid", [.text(name), .text(schema)])
         columnNames = rows.compactMap(\.[0].text)
@@ -288,18 +279,16 @@ package struct AppTable: Sendable, Hashable {
         rowID = hasRowID ? ["rowid", "_rowid_", "oid"].first { !used.contains($0) } : nil
     }
 
-    /// The table's name as it is written in SQL.
     package var quotedName: String { Connection.quoted(name) }
 
-    /// Columns that can be written, as they are written in SQL.
     package var columns: [String] { columnNames.map(Connection.quoted) }
 
-    /// Whether its rows name entities by number, as those of CloudKit's mirroring do.
+    /// Whether its rows name entities by number, as in CloudKit's mirroring tables.
     package var namesEntities: Bool { columnNames.contains { $0.uppercased() == MirroringTables.numberColumn } }
 
-    /// Copies the rows from the old store to the new one; with `:low` and `:high` where the rows have numbers.
+    /// Returns the SQL that copies the rows to the new store; with `:low` and `:high` if the table has row ids.
     ///
-    /// `value` makes the SQL of a column's value from the column as it is written in SQL.
+    /// `value` makes the SQL of a column's value from the quoted column.
     package func copy(value: (String) -> String = { $0 }) -> String {
         let target = SQLName.quoted("main", name)
         let origin = SQLName.quoted("source", name)
@@ -314,9 +303,8 @@ package struct AppTable: Sendable, Hashable {
 }
 
 extension AppObjects {
-    /// Drops from a store what was asked to be dropped.
     package func drop(on connection: Connection) throws(DatabaseError) {
-        // A table takes its indexes and triggers with it, so these go first.
+        // DROP TABLE also drops indexes and triggers, so these are dropped first.
         let order = ["trigger", "index", "view", "table", "virtual table"]
         for type in order {
             for object in dropped where object.type == type {
@@ -328,12 +316,12 @@ extension AppObjects {
                 do {
                     try connection.execute("DROP TABLE \(name)")
                 } catch {
-                    // Its module, or what that needs, is not here: it cannot be asked to take it down.
+                    // Its module, or a dependency of the module, is missing, so SQLite cannot drop the virtual table.
                     try remove(object, on: connection)
                 }
             }
         }
-        // What names them is gone by now.
+        // The objects that name these columns are dropped by now.
         for column in droppedColumns {
             try connection.execute(
                 "ALTER TABLE \(Connection.quoted(column.table)) DROP COLUMN \(Connection.quoted(column.name))")
@@ -350,7 +338,6 @@ extension AppObjects {
         for shadow in shadows { try connection.execute("DROP TABLE \(Connection.quoted(shadow))") }
     }
 
-    /// The tables in which a virtual table keeps its content.
     static func shadowTables(
         of name: String, on connection: Connection, schema: String
     ) throws(DatabaseError) -> [String] {
@@ -360,19 +347,18 @@ extension AppObjects {
     }
 }
 
-/// A column whose values SQLite computes (`GENERATED ALWAYS AS`), whether it stores them or not.
+/// A generated column (`GENERATED ALWAYS AS`), stored or virtual.
 ///
 /// Core Data makes none; `pragma_table_info` does not list them.
 private struct GeneratedColumn {
     let table: String
     let name: String
 
-    /// The words by which it is told and asked for.
     var title: String { "\(table).\(name)" }
 
-    /// Those of all ordinary tables, in the order of their making.
+    /// Returns the generated columns of all ordinary tables, in the order of their creation.
     static func all(on connection: Connection, schema: String) throws(DatabaseError) -> [GeneratedColumn] {
-        // The columns of a table are asked for where its statement may compute one: nearly all cannot.
+        // The LIKE conditions skip the columns of tables without AS, which are nearly all.
         let rows = try connection.rows(
             """
             SELECT t.name, c.name

@@ -1,21 +1,21 @@
 package import FerryModel
 package import FerrySQLite
 
-/// Persistent history: which rows were inserted, updated and deleted in which transaction.
+/// Persistent history: the inserted, updated and deleted rows of each transaction.
 package struct HistoryTables: Sendable {
-    /// Transactions and their texts go along as they are.
+    /// Transactions and their strings, copied unchanged.
     package private(set) var plain: [AppTable] = []
     package let changes: AppTable
     package private(set) var indexes: [IndexDefinition] = []
 
-    /// Where the first of history's own numbers in `Z_PRIMARYKEY` is.
+    /// The first entity number of history's own entities in `Z_PRIMARYKEY`.
     package static let firstNumber: Int64 = 16000
 
     init?(
         _ names: [String], _ catalog: StoreCatalog, on connection: Connection, schema: String
     ) throws(DatabaseError) {
         guard let name = names.first(where: { $0.uppercased() == "ACHANGE" }) else {
-            // Without changes there is no history; what there is of it says nothing.
+            // Without a table of changes the other tables are useless.
             return nil
         }
         changes = try AppTable(name, sql: catalog.table(name)?.sql, on: connection, schema: schema)
@@ -25,7 +25,7 @@ package struct HistoryTables: Sendable {
         indexes = catalog.indexes.filter { names.contains($0.table) }
     }
 
-    /// How many `ZTOMBSTONE` columns a model needs: the largest number of attributes that an entity preserves.
+    /// Returns the number of `ZTOMBSTONE` columns: the largest number of attributes that an entity preserves.
     package static func tombstones(of model: ManagedObjectModel) -> Int {
         model.sortedEntityNames.map { preserved(by: $0, in: model).count }.max() ?? 0
     }
@@ -36,24 +36,22 @@ package struct HistoryTables: Sendable {
 
     // MARK: Translation
 
-    /// The changes of one entity in the new store.
     package struct Translation: Sendable, Hashable {
-        /// `Z_ENT` in the old store and in the new one.
         package var from: Int64
         package var to: Int64
-        /// Whether the sets of changed properties (`ZCOLUMNS`) still name the same properties.
+        /// Whether the bit sets of changed properties (`ZCOLUMNS`) keep their meaning.
         package var keepsColumns: Bool
-        /// Whether the values kept of deleted rows (`ZTOMBSTONE…`) still belong to the same attributes.
+        /// Whether the preserved values of deleted rows (`ZTOMBSTONE…`) keep their attributes.
         package var keepsTombstones: Bool
     }
 
-    /// How the changes of an entity read in the new store, when its rows keep their keys there.
+    /// Returns the translation of an entity's changes for the new store, if its rows keep their keys.
     ///
-    /// What a version on the way would have lost is lost, too.
+    /// A migration over versions in between loses the same parts as one step at a time.
     ///
-    /// `names` is what the entity is called in each of the versions, from the source's on.
+    /// `names` has the entity's name in each version, from the source on.
     ///
-    /// - Returns: Nil where it has no number in one of the layouts.
+    /// - Returns: Nil if the entity has no number in one of the layouts.
     package static func translation(
         of names: [String], in models: [ManagedObjectModel], _ source: StoreLayout, _ destination: StoreLayout
     ) -> Translation? {
@@ -68,7 +66,7 @@ package struct HistoryTables: Sendable {
             keepsTombstones: keeps.allSatisfy(\.tombstones))
     }
 
-    /// Whether sets of changed properties, and the values kept of deleted rows, mean the same of an entity in two models.
+    /// Returns whether `ZCOLUMNS` and `ZTOMBSTONE…` have the same meaning for an entity in two models.
     private static func keeps(
         _ entity: String, of model: ManagedObjectModel, as newEntity: String, of newModel: ManagedObjectModel
     ) -> (columns: Bool, tombstones: Bool) {
@@ -78,7 +76,7 @@ package struct HistoryTables: Sendable {
         )
     }
 
-    /// What the order of an entity's properties can depend on.
+    /// Everything that the order of an entity's properties can depend on.
     private static func properties(of entity: String, in model: ManagedObjectModel) -> [String] {
         model.attributes(of: entity).map { "\($0.name) \($0.isTransient) \($0.type)" }
             + model.relationships(of: entity).map {
@@ -88,14 +86,14 @@ package struct HistoryTables: Sendable {
 
     // MARK: Statements
 
-    /// Columns of the changes table that a new store of a model must have and the old one lacks.
+    /// Returns the columns of the changes table that a new store of a model needs and the old one lacks.
     package func missingTombstones(for model: ManagedObjectModel) -> [String] {
         (0..<Self.tombstones(of: model)).map { "ZTOMBSTONE\($0)" }.filter {
             !changes.columns.contains(Connection.quoted($0))
         }
     }
 
-    /// Copies the changes between `:low` and `:high` whose entities have a translation.
+    /// Returns the SQL that copies the changes between `:low` and `:high` of entities with a translation.
     package func copy(_ translations: [Translation]) -> String {
         let names = changes.columns
         let values = names.map { column -> String in
@@ -124,15 +122,13 @@ package struct HistoryTables: Sendable {
     }
 }
 
-/// What a store remembers of the records that CloudKit has of its objects.
+/// The tables of CloudKit mirroring, with the records of objects.
 ///
-/// The tables name objects by the number of their entity and their key; everything else in them is about records on the
-/// server and means the same in every version.
+/// Rows name objects by entity number and key. Other columns describe records on the server, equal in all versions.
 package struct MirroringTables: Sendable {
     package private(set) var tables: [AppTable] = []
     package private(set) var indexes: [IndexDefinition] = []
 
-    /// Names the entity of an object by its number.
     static let numberColumn = "ZENTITYID"
 
     init?(
@@ -145,12 +141,12 @@ package struct MirroringTables: Sendable {
         indexes = catalog.indexes.filter { names.contains($0.table) }
     }
 
-    /// Whether the objects of a many-to-many are remembered by the names of their relationship.
+    /// Whether a table stores many-to-many links by the names of their relationship.
     package var mirrorsRelationships: Bool {
         tables.contains { $0.name.uppercased() == "ANSCKMIRROREDRELATIONSHIP" }
     }
 
-    /// Rows whose entity number is not among those of the store's entities.
+    /// Returns the first table with rows of unknown entity numbers, and their count.
     package func rowsOfUnknownEntities(
         to layout: StoreLayout, on connection: Connection, schema: String = "main"
     ) throws(DatabaseError) -> (table: String, rows: Int64)? {
@@ -165,8 +161,7 @@ package struct MirroringTables: Sendable {
         return nil
     }
 
-    /// Copies a table's rows from one attached store to another, their entities under the new numbers; with `:low` and
-    /// `:high` where the rows have numbers.
+    /// Returns the SQL that copies a table with new entity numbers; with `:low` and `:high` if the table has row ids.
     package static func copy(_ table: AppTable, numbers: [(from: Int64, to: Int64)]) -> String {
         guard table.namesEntities, !numbers.isEmpty else { return table.copy() }
         let cases = numbers.map { "WHEN \($0.from) THEN \($0.to)" }.joined(separator: " ")
@@ -175,12 +170,12 @@ package struct MirroringTables: Sendable {
     }
 }
 
-/// Which of Core Data's tables mean the same in the old store and in the new one.
+/// The set of Core Data's tables with the same meaning in the old and the new store.
 struct UnchangedTables {
-    /// Upper-case names of Core Data's tables that change.
+    /// Upper-case names.
     private let changed: Set<String>
 
-    /// A table is unchanged when the new store has it with all its columns, under the same numbers of its entities.
+    /// A table is unchanged if the new store has the table with all its columns and the same entity numbers.
     init(source: StoreLayout, destination: StoreLayout, catalog: StoreCatalog) {
         var changed: Set<String> = ["Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE", "ACHANGE"]
         for (root, table) in source.tables where !Self.isUnchanged(table, root, source, destination) {
@@ -195,7 +190,7 @@ struct UnchangedTables {
         self.changed = changed
     }
 
-    /// The first table that changes among the names in an SQL text.
+    /// Returns the first changing table among the names in an SQL text.
     func changedTable(namedIn sql: String) -> String? { SQLNames.names(in: sql).first(where: changed.contains) }
 
     private static func isUnchanged(

@@ -1,25 +1,22 @@
 internal import FerryModel
 package import FerrySQLite
 
-/// Something that an earlier version of the model left in a store.
+/// A leftover of an earlier version of the model in a store.
 ///
-/// Core Data passes over it, and so does Ferry; a new store does not get it.
+/// Core Data and Ferry ignore leftovers; a new store has none.
 package struct Leftover: Sendable, Hashable {
     package enum Kind: String, Sendable, Hashable {
-        /// An entity's table or a join table that no entity and no relationship has any more.
         case table
-        /// A column of an entity table that no property has any more.
         case column
-        /// An index under a name that a new store would not give it.
+        /// An index with a name that a new store does not have.
         case index
-        /// An entity's name before it was renamed, in `Z_PRIMARYKEY`.
+        /// The old name of a renamed entity in `Z_PRIMARYKEY`.
         case entityName
     }
 
     package var kind: Kind
-    /// The table that it is, or is of; for an entity's old name `Z_PRIMARYKEY`.
+    /// The table itself, or the table of the leftover; `Z_PRIMARYKEY` for an entity's old name.
     package var table: String
-    /// The column, the index or the old name; nil for a table.
     package var part: String?
 
     init(_ kind: Kind, table: String, part: String? = nil) {
@@ -28,7 +25,6 @@ package struct Leftover: Sendable, Hashable {
         self.part = part
     }
 
-    /// The words by which reports name it: `TABLE`, `TABLE.COLUMN`, or the name alone.
     package var name: String {
         switch kind {
         case .table: table
@@ -37,7 +33,7 @@ package struct Leftover: Sendable, Hashable {
         }
     }
 
-    /// Everything that a store has left of earlier versions; reads its schema and no rows.
+    /// Returns all leftovers of a store; reads the schema and `Z_PRIMARYKEY`.
     package static func all(in source: StoreLayout, on connection: Connection) throws(DatabaseError) -> [Leftover] {
         let objects = StoreObjects(try StoreCatalog(connection), layout: source)
         return try all(in: source, objects, on: connection, schema: "main")
@@ -63,7 +59,6 @@ package struct Leftover: Sendable, Hashable {
         return found
     }
 
-    /// The columns that no property has.
     static func columns(of layout: StoreLayout) -> [Leftover] {
         layout.tablesInOrder.flatMap { table in
             let known = layout.knownColumns(of: table)
@@ -72,13 +67,13 @@ package struct Leftover: Sendable, Hashable {
         }
     }
 
-    /// How many rows a table has, or how many values a column; nil for what holds none.
+    /// Returns the number of rows of a table, or of values of a column; nil for other kinds.
     package func count(on connection: Connection) throws(DatabaseError) -> Int64? {
         let quoted = Connection.quoted(table)
         switch kind {
         case .table: return try connection.integer("SELECT count(*) FROM \(quoted)")
         case .column:
-            // Counted as rows: count() of a column would read every value of it.
+            // IS NOT NULL does not read the values, as `count(column)` would.
             return try connection.integer(
                 "SELECT count(*) FROM \(quoted) WHERE \(Connection.quoted(part ?? "")) IS NOT NULL")
         case .index, .entityName: return nil

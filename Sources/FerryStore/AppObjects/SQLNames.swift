@@ -1,8 +1,7 @@
 internal import FerrySQLite
 
-/// The names in an SQL text.
 enum SQLNames {
-    /// Words and quoted names in upper case, in order; literals and comments left out.
+    /// Returns words and quoted names in upper case, in order, without comments.
     static func names(in sql: String) -> [String] {
         var names: [String] = []
         var rest = Array(sql.unicodeScalars)[...]
@@ -10,7 +9,7 @@ enum SQLNames {
             switch next {
             case "\"", "`": names.append(quoted(&rest, end: next))
             case "[": names.append(quoted(&rest, end: "]"))
-            // A name in single quotes is one where no value is expected.
+            // SQLite accepts a name in single quotes where it expects no value.
             case "'": names.append(quoted(&rest, end: next))
             case "-" where rest.dropFirst().first == "-":
                 rest = rest.drop { $0 != "\n" }
@@ -33,7 +32,7 @@ enum SQLNames {
         var name: [Unicode.Scalar] = []
         while let scalar = rest.popFirst() {
             if scalar == end {
-                // A doubled quote stands for itself.
+                // A doubled quote is an escaped quote.
                 guard rest.first == end, end != "]" else { break }
                 rest = rest.dropFirst()
             }
@@ -52,9 +51,7 @@ enum SQLNames {
     }
 }
 
-/// Names of tables in SQL text.
 enum SQLName {
-    /// A table of an attached database, safe whatever the names hold.
     static func quoted(_ schema: String, _ table: String) -> String {
         Connection.quoted(schema) + "." + Connection.quoted(table)
     }

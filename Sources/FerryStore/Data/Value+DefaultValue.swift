@@ -2,7 +2,6 @@ package import FerryModel
 package import FerrySQLite
 
 extension Value {
-    /// A value of a model as a store holds it.
     package init(_ value: DefaultValue) {
         switch value {
         case .integer(let integer): self = .integer(integer)

@@ -2,19 +2,17 @@ package import FerryBase
 internal import FerryModel
 package import FerrySQLite
 
-/// Counts rows, exactly or from a bounded number of probes.
 struct RowCounter {
     let connection: Connection
     let isExact: Bool
-    /// Has counted the rows of some tables.
     var walk: PageWalk?
 
-    /// Below this range of keys a count is as quick as an estimate.
+    /// Below this range of keys a count is as fast as an estimate.
     private static let smallRange: Int64 = 20_000
-    /// Rows looked at to estimate how the entities of a hierarchy share their table, and in one of a single entity.
+    /// The probed rows of an estimate, for a table of several entities and of a single entity.
     private static let probes = (ofSeveral: 1_000, ofOne: 32)
 
-    /// Rows by entity number; `expected` are the numbers that they should have, as far as they are known.
+    /// Returns rows by entity number; `expected` has the valid numbers, if they are known.
     func count(
         _ table: EntityTable, expected: [Int64] = []
     ) throws(DatabaseError) -> (rows: [Int64: Int64], isEstimated: Bool) {
@@ -31,16 +29,16 @@ struct RowCounter {
             }
             return (rows, false)
         }
-        let total = min(range.last - range.first + 1, try mostRows())
+        let total = min(range.last - range.first + 1, try maximumRows())
         let shares = try shares(
             of: name, range, probes: expected.count == 1 ? RowCounter.probes.ofOne : RowCounter.probes.ofSeveral)
         let seen = max(1, shares.values.reduce(0, +))
         return (shares.mapValues { Int64(Double(total) * Double($0) / Double(seen)) }, true)
     }
 
-    /// The rows of a table that holds one entity, in one scan; nil when it holds others too.
+    /// Returns the rows of a table with one entity, by one scan; nil if the table has other entities.
     ///
-    /// Only tables of several entities have an index of their numbers; without one, grouping would sort every row.
+    /// Only tables of several entities have an index on `Z_ENT`; without an index, GROUP BY would sort every row.
     private func count(_ name: String, number: Int64) throws(DatabaseError) -> Int64? {
         let counts = try connection.rows("SELECT count(*), sum(Z_ENT = ?) FROM \(name)", [.integer(number)]).first
         let (all, own) = (counts?.first?.integer ?? 0, counts?.last?.integer ?? 0)
@@ -54,22 +52,22 @@ struct RowCounter {
         if isExact || range.last - range.first < RowCounter.smallRange {
             return (try connection.integer("SELECT count(*) FROM \(name)") ?? 0, false)
         }
-        return (min(range.last - range.first + 1, try mostRows()), true)
+        return (min(range.last - range.first + 1, try maximumRows()), true)
     }
 
     private func range(of name: String) throws(DatabaseError) -> (first: Int64, last: Int64) {
-        // Two statements: SQLite answers each from one end of the b-tree, but both together by a scan.
+        // Two statements: SQLite reads one end of the b-tree for each, but scans the table for both together.
         let first = try connection.integer("SELECT min(rowid) FROM \(name)")
         let last = try connection.integer("SELECT max(rowid) FROM \(name)")
         guard let first, let last else { return (1, 0) }
-        // Keys near both ends of all numbers would overflow a difference; no table has half as many rows.
+        // The difference of extreme keys would overflow; no table has half as many rows.
         let (width, isTooWide) = last.subtractingReportingOverflow(first)
         return isTooWide || width > Int64.max >> 1 ? (last - (Int64.max >> 1), last) : (first, last)
     }
 
-    /// More rows than the file can hold: keys far apart must not pass for rows.
-    private func mostRows() throws(DatabaseError) -> Int64 {
-        // A row takes 6 bytes at least.
+    /// An upper bound of the file's rows, so that gaps between keys do not count as rows.
+    private func maximumRows() throws(DatabaseError) -> Int64 {
+        // A row has at least 6 bytes.
         max(1, try connection.contentBytes() / 6)
     }
 
@@ -80,7 +78,7 @@ struct RowCounter {
         let width = UInt64(range.last - range.first) + 1
         var shares: [Int64: Int64] = [:]
         for step in 0..<probes {
-            // Multiples of the golden ratio spread evenly and keep no step with a pattern in the rows.
+            // Multiples of the golden ratio spread evenly, independent of patterns in the rows.
             let fraction = UInt64(step) &* 0x9E37_79B9_7F4A_7C15
             try probe.bind(range.first + Int64(fraction.multipliedFullWidth(by: width).high), at: 1)
             if try probe.step() { shares[probe.integer(0), default: 0] += 1 }
@@ -90,25 +88,24 @@ struct RowCounter {
     }
 }
 
-/// Counts the rows of exactly one entity that have no value in a column.
+/// A counter of NULLs in the rows of exactly one entity.
 package struct EmptyValues {
     private let table: String
     private let number: Int64
     private let connection: Connection
 
-    /// The table's name is not quoted, and the store `main`.
+    /// `table` is not quoted, and belongs to `main`.
     package init(in table: String, of number: Int64, on connection: Connection) {
         (self.table, self.number, self.connection) = (table, number, connection)
     }
 
-    /// The condition that a column is empty, or any of several.
     package static func condition(_ columns: [String]) -> String {
         columns.map { "\(Connection.quoted($0)) IS NULL" }.joined(separator: " OR ")
     }
 
-    /// SQL of a sum over rows.
+    /// Returns the SQL of the number of rows that meet a condition.
     ///
-    /// As the condition of a CASE, unlike as a value, a test for NULL does not read what it tests.
+    /// In the condition of a CASE, unlike in a value, IS NULL does not read the tested value.
     static func sum(where condition: String) -> String { "ifnull(sum(CASE WHEN \(condition) THEN 1 ELSE 0 END), 0)" }
 
     package func rows(without column: String) throws(DatabaseError) -> Int64 {
@@ -117,8 +114,7 @@ package struct EmptyValues {
             [.integer(number)]) ?? 0
     }
 
-    /// The numbers of rows without a value in each column, counted in one scan; and behind them that of the rows in which
-    /// any of `together` is empty.
+    /// Returns the number of NULLs in each column, then the number of rows with any NULL in `together`, by one scan.
     package func rows(without columns: [String], together: [String]) throws(DatabaseError) -> [Int64] {
         let conditions = columns.map { Self.condition([$0]) } + [together.isEmpty ? "0" : Self.condition(together)]
         let sums = conditions.map { Self.sum(where: $0) }
@@ -130,10 +126,10 @@ package struct EmptyValues {
 }
 
 extension PageWalk {
-    /// Walks over the pages of a store, counts the rows of each entity and the values that they lack, and notes the keys of
-    /// its relationships; nil where only SQLite can check the pages.
+    /// Counts rows and NULLs of each entity, and notes the range of foreign keys; nil if only SQLite can check the
+    /// pages.
     ///
-    /// The connection must be in a transaction such as ``PageReader`` requires.
+    /// The connection must be in a transaction as ``PageReader`` requires.
     package init?(
         of layout: StoreLayout, on connection: Connection, stop: StopRequest = StopRequest()
     ) throws(DatabaseError) {
@@ -149,7 +145,7 @@ extension PageWalk {
             stop: stop)
     }
 
-    /// Rows of exactly one entity in which an attribute is empty; nil where that was not counted.
+    /// Returns the rows of exactly one entity with NULL in a column; nil if the walk did not count them.
     package func emptyRows(_ column: String, of entity: Int64, in table: String) -> Int64? {
         tallies[table]?.empty(column, of: entity)
     }

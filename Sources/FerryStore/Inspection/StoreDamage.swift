@@ -2,24 +2,22 @@ package import FerryBase
 internal import FerryModel
 package import FerrySQLite
 
-/// One kind of damage in one entity, with how many rows have it.
+/// One kind of damage in one entity, and the number of its rows.
 package struct StoreDamage: Sendable, Hashable, Codable {
     package enum Kind: String, Sendable, Hashable, CaseIterable, Codable {
-        /// A foreign key or a row of a join table that leads to no row, or to one of another entity than is declared.
+        /// A foreign key or a row of a join table without a destination row, or with one of a wrong entity.
         case danglingKey
-        /// A one-to-one relationship whose other side does not lead back.
+        /// A one-to-one relationship whose inverse has another key.
         case oneSidedInverse
-        /// The number of an entity beside a key that is not the one of the row to which the key leads.
+        /// An entity number beside a foreign key that differs from the destination row's.
         case wrongEntity
-        /// No position in an ordered relationship.
+        /// A missing position in an ordered relationship.
         case missingOrder
-        /// NULL in a mandatory attribute.
         case missingValue
         /// A `Z_ENT` that is no entity of the table.
         case unknownEntity
         /// A `Z_MAX` below the highest key.
         case lowMaximumKey
-        /// A value that names an external file which is not there.
         case missingFile
     }
 
@@ -28,12 +26,11 @@ package struct StoreDamage: Sendable, Hashable, Codable {
     package var property: String?
     package var rows: Int64
 
-    /// Looks for damage in every row of a store; takes one scan of each table and a look-up per key.
+    /// Finds damage in every row of a store, by one scan of each table and a look-up per key.
     ///
-    /// Mandatory attributes are not looked at where another check does that, nor entity numbers in sound tables, whose rows
-    /// are known to be all of entities that belong there.
+    /// `missingValues` is false if another check reads mandatory attributes; `soundTables` have right entity numbers.
     ///
-    /// - Returns: What was found, by kind, entity and property; kinds without a row are left out.
+    /// - Returns: The damage by kind, entity and property, without kinds that have no rows.
     package static func scan(
         _ layout: StoreLayout, on connection: Connection, missingValues: Bool = true, soundTables: Set<String> = [],
         walk: PageWalk? = nil
@@ -42,13 +39,13 @@ package struct StoreDamage: Sendable, Hashable, Codable {
         try scan.findBrokenLinks()
         for table in layout.tablesInOrder where try scan.hasRows(table.name) {
             let isSound = soundTables.contains(table.name)
-            try scan.findDamagedRows(of: table, missingValues: missingValues, areKindsSound: isSound)
+            try scan.findDamagedRows(of: table, missingValues: missingValues, areEntitiesSound: isSound)
             try scan.findLowMaximumKey(of: table)
         }
         return scan.found
     }
 
-    /// Looks only at relationships: what must be known before keys are copied as they are.
+    /// Finds damage in relationships, for steps that copy keys unchanged.
     package static func brokenLinks(
         in layout: StoreLayout, on connection: Connection, schema: String = "main"
     ) throws(DatabaseError) -> [StoreDamage] {
@@ -57,7 +54,7 @@ package struct StoreDamage: Sendable, Hashable, Codable {
         return scan.found
     }
 
-    /// Looks for values that name a file which the store does not have: one finding per attribute, by entity and property.
+    /// Finds values with names of missing external files: one result per attribute, by entity and property.
     ///
     /// - Throws: ``DatabaseError``, ``FerryError``.
     package static func missingFiles(
@@ -79,28 +76,26 @@ package struct StoreDamage: Sendable, Hashable, Codable {
     }
 }
 
-/// What becomes of rows that no rule heals: of an unknown entity, or without a value that they must have.
+/// The treatment of damaged rows that no rule repairs: of an unknown entity, or without a mandatory value.
 package enum DamagedRows: String, Sendable, Hashable, CaseIterable {
-    /// They go along as they are, where the new version can hold them.
+    /// Migrates the rows unchanged, if the new version can store them.
     case keep
-    /// They are left out, with the links to them, and counted.
+    /// Drops and counts the rows, and the links to them.
     case drop
-    /// Nothing is done as long as there are any.
     case refuse
 }
 
-/// The statements that look for damage: one pass over each table that has rows, and one over each of its keys.
+/// A search for damage: one pass over each non-empty table, and one over each of its foreign keys.
 private struct DamageScan {
     let layout: StoreLayout
     let connection: Connection
     let schema: String
-    /// Has seen which keys there are, where the store's pages were walked over.
     var walk: PageWalk?
     var found: [StoreDamage] = []
 
     // MARK: Relationships
 
-    /// What is wrong with keys, the entities and the positions beside them, and inverses.
+    /// Finds damage in keys, in the entity numbers and positions beside them, and in inverses.
     mutating func findBrokenLinks() throws(DatabaseError) {
         for (key, storage) in layout.relationshipStorage.sorted(by: { $0.key < $1.key }) {
             guard let relationship = layout.model.relationship(key.property, of: key.entity) else { continue }
@@ -117,7 +112,7 @@ private struct DamageScan {
                 try count(key, in: table, column, to: relationship.destinationEntity, more)
             case .inverseless(let table, let column): try count(key, in: table, column, to: key.entity, [])
             case .join(let table, let own, let other, let otherOrder, let ownOrder):
-                // Both sides would count the same rows; the naming side does.
+                // Both sides would count the same rows, so only the naming side counts.
                 guard layout.joinTables.contains(where: { $0.name == table && $0.relationship == key }) else {
                     continue
                 }
@@ -129,19 +124,19 @@ private struct DamageScan {
         }
     }
 
-    /// Where only the column is read, its index gives the keys in order, and the rows they lead to are met in order too.
+    /// A query of the column alone uses its index, which gives keys and destination rows in order.
     private mutating func count(
         _ key: PropertyKey, in table: String, _ column: String, to entity: String,
         _ more: [(StoreDamage.Kind, String)]
     ) throws(DatabaseError) {
         guard let target = layout.table(of: entity), try hasRows(table) else { return }
         if more.isEmpty, let range = wholeRange(of: entity, in: target.name) {
-            return append(.danglingKey, key, rows: try leadingNowhere(column, of: table, range))
+            return append(.danglingKey, key, rows: try danglingRows(column, of: table, range))
         }
         try add(
             [(.danglingKey, "b.Z_PK IS NULL")] + more, key,
             from: "\(quoted(table)) AS a LEFT JOIN \(quoted(target.name)) AS b "
-                + "ON b.Z_PK = a.\(column) AND \(isKind("b", of: entity)) WHERE a.\(column) IS NOT NULL")
+                + "ON b.Z_PK = a.\(column) AND \(isOfFamily("b", of: entity)) WHERE a.\(column) IS NOT NULL")
     }
 
     private mutating func countLinks(
@@ -155,15 +150,15 @@ private struct DamageScan {
             let missing = orders.map { "a.\($0) IS NULL" }.joined(separator: " OR ")
             try add([(.missingOrder, missing)], key, from: "\(quoted(table)) AS a")
         }
-        // Each column by its own index gives the keys in order; only where something is broken are both looked at.
+        // The index of each column gives the keys in order; a query of both columns runs only after damage in one.
         var isBroken = false
         for (side, target) in [(own, ownTable), (other, otherTable)] where !isBroken {
             if let range = wholeRange(of: side.entity, in: target.name) {
-                isBroken = try leadingNowhere(side.column, of: table, range) > 0
+                isBroken = try danglingRows(side.column, of: table, range) > 0
             } else {
                 let broken = try connection.integer(
                     "SELECT sum(b.Z_PK IS NULL) FROM \(quoted(table)) AS a LEFT JOIN \(quoted(target.name)) AS b "
-                        + "ON b.Z_PK = a.\(side.column) AND \(isKind("b", of: side.entity)) "
+                        + "ON b.Z_PK = a.\(side.column) AND \(isOfFamily("b", of: side.entity)) "
                         + "WHERE a.\(side.column) IS NOT NULL")
                 isBroken = (broken ?? 0) > 0
             }
@@ -173,26 +168,24 @@ private struct DamageScan {
         try add(
             [(.danglingKey, "b.Z_PK IS NULL OR c.Z_PK IS NULL")], key,
             from: "\(quoted(table)) AS a LEFT JOIN \(quoted(ownTable.name)) AS b "
-                + "ON b.Z_PK = a.\(own.column) AND \(isKind("b", of: own.entity)) "
+                + "ON b.Z_PK = a.\(own.column) AND \(isOfFamily("b", of: own.entity)) "
                 + "LEFT JOIN \(quoted(otherTable.name)) AS c "
-                + "ON c.Z_PK = a.\(other.column) AND \(isKind("c", of: other.entity))")
+                + "ON c.Z_PK = a.\(other.column) AND \(isOfFamily("c", of: other.entity))")
     }
 
     private func hasNull(_ column: String, of table: String) throws(DatabaseError) -> Bool {
         try connection.integer("SELECT 1 FROM \(quoted(table)) WHERE \(column) IS NULL LIMIT 1") != nil
     }
 
-    /// The keys of a table whose rows are all of an entity or below it, where none is missing between the first and the
-    /// last: what leads there needs no look-up.
+    /// The keys of a table without gaps, if all rows are of an entity or its subentities: such keys need no look-up.
     private func wholeRange(of entity: String, in table: String) -> ClosedRange<Int64>? {
         guard let range = walk?.wholeRanges[table], let tally = walk?.tallies[table] else { return nil }
         let family = Set(layout.numbers(ofFamily: entity))
         return family.isSuperset(of: tally.rows.keys) ? range : nil
     }
 
-    /// Rows whose key is none of a range; where the walk has not seen that there is none, the column's index alone is
-    /// read, if it has one.
-    private func leadingNowhere(
+    /// Returns the rows with a key outside a range; without the walk's result SQLite reads only the index, if any.
+    private func danglingRows(
         _ column: String, of table: String, _ range: ClosedRange<Int64>
     ) throws(DatabaseError) -> Int64 {
         if walk?.tallies[table]?.holds(column, within: range) == true { return 0 }
@@ -202,7 +195,6 @@ private struct DamageScan {
             [.integer(range.lowerBound), .integer(range.upperBound)]) ?? 0
     }
 
-    /// The key on the other side of a one-to-one relationship.
     private func inverseColumn(of relationship: Relationship, _ key: PropertyKey) -> String? {
         guard let inverse = relationship.inverseName,
             layout.model.declaringEntity(of: inverse, in: relationship.destinationEntity)
@@ -214,20 +206,20 @@ private struct DamageScan {
 
     // MARK: Rows
 
-    /// Entity numbers and mandatory attributes of a table in one scan.
+    /// Finds wrong entity numbers and missing mandatory attributes of a table in one scan.
     mutating func findDamagedRows(
-        of table: EntityTable, missingValues: Bool, areKindsSound: Bool
+        of table: EntityTable, missingValues: Bool, areEntitiesSound: Bool
     ) throws(DatabaseError) {
         var counts: [(PropertyKey, String)] = []
-        if !areKindsSound {
-            counts.append((PropertyKey(table.root, ""), "a.Z_ENT IS NULL OR NOT \(isKind("a", of: table.root))"))
+        if !areEntitiesSound {
+            counts.append((PropertyKey(table.root, ""), "a.Z_ENT IS NULL OR NOT \(isOfFamily("a", of: table.root))"))
         }
         for (key, column) in layout.attributeColumns.sorted(by: { $0.key < $1.key })
         where missingValues && layout.model.root(of: key.entity) == table.root {
             guard let attribute = layout.model.attribute(key.property, of: key.entity), !attribute.isOptional,
                 !attribute.isDerived
             else { continue }
-            counts.append((key, "\(EmptyValues.condition([column.name])) AND \(isKind("a", of: key.entity))"))
+            counts.append((key, "\(EmptyValues.condition([column.name])) AND \(isOfFamily("a", of: key.entity))"))
         }
         guard !counts.isEmpty else { return }
         let sums = counts.map { EmptyValues.sum(where: $0.1) }.joined(separator: ", ")
@@ -270,10 +262,9 @@ private struct DamageScan {
 
     private func quoted(_ table: String) -> String { SQLName.quoted(schema, table) }
 
-    /// Whether a row is of an entity or of one below it.
-    private func isKind(_ alias: String, of entity: String) -> String {
+    private func isOfFamily(_ alias: String, of entity: String) -> String {
         let numbers = layout.numbers(ofFamily: entity)
-        // Numbers of a family stand together where Core Data gave them, and a range is quicker than a list.
+        // Core Data numbers a family consecutively, and a range is faster than a list.
         if let first = numbers.first, let last = numbers.last,
             last.subtractingReportingOverflow(first) == (Int64(numbers.count - 1), false)
         {

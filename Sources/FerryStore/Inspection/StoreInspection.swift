@@ -1,12 +1,12 @@
 internal import FerryModel
 package import FerrySQLite
 
-/// What a store holds: rows per entity, features of its layout, objects that its model does not explain.
+/// The content of a store: rows per entity, features of its layout, objects outside its model.
 package struct StoreInspection: Sendable {
     package enum Counting: Sendable, Hashable {
-        /// Reads every table through its smallest b-tree.
+        /// Counts every table through its smallest b-tree.
         case exact
-        /// Reads a bounded number of rows; large tables are estimated from their range of keys.
+        /// Reads a bounded number of rows, and estimates large tables from their range of keys.
         case estimated
     }
 
@@ -14,7 +14,7 @@ package struct StoreInspection: Sendable {
         package var entity: String
         package var number: Int64
         package var table: String
-        /// Rows of exactly this entity, without those of its subentities.
+        /// Rows of exactly this entity, without its subentities.
         package var rows: Int64
         package var isEstimated: Bool
     }
@@ -25,19 +25,18 @@ package struct StoreInspection: Sendable {
         package var isEstimated: Bool
     }
 
-    /// In the order of the entities' numbers; abstract entities have no rows of their own.
+    /// In the order of entity numbers; abstract entities have no rows of their own.
     package private(set) var entities: [EntityRows] = []
-    /// Tables whose rows were counted, and are all of entities that belong there.
+    /// Counted tables whose rows all have valid entity numbers.
     package private(set) var soundTables: Set<String> = []
     package private(set) var joinTables: [JoinRows] = []
     package private(set) var objects: StoreObjects
-    /// Columns of no property of the model: left by an earlier version, or the app's own.
+    /// Columns without a property: leftovers of an earlier version, or the app's own.
     package private(set) var deadColumns: [Leftover] = []
-    /// The words of the `features` key of `inspect --json`.
+    /// As in `inspect --json`.
     package private(set) var features: [String] = []
 
-    /// Looks through a store of an actual layout; what a walk over its pages as they are now has counted is not counted
-    /// again.
+    /// Inspects a store with its actual layout; uses the counts of a walk over its current pages, if any.
     package init(
         of layout: StoreLayout, on connection: Connection, counting: Counting = .exact, walk: PageWalk? = nil
     ) throws(DatabaseError) {
@@ -100,11 +99,10 @@ package struct StoreInspection: Sendable {
     }
 }
 
-/// What a store's schema holds, sorted by what made it.
+/// The objects of a store's schema, sorted by their origin.
 package struct StoreObjects: Sendable {
-    /// Tables that Core Data made for an earlier version of the model.
+    /// Core Data's tables for an earlier version of the model.
     package private(set) var leftoverTables: [String] = []
-    /// Persistent history and CloudKit mirroring.
     package private(set) var historyTables: [String] = []
     package private(set) var cloudKitTables: [String] = []
     /// Triggers of derived attributes and of R-Trees, and R-Trees themselves.
@@ -152,16 +150,15 @@ package struct StoreObjects: Sendable {
     }
 }
 
-/// An entity of a store whose model is not at hand.
 package struct StoredEntity: Sendable, Hashable {
     package var name: String
     package var number: Int64
-    /// Nil where the usual name leads to no table.
+    /// Nil if no table has the usual name.
     package var table: String?
     package var rows: Int64?
     package var isEstimated = false
 
-    /// What a store's own list of entities says, and tables named as usual, in the order of the entities' numbers.
+    /// Reads `Z_PRIMARYKEY`, and tables with the usual names, in the order of entity numbers.
     package static func all(
         on connection: Connection, counting: StoreInspection.Counting = .exact
     ) throws(DatabaseError) -> [StoredEntity] {
@@ -179,7 +176,7 @@ package struct StoredEntity: Sendable, Hashable {
         var counts: [String: (rows: [Int64: Int64], isEstimated: Bool)] = [:]
         for (number, name) in names.sorted(by: { $0.key < $1.key }) {
             var root = number
-            // Numbers grow from parent to child, so that a damaged list has no endless lineage.
+            // Entity numbers rise from parent to child; the check prevents an endless loop in a damaged store.
             while let parent = parents[root], parent < root { root = parent }
             var entity = StoredEntity(name: name, number: number)
             if let table = names[root].flatMap({ catalog.table("Z" + $0.uppercased()) }), table.column("Z_ENT") != nil {
@@ -196,14 +193,12 @@ package struct StoredEntity: Sendable, Hashable {
     }
 }
 
-/// The bytes that tables and their indexes take in a store's file.
+/// The bytes of tables and their indexes in a store's file.
 package struct TableSizes: Sendable {
-    /// Upper-case table name to the bytes of its pages and those of its indexes.
+    /// Upper-case table name to the bytes of the table's and its indexes' pages.
     private var tables: [String: Int64] = [:]
 
-    /// Measures every table; reads each page of the file.
-    ///
-    /// - Returns: Nil where the linked SQLite has no `dbstat`.
+    /// Measures every table, by a read of each page; nil if the linked SQLite has no `dbstat`.
     package init?(_ connection: Connection) throws(DatabaseError) {
         guard try connection.integer("SELECT 1 FROM pragma_module_list WHERE name = 'dbstat'") != nil else {
             return nil
@@ -216,6 +211,5 @@ package struct TableSizes: Sendable {
         for row in rows { tables[(row[0].text ?? "").uppercased()] = row[1].integer ?? 0 }
     }
 
-    /// The bytes of a table and its indexes, or nil when there is no such table.
     package func bytes(of table: String) -> Int64? { tables[table.uppercased()] }
 }

@@ -2,7 +2,7 @@ internal import FerryBase
 package import FerryModel
 package import FerrySQLite
 
-/// Why a store's entities have other version hashes than a model version's, as far as the store shows it.
+/// Reasons for the differences between a store's and a model's version hashes, as far as the store shows them.
 package struct StructuralReasons: Sendable {
     package struct Reason: Sendable, Hashable {
         package var entity: String
@@ -10,12 +10,11 @@ package struct StructuralReasons: Sendable {
         package var text: String
     }
 
-    /// By entity in the order given; an entity that nothing explains has one reason that says so.
+    /// In the order of the given entities; an entity without a visible difference has one reason that says so.
     package private(set) var reasons: [Reason] = []
     private let nearest: ManagedObjectModel
 
-    /// Compares the entities whose hashes differ, in the nearest model version, with the store's own model from its cache, or
-    /// else with the store's tables.
+    /// Compares entities of the nearest model version with the store's cached model, or else with the store's tables.
     package init(
         of entities: [String], comparedWith nearest: ManagedObjectModel, own: ManagedObjectModel?,
         on connection: Connection
@@ -50,9 +49,9 @@ package struct StructuralReasons: Sendable {
         reasons.append(Reason(entity: entity, property: property, text: text))
     }
 
-    // MARK: By the store's own model
+    // MARK: With the store's cached model
 
-    /// From the store's model to the nearest one; what an ancestor declares changes the hash as well.
+    /// Adds the changes from the store's model to the nearest one, also of ancestors, which change the hash too.
     private mutating func compare(_ entity: String, in difference: ModelDifference) {
         let lineage = Set(nearest.lineage(of: entity).map(\.name))
         for change in difference.changes where lineage.contains(change.entity) && isHashed(change.kind) {
@@ -68,7 +67,7 @@ package struct StructuralReasons: Sendable {
         ![.defaultValueChanged, .indexesChanged].contains(kind)
     }
 
-    // MARK: By the store's tables
+    // MARK: With the store's tables
 
     private mutating func compare(_ entity: String, _ expected: StoreLayout, _ catalog: StoreCatalog) {
         let root = nearest.root(of: entity)
@@ -94,7 +93,7 @@ package struct StructuralReasons: Sendable {
                 if catalog.table(other)?.column(column) == nil {
                     add(entity, key.property, "The store has no column \(column) in \(other) for it.")
                 }
-            case .join: break  // Its names hold entity numbers, which may be others without a difference in the model.
+            case .join: break  // Its names contain entity numbers, which may differ for equal models.
             }
         }
         guard root == entity, let planned = expected.tables[root] else { return }

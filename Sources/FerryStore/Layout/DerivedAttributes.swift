@@ -1,7 +1,7 @@
 internal import FerryBase
 internal import FerryModel
 
-/// Why something cannot be laid out, as a part of a sentence.
+/// The reason why a property has no layout, as a part of a sentence.
 struct LayoutObstacle: Error {
     var reason: String
 
@@ -10,9 +10,9 @@ struct LayoutObstacle: Error {
 
 /// The values and the triggers of a layout's derived attributes.
 ///
-/// Real stores show the triggers of a count of a one-to-many relationship; `docs/store-format.md` says what is known of
-/// the others. Theirs are written in the same manner under the names that Core Data gives them, so that the values stay
-/// right; where a trigger would have to call a function whose name is not known, it can only be found in a store.
+/// The triggers of a count over a one-to-many relationship are known from real stores; `docs/store-format.md` says what
+/// is known of the others. Ferry writes the others in the same form under Core Data's names, so that the values stay
+/// right. A trigger that calls a function with an unknown name can only be copied from a store.
 struct DerivedAttributes {
     private(set) var values: [DerivedValue] = []
     private(set) var triggers: [TriggerDefinition] = []
@@ -21,8 +21,7 @@ struct DerivedAttributes {
     private let layout: StoreLayout
     private var model: ManagedObjectModel { layout.model }
 
-    /// Attributes of a layout, computed or read from a store, by the entities that declare them, in the order of their
-    /// numbers.
+    /// `attributes` have their declaring entities, in the order of entity numbers; the layout is computed or a store's.
     init(of layout: StoreLayout, attributes: [(entity: String, attribute: Attribute)]) {
         self.layout = layout
         for (entity, attribute) in attributes { add(attribute, of: entity) }
@@ -34,7 +33,7 @@ struct DerivedAttributes {
         let numbers = layout.numbers(ofFamily: entity)
         let names = DerivedTriggers(
             attribute: key, table: table, column: column.name,
-            // A subentity shares its table with objects that do not have the attribute.
+            // A subentity shares its table with objects without the attribute.
             entityNumbers: model.entities[entity]?.superentity == nil ? nil : numbers)
         do throws(LayoutObstacle) {
             guard let derivation = attribute.derivation else {
@@ -48,7 +47,7 @@ struct DerivedAttributes {
                 triggers += names.timeOfSaving()
                 return
             case .function(let function, _):
-                // The trigger would have to call it, and a name that Core Data does not register fails every save.
+                // The trigger would call this function, and a name that Core Data does not register fails every save.
                 throw LayoutObstacle("how SQLite calls Core Data's function \(function) is not publicly known")
             case .value(let path): triggers += try addValue(at: path, of: entity, column, names, to: &value)
             case .count(let relationship): triggers += try addCount(of: relationship, entity, names, to: &value)
@@ -66,7 +65,7 @@ struct DerivedAttributes {
     private func addValue(
         at path: [String], of entity: String, _ column: Column, _ names: DerivedTriggers, to value: inout DerivedValue
     ) throws(LayoutObstacle) -> [TriggerDefinition] {
-        // An attribute of the object itself, or a leaf of its composite.
+        // An attribute of the same object, or a leaf of its composite.
         if let own = layout.column(of: path.joined(separator: "."), in: entity) {
             try checkType(of: own, fits: column)
             guard own != column else { throw LayoutObstacle("it is derived from itself") }
@@ -90,7 +89,7 @@ struct DerivedAttributes {
         return names.followed(by: key, to: found.name, of: target)
     }
 
-    /// A column of another type would store the value otherwise.
+    /// A column of another type would store another value.
     private func checkType(of source: Column, fits column: Column) throws(LayoutObstacle) {
         guard source.type == column.type else {
             throw LayoutObstacle("it has another type than what it is derived from")
@@ -142,11 +141,11 @@ struct DerivedAttributes {
             + names.summedOverLinks(many.table, key: many.key, other: other, objects, column: column, value: start)
     }
 
-    /// Where the objects of a to-many relationship name the one that has them.
+    /// The storage of a to-many relationship's keys.
     private struct Many {
         var table: String
         var key: String
-        /// In a join table, the column of the objects.
+        /// In a join table, the column with the keys of the destination.
         var other: String?
         var destination: String
     }
@@ -170,7 +169,6 @@ struct DerivedAttributes {
 }
 
 extension LayoutBuilder {
-    /// Triggers and values of derived attributes.
     mutating func addDerivedAttributes() {
         let all = order.numbered.flatMap { entity in
             attributes(of: entity).filter(\.isDerived).map { (entity: entity, attribute: $0) }
@@ -190,19 +188,19 @@ extension LayoutBuilder {
 
 /// The triggers that keep one derived attribute up to date.
 ///
-/// Each writes the value and then tells Core Data, by a function that only Core Data has, which object has changed.
+/// Each trigger writes the value, and then reports the changed object by a function that only Core Data has.
 struct DerivedTriggers {
     let attribute: PropertyKey
     let table: String
     let column: String
-    /// The entities that have the attribute, where their table holds others too.
+    /// The entities with the attribute; nil if all entities of the table have it.
     let entityNumbers: [Int64]?
 
     private static let updated = "NSCoreDataDATriggerUpdatedAffectedObjectValue"
     private static let inserted = "NSCoreDataDATriggerInsertUpdatedAffectedObjectValue"
 
-    /// A trigger on the changes of the table `place`, such as `UPDATE OF ZNAME`, of rows where the column `condition` is not
-    /// NULL: it gives the value `change` to the rows that fulfil `rows`.
+    /// Returns a trigger on an event of the table `place`, such as `UPDATE OF ZNAME`, for rows where the column
+    /// `condition` is not NULL: it sets the value `change` in the rows that fulfil `rows`.
     private func trigger(
         _ role: String, on place: String, _ event: String, when condition: String? = nil, _ change: String,
         rows: String = "Z_PK = NEW.Z_PK", isInsert: Bool = false
@@ -229,12 +227,12 @@ struct DerivedTriggers {
 
     // MARK: One value
 
-    /// Another attribute of the object itself.
+    /// For a copy of another attribute.
     func copied(from source: String) -> [TriggerDefinition] {
         [sourceInsert(source), sourceUpdate(of: source, source)]
     }
 
-    /// An attribute of the object at the end of a to-one relationship.
+    /// For an attribute of a to-one relationship's destination.
     func followed(by key: String, to source: String, of target: String) -> [TriggerDefinition] {
         let value = "(SELECT \(source) FROM \(target) WHERE Z_PK = NEW.\(key))"
         let rows = "\(key) = NEW.Z_PK"
@@ -245,7 +243,7 @@ struct DerivedTriggers {
         ]
     }
 
-    /// `now()`: Core Data raises `Z_OPT` with every save of an object.
+    /// Triggers for `now()`: Core Data raises `Z_OPT` with every save of an object.
     func timeOfSaving() -> [TriggerDefinition] {
         [
             trigger("INSERT", on: table, "INSERT", "NSCoreDataNow()", isInsert: true),
@@ -255,8 +253,7 @@ struct DerivedTriggers {
 
     // MARK: Many values
 
-    /// Four triggers on the objects of a to-many relationship; the values are of the object that has the new or the old
-    /// key.
+    /// Four triggers on the destination of a to-many relationship, which update the row with the new or the old key.
     private func many(
         _ many: String, key: String, updates: String, inserted: String, incremented: String, decremented: String
     ) -> [TriggerDefinition] {
@@ -270,7 +267,7 @@ struct DerivedTriggers {
         ]
     }
 
-    /// How many rows of a table have the object's key: four triggers on the counted objects, one on those that count.
+    /// Triggers for a count of rows with the object's key: four on the counted objects, one on the counting objects.
     func counted(_ counted: String, key: String) -> [TriggerDefinition] {
         many(
             counted, key: key, updates: "UPDATE OF \(key)", inserted: "IFNULL(\(column), 0) + 1",
@@ -278,7 +275,7 @@ struct DerivedTriggers {
             + [sourceInsert("(SELECT IFNULL(COUNT(\(key)), 0) FROM \(counted) WHERE \(key) = NEW.Z_PK)")]
     }
 
-    /// The sum over the rows of a table that have the object's key; `value` ends where the key is to follow.
+    /// Triggers for a sum over rows with the object's key; `value` is SQL that ends before the key.
     func summed(_ summed: String, key: String, column source: String, value: String) -> [TriggerDefinition] {
         many(
             summed, key: key, updates: "UPDATE OF \(key), \(source)", inserted: "\(value)NEW.\(key))",
@@ -286,8 +283,7 @@ struct DerivedTriggers {
             + [sourceInsert("\(value)NEW.Z_PK)")]
     }
 
-    /// What follows from the links of a join table; computed anew each time, since a link that is written once more
-    /// does not tell that it was there before.
+    /// Triggers on a join table, which compute the value anew: a rewritten link does not show that it existed before.
     func linked(_ join: String, key: String, value: String) -> [TriggerDefinition] {
         [
             trigger("PARAMETER_INSERT", on: join, "INSERT", "\(value)NEW.\(key))", rows: "Z_PK = NEW.\(key)"),
@@ -299,7 +295,7 @@ struct DerivedTriggers {
         ]
     }
 
-    /// The objects at the other end of a join table change what is summed.
+    /// Triggers on the summed objects of a many-to-many relationship.
     func summedOverLinks(
         _ join: String, key: String, other: String, _ objects: String, column source: String, value: String
     ) -> [TriggerDefinition] {

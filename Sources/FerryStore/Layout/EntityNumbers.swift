@@ -3,14 +3,14 @@ internal import FerryModel
 internal import FerrySQLite
 
 extension StoreLayout {
-    /// Finds the number that a store gives each entity of its model.
+    /// Reads the entity numbers of a store.
     ///
-    /// After an in-place migration that renamed an entity, `Z_PRIMARYKEY` can still hold the old name. So an entity is
-    /// looked for by its name, then by its renaming identifier, then at the place where a new store would have it.
+    /// After an in-place migration with a renamed entity, `Z_PRIMARYKEY` can still have the old name. So the search
+    /// uses the name, then the renaming identifier, then the number that a new store would have.
     static func storedNumbers(
         of model: ManagedObjectModel, on connection: Connection, schema: String
     ) throws -> [String: Int64] {
-        // Name to number, as far as no entity has it yet.
+        // Name to number, for numbers without an entity so far.
         var free: [String: Int64] = [:]
         let table = SQLName.quoted(schema, "Z_PRIMARYKEY")
         for row in try connection.rows("SELECT Z_ENT, Z_NAME FROM \(table) ORDER BY Z_ENT") {
@@ -44,16 +44,14 @@ extension StoreLayout {
     }
 }
 
-/// The two orders that Core Data takes a model's entities in.
+/// Core Data's two orders of a model's entities.
 ///
-/// Both go by name without regard to case; equal names (which a model cannot have but for case) by code unit.
+/// Both sort by name without regard to case, then by code unit for names that differ only in case.
 struct EntityOrder {
-    /// Root entities by name, each followed by its subtree, children by name: `Z_ENT` counts along it from 1.
+    /// Root entities by name, each followed by its subtree, children by name: `Z_ENT` counts in this order from 1.
     let numbered: [String]
-    /// All entities by name, but before an entity its ancestors that are not listed yet: decides which entity names
-    /// a join table, and the suffixes of join columns.
+    /// All entities by name, each after its ancestors: decides the names of join tables and suffixes of their columns.
     let setUp: [String]
-    /// The place of an entity in ``setUp``.
     let setUpPosition: [String: Int]
 
     init(_ model: ManagedObjectModel) {
@@ -97,17 +95,15 @@ struct EntityOrder {
 }
 
 extension Sequence<Int64> {
-    /// Entity numbers as they stand between the parentheses of `Z_ENT IN (…)`, in their order.
     package var sqlList: String { map(String.init).joined(separator: ", ") }
 
-    /// The condition that a row is of one of the entities with these numbers.
+    /// Returns the condition that a row is of an entity with one of these numbers.
     ///
-    /// Before the column may stand an alias with its dot, or a plus sign that keeps SQLite from the index of entity numbers,
-    /// so that rows come in the order of their keys.
+    /// `prefix` is an alias with its dot, or a plus sign against the index on `Z_ENT`, for rows in the order of keys.
     package func rowCondition(_ prefix: String = "") -> String { "\(prefix)Z_ENT IN (\(sqlList))" }
 }
 
 extension Sequence<String?> {
-    /// The assignments that empty columns, as far as there are such: `ZOWNER = NULL, Z2_OWNER = NULL`.
+    /// The assignments that set the non-nil columns to NULL: `ZOWNER = NULL, Z2_OWNER = NULL`.
     package var emptied: String { compactMap { $0 }.map { "\($0) = NULL" }.joined(separator: ", ") }
 }

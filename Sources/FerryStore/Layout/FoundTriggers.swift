@@ -1,23 +1,20 @@
 internal import FerryBase
 internal import FerryModel
 
-/// Core Data's own triggers of one derived attribute, taken from a store into a layout where they mean the same.
+/// Core Data's own triggers of one derived attribute, copied from a store into a layout with the same meaning.
 ///
-/// Their text is not understood, only searched: every table, column and entity number that it can name must be in the
-/// new layout what it is in the store.
-struct TriggersAsFound {
+/// Without a parser: every table, column and entity number that the SQL may name must be equal in both layouts.
+struct CopiedTriggers {
     private let key: PropertyKey
     private let source: StoreLayout
     private let destination: StoreLayout
 
-    /// The layout that a store has, and the one that the triggers are to stand in.
     init(_ key: PropertyKey, from source: StoreLayout, into destination: StoreLayout) {
         self.key = key
         self.source = source
         self.destination = destination
     }
 
-    /// The triggers, as they stand in the store.
     func triggers() throws(LayoutObstacle) -> [TriggerDefinition] {
         if let reason = source.model.changeOfDerivation(
             entity: key.entity, attribute: key.property, in: destination.model)
@@ -33,7 +30,7 @@ struct TriggersAsFound {
         return found
     }
 
-    /// The derived attribute that a trigger is named after; of several that fit, the longest name.
+    /// Returns the derived attribute in a trigger's name; of several matches the longest.
     static func owner(of trigger: TriggerDefinition, in model: ManagedObjectModel) -> PropertyKey? {
         var owner: (key: PropertyKey, length: Int)?
         for entity in model.entities.values {
@@ -47,11 +44,11 @@ struct TriggersAsFound {
     }
 
     private func check(_ trigger: TriggerDefinition) throws(LayoutObstacle) {
-        // A text in quotes may hold names, too.
+        // A text in quotes may contain names, too.
         let words = Set(SQLNames.names(in: trigger.sql).flatMap { [$0] + SQLNames.names(in: $0) })
         let (old, new) = (LayoutNames(of: source), LayoutNames(of: destination))
         let tables = old.owners.keys.filter { words.contains($0) }
-        // The attribute itself and everything on the way to its value is under the names in the text.
+        // The SQL names the attribute's column and all columns on the path to its value.
         for table in tables.sorted() {
             guard new.owners[table] == old.owners[table] else {
                 throw LayoutObstacle("its trigger \(trigger.name) names the table \(table), which is another one then")
@@ -73,12 +70,12 @@ struct TriggersAsFound {
         try checkNumbers(in: trigger, words.subtracting(known), tables: roots)
     }
 
-    /// A number in the text may be that of an entity, so all that it can be must stay; a text without any names none.
+    /// A number in the SQL may be an entity number, so all entity numbers that it may mean must be equal.
     private func checkNumbers(
         in trigger: TriggerDefinition, _ words: Set<String>, tables: [String]
     ) throws(LayoutObstacle) {
         let isNumbered = words.contains { word in
-            // A text in quotes, or a number; digits within a name are none.
+            // A text in quotes, or a number; not digits within a name.
             let isText = word.contains { !$0.isLetter && !$0.isNumber && $0 != "_" }
             return word != "0" && (isText ? word.contains(where: \.isNumber) : word.first?.isNumber == true)
         }
@@ -96,10 +93,10 @@ struct TriggersAsFound {
     }
 }
 
-/// What each table and each column of a layout is there for, by their names in upper case.
+/// The meaning of each table and column of a layout, by upper-case name.
 private struct LayoutNames {
     var owners: [String: String] = [:]
-    /// Table to column to property and type; the property is empty where no property has the column.
+    /// Table to column to property and type; empty for columns without a property.
     var columns: [String: [String: String]] = [:]
 
     init(of layout: StoreLayout) {
@@ -139,26 +136,25 @@ private struct LayoutNames {
     }
 }
 
-/// What is known of the triggers of derived attributes for which only Core Data can write them.
+/// The source of triggers that only Core Data can write.
 package enum FoundTriggers: Sendable {
-    /// Nothing: a model that needs such triggers has no layout.
+    /// No source: a model with such triggers has no layout.
     case none
-    /// They are there, in a store that is not at hand; the layout leaves them out.
+    /// The caller assumes a store with the triggers; the layout omits them.
     case assumed
-    /// They are those of a store, which the new layout takes over where they mean the same in it.
+    /// A store, whose triggers the new layout copies if they keep their meaning.
     case of(StoreLayout)
 }
 
 extension LayoutBuilder {
-    /// Adds the triggers that are carried over as they were found, after all others.
     mutating func addFoundTriggers(_ found: FoundTriggers) {
         switch found {
         case .assumed: return
         case .none: for key in foundOnly.map(\.key) { refuse(key) }
         case .of(let source) where model.knownSchema != nil:
-            // The text is there; the values that stand in the store must be right under it.
+            // The known schema has the SQL; the store's values must be right for it.
             for key in foundOnly.map(\.key) {
-                let isThere = layout.triggers.contains { TriggersAsFound.owner(of: $0, in: model) == key }
+                let isThere = layout.triggers.contains { CopiedTriggers.owner(of: $0, in: model) == key }
                 let change = source.model.changeOfDerivation(entity: key.entity, attribute: key.property, in: model)
                 if let obstacle = isThere ? change : "the store that it is to be like has no triggers for it" {
                     refuse(key, obstacle: obstacle)
@@ -167,7 +163,7 @@ extension LayoutBuilder {
         case .of(let source):
             for key in foundOnly.map(\.key) {
                 do throws(LayoutObstacle) {
-                    layout.triggers += try TriggersAsFound(key, from: source, into: layout).triggers()
+                    layout.triggers += try CopiedTriggers(key, from: source, into: layout).triggers()
                 } catch {
                     refuse(key, obstacle: error.reason)
                 }

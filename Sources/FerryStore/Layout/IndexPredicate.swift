@@ -1,11 +1,11 @@
-/// The SQL of a partial index's predicate, as Core Data spells it.
+/// The SQL of a partial index's predicate in Core Data's spelling.
 ///
-/// Only what stores show: comparisons of a property with a whole number, a Boolean or nil, joined by AND and OR.
+/// Supports forms known from stores: comparisons of a property with a whole number, a Boolean or nil; AND; OR.
 enum IndexPredicate {
-    /// Nil for everything else, whose spelling is not known; `column` gives the column of a property.
+    /// Returns nil for other forms, whose spelling is unknown; `column` returns the column of a property.
     static func sql(_ predicate: String, column: (String) -> String?) -> String? {
         guard let tokens = tokens(of: predicate) else { return nil }
-        // Every level of parentheses recurses; no real predicate comes near this.
+        // Each level of parentheses recurses; real predicates have far fewer.
         guard tokens.count(where: { $0 == "(" }) <= 32 else { return nil }
         var rest = tokens[...]
         guard let sql = disjunction(&rest, column), rest.isEmpty else { return nil }
@@ -59,7 +59,7 @@ enum IndexPredicate {
         }
     }
 
-    /// Words, numbers, signs and parentheses; nil when something else is met, for example a quote.
+    /// Returns words, numbers, signs and parentheses; nil for other characters, for example a quote.
     private static func tokens(of text: String) -> [String]? {
         var tokens: [String] = []
         var characters = Array(text.unicodeScalars)[...]

@@ -3,10 +3,9 @@ package import FerryModel
 package import FerrySQLite
 
 extension KnownSchema {
-    /// Reads what a store of a model has of Core Data's own.
+    /// Reads the schema of Core Data's objects from a store of a model.
     ///
-    /// What the model does not know is left out: columns, tables and indexes of earlier versions whose columns are gone,
-    /// and whatever the app made.
+    /// Omits leftovers of earlier versions (columns, tables, indexes of removed columns) and the app's objects.
     ///
     /// - Throws: `damagedSource`; ``DatabaseError``.
     package init(of model: ManagedObjectModel, on connection: Connection) throws {
@@ -43,7 +42,7 @@ extension KnownSchema {
                 + triggers.map { Object(type: "trigger", name: $0.name, table: $0.table, sql: $0.sql) })
     }
 
-    /// By table: the columns of its UNIQUE clauses, in the order in which these stand there.
+    /// Returns the columns of each table's UNIQUE clauses, in the order of the clauses.
     private static func uniqueLists(on connection: Connection) throws(DatabaseError) -> [String: [[String]]] {
         let rows = try connection.prepare(
             """
@@ -76,23 +75,22 @@ extension LayoutBuilder {
     }
 }
 
-/// A join table of a new store whose name, or whose columns' names, do not follow from the model.
+/// A join table of a new store whose name or column names do not follow from the model.
 package struct OpenJoin: Sendable {
-    /// As it stands with the names that the rules would give.
+    /// The table with the names of the rules.
     package var table: JoinTable
-    /// Whether either of the two relationships may name it.
+    /// Whether either relationship may name the table.
     package var isSideOpen: Bool
-    /// Whether the suffixes of its columns are open: another table of the entity has columns of the same name.
+    /// Whether the suffixes of its columns are unknown: another table of the entity has columns of the same name.
     package var areSuffixesOpen: Bool
-    /// The names that the table may have, that of ``table`` first.
+    /// The possible names, that of ``table`` first.
     package var names: [String]
 }
 
 extension StoreLayout {
-    /// The join tables of a new store that are named by no known rule: between an entity and itself, and those with
-    /// columns that several tables of one entity number.
+    /// Returns a new store's join tables without a rule for their names: on one entity, or with numbered columns.
     package static func openJoins(of model: ManagedObjectModel) -> [OpenJoin] {
-        // What is known already is open no less: another source of knowledge may be asked.
+        // Ignores known joins, because the caller may look them up elsewhere.
         var model = model
         model.knownJoins = []
         let builder = LayoutBuilder(model)
@@ -110,10 +108,9 @@ extension StoreLayout {
         }
     }
 
-    /// How an open join table of another model stands in this layout, which is that of an existing store, where the entity
-    /// that declares the relationship may have another name.
+    /// Returns the names that this layout of a store has for an open join table of another model.
     ///
-    /// - Returns: Nil when there is no such table here, or its names do not tell.
+    /// - Returns: Nil if the layout has no such table, or its names are ambiguous.
     package func knownJoin(_ open: OpenJoin, in entity: String) -> KnownJoin? {
         let sides = [open.table.relationship.property, open.table.inverse.property]
         guard
@@ -138,7 +135,7 @@ extension StoreLayout {
             entity: key.entity, relationship: key.property, firstSuffix: firstSuffix, secondSuffix: secondSuffix)
     }
 
-    /// What stands after `Z_<number><PROPERTY>`.
+    /// The suffix after `Z_<number><PROPERTY>`.
     private static func suffix(of column: String, after property: String) -> String? {
         let rest = column.dropFirst(2).drop { $0.isNumber }
         guard column.hasPrefix("Z_"), rest.uppercased().hasPrefix(property.uppercased()) else { return nil }

@@ -2,7 +2,6 @@ internal import FerryBase
 internal import FerryModel
 
 extension LayoutBuilder {
-    /// A table for every root entity, abstract ones included.
     mutating func addEntityTables() {
         for root in order.numbered where model.root(of: root) == root {
             addEntityTable(root)
@@ -40,7 +39,7 @@ extension LayoutBuilder {
                         remedy: "Make it transient or give it a type that is stored.")
                     continue
                 }
-                // The names of the composites around it are not part of the column's.
+                // A column's name does not contain the names of the composites.
                 let own = leaf.name.split(separator: ".").last.map(String.init) ?? leaf.name
                 let (name, clash) = names.add(columnName(own), .attribute)
                 refuse(clash, entity: entity, property: leaf.name)
@@ -78,7 +77,7 @@ extension LayoutBuilder {
             layout.relationshipStorage[PropertyKey(entity, relationship.name)] = .foreignKey(
                 table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn)
         }
-        // By the ordered relationship that needs the column: its entity, then its name, the last one first.
+        // By the ordered relationship of the column: by its entity, then by its name in descending order.
         orders.sort { left, right in
             let places = [left, right].map { order.setUpPosition[$0.owner.entity] ?? 0 }
             return places[0] == places[1]
@@ -87,7 +86,7 @@ extension LayoutBuilder {
         columns[.orderKeys, default: []] += orders.map(\.column)
     }
 
-    /// Columns for to-many relationships without inverse whose destination is `entity`.
+    /// Adds columns for to-many relationships without inverse to `entity`.
     private mutating func addInverselessEnds(
         in entity: String, table: String, columns: inout [ColumnGroup: [Column]]
     ) {
@@ -120,7 +119,7 @@ extension LayoutBuilder {
     }
 }
 
-/// The column names given out so far in one table; a name that is taken gets the next free number behind it.
+/// The used column names of one table; a used name gets the next free number as a suffix.
 private struct ColumnNames {
     enum Kind { case attribute, toOne, system }
     enum Clash {
@@ -144,9 +143,9 @@ private struct ColumnNames {
     }
 }
 
-/// The groups that the columns of a new entity table stand in, in their order.
+/// The groups of a new entity table's columns, in their order.
 enum ColumnGroup: Int, CaseIterable {
-    /// Integers and Booleans, then per entity its to-one relationships and the inverseless to-many ones that end in it.
+    /// Per entity: integers and Booleans, to-one relationships, and to-many relationships without inverse to it.
     case integers
     /// `Z_FOK_…`
     case orderKeys
@@ -160,7 +159,7 @@ enum ColumnGroup: Int, CaseIterable {
 }
 
 extension AttributeType {
-    /// The declared type of an attribute's column and its place among the columns, or nil when the type has no column.
+    /// The declared type and the group of an attribute's column, or nil for types without a column.
     var columnTypeAndGroup: (type: String, group: ColumnGroup)? {
         switch self {
         case .integer16, .integer32, .integer64, .boolean: ("INTEGER", .integers)

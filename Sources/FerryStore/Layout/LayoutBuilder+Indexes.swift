@@ -2,7 +2,7 @@ internal import FerryBase
 internal import FerryModel
 
 extension LayoutBuilder {
-    /// All indexes, table by table, in the order in which Core Data makes them.
+    /// Adds all indexes in Core Data's order.
     mutating func addIndexes() {
         let keys = layout.keyColumns
         for root in order.numbered where model.root(of: root) == root {
@@ -36,7 +36,7 @@ extension LayoutBuilder {
 
     // MARK: Fetch indexes
 
-    /// Indexed attributes and compound indexes in the form that newer compilers give them, then the fetch indexes.
+    /// Returns indexed attributes and compound indexes in the form of newer compilers, then the fetch indexes.
     private func fetchIndexes(of entity: String) -> [FetchIndex] {
         let plain = plainIndexes(of: entity).map { properties in
             FetchIndex(
@@ -46,9 +46,9 @@ extension LayoutBuilder {
         return plain + (model.entities[entity]?.fetchIndexes ?? [])
     }
 
-    /// The property lists of indexed attributes, which subentities index as well, and of compound indexes.
+    /// Returns the properties of each indexed attribute, which subentities index too, and of each compound index.
     ///
-    /// Archived models repeat their fetch indexes in these old forms, so a list that has a fetch index is left out.
+    /// Archived models repeat fetch indexes in these old forms, so the result omits lists with a fetch index.
     private func plainIndexes(of entity: String) -> [[String]] {
         var lists: [[String]] = []
         for ancestor in model.lineage(of: entity) {
@@ -90,7 +90,7 @@ extension LayoutBuilder {
         }
     }
 
-    /// An index of nothing but one to-one relationship is not made: the foreign key has its own.
+    /// Whether an index has only a to-one relationship: Core Data omits it, because the foreign key has an index.
     private func isServedByForeignKeyIndex(_ index: FetchIndex, of entity: String) -> Bool {
         guard index.elements.count == 1, let property = index.elements[0].property else { return false }
         return model.relationship(property, of: entity) != nil
@@ -106,7 +106,6 @@ extension LayoutBuilder {
         }
     }
 
-    /// The column of a stored attribute or to-one relationship.
     private func column(of property: String, in entity: String) -> String? {
         if let column = layout.column(of: property, in: entity) { return column.name }
         guard case .foreignKey(_, let column, _, _)? = layout.storage(of: property, in: entity) else { return nil }

@@ -2,7 +2,7 @@ internal import FerryBase
 internal import FerryModel
 
 extension LayoutBuilder {
-    /// A many-to-many relationship seen from the side that names its table.
+    /// A many-to-many relationship from the side that names its table.
     private struct Pair {
         let relationship: PropertyKey
         let inverse: PropertyKey
@@ -10,16 +10,16 @@ extension LayoutBuilder {
         let isInverseOrdered: Bool
     }
 
-    /// A table for every pair of a to-many relationship and its to-many inverse.
+    /// Adds a table for every pair of a to-many relationship and its to-many inverse.
     mutating func addJoinTables() {
-        // By column name: the relationships whose tables have asked for it.
+        // By column name: the relationships whose tables have a column of this name.
         var columns: [String: [PropertyKey]] = [:]
         let pairs = pairs()
         for pair in pairs {
             let table = joinTable(of: pair) { name in
                 let users = columns[name, default: []]
                 columns[name, default: []].append(pair.relationship)
-                // Which of them gets the plain name is as open as the number of the other one.
+                // No known rule says which of them gets the plain name.
                 for user in users where user.entity == pair.relationship.entity {
                     ambiguousJoins.formUnion([user, pair.relationship])
                 }
@@ -65,7 +65,7 @@ extension LayoutBuilder {
 
     private func orderColumn(_ column: String) -> String { "Z_FOK_\(column.dropFirst(2))" }
 
-    /// All pairs, by the place of the naming entity in the set-up order, then by the name of its relationship.
+    /// Returns all pairs by the position of the naming entity in the set-up order, then by the relationship's name.
     private mutating func pairs() -> [Pair] {
         var pairs: [Pair] = []
         for entity in order.setUp {
@@ -88,7 +88,7 @@ extension LayoutBuilder {
         return pairs
     }
 
-    /// Whether a relationship, rather than its inverse, names the join table.
+    /// Whether a relationship, and not its inverse, names the join table.
     private func names(_ key: PropertyKey, _ inverse: PropertyKey) -> Bool {
         if key.entity == inverse.entity {
             if key != inverse, let known = model.knownJoins.first(where: { $0.isSide(key) || $0.isSide(inverse) }) {
@@ -106,7 +106,7 @@ extension LayoutBuilder {
         joinIndexes[model.root(of: table.relationship.entity), default: []].append(table.index)
     }
 
-    /// Gives every to-many relationship whose inverse is to-one the storage of that inverse.
+    /// Sets the storage of every to-many relationship with a to-one inverse to that of the inverse.
     mutating func linkToManySides() {
         for entity in order.numbered {
             for relationship in relationships(of: entity) where relationship.isToMany {
@@ -133,7 +133,6 @@ extension KnownJoin {
 }
 
 extension StoreLayout {
-    /// Enters both sides of a join table into ``relationshipStorage``.
     mutating func setJoinStorage(of table: JoinTable) {
         relationshipStorage[table.relationship] = .join(
             table: table.name, own: table.firstColumn, other: table.secondColumn,

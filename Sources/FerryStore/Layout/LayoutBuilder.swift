@@ -1,31 +1,30 @@
 internal import FerryBase
 internal import FerryModel
 
-/// Computes a layout from a model and its entity numbers, subject by subject; each subject is an extension of its own.
+/// A builder of a layout from a model and its entity numbers, with an extension for each part.
 ///
-/// What the rules do not cover is collected as a refusal, not thrown: a new store needs all of it, while reading a
-/// store, which takes names from the store itself, needs none.
+/// Cases without a rule become refusals: a new store must have none, but a read of an existing store ignores them.
 struct LayoutBuilder {
     let model: ManagedObjectModel
     let order: EntityOrder
     let numbers: [String: Int64]
     var layout: StoreLayout
     var refusals: [FerryError] = []
-    /// Derived attributes whose triggers can only be found in a store, and why.
+    /// Derived attributes whose triggers can only be copied from a store, with the reason.
     var foundOnly: [(key: PropertyKey, reason: String)] = []
-    /// Relationships whose join tables have columns of a name that several tables of one entity ask for.
+    /// Relationships whose join tables share column names with other join tables of the entity.
     var ambiguousJoins: Set<PropertyKey> = []
-    /// By entity: what it declares itself and stores, by name.
+    /// By entity: its own stored properties, sorted by name.
     private let ownAttributes: [String: [Attribute]]
     private let ownRelationships: [String: [Relationship]]
-    /// By destination: to-many relationships without inverse, in the order of the entities that declare them.
+    /// By destination: to-many relationships without inverse, in the order of the declaring entities.
     private(set) var inverseless: [String: [(source: String, relationship: Relationship)]] = [:]
     /// By root: the entities of one table, in the order of their numbers.
     private let families: [String: [String]]
-    /// Index definitions of join tables by the naming entity's root.
+    /// By the naming entity's root.
     var joinIndexes: [String: [IndexDefinition]] = [:]
 
-    /// `numbers` leads from entity names to `Z_ENT`; nil for the numbers of a new store.
+    /// `numbers` maps entity names to `Z_ENT`; nil for the numbers of a new store.
     init(_ model: ManagedObjectModel, numbers: [String: Int64]? = nil) {
         self.model = model
         order = EntityOrder(model)
@@ -49,7 +48,7 @@ struct LayoutBuilder {
         addDerivedAttributes()
     }
 
-    /// Notes what is not known, or not right, unless a store of the version tells it.
+    /// Adds a refusal, unless a known store of the version settles the case.
     mutating func refuse(
         _ entity: String, _ property: String?, _ reason: String, remedy: Remedy, isSettledByStore: Bool = false
     ) {
@@ -61,9 +60,9 @@ struct LayoutBuilder {
                 place: .init(entity: entity, property: property)))
     }
 
-    // MARK: What an entity declares itself
+    // MARK: Properties of one entity
 
-    /// Models made in code repeat inherited properties in subentities; those stand with the ancestor alone.
+    /// Models made in code repeat inherited properties in subentities; the result has them only in the ancestor.
     private static func declarations(
         in model: ManagedObjectModel
     ) -> (attributes: [String: [Attribute]], relationships: [String: [Relationship]]) {
@@ -82,16 +81,13 @@ struct LayoutBuilder {
         return (attributes, relationships)
     }
 
-    /// Stored attributes that the entity itself declares, by name.
     func attributes(of entity: String) -> [Attribute] { ownAttributes[entity] ?? [] }
 
-    /// Stored relationships that the entity itself declares, by name.
     func relationships(of entity: String) -> [Relationship] { ownRelationships[entity] ?? [] }
 
-    /// The entities of one table, in the order of their numbers.
     func family(of root: String) -> [String] { families[root] ?? [] }
 
-    /// The stored inverse of a relationship with the entity that declares it, or nil when there is none.
+    /// Returns the stored inverse of a relationship with its declaring entity, or nil if it has none.
     func inverse(of relationship: Relationship) -> (key: PropertyKey, relationship: Relationship)? {
         guard let inverse = model.inverse(of: relationship), !inverse.isTransient,
             let entity = topmostEntity(declaring: inverse.name, in: relationship.destinationEntity)
@@ -99,7 +95,7 @@ struct LayoutBuilder {
         return (PropertyKey(entity, inverse.name), inverse)
     }
 
-    /// Like ``ManagedObjectModel/declaringEntity(of:in:)``, but the topmost where subentities repeat a property.
+    /// Like ``ManagedObjectModel/declaringEntity(of:in:)``, but the topmost entity if subentities repeat a property.
     private func topmostEntity(declaring property: String, in entity: String) -> String? {
         model.lineage(of: entity).last { entity in
             entity.relationships.contains { $0.name == property }
@@ -108,7 +104,6 @@ struct LayoutBuilder {
 
     // MARK: Names
 
-    /// `Z` and the upper-cased name.
     func columnName(_ property: String) -> String { "Z" + property.uppercased() }
 
     private mutating func checkNames() {

@@ -1,14 +1,14 @@
 internal import FerryBase
 internal import FerryModel
 
-/// Finds the tables and columns of a computed layout among those that a store has.
+/// A search for the tables and columns of a computed layout in a store.
 ///
-/// A computed name that is there is taken; else the name with another suffix, or with another entity number in it.
+/// Prefers the computed name, then the name with another suffix or entity number.
 struct LayoutFinder {
     let expected: StoreLayout
     let catalog: StoreCatalog
     private var layout: StoreLayout
-    /// By table: columns that a property has already.
+    /// By table: the columns of properties found so far.
     private var taken: [String: Set<String>] = [:]
 
     init(expected: StoreLayout, catalog: StoreCatalog) {
@@ -22,7 +22,7 @@ struct LayoutFinder {
         for (root, table) in expected.tables.sorted(by: { codeUnitOrder($0.key, $1.key) }) {
             try findTable(table, of: root)
         }
-        // Names that are there as computed first, so that no property takes another one's column.
+        // Exact names first, so that no property gets another property's column.
         let attributes = expected.attributeColumns.sorted { $0.key < $1.key }
         let relationships = expected.relationshipStorage.sorted { $0.key < $1.key }
         for exactly in [true, false] {
@@ -43,13 +43,13 @@ struct LayoutFinder {
         return layout
     }
 
-    /// The store's own R-Tree of the same name, with its own statements; models that differ only in indexes fit alike.
+    /// Returns the store's R-Tree of the same name, or nil: models that differ only in indexes have equal hashes.
     private func find(_ rTree: RTree) -> RTree? {
         let made = catalog.others.first {
             $0.type == "virtual table" && $0.name.uppercased() == rTree.name.uppercased()
         }
         guard let made, let table = layout.table(of: rTree.entity)?.name else { return nil }
-        // Computed column to the one that the store has.
+        // Computed column to the store's column.
         let found = Dictionary(
             expected.attributeColumns.map { ($1.name, layout.attributeColumns[$0]?.name ?? $1.name) },
             uniquingKeysWith: { first, _ in first })
@@ -113,7 +113,7 @@ struct LayoutFinder {
         }
     }
 
-    /// The column that goes with a foreign key, where the model requires one.
+    /// Finds the column beside a foreign key, if the model requires one.
     private mutating func companion(
         _ name: String?, of key: PropertyKey, in table: StoreCatalog.Table, like pattern: ColumnPattern
     ) throws(FerryError) -> String? {
@@ -156,7 +156,7 @@ struct LayoutFinder {
     private mutating func linkToManySides() {
         for (key, storage) in expected.relationshipStorage {
             guard case .inverseForeignKey(let table, let column, _, _) = storage else { continue }
-            // The computed names identify the inverse; its found names are what this side gets.
+            // The computed names identify the inverse; this side gets the inverse's names in the store.
             for (other, candidate) in expected.relationshipStorage {
                 guard case .foreignKey(table, column, _, _) = candidate,
                     case .foreignKey(let table, let column, let entityColumn, let orderColumn)? =
@@ -184,9 +184,9 @@ extension PropertyKey: Comparable {
     }
 }
 
-/// Finds the table of a many-to-many relationship in a store.
+/// A search for the table of a many-to-many relationship in a store.
 ///
-/// Either side may name it, and its names may hold entity numbers or suffixes that differ from the computed ones.
+/// Either side may name the table, and its names may have other entity numbers or suffixes than the computed ones.
 struct JoinTableFinder {
     private let table: JoinTable
     private let catalog: StoreCatalog
@@ -209,11 +209,11 @@ struct JoinTableFinder {
         let (pattern, inversePattern) = (ColumnPattern("Z_#", name), ColumnPattern("Z_#", inverse))
         let candidates = catalog.tables.filter { pattern.matches($0.name) || inversePattern.matches($0.name) }
             .compactMap(matched)
-        // With several, none is certain.
+        // Several candidates are ambiguous.
         return candidates.count == 1 ? candidates[0] : nil
     }
 
-    /// The relationship's join table with the names of `candidate`, when that has the columns.
+    /// Returns the join table with the names of `candidate`, or nil if that lacks columns.
     private func matched(_ candidate: StoreCatalog.Table) -> JoinTable? {
         guard candidate.keyColumns.count == 2 else { return nil }
         var found = table
@@ -243,7 +243,7 @@ struct JoinTableFinder {
         return found
     }
 
-    /// The columns that hold the naming entity's key (named after the inverse) and the other one's.
+    /// Returns the columns with the naming entity's key (named after the inverse) and with the other key.
     private func keyColumns(of candidate: StoreCatalog.Table) -> (first: String, second: String)? {
         let (name, inverse) = (table.relationship.property, table.inverse.property)
         let attempts = [
@@ -263,9 +263,9 @@ struct JoinTableFinder {
     }
 }
 
-/// A column or table name up to its numbers: a prefix, a property's name, and a suffix of digits or none.
+/// A pattern of column or table names: a prefix, a property's name, and an optional suffix of digits.
 struct ColumnPattern {
-    /// Upper case; `#` stands for an entity's number.
+    /// Upper case; `#` matches an entity number.
     private let prefix: String
     private let name: String
 
@@ -279,7 +279,7 @@ struct ColumnPattern {
         return rest.allSatisfy(\.isASCIIDigit)
     }
 
-    /// Whether a name begins with prefix and name, whatever follows.
+    /// Whether a candidate begins with prefix and name.
     func startsLike(_ candidate: String) -> Bool { remainder(of: candidate) != nil }
 
     private func remainder(of candidate: String) -> Substring? {

@@ -1,24 +1,21 @@
 internal import FerryBase
 internal import FerryModel
 
-/// An R-Tree over numbers of an entity's objects: a fetch index of that type.
+/// An R-Tree over numeric attributes of an entity: a fetch index of that type.
 ///
-/// A virtual table with a row for each object that has all of the numbers, kept up to date by three triggers.
-/// `docs/store-format.md` says what of this is known from real stores.
+/// A virtual table with a row for each object without NULL in the columns, updated by three triggers.
+/// `docs/store-format.md` says what is known from real stores.
 package struct RTree: Sendable, Hashable {
-    /// The entity that declares it.
     package var entity: String
     package var name: String
-    /// The table of the entity, and the columns that are indexed.
     package var table: String
     package var columns: [String]
-    /// The entity and everything below it, where the table holds others too.
+    /// The numbers of the entity and its subentities; nil if the table has no other entities.
     package var entityNumbers: [Int64]?
-    /// The statement that makes the virtual table.
     package var sql: String
     package var triggers: [TriggerDefinition]
 
-    /// `key` says how the first column is declared.
+    /// `key` is the declaration of the first column.
     init(
         _ entity: String, name: String, key: String, table: String, columns: [String], entityNumbers: [Int64]?
     ) {
@@ -50,27 +47,26 @@ package struct RTree: Sendable, Hashable {
                 name: trigger, table: table, sql: "CREATE TRIGGER \(trigger) AFTER \(event) BEGIN \(body) END"))
     }
 
-    /// What an object must have to be in the index: nothing that is nil lies anywhere.
+    /// Returns the condition of rows in the index: no NULL in the columns, and a matching entity number.
     package func condition(_ prefix: String) -> String {
         let numbers = entityNumbers.map { $0.rowCondition(prefix) }
         return (columns.map { "\(prefix)\($0) NOT NULL" } + [numbers].compactMap { $0 }).joined(separator: " AND ")
     }
 
-    /// The statement that enters the objects with keys above `:low` up to `:high`.
+    /// The statement that inserts the objects with keys above `:low` up to `:high`.
     package var fill: String {
         let values = columns.map { "\($0), \($0)" }.joined(separator: ", ")
         return "INSERT INTO main.\(name) SELECT Z_PK, \(values) FROM main.\(table) "
             + "WHERE Z_PK > :low AND Z_PK <= :high AND \(condition(""))"
     }
 
-    /// The tables in which SQLite keeps the index.
     package var shadowTables: [String] { Self.shadowTables(of: name) }
 
     static func triggerNames(of name: String) -> [String] { ["_INSERT", "_UPDATE", "_DELETE"].map { name + $0 } }
 
     static func shadowTables(of name: String) -> [String] { ["_node", "_parent", "_rowid"].map { name + $0 } }
 
-    /// Whether a virtual table of a store is an R-Tree that Core Data has made.
+    /// Whether a virtual table of a store is an R-Tree of Core Data.
     static func isCoreDatas(_ name: String, sql: String) -> Bool {
         let words = SQLNames.names(in: sql)
         guard name.hasPrefix("Z_"), let using = words.firstIndex(of: "USING"), using + 2 < words.count else {
@@ -81,10 +77,10 @@ package struct RTree: Sendable, Hashable {
 }
 
 extension LayoutBuilder {
-    /// The key of a location attribute's user info that names the attributes of latitude and longitude.
+    /// The user info key of a location attribute with the names of its latitude and longitude attributes.
     private static let locationKey = "_NSLocationAttributeDerivedComponents"
 
-    /// R-Trees of location attributes, which have the attribute's name, and of fetch indexes.
+    /// Adds R-Trees of location attributes, which have the attribute's name, and of fetch indexes.
     mutating func addRTrees() {
         for entity in order.numbered {
             for attribute in model.entities[entity]?.attributes ?? [] where attribute.isTransient {
@@ -120,7 +116,7 @@ extension LayoutBuilder {
             model.attribute(attribute, of: entity).flatMap { $0.type.isNumeric || $0.type == .date ? $0 : nil }
                 .flatMap { layout.column(of: $0.name, in: entity)?.name }
         }
-        // SQLite's R-Trees have five dimensions at most.
+        // SQLite's R-Trees have at most five dimensions.
         guard (1...5).contains(columns.count), columns.count == attributes.count, Set(columns).count == columns.count,
             let table = layout.table(of: entity)?.name
         else {

@@ -1,7 +1,7 @@
 internal import FerryModel
 package import FerrySQLite
 
-/// The tables, columns and indexes that a store really has, as `sqlite_master` tells them.
+/// The actual tables, columns and indexes of a store from `sqlite_master`.
 package struct StoreCatalog: Sendable {
     package struct Table: Sendable, Hashable {
         package var name: String
@@ -11,23 +11,22 @@ package struct StoreCatalog: Sendable {
         package var keyColumns: [String]
         package var sql: String
 
-        /// A column by its name, without regard to case.
+        /// Returns a column by name, without regard to case.
         package func column(_ name: String) -> Column? {
             let upper = name.uppercased()
             return columns.first { $0.name.uppercased() == upper }
         }
     }
 
-    /// Ordinary tables in the order of their making, SQLite's own (`sqlite_…`) left out.
+    /// Ordinary tables in the order of their creation, without SQLite's own (`sqlite_…`).
     package private(set) var tables: [Table] = []
-    /// Indexes that a statement made, in the order of their making.
+    /// Indexes with a CREATE statement, in the order of their creation.
     package private(set) var indexes: [IndexDefinition] = []
     package private(set) var triggers: [TriggerDefinition] = []
-    /// Names of views, triggers and virtual tables, each with its SQL.
+    /// Views, triggers and virtual tables, each with its SQL.
     package private(set) var others: [(type: String, name: String, sql: String)] = []
     private var positions: [String: Int] = [:]
 
-    /// The schema as if it had been read from the store.
     init(_ known: KnownSchema) {
         tables = known.tables.map { table in
             Table(
@@ -44,7 +43,6 @@ package struct StoreCatalog: Sendable {
         setPositions()
     }
 
-    /// Reads the schema of a store.
     package init(_ connection: Connection, schema: String = "main") throws(DatabaseError) {
         let master = Connection.quoted(schema) + ".sqlite_master"
         for row in try connection.rows("SELECT type, name, tbl_name, sql FROM \(master) ORDER BY rowid") {
@@ -68,15 +66,14 @@ package struct StoreCatalog: Sendable {
         for position in tables.indices { positions[tables[position].name.uppercased()] = position }
     }
 
-    /// The R-Trees that Core Data has made.
     var rTrees: [(type: String, name: String, sql: String)] {
         others.filter { $0.type == "virtual table" && RTree.isCoreDatas($0.name, sql: $0.sql) }
     }
 
-    /// A table by its name, without regard to case.
+    /// Returns a table by name, without regard to case.
     package func table(_ name: String) -> Table? { positions[name.uppercased()].map { tables[$0] } }
 
-    /// Reads the columns of all tables by one statement: preparing one for each table took longer than all the rest.
+    /// Reads the columns of all tables with one statement: a statement for each table took longer than all other work.
     private mutating func readColumns(_ connection: Connection, schema: String) throws(DatabaseError) {
         let rows = try connection.prepare(
             """

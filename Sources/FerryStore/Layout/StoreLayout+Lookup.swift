@@ -8,10 +8,10 @@ extension StoreLayout {
         tables.values.sorted { (entityNumbers[$0.root] ?? 0) < (entityNumbers[$1.root] ?? 0) }
     }
 
-    /// Every trigger that Core Data makes, in that order: those of R-Trees, then those of derived attributes.
+    /// All triggers in Core Data's order: those of R-Trees, then those of derived attributes.
     package var allTriggers: [TriggerDefinition] { rTrees.flatMap(\.triggers) + triggers }
 
-    /// By table: the columns that hold keys of to-one relationships, and of to-many ones without inverse.
+    /// By table: the columns with keys of to-one relationships, and of to-many relationships without inverse.
     var keyColumns: [String: Set<String>] {
         relationshipStorage.values.reduce(into: [:]) { columns, storage in
             switch storage {
@@ -22,32 +22,31 @@ extension StoreLayout {
         }
     }
 
-    /// The entities whose rows a table holds, in the order of their numbers.
     package func entities(inTableOf root: String) -> [String] {
         model.family(of: root).sorted { (entityNumbers[$0] ?? 0) < (entityNumbers[$1] ?? 0) }
     }
 
-    /// The numbers of an entity and of everything below it, ascending.
+    /// Returns the numbers of an entity and its subentities, ascending.
     package func numbers(ofFamily entity: String) -> [Int64] {
         model.family(of: entity).compactMap { entityNumbers[$0] }.sorted()
     }
 
-    /// The attribute behind a key of ``attributeColumns``: for `composite.leaf`, the leaf.
+    /// Returns the attribute for a key of ``attributeColumns``: for `composite.leaf`, the leaf.
     package func attribute(_ key: PropertyKey) -> Attribute? { model.attribute(key.property, of: key.entity) }
 
-    /// The columns that hold attributes of an entity's rows, inherited ones included, by declaring entity and name.
+    /// Returns the columns of an entity's attributes, inherited ones included, by declaring entity and name.
     package func attributeColumns(of entity: String) -> [(key: PropertyKey, value: Column)] {
         let lineage = Set(model.lineageNames(of: entity))
         return attributeColumns.filter { lineage.contains($0.key.entity) }.sorted { $0.key < $1.key }
     }
 
-    /// The stored relationships of an entity's rows, inherited ones included, by declaring entity and name.
+    /// Returns the stored relationships of an entity, inherited ones included, by declaring entity and name.
     package func relationshipStorage(of entity: String) -> [(key: PropertyKey, value: RelationshipStorage)] {
         let lineage = Set(model.lineageNames(of: entity))
         return relationshipStorage.filter { lineage.contains($0.key.entity) }.sorted { $0.key < $1.key }
     }
 
-    /// The columns of a table that properties of the model have, or of one of its entities; others are dead.
+    /// Returns the columns of a table with a property of the model, or of one entity; others are dead.
     package func knownColumns(of table: EntityTable, in entity: String? = nil) -> Set<String> {
         let lineage = Set(entity.map(model.lineageNames(of:)) ?? model.family(of: table.root))
         var known = Set(attributeColumns.filter { lineage.contains($0.key.entity) }.map(\.value.name))
@@ -67,22 +66,21 @@ extension StoreLayout {
 }
 
 extension StoreLayout {
-    /// The layout that an existing store of a model really has.
+    /// Returns the actual layout of an existing store of a model.
     ///
-    /// Names are the store's own: migrations in place leave old suffixes, old naming sides of join tables and columns
-    /// of earlier versions behind. What the model does not know is left out of the maps but stays among
-    /// ``EntityTable/columns``; ``indexes`` are those that the store has.
+    /// Names are the store's own: in-place migrations leave old suffixes, old naming sides of join tables and columns
+    /// of earlier versions. Only ``EntityTable/columns`` has columns without a property; ``indexes`` are the store's.
     ///
-    /// The catalog, and the layout of a new store of the model, are given where they are at hand.
+    /// Callers pass the catalog and a computed layout of the model if they have them.
     ///
-    /// - Throws: `damagedSource` naming the table and the property that cannot be found; ``DatabaseError``.
+    /// - Throws: `damagedSource` with the missing table or property; ``DatabaseError``.
     package static func actual(
         for model: ManagedObjectModel, on connection: Connection, schema: String = "main",
         catalog known: StoreCatalog? = nil, like computed: StoreLayout? = nil
     ) throws -> StoreLayout {
         let catalog = try known ?? StoreCatalog(connection, schema: schema)
         let numbers = try storedNumbers(of: model, on: connection, schema: schema)
-        // Most stores have the numbers that a new one gets.
+        // Most stores have the numbers of a new store.
         let expected = computed.flatMap { $0.entityNumbers == numbers && $0.model == model ? $0 : nil }
         var finder = LayoutFinder(
             expected: expected ?? LayoutBuilder(model, numbers: numbers).layout, catalog: catalog)
@@ -91,13 +89,11 @@ extension StoreLayout {
 }
 
 extension StoreLayout {
-    /// The layout that Core Data gives a new store of a model: names, columns, numbers, indexes; where a store of it is
-    /// known (``ManagedObjectModel/knownSchema``), that of this store.
+    /// Returns Core Data's layout of a new store, or that of a known store (``ManagedObjectModel/knownSchema``).
     ///
-    /// All entities of the model get tables, whatever its configurations say.
+    /// All entities of the model get tables, in any configuration.
     ///
-    /// - Throws: `unsupported` for the first thing, in entity order, that the known rules do not cover; `damagedSource`
-    ///   where the known store is not of the model.
+    /// - Throws: `unsupported` for the first case without a rule; `damagedSource` if the known store has another model.
     package static func canonical(
         for model: ManagedObjectModel, foundTriggers found: FoundTriggers = .none
     ) throws(FerryError) -> StoreLayout {
@@ -115,7 +111,7 @@ extension StoreLayout {
         return builder
     }
 
-    /// Everything that keeps ``canonical(for:foundTriggers:)`` from laying out a model; empty when it can.
+    /// Returns all reasons why ``canonical(for:foundTriggers:)`` throws for a model; empty if it does not.
     package static func refusals(
         for model: ManagedObjectModel, foundTriggers found: FoundTriggers = .none
     ) -> [FerryError] {

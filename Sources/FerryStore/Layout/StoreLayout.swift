@@ -1,9 +1,9 @@
 package import FerryModel
 
-/// Where a model's entities and properties stand in a store: tables, columns, numbers.
+/// The tables, columns and entity numbers of a model in a store.
 ///
-/// One type for both directions: ``StoreLayout/canonical(for:foundTriggers:)`` computes the names that Core Data gives a new store,
-/// ``StoreLayout/actual(for:on:)`` finds the names that an existing store has.
+/// ``StoreLayout/canonical(for:foundTriggers:)`` computes Core Data's names for a new store,
+/// ``StoreLayout/actual(for:on:schema:catalog:like:)`` finds the names of an existing store.
 package struct StoreLayout: Sendable {
     package var model: ManagedObjectModel
     /// Entity name to `Z_ENT`.
@@ -11,27 +11,26 @@ package struct StoreLayout: Sendable {
     /// Root entity name to its table.
     package var tables: [String: EntityTable] = [:]
     package var joinTables: [JoinTable] = []
-    /// Indexes, in the order in which they are created.
+    /// Indexes, in the order of their creation.
     package var indexes: [IndexDefinition] = []
-    /// Of the layout of an existing store: the names of the indexes that a new one with its numbers would have.
+    /// For the layout of an existing store: the index names of a new store with the same entity numbers.
     var computedIndexNames: Set<String>?
-    /// R-Trees with their triggers, in the order in which they are created: after the indexes.
+    /// R-Trees with their triggers, in the order of their creation: after the indexes.
     package var rTrees: [RTree] = []
-    /// Triggers of derived attributes, in the order in which they are created: after everything else.
+    /// Triggers of derived attributes, in the order of their creation: after everything else.
     package var triggers: [TriggerDefinition] = []
-    /// How the columns of derived attributes are filled where no trigger did it.
+    /// The values of derived attributes in SQL, for rows that no trigger has updated.
     package var derivedValues: [DerivedValue] = []
-    /// Declaring entity name and relationship name to its storage.
+    /// Declaring entity and relationship to storage.
     package var relationshipStorage: [PropertyKey: RelationshipStorage] = [:]
-    /// Declaring entity name and attribute name to its column; composites have one entry per leaf (`composite.leaf`).
+    /// Declaring entity and attribute to column; composites have one entry per leaf (`composite.leaf`).
     package var attributeColumns: [PropertyKey: Column] = [:]
 
-    /// The table that holds an entity's rows.
     package func table(of entity: String) -> EntityTable? { tables[model.root(of: entity)] }
 
     package func number(of entity: String) -> Int64? { entityNumbers[entity] }
 
-    /// The column of a stored attribute, own or inherited; nil when it is transient or unknown.
+    /// Returns the column of a stored attribute, own or inherited; nil if it is transient or unknown.
     package func column(of attribute: String, in entity: String) -> Column? {
         for ancestor in model.lineageNames(of: entity) {
             if let column = attributeColumns[PropertyKey(ancestor, attribute)] { return column }
@@ -39,7 +38,7 @@ package struct StoreLayout: Sendable {
         return nil
     }
 
-    /// The storage of a relationship, own or inherited; nil when it is transient or unknown.
+    /// Returns the storage of a relationship, own or inherited; nil if it is transient or unknown.
     package func storage(of relationship: String, in entity: String) -> RelationshipStorage? {
         for ancestor in model.lineageNames(of: entity) {
             if let storage = relationshipStorage[PropertyKey(ancestor, relationship)] { return storage }
@@ -49,7 +48,7 @@ package struct StoreLayout: Sendable {
 }
 
 package struct PropertyKey: Sendable, Hashable {
-    /// The entity that declares the property.
+    /// The declaring entity.
     package var entity: String
     package var property: String
 
@@ -58,14 +57,13 @@ package struct PropertyKey: Sendable, Hashable {
         self.property = property
     }
 
-    /// As messages name it.
+    /// The name in messages.
     package var title: String { "\(entity).\(property)" }
 }
 
-/// A column of an entity table.
 package struct Column: Sendable, Hashable {
     package var name: String
-    /// The SQL type as declared: `INTEGER`, `VARCHAR`, `FLOAT`, `TIMESTAMP`, `DECIMAL`, `BLOB`.
+    /// The declared type: `INTEGER`, `VARCHAR`, `FLOAT`, `TIMESTAMP`, `DECIMAL`, `BLOB`.
     package var type: String
 
     package init(name: String, type: String) {
@@ -74,18 +72,18 @@ package struct Column: Sendable, Hashable {
     }
 }
 
-/// The table of a root entity and everything below it.
+/// The table of a root entity and its subentities.
 package struct EntityTable: Sendable, Hashable {
     package var root: String
     package var name: String
     /// All columns after `Z_PK`, `Z_ENT`, `Z_OPT`, in order.
     package var columns: [Column]
-    /// What stands before them, in every table of an entity.
+    /// The columns before ``columns`` in every entity table.
     static let systemColumns = ["Z_PK", "Z_ENT", "Z_OPT"]
     /// The columns of each UNIQUE clause; only systems before iOS 11 wrote them.
     package var uniqueLists: [[String]] = []
 
-    /// The statement that creates the table, in Core Data's own spelling.
+    /// In Core Data's spelling.
     package var sql: String {
         let declared = columns.map { column in
             "\(column.name) \(column.type)" + (uniqueLists.contains([column.name]) ? " UNIQUE" : "")
@@ -98,29 +96,28 @@ package struct EntityTable: Sendable, Hashable {
     }
 }
 
-/// The table of a many-to-many relationship.
 package struct JoinTable: Sendable, Hashable {
     package var name: String
-    /// The relationship that names the table, as it is declared.
+    /// The relationship that names the table.
     package var relationship: PropertyKey
-    /// Its inverse; equal to `relationship` when it is its own inverse.
+    /// The inverse; equal to `relationship` if that is its own inverse.
     package var inverse: PropertyKey
-    /// Holds the key of the naming entity's object (`Z_<n><INVERSE>`).
+    /// The key of the naming entity's object (`Z_<n><INVERSE>`).
     package var firstColumn: String
-    /// Holds the key of the other one (`Z_<m><REL>`, or `REFLEXIVE`).
+    /// The key of the other object (`Z_<m><REL>`, or `REFLEXIVE`).
     package var secondColumn: String
-    /// `Z_FOK_<m><REL>`: the position of the second object among the first one's, when the relationship is ordered.
+    /// `Z_FOK_<m><REL>`: the position of the second object among the first one's, if the relationship is ordered.
     package var secondOrderColumn: String?
-    /// `Z_FOK_<n><INVERSE>`: the position of the first object among the second one's, when the inverse is ordered.
+    /// `Z_FOK_<n><INVERSE>`: the position of the first object among the second one's, if the inverse is ordered.
     package var firstOrderColumn: String?
-    /// Whether the second column comes first in the primary key, as where Core Data renamed a table in place.
+    /// Whether the primary key begins with the second column, as after Core Data renamed a table in place.
     package var isKeyTurned = false
-    /// All columns in the order in which a store has them, where that is another one than ``columns``.
+    /// All columns in the store's order, if that differs from ``columns``.
     package var foundColumns: [String]?
 
     package var isReflexive: Bool { relationship == inverse }
 
-    /// The statement that creates the table, in Core Data's own spelling.
+    /// In Core Data's spelling.
     package var sql: String {
         let columns = (foundColumns ?? columns).map { "\($0) INTEGER" }.joined(separator: ", ")
         return "CREATE TABLE \(name) ( \(columns), PRIMARY KEY (\(keyColumns.joined(separator: ", "))) )"
@@ -129,12 +126,12 @@ package struct JoinTable: Sendable, Hashable {
     /// The columns of the primary key, in its order.
     package var keyColumns: [String] { isKeyTurned ? [secondColumn, firstColumn] : [firstColumn, secondColumn] }
 
-    /// All columns, as a new store has them.
+    /// All columns in the order of a new store.
     package var columns: [String] {
         [firstColumn, secondColumn] + [firstOrderColumn, secondOrderColumn].compactMap { $0 }
     }
 
-    /// The index that leads from the second object to the first.
+    /// The index from the second object to the first.
     package var index: IndexDefinition {
         let index = "\(name)_\(secondColumn)_INDEX"
         return IndexDefinition(
@@ -147,7 +144,7 @@ package struct IndexDefinition: Sendable, Hashable {
     package var name: String
     package var table: String
     package var sql: String
-    /// The columns that it holds, in order; nil of one that was read from a schema, which is the same for all that.
+    /// The indexed columns, in order; nil for an index read from a schema, which is equal nevertheless.
     package var columns: [String]?
 
     package static func == (one: Self, other: Self) -> Bool {
@@ -158,7 +155,7 @@ package struct IndexDefinition: Sendable, Hashable {
 }
 
 extension StoreLayout {
-    /// Whether the entries of an index may be of any length: texts, decimal numbers, binary data.
+    /// Whether the entries of an index have variable length: texts, decimal numbers, binary data.
     package func holdsTexts(_ index: IndexDefinition) -> Bool {
         let columns = tables.values.first { $0.name == index.table }?.columns ?? []
         return columns.contains { column in
@@ -173,51 +170,49 @@ package struct TriggerDefinition: Sendable, Hashable {
     package var sql: String
 }
 
-/// A derived attribute whose value follows from the rows of the store.
+/// A derived attribute whose value the store's rows determine.
 package struct DerivedValue: Sendable, Hashable {
-    /// A column that decides about the value.
+    /// A column on which the value depends.
     package struct Source: Sendable, Hashable {
         package var table: String
         package var column: String
     }
 
     package var attribute: PropertyKey
-    /// The table and the column of the attribute.
     package var table: String
     package var column: String
-    /// `Z_ENT` of the declaring entity and of everything below it.
+    /// `Z_ENT` of the declaring entity and its subentities.
     package var entityNumbers: [Int64]
     package var derivation: Derivation
-    /// The value in SQL, of a row called `t`.
+    /// The value in SQL, for a row with the alias `t`.
     package var expression: String
-    /// In an order that only depends on the form of the derivation.
+    /// In an order that depends only on the form of the derivation.
     package var reads: [Source]
 
-    /// The statement that computes the values of the rows with keys above `:low` up to `:high`.
+    /// For rows with keys above `:low` up to `:high`.
     package var update: String {
         "UPDATE main.\(table) AS t SET \(column) = \(expression) "
             + "WHERE t.Z_PK > :low AND t.Z_PK <= :high AND \(entityNumbers.rowCondition("t."))"
     }
 }
 
-/// Where a relationship is stored, seen from the entity that declares it.
+/// The storage of a relationship, from the side of its declaring entity.
 package enum RelationshipStorage: Sendable, Hashable {
     /// A to-one: a column of the declaring entity's own table.
     ///
-    /// `entityColumn` (`Z<n>_<REL>`) holds the destination's `Z_ENT` where the destination entity has subentities;
-    /// `orderColumn` (`Z_FOK_<REL>`) the position among the inverse's objects where that is ordered.
+    /// `entityColumn` (`Z<n>_<REL>`) has the destination's `Z_ENT` if the destination entity has subentities;
+    /// `orderColumn` (`Z_FOK_<REL>`) has the position among the inverse's objects if the inverse is ordered.
     case foreignKey(table: String, column: String, entityColumn: String?, orderColumn: String?)
     /// A to-many whose inverse is to-one: the inverse's columns, in the destination's table.
     case inverseForeignKey(table: String, column: String, entityColumn: String?, orderColumn: String?)
-    /// A many-to-many; `own` holds the declaring object's key, `other` the related one's.
+    /// A many-to-many; `own` has the declaring object's key, `other` the related object's.
     ///
-    /// `otherOrder` is the position of the related object among this object's, where this relationship is ordered;
-    /// `ownOrder` the position of this object among the related one's, where the inverse is ordered.
+    /// `otherOrder` is the position of the related object among this object's, if this relationship is ordered;
+    /// `ownOrder` the position of this object among the related one's, if the inverse is ordered.
     case join(table: String, own: String, other: String, otherOrder: String?, ownOrder: String?)
-    /// A to-many without inverse: a column `Z<n><REL>` in the destination's table that holds the declaring object's key.
+    /// A to-many without inverse: a column `Z<n><REL>` in the destination's table with the declaring object's key.
     case inverseless(table: String, column: String)
 
-    /// The table whose columns hold the keys.
     package var table: String {
         switch self {
         case .foreignKey(let table, _, _, _), .inverseForeignKey(let table, _, _, _), .join(let table, _, _, _, _),

@@ -3,9 +3,8 @@ package import FerryBase
 package import FerryModel
 package import FerrySQLite
 
-/// The model that a store carries in `Z_MODELCACHE`.
 package enum ModelCache {
-    /// Bounds for what is read into memory: the largest cached models known are below 1 MB, archived and inflated.
+    /// Limits for reads into memory: the largest known cached models are below 1 MB, archived and inflated.
     private static let archivedLimit: Int64 = 4 << 20
     private static let inflatedLimit = 8 << 20
 
@@ -17,16 +16,15 @@ package enum ModelCache {
             > 0
     }
 
-    /// Whether the store has the table with a model in it.
     package static func hasModel(_ connection: Connection, schema: String = "main") throws(DatabaseError) -> Bool {
         guard try hasTable(connection, schema: schema) else { return false }
         let table = SQLName.quoted(schema, "Z_MODELCACHE")
         return try connection.integer("SELECT 1 FROM \(table) WHERE Z_CONTENT IS NOT NULL LIMIT 1") != nil
     }
 
-    /// The cached model, or nil when the store has none (before framework 637).
+    /// Returns the cached model, or nil if the store has none (before framework 637).
     ///
-    /// - Throws: `badArchive` when there is one that cannot be read; ``DatabaseError``.
+    /// - Throws: `badArchive` if the cached model cannot be read; ``DatabaseError``.
     package static func model(
         in connection: Connection, schema: String = "main"
     ) throws -> ManagedObjectModel? {
@@ -34,7 +32,7 @@ package enum ModelCache {
         return try ArchivedModel.decode(KeyedArchive(archive))
     }
 
-    /// The cached model as a version of its own, with the hashes computed from it.
+    /// Returns the cached model as a model version, with version hashes computed from it.
     package static func version(
         in connection: Connection, schema: String = "main"
     ) throws -> ModelVersion? {
@@ -44,7 +42,6 @@ package enum ModelCache {
             hashes: VersionHash.hashes(of: model))
     }
 
-    /// The keyed archive, inflated.
     package static func archive(in connection: Connection, schema: String = "main") throws -> [UInt8]? {
         guard try hasTable(connection, schema: schema) else { return nil }
         let table = SQLName.quoted(schema, "Z_MODELCACHE")
@@ -63,18 +60,16 @@ package enum ModelCache {
         }
     }
 
-    /// Writes a model over the store's cached one.
+    /// Replaces the store's cached model.
     ///
-    /// A model that has no known archived form leaves the table empty: Core Data then needs the model itself.
+    /// A model without a known archived form leaves the table empty: Core Data then needs the model file.
     ///
     /// - Precondition: The store has the table.
     /// - Returns: Whether the model was written.
-    /// - Throws: ``DatabaseError``, and what archiving throws but for `unsupported`.
+    /// - Throws: ``DatabaseError``, and errors of the archiver except `unsupported`.
     @discardableResult
-    package static func write(
-        _ model: ManagedObjectModel, on connection: Connection, schema: String = "main"
-    ) throws -> Bool {
-        let table = SQLName.quoted(schema, "Z_MODELCACHE")
+    package static func write(_ model: ManagedObjectModel, on connection: Connection) throws -> Bool {
+        let table = SQLName.quoted("main", "Z_MODELCACHE")
         try connection.execute("DELETE FROM \(table)")
         guard let archive = try archive(of: model) else { return false }
         let content = deflated(archive)
@@ -82,7 +77,7 @@ package enum ModelCache {
         return true
     }
 
-    /// The keyed archive that ``write(_:on:schema:)`` makes of a model, before it is deflated; nil when it has none.
+    /// Returns the keyed archive for ``write(_:on:)``, not deflated; nil if the model has no archived form.
     package static func archive(of model: ManagedObjectModel) throws(FerryError) -> [UInt8]? {
         do {
             return try ArchivedModel.encode(model)
@@ -91,7 +86,6 @@ package enum ModelCache {
         }
     }
 
-    /// Raw DEFLATE data, without a header.
     private static func deflated(_ bytes: [UInt8]) -> [UInt8] {
         var stream = z_stream()
         let code = ferry_deflate_init_raw(&stream)
@@ -104,7 +98,7 @@ package enum ModelCache {
                 stream.avail_in = UInt32(input.count)
                 stream.next_out = buffer.baseAddress
                 stream.avail_out = UInt32(buffer.count)
-                // The bound was asked for, so one call takes everything.
+                // The output has zlib's bound, so one call takes everything.
                 let code = deflate(&stream, Z_FINISH)
                 precondition(code == Z_STREAM_END, "zlib gave more than its own bound.")
                 return buffer.count - Int(stream.avail_out)
@@ -120,9 +114,9 @@ package enum ModelCache {
             remedy: "Give the model's file instead.")
     }
 
-    /// Inflates raw DEFLATE data of at most `limit` bytes; nil when it is damaged, unfinished or larger.
+    /// Inflates raw DEFLATE data to at most `limit` bytes; nil if it is damaged, cut off or larger.
     ///
-    /// What comes out is counted before any of it is kept.
+    /// A first pass counts the bytes, so that nothing above the limit is kept.
     static func inflate(_ bytes: UnsafeRawBufferPointer, limit: Int) -> [UInt8]? {
         guard let count = inflated(bytes, limit: limit, { _ in }) else { return nil }
         var output: [UInt8] = []
@@ -131,7 +125,6 @@ package enum ModelCache {
         return output
     }
 
-    /// Inflates piece by piece; gives back how much it was.
     private static func inflated(
         _ bytes: UnsafeRawBufferPointer, limit: Int, _ take: (Slice<UnsafeMutableBufferPointer<UInt8>>) -> Void
     ) -> Int? {
@@ -151,7 +144,7 @@ package enum ModelCache {
                 guard total <= limit else { return nil }
                 take(buffer[..<produced])
                 if code == Z_STREAM_END { return total }
-                // Without an end and without progress the data is cut off.
+                // No end and no progress: the data is cut off.
                 guard code == Z_OK, produced > 0 || stream.avail_in > 0 else { return nil }
             }
             return nil

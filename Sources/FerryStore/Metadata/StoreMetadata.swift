@@ -2,15 +2,14 @@ internal import FerryBase
 package import FerryModel
 package import FerrySQLite
 
-/// What a store says about itself: its UUID and the property list of `Z_METADATA`.
+/// The metadata of a store: its UUID and the property list of `Z_METADATA`.
 ///
-/// Keys that are not Core Data's belong to the app and are kept as they are.
+/// Keys that are not Core Data's belong to the app and stay unchanged.
 package struct StoreMetadata: Sendable, Hashable {
-    /// `Z_VERSION`, which is 1 in every store seen.
+    /// `Z_VERSION`, which is 1 in every known store.
     package var version: Int64 = 1
-    /// `Z_UUID`: the first part of the URI of each of its objects.
+    /// `Z_UUID`, the first part of every object URI.
     package var uuid: String
-    /// The property list, all keys.
     package var properties: [String: PropertyTree]
 
     private enum Key {
@@ -33,25 +32,23 @@ package struct StoreMetadata: Sendable, Hashable {
 
     package var hashesVersion: Int64? { properties[Key.hashesVersion]?.integer }
     package var versionIdentifiers: [String] { (properties[Key.identifiers]?.array ?? []).compactMap(\.string) }
-    /// The framework that last wrote the metadata.
     package var frameworkVersion: Int64? { properties[Key.frameworkVersion]?.integer }
     package var digest: String? { properties[Key.digest]?.string }
     package var checksum: String? { properties[Key.checksum]?.string }
 
-    /// The metadata of a new store of a model, as a recent framework would write them but for its own version.
+    /// Returns the metadata of a new store, as a recent framework writes them except for its version.
     package static func new(for version: ModelVersion, uuid: String) -> StoreMetadata {
         let properties: [String: PropertyTree] = [
             Key.storeType: .string("SQLite"), Key.autoVacuum: .string("2"),
-            // The lowest one whose stores have both digest and checksum.
+            // The lowest framework whose stores have both digest and checksum.
             Key.frameworkVersion: .integer(1321), Key.digest: .string(""), Key.checksum: .string(""),
         ]
         return StoreMetadata(uuid: uuid, properties: properties).restamped(for: version)
     }
 
-    /// The metadata after a migration to another version: hashes and identifiers are that version's.
+    /// Returns the metadata after a migration to a version, with its hashes and identifiers.
     ///
-    /// Digest and checksum are computed anew when the store had them and stay absent when it had not; everything
-    /// else, the UUID and the app's own keys included, stays.
+    /// Computes digest and checksum anew if the store has them. The UUID and the app's own keys stay.
     package func restamped(for version: ModelVersion) -> StoreMetadata {
         var stamped = self
         stamped.properties[Key.hashes] = .dictionary(version.hashes.mapValues { .data($0) })
@@ -68,8 +65,6 @@ package struct StoreMetadata: Sendable, Hashable {
 
     // MARK: Reading and writing
 
-    /// Reads a store's metadata.
-    ///
     /// - Throws: `notADatabase`, `notACoreDataStore`, `damagedSource`; ``DatabaseError``.
     package static func read(from connection: Connection, schema: String = "main") throws -> StoreMetadata {
         let path = connection.path
@@ -108,7 +103,6 @@ package struct StoreMetadata: Sendable, Hashable {
         return try connection.rows("SELECT Z_VERSION, Z_UUID, Z_PLIST FROM \(table) ORDER BY Z_VERSION LIMIT 1").first
     }
 
-    /// Writes the metadata over the store's own.
     package func write(to connection: Connection) throws(DatabaseError) {
         let table = SQLName.quoted("main", "Z_METADATA")
         try connection.run(
@@ -116,6 +110,6 @@ package struct StoreMetadata: Sendable, Hashable {
             [.integer(version), .text(uuid), .blob(encodedProperties)])
     }
 
-    /// `Z_PLIST`: equal metadata give equal bytes.
+    /// The bytes of `Z_PLIST`; equal metadata give equal bytes.
     package var encodedProperties: [UInt8] { PropertyTree.dictionary(properties).binary }
 }
