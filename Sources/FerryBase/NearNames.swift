@@ -15,6 +15,14 @@ package enum NearNames {
             .map(\.name)
     }
 
+    /// Asks for the three nearest names, or gives another remedy if no name is near.
+    package static func remedy(
+        for name: String, among candidates: some Sequence<String>, otherwise remedy: String
+    ) -> String {
+        let near = near(to: name, among: candidates).prefix(3).joined(separator: ", ")
+        return near.isEmpty ? remedy : "Did you mean \(near)?"
+    }
+
     /// The number of letters to change, add, remove or swap with a neighbour to turn one text into the other.
     private static func distance(_ left: [UnicodeScalar], _ right: [UnicodeScalar]) -> Int {
         var beforePrevious: [Int] = []

@@ -128,8 +128,9 @@ struct LaterStepsTests {
             "<uniquenessConstraints><uniquenessConstraint><constraint value=\"title\"/></uniquenessConstraint></uniquenessConstraints>"
         let optional = Self.title + Self.writer
         try makeModels(
-            [optional, mandatory("x"), optional, mandatory("y"), mandatory("y") + constraint].map {
-                "<entity name=\"Book\">\($0)</entity>"
+            [optional, mandatory("x"), optional, mandatory("y"), mandatory("y") + constraint].enumerated().map {
+                // Default values are not in a version hash, so the modifier tells the versions apart.
+                "<entity name=\"Book\" versionHashModifier=\"\($0)\">\($1)</entity>"
             }, in: bundle)
         try makeStore(store, of: ModelCatalog(paths: [bundle]).version(named: "V1"))
         try Connection(path: store, mode: .readWrite).execute("UPDATE ZBOOK SET ZTITLE = 'y' WHERE Z_PK = 1")

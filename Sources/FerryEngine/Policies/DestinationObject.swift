@@ -290,11 +290,11 @@ extension DestinationObject {
         {
             return (relationship, storage)
         }
-        let near = NearNames.near(to: key, among: layout.model.relationships(of: entityName).map(\.name))
         throw problem(
             key, "is no stored relationship",
-            near.isEmpty
-                ? "Name a relationship of the new model." : "Did you mean \(near.prefix(3).joined(separator: ", "))?")
+            NearNames.remedy(
+                for: key, among: layout.model.relationships(of: entityName).map(\.name),
+                otherwise: "Name a relationship of the new model."))
     }
 
     private func check(_ object: DestinationObject, _ relationship: Relationship) throws(FerryError) {

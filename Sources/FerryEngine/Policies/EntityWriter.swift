@@ -30,9 +30,9 @@ final class EntityWriter {
         else {
             throw FerryError(
                 .badMapping, "A migration policy names the entity \(entity), which the new model does not have.",
-                remedy: "Correct the name; "
-                    + NearNames.near(to: entity, among: context.destination.entityNumbers.keys).prefix(3)
-                    .joined(separator: ", "))
+                remedy: NearNames.remedy(
+                    for: entity, among: context.destination.entityNumbers.keys,
+                    otherwise: "Name an entity of the new model."))
         }
         guard context.destination.model.entities[entity]?.isAbstract == false else {
             throw FerryError(
@@ -82,10 +82,10 @@ final class EntityWriter {
 
     func attribute(_ name: String) throws(FerryError) -> PlacedAttribute {
         if let known = attributes[name] { return known }
-        let near = NearNames.near(to: name, among: attributes.names).prefix(3).joined(separator: ", ")
         throw FerryError(
             .badMapping, "A migration policy names \(entity).\(name), which is no stored attribute.",
-            remedy: near.isEmpty ? "Name an attribute of the new model." : "Did you mean \(near)?",
+            remedy: NearNames.remedy(
+                for: name, among: attributes.names, otherwise: "Name an attribute of the new model."),
             place: .init(entity: entity, property: name))
     }
 

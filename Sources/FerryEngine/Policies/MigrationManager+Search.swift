@@ -208,10 +208,10 @@ extension MigrationManager {
         limit: Int64?, _ body: (_ key: Int64, _ number: Int64) throws -> Void
     ) throws {
         guard let table = layout.table(of: entity) else {
-            let near = NearNames.near(to: entity, among: layout.entityNumbers.keys)
             throw FerryError(
                 .badMapping, "A migration policy fetches objects of \(entity), which the model does not have.",
-                remedy: near.isEmpty ? "Name an entity of the model." : "Did you mean \(near.joined(separator: ", "))?")
+                remedy: NearNames.remedy(
+                    for: entity, among: layout.entityNumbers.keys, otherwise: "Name an entity of the model."))
         }
         let names = includesSubentities ? layout.model.family(of: entity) : [entity]
         let numbers = names.compactMap { layout.number(of: $0) }.sorted().rowCondition("s.")

@@ -115,11 +115,11 @@ public final class SourceObject {
         }
         guard let dot = key.firstIndex(of: "."), model.relationship(String(key[..<dot]), of: entityName) != nil
         else {
-            let names = model.attributes(of: entityName).map(\.name)
-            let near = NearNames.near(to: key, among: names).prefix(3).joined(separator: ", ")
             throw FerryError(
                 .badMapping, "A migration policy reads \(entityName).\(key), which is no stored attribute.",
-                remedy: near.isEmpty ? "Name an attribute of the old model." : "Did you mean \(near)?",
+                remedy: NearNames.remedy(
+                    for: key, among: model.attributes(of: entityName).map(\.name),
+                    otherwise: "Name an attribute of the old model."),
                 place: .init(entity: entityName, property: key))
         }
         guard let next = try related(String(key[..<dot])) else { return (nil, nil) }
