@@ -170,14 +170,19 @@ extension Connection {
     /// Such a statement throws a ``DatabaseError`` that ``DatabaseError/isInterrupted``, and SQLite rolls back.
     package func abandoning<Result>(on stop: StopRequest, _ body: () throws -> Result) rethrows -> Result {
         let interrupter = interrupter(on: stop)
-        defer { interrupter.end() }
+        stops.append(stop)
+        defer {
+            interrupter.end()
+            stops.removeLast()
+        }
         return try body()
     }
 
-    /// Lets a stop request interrupt long statements until this connection closes.
+    /// Lets a stop request interrupt long statements until this connection closes; for use at its opening.
     package func abandonStatements(on stop: StopRequest) {
         interrupter?.end()
         interrupter = interrupter(on: stop)
+        stops = [stop]
     }
 
     private func interrupter(on stop: StopRequest) -> StopRequest.Interrupter {

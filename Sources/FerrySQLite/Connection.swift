@@ -32,6 +32,8 @@ package final class Connection {
     /// The last error of a registered function, until ``takeFunctionError()``.
     var functionError: (any Error)?
     var hasReadingFunction = false
+    /// The stop requests that can interrupt statements now.
+    var stops: [StopRequest] = []
     var interrupter: StopRequest.Interrupter?
     /// Receives each statement when it is prepared or executed, and the values of its named parameters.
     package var onStatement: StatementHook?
@@ -166,10 +168,20 @@ package final class Connection {
         _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isKept ? 1 : 0)
     }
 
+    /// The error of a failed call.
+    ///
+    /// An interrupt can end a call with any code and any message: a table-valued function whose declaration is
+    /// interrupted fails with `SQLITE_ERROR`. Therefore each failure after a stop request is an interruption; a
+    /// failure with another cause comes again when the work is resumed.
     package func error(_ code: Int32, sql: String? = nil) -> DatabaseError {
-        DatabaseError(
-            code: sqlite3_extended_errcode(handle) == SQLITE_OK ? code : sqlite3_extended_errcode(handle),
-            message: String(cString: sqlite3_errmsg(handle)), sql: sql)
+        let extended = sqlite3_extended_errcode(handle)
+        var error = DatabaseError(
+            code: extended == SQLITE_OK ? code : extended, message: String(cString: sqlite3_errmsg(handle)), sql: sql)
+        if error.primaryCode != SQLITE_INTERRUPT, stops.contains(where: \.isRequested) {
+            error.message = "stopped: \(error.message) (code \(error.code))"
+            error.code = SQLITE_INTERRUPT
+        }
+        return error
     }
 
     func report(_ sql: String, nanoseconds: UInt64) {

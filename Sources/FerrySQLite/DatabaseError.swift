@@ -30,14 +30,10 @@ package struct DatabaseError: Error, Sendable, CustomStringConvertible {
     package var isBusy: Bool { primaryCode == SQLITE_BUSY || primaryCode == SQLITE_LOCKED }
     package var isNotADatabase: Bool { primaryCode == SQLITE_NOTADB }
     package var isCorrupt: Bool { primaryCode == SQLITE_CORRUPT }
-    package var isInterrupted: Bool { primaryCode == SQLITE_INTERRUPT || isInterruptedDeclaration }
+    /// Whether a stop request ended the statement; ``Connection/error(_:sql:)`` decides that.
+    package var isInterrupted: Bool { primaryCode == SQLITE_INTERRUPT }
     /// Whether the SQL text is wrong, for example because of an unknown name.
-    package var isInSQL: Bool { primaryCode == SQLITE_ERROR && !isLibraryTooOld && !isInterruptedDeclaration }
-    /// Whether an interrupt hit SQLite while it parsed the columns of a table-valued function: `sqlite3_declare_vtab`
-    /// reports every failure as `SQLITE_ERROR`, and only the message is that of an interrupt (seen with SQLite 3.40.1).
-    private var isInterruptedDeclaration: Bool {
-        primaryCode == SQLITE_ERROR && message == String(cString: sqlite3_errstr(SQLITE_INTERRUPT))
-    }
+    package var isInSQL: Bool { primaryCode == SQLITE_ERROR && !isLibraryTooOld }
     /// Whether the SQLite library is too old for Ferry; no file was opened then.
     package var isLibraryTooOld: Bool { code == ExtendedCode.libraryTooOld }
     package var isTooBig: Bool { primaryCode == SQLITE_TOOBIG }

@@ -53,14 +53,78 @@ struct StopTests {
         withExtendedLifetime(folder) {}
     }
 
-    @Test("Is recognized as interrupted when SQLite reports an error in the SQL")
-    func isKnownInDeclaration() {
-        // SQLite 3.40.1 reported this error when an interrupt hit its parsing of pragma_table_xinfo's columns.
-        let interrupted = DatabaseError(
-            code: 1, message: "interrupted", sql: "SELECT name FROM pragma_table_xinfo('t')")
-        #expect(interrupted.isInterrupted && !interrupted.isInSQL)
-        let mistaken = DatabaseError(code: 1, message: "no such table: interrupted")
-        #expect(!mistaken.isInterrupted && mistaken.isInSQL)
+    /// All primary codes from SQLITE_ERROR to SQLITE_NOTADB, and some extended ones; 9 is SQLITE_INTERRUPT itself.
+    static let codes: [Int32] = Array(1...26) + [266, 522, 778, 1_555, 2_067, 4_874]
+
+    @Test(
+        "Is stopped whatever code a failure after the request has, and keeps its own code before it", arguments: codes)
+    func anyCode(_ code: Int32) throws {
+        let (folder, connection) = try open()
+        try connection.register("fails", arguments: 0, deterministic: false) { _, _ in
+            throw DatabaseError(code: code, message: "a text that no list knows")
+        }
+        let (stop, other) = (StopRequest(), StopRequest())
+        try connection.abandoning(on: stop) {
+            try connection.abandoning(on: other) {
+                let before = #expect(throws: DatabaseError.self) { try connection.run("SELECT fails()") }
+                #expect(before?.code == code && before?.isInterrupted == (code == 9))
+                stop.request(FerryError(.interrupted, "Stopped."))
+                let after = #expect(throws: DatabaseError.self) { try connection.run("SELECT fails()") }
+                #expect(after?.isInterrupted == true && after?.isCorrupt == false && after?.isInSQL == false)
+                #expect(after?.message.contains("fails failed") == true, "\(String(describing: after))")
+            }
+        }
+        let later = #expect(throws: DatabaseError.self) { try connection.run("SELECT fails()") }
+        #expect(later?.code == code)
+        withExtendedLifetime(folder) {}
+    }
+
+    /// Statements that fail in other places than a step of a function.
+    @Test(
+        "Is stopped wherever it fails after the request, and fails for its own reason before it",
+        arguments: [
+            "SELECT * FROM missing", "SELECT 1; SELEC 2", "INSERT INTO t VALUES (1)", "ATTACH '/missing/a' AS a",
+            "SELECT * FROM pragma_table_xinfo('t', 'main', 3)", "INSERT INTO t VALUES (zeroblob(2000000000))",
+            "CREATE VIRTUAL TABLE v USING missing", "ROLLBACK",
+        ])
+    func anyPlace(_ sql: String) throws {
+        let (folder, connection) = try open()
+        try connection.execute("CREATE TABLE t(x UNIQUE); INSERT INTO t VALUES (1)")
+        let stop = StopRequest()
+        connection.abandonStatements(on: stop)
+        let before = #expect(throws: DatabaseError.self) { try connection.execute(sql) }
+        #expect(before?.isInterrupted == false)
+        stop.request(FerryError(.interrupted, "Stopped."))
+        let after = #expect(throws: DatabaseError.self) { try connection.execute(sql) }
+        #expect(after?.isInterrupted == true && after?.message.contains(before?.message ?? "-") == true)
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test("Reports damage that it finds before the request as damage")
+    func damageBefore() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.sqlite")
+        do {
+            let connection = try Connection(path: path, mode: .create)
+            try connection.execute("CREATE TABLE t(x); INSERT INTO t VALUES (1)")
+        }
+        var bytes = try FileLayer().read(path)
+        // The type byte of the table's root page.
+        bytes[4_096] = 0xFF
+        let files = FileLayer()
+        try files.removeIfPresent(path)
+        var output = try files.create(path, mode: 0o600)
+        try output.write(bytes)
+        try output.close()
+        let connection = try Connection(path: path, mode: .readOnly)
+        let stop = StopRequest()
+        connection.abandonStatements(on: stop)
+        let error = #expect(throws: DatabaseError.self) { try connection.run("SELECT x FROM t") }
+        stop.request(FerryError(.interrupted, "Stopped."))
+        #expect(error?.isCorrupt == true && error?.isInterrupted == false)
+        // The same damage after the request: the next call finds it again.
+        let after = #expect(throws: DatabaseError.self) { try connection.run("SELECT x FROM t") }
+        #expect(after?.isInterrupted == true)
     }
 
     /// A statement that a budget interrupts also stops the work beside it.

@@ -36,7 +36,13 @@ extension FerryError {
     }
 
     /// Whether a stop request interrupted a statement, so that the current unit is lost.
-    var gaveUpUnit: Bool { code == .interrupted && (cause as? DatabaseError)?.isInterrupted == true }
+    var gaveUpUnit: Bool {
+        switch cause {
+        case let cause as DatabaseError: cause.isInterrupted
+        case let cause as FerryError: cause.gaveUpUnit
+        default: false
+        }
+    }
 
     static func notADatabase(_ path: String, _ what: String) -> FerryError {
         FerryError(

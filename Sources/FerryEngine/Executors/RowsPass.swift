@@ -164,6 +164,7 @@ struct RowsPass: ChunkWalk.Work {
             return try body()
         } catch let error as DatabaseError {
             let cause = context.connection.takeFunctionError()
+            if error.isInterrupted { throw error }
             // One of our functions ran a statement on a value that is too large.
             if let cause = cause as? DatabaseError, cause.isTooBig { throw cause }
             guard let cause = cause as? FerryError else { throw error }

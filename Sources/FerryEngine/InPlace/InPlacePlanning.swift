@@ -144,7 +144,7 @@ extension InPlacePlanning {
     private func rehearsal() throws -> SchemaRehearsal? {
         do {
             return try SchemaRehearsal(of: store)
-        } catch is DatabaseError {
+        } catch let error as DatabaseError where !error.isInterrupted {
             return nil
         }
     }

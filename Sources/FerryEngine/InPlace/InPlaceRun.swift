@@ -242,7 +242,9 @@ package struct InPlaceRun {
             try connection.run(planned)
         } catch {
             // Errors of our functions and of constraints get a message in terms of the model.
-            if let cause = connection.takeFunctionError() as? FerryError { throw cause }
+            let cause = connection.takeFunctionError()
+            if error.isInterrupted { throw error }
+            if let cause = cause as? FerryError { throw cause }
             guard error.isConstraint else { throw error }
             throw FerryError.duplicates(
                 "The rows break a uniqueness constraint of the new version: \(error.message).", cause: error)
