@@ -174,7 +174,8 @@ struct AsyncMigrationTests {
         }
         gate.open()
         let files = StoreFiles(URL(fileURLWithPath: small.store))
-        for _ in 0..<500 {
+        // Waits for minutes, as the gate does.
+        for _ in 0..<30_000 {
             guard try files.status().state == .running else { break }
             try await Task.sleep(for: .milliseconds(20))
         }

@@ -108,7 +108,7 @@ struct VerifierTests {
                 seen.modes.insert(mode)
                 // The list may include another test's file between its creation and its unlinking.
                 var names = try? files.list(folder).map(\.name)
-                for _ in 0..<500 where names.map({ !Set($0).isSubset(of: ["lock"]) }) == true {
+                for _ in 0..<30_000 where names.map({ !Set($0).isSubset(of: ["lock"]) }) == true {
                     usleep(10_000)
                     names = try? files.list(folder).map(\.name)
                 }
