@@ -42,3 +42,11 @@ void ferry_release_unused_memory(void) {
     dl_iterate_phdr(release_code, NULL);
 #endif
 }
+
+void ferry_return_large_blocks(void) {
+#ifdef __GLIBC__
+    // Both grow by default with each large block that is freed, up to 32 MiB: what one value needed once would stay.
+    mallopt(M_MMAP_THRESHOLD, 256 << 10);
+    mallopt(M_TRIM_THRESHOLD, 512 << 10);
+#endif
+}

@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 
 #ifdef __APPLE__
@@ -57,22 +58,29 @@ int ferry_terminal_columns(int descriptor) {
     return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-int64_t ferry_resident_bytes(void) {
+int64_t ferry_resident_bytes(int only_own) {
 #ifdef __APPLE__
-    struct mach_task_basic_info information;
-    mach_msg_type_number_t count = MACH_TASK_BASIC_INFO_COUNT;
-    kern_return_t result =
-        task_info(mach_task_self(), MACH_TASK_BASIC_INFO, (task_info_t)&information, &count);
-    return result == KERN_SUCCESS ? (int64_t)information.resident_size : -1;
+    struct task_vm_info information;
+    mach_msg_type_number_t count = TASK_VM_INFO_COUNT;
+    kern_return_t result = task_info(mach_task_self(), TASK_VM_INFO, (task_info_t)&information, &count);
+    if (result != KERN_SUCCESS) return -1;
+    return (int64_t)(only_own ? information.phys_footprint : information.resident_size);
 #else
     char text[256];
     if (read_text("/proc/self/statm", text, sizeof text) != 0) return -1;
-    // The second number is resident pages.
+    // The second number is resident pages, the third those of them that belong to files.
     char *rest;
     (void)strtoll(text, &rest, 10);
     long long pages = strtoll(rest, &rest, 10);
+    if (only_own) pages -= strtoll(rest, &rest, 10);
     return (int64_t)pages * sysconf(_SC_PAGESIZE);
 #endif
+}
+
+void ferry_block_signals(void) {
+    sigset_t all;
+    sigfillset(&all);
+    (void)pthread_sigmask(SIG_BLOCK, &all, NULL);
 }
 
 /// The arguments of a new thread.

@@ -137,6 +137,8 @@ extension FerryWarning.Code {
     public static let logReplaced = Self(rawValue: "logReplaced")
     /// The migration is done, but its cleanup failed: the next call on the store finishes the cleanup.
     public static let cleanUpFailed = Self(rawValue: "cleanUpFailed")
+    /// The process held more memory than its limit.
+    public static let memoryLimitPassed = Self(rawValue: "memoryLimitPassed")
     /// A warning of a version whose warnings had no code.
     public static let unnamed = Self(rawValue: "unnamed")
 
@@ -146,6 +148,7 @@ extension FerryWarning.Code {
         bothSidesMapped, doubledObjects, oneToOne, unknownProperty, leftOutOfMapping, completedMapping, modelPassedOver,
         mappingPassedOver, mappingOfEqualVersions, mappingsNotSearched, damagedRows, damagedPages, rowsNotChecked,
         sharedFilesNotChecked, droppedObject, droppedHistory, leftover, recoveredJournal, notLocked, openElsewhere,
-        unfinishedRun, permissionsNotSet, logReplaced, cleanUpFailed, unnamed,
+        unfinishedRun, permissionsNotSet, logReplaced, cleanUpFailed, memoryLimitPassed,
+        unnamed,
     ]
 }

@@ -4,10 +4,14 @@
 /// rows. The caches of all connections that a phase has open are one share.
 package struct MemoryBudget: Sendable, Hashable {
     package static let defaultLimit = 32 << 20
-    /// The program's pages, the Swift runtime, Foundation, models, plan and prepared statements.
+    /// The program's pages, the Swift runtime, Foundation, small models, plan and prepared statements.
     ///
     /// Measured on the released program (`-static-stdlib`, Linux, x86-64) between the phases of a run.
     package static let program = 17 << 20
+    /// The part of ``program`` that no model and no plan changes: the pages of code that a phase uses.
+    private static let pages = 11 << 20
+    /// The least spare memory: with smaller caches SQLite would read and write most pages twice.
+    private static let leastSpare = 4 << 20
     /// The pages of the program that a phase loads, measured as ``program``.
     private static let programOfPhase = 4 << 20
     /// The lowest limit: models and planning alone load so many pages of the program.
@@ -23,16 +27,23 @@ package struct MemoryBudget: Sendable, Hashable {
 
     /// In bytes, for the whole process.
     package let limit: Int
+    /// Measured bytes of models, plan and statements, which grow with the entities and versions of the models.
+    private let held: Int
     private var otherBytes = 0
     private var mostForDatabases = MemoryBudget.mostForDatabases
 
-    /// - Parameter limit: From ``least`` to ``most``.
-    package init(limit: Int = MemoryBudget.defaultLimit) {
+    /// - Parameters:
+    ///   - limit: From ``least`` to ``most``.
+    ///   - held: The measured bytes of models, plan and statements.
+    package init(limit: Int = MemoryBudget.defaultLimit, held: Int = 0) {
         precondition((Self.least...Self.most).contains(limit), "a limit out of bounds is refused before")
-        self.limit = limit
+        (self.limit, self.held) = (limit, held)
     }
 
-    private var spare: Int { limit - Self.program - otherBytes }
+    private var spare: Int {
+        let program = max(Self.program, Self.pages + min(max(held, 0), limit))
+        return max(limit - program - otherBytes, Self.leastSpare)
+    }
 
     /// The share of all SQLite page caches and sorters of a phase.
     package var databases: Int { min(spare / 15 * 8, mostForDatabases) }
@@ -61,7 +72,15 @@ package struct MemoryBudget: Sendable, Hashable {
     package var lookups: Int { spare / 15 * 4 }
 
     /// The share of a snapshot's contexts and buffers; no other work runs during a snapshot.
-    package var snapshot: Int { spare - guardCache }
+    ///
+    /// Refused levels must not depend on what a run has measured.
+    package var snapshot: Int { held == 0 ? spare - guardCache : MemoryBudget(limit: limit).snapshot }
+
+    /// SQLite's share of the process: half of the smallest limit and what is above it, because the program's part stays.
+    package var softHeap: Int { limit - Self.least / 2 }
+
+    /// The most that SQLite may ever hold: a value that must be whole may take what other parts leave.
+    package var hardHeap: Int { limit - Self.leastSpare }
 
     /// Releases unused memory if the next phase needs more than the limit leaves.
     ///

@@ -22,10 +22,13 @@ package enum Clock {
     package static func seconds(since start: UInt64) -> Double { Double(nanoseconds(since: start)) / 1e9 }
 
     /// Suspends the calling thread; a signal may wake it early.
-    package static func wait(milliseconds: Int) {
+    package static func wait(milliseconds: Int) { wait(nanoseconds: milliseconds * 1_000_000) }
+
+    /// Suspends the calling thread; a signal may wake it early.
+    package static func wait(nanoseconds: Int) {
         var time = timespec()
-        time.tv_sec = milliseconds / 1_000
-        time.tv_nsec = milliseconds % 1_000 * 1_000_000
+        time.tv_sec = nanoseconds / 1_000_000_000
+        time.tv_nsec = nanoseconds % 1_000_000_000
         _ = nanosleep(&time, nil)
     }
 }
@@ -38,14 +41,6 @@ package enum SystemSession {
         guard ferry_session(&text, text.count) == 0 else { return nil }
         let id = String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
         return id.isEmpty ? nil : id
-    }
-}
-
-package enum ResidentMemory {
-    /// Nil if the system does not report it.
-    package static func bytes() -> Int64? {
-        let bytes = ferry_resident_bytes()
-        return bytes >= 0 ? bytes : nil
     }
 }
 

@@ -12,6 +12,7 @@ public enum FerryCommand {
     /// - Returns: The exit code for the shell.
     public static func run(arguments: [String], policies: [String: PolicyFactory] = [:]) -> Int32 {
         IgnoredSignals.ignore()
+        ProcessMemory.begin()
         let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
         return run(arguments, on: Console(isJSON: isJSON), policies: policies).rawValue
     }

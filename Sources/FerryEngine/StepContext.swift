@@ -168,6 +168,8 @@ package struct EngineOptions: Sendable {
     package var stop: StopRequest
     /// Bytes that the process may hold; a value that must be whole in memory takes twice its size.
     package var memoryLimit = MemoryBudget.defaultLimit
+    /// Bytes that models, plan and statements hold; see ``MemoryBudget``.
+    package var memoryHeld = 0
     /// Whether a verification runs at the same time.
     package var isBesideVerification = false
     package var vfs: VFS?
@@ -182,7 +184,7 @@ package struct EngineOptions: Sendable {
 
     /// Shares of the memory limit, bounded by the budget's least and most limits.
     package var memory: MemoryBudget {
-        let whole = MemoryBudget(limit: min(max(memoryLimit, MemoryBudget.least), MemoryBudget.most))
+        let whole = MemoryBudget(limit: min(max(memoryLimit, MemoryBudget.least), MemoryBudget.most), held: memoryHeld)
         return (isBesideVerification ? whole.besideEachOther?.step : nil) ?? whole
     }
 

@@ -15,9 +15,9 @@ package struct ManagedObjectModel: Sendable, Hashable {
     /// The schema of new stores of the model, if a store of the model shows it; in no file and no hash.
     package var knownSchema: KnownSchema?
     /// Entity name to the names of the entity and its ancestors, in this order; cached, because most lookups need it.
-    private let lineages: [String: [String]]
+    private var lineages: [String: [String]]
     /// Entity name to the names of the entity and of all its descendants, by UTF-16 code unit.
-    private let families: [String: [String]]
+    private var families: [String: [String]]
 
     package init(
         versionIdentifiers: [String], entities: [Entity], configurations: [String: [String]] = [:],
@@ -31,6 +31,16 @@ package struct ManagedObjectModel: Sendable, Hashable {
         }
         self.configurations = configurations
         self.composites = composites
+    }
+
+    /// The same model, which shares memory with an equal part of another one.
+    ///
+    /// Two versions of a model differ in a few entities, and a bundle may have a hundred versions.
+    package func sharing(with other: ManagedObjectModel) -> ManagedObjectModel {
+        var model = self
+        for (name, entity) in other.entities where entities[name] == entity { model.entities[name] = entity }
+        if lineages == other.lineages { (model.lineages, model.families) = (other.lineages, other.families) }
+        return model
     }
 
     /// Entity names by UTF-16 code unit, the order of the store's digests.

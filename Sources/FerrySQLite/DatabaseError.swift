@@ -60,6 +60,15 @@ package enum SQLiteLibrary {
     /// From 3.39 on, each read value counts alone.
     package static var limitsWholeRows: Bool { sqlite3_libversion_number() < 3_039_000 }
 
+    /// Limits the heap of all connections of the process, in bytes.
+    ///
+    /// Near `soft` SQLite takes pages of its caches again, and writes a sorter's rows to disk, instead of more memory;
+    /// above `hard` a statement fails.
+    package static func limitHeap(soft: Int, hard: Int) {
+        sqlite3_hard_heap_limit64(Int64(hard))
+        sqlite3_soft_heap_limit64(Int64(soft))
+    }
+
     /// Checks a version number of SQLite (`sqlite3_libversion_number`).
     ///
     /// - Throws: ``DatabaseError`` that ``DatabaseError/isLibraryTooOld``.

@@ -151,8 +151,14 @@ int ferry_session(char *text, size_t size);
 /// Returns the columns of a descriptor's terminal; 0 if it is no terminal, or does not report them.
 int ferry_terminal_columns(int descriptor);
 
-/// Returns the resident bytes of this process; -1 if the system does not report them.
-int64_t ferry_resident_bytes(void);
+/// Returns the resident bytes of this process, or only those that no file holds; -1 if the system does not report them.
+int64_t ferry_resident_bytes(int only_own);
+
+/// Makes the C library give large blocks back to the system when they are freed; for a program of its own only.
+void ferry_return_large_blocks(void);
+
+/// Blocks all signals on the calling thread.
+void ferry_block_signals(void);
 
 /// Returns unused memory to the system: freed memory that the C library keeps, and the program's pages.
 void ferry_release_unused_memory(void);

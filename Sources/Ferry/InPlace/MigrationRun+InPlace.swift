@@ -68,7 +68,7 @@ extension MigrationRun {
     ) throws {
         let plan = planned.plan
         let connection = try Connection(
-            inPlace: place.store, memory: configuration.memory, vfs: files.vfs(folder.path),
+            inPlace: place.store, memory: memory, vfs: files.vfs(folder.path),
             trace: configuration.trace)
         connection.keepWriteAheadLogOnClose()
         guard let migration = record.migration else { preconditionFailure("a step is that of a migration") }
@@ -100,7 +100,7 @@ extension MigrationRun {
             throw error
         }
         record = current
-        configuration.memory.releaseUnused(before: try connection.contentBytes())
+        memory.releaseUnused(before: try connection.contentBytes())
         if leavesLog {
             try journal.returnToLog()
         } else {

@@ -19,6 +19,8 @@ struct Inputs: Sendable {
     ///
     /// A comparison costs more than the rest of a small store's plan, and is equal for every store of a version.
     let comparisons = Locked<[RouteEnds: [RouteComparison]]>([:])
+    /// The process's own memory before the models were read; nil if the system does not report it.
+    let memoryBefore = ResidentMemory.ownBytes()
 
     init(
         models: [ModelSource], mappings: [MappingSource], policies: PolicyRegistry = PolicyRegistry(), files: FileLayer

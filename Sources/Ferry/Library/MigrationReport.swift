@@ -164,6 +164,8 @@ public struct MigrationReport: Sendable, Hashable, Codable {
         /// Bytes of the process's read and write calls; nil if the system does not report them.
         public var bytesRead: Int64?
         public var bytesWritten: Int64?
+        /// The most bytes that the process had held when the phase ended; nil if the system does not report them.
+        public var peakResidentBytes: Int64?
 
         public var rowsPerSecond: Double? { rows.map(perSecond) ?? nil }
         public var bytesPerSecond: Double? { bytes.map(perSecond) ?? nil }
@@ -173,6 +175,7 @@ public struct MigrationReport: Sendable, Hashable, Codable {
             time = .clamped(seconds: use.seconds)
             self.rows = rows
             (bytesRead, bytesWritten) = (use.bytesRead, use.bytesWritten)
+            peakResidentBytes = use.peakMemory
             self.bytes = bytes
             if bytes == nil, let read = bytesRead, let written = bytesWritten { self.bytes = read + written }
         }

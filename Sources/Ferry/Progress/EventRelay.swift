@@ -79,6 +79,8 @@ struct PhaseClock {
     private mutating func settle() {
         let (now, bytesNow) = (Clock.nanoseconds(), Self.processBytes)
         var use = PhaseUse(phase: phase, seconds: Double(Clock.nanoseconds(from: start, to: now)) / 1e9)
+        // A file layer of its own, as above.
+        use.peakMemory = ProcessUse.peakMemory(files: FileLayer())
         if let bytes, let bytesNow {
             (use.bytesRead, use.bytesWritten) = (bytesNow.read - bytes.read, bytesNow.written - bytes.written)
         }
@@ -94,6 +96,8 @@ package struct PhaseUse: Codable, Sendable {
     /// Bytes of the process's read and write calls; nil if the system has no counts, and in records of earlier tools.
     var bytesRead: Int64?
     var bytesWritten: Int64?
+    /// The most bytes that the process had held when the phase ended; nil if unknown, as above.
+    var peakMemory: Int64?
 }
 
 extension [PhaseUse] {
@@ -106,6 +110,7 @@ extension [PhaseUse] {
         self[index].seconds += use.seconds
         self[index].bytesRead = Self.sum(self[index].bytesRead, use.bytesRead)
         self[index].bytesWritten = Self.sum(self[index].bytesWritten, use.bytesWritten)
+        self[index].peakMemory = [self[index].peakMemory, use.peakMemory].compactMap(\.self).max()
     }
 
     /// The sum; nil if either number is unknown.

@@ -28,7 +28,7 @@ extension MigrationRun {
             try sourceGuard.close()
         } else {
             try Swap(
-                sourceGuard: sourceGuard, destination: destination, folder: folder, memory: configuration.memory,
+                sourceGuard: sourceGuard, destination: destination, folder: folder, memory: memory,
                 largestLogged: configuration.largestLoggedSwap, stop: stop, progress: relay.hook(),
                 trace: configuration.trace,
                 checkDestination: { [record] in try self.checkVerified(record, destination) }
@@ -97,12 +97,29 @@ extension MigrationRun {
         relay.measure(by: nil)
         for warning in done.warnings { warn(warning) }
         noteTimes(&record)
+        warnOfMemory(record.phases)
         guard let migration = record.migration else { return nil }
         var report = report(record, migration)
         report.externalFiles = done.external
         report.warnings += warnings
         relay.send(.finished(report))
         return report
+    }
+
+    /// Says so if this call made the process pass its memory limit.
+    private func warnOfMemory(_ phases: [PhaseUse]) {
+        let limit = Int64(configuration.memoryLimit)
+        // Of a process that had passed the limit before, an app for example, nothing can be said.
+        guard let before = peakBefore, before <= limit,
+            let peak = ProcessUse.peakMemory(files: FileLayer()), peak > limit
+        else { return }
+        let phase = phases.filter { $0.peakMemory ?? 0 > limit }.min { $0.peakMemory ?? 0 < $1.peakMemory ?? 0 }
+        warn(
+            FerryWarning(
+                .memoryLimitPassed,
+                "The process held up to \(peak.counting("byte")) in memory, more than the limit of "
+                    + "\(limit.counting("byte"))"
+                    + (phase.map { "; it passed the limit in the phase '\($0.phase.rawValue)'." } ?? ".")))
     }
 
     private func report(_ record: RunRecord, _ migration: RunRecord.Migration) -> MigrationReport {

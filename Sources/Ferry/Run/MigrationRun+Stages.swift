@@ -110,7 +110,7 @@ extension MigrationRun {
         let version = step.resolved.destination
         do {
             let connection = try Connection(
-                inPlace: store, memory: configuration.memory, vfs: files.vfs(folder.path), trace: configuration.trace)
+                inPlace: store, memory: memory, vfs: files.vfs(folder.path), trace: configuration.trace)
             let mode = usesLog ? "wal" : "delete"
             guard try connection.pragma("journal_mode")?.text != "wal" || connection.checkpoint("TRUNCATE"),
                 try connection.setPragma("journal_mode", to: mode)?.text == mode

@@ -145,6 +145,7 @@ extension MigrationRun {
         options.chunkNanoseconds =
             UInt64(max(0, seconds)) * 1_000_000_000 + UInt64(max(0, attoseconds) / 1_000_000_000)
         options.memoryLimit = configuration.memoryLimit
+        options.memoryHeld = held
         options.damaged =
             switch configuration.damaged {
             case .keep: .keep
@@ -179,7 +180,7 @@ extension MigrationRun {
         do {
             let connection = try Connection(path: path, mode: .readOnly, trace: configuration.trace)
             connection.abandonStatements(on: stop)
-            try connection.shareCaches(configuration.memory.workingCaches, among: ["main": 2, "temp": 1])
+            try connection.shareCaches(memory.workingCaches, among: ["main": 2, "temp": 1])
             let layout = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
             try connection.execute("BEGIN")
             let walk = try PageWalk(of: layout, on: connection, stop: stop)

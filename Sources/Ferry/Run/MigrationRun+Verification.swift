@@ -39,7 +39,7 @@ extension MigrationRun {
             isInPlace: run.step.mode == .inPlace, externalFolder: ExternalData.folder(forStore: place.store),
             policies: made.policies ?? PolicyEvidence(), trace: configuration.trace, progress: progress, stop: stop)
         verification.resumeKey = "\(FerryVersion.tool) \(record.id) \(number)"
-        verification.memory = configuration.memory
+        verification.memory = memory
         verification.jobs = configuration.jobs
         verification.dropping = run.options.dropping
         verification.valueLimit = run.options.valueBytes
@@ -93,7 +93,7 @@ extension MigrationRun {
     /// Never with a hook, which needs a verified step, nor for a small store, which is not worth a thread.
     func canVerifyBeside(_ plan: MigrationPlan, _ store: OpenedStore, scratch: [Int64]) throws -> Bool {
         guard configuration.verify != .none, !configuration.hasStages, plan.steps.count > 1,
-            ProcessInfo.processInfo.activeProcessorCount > 1, configuration.memory.besideEachOther != nil,
+            ProcessInfo.processInfo.activeProcessorCount > 1, memory.besideEachOther != nil,
             try store.contentBytes() >= configuration.leastVerifiedBeside
         else { return false }
         return try diskNeed(plan, store, scratch: scratch, stores: 3).refusals().isEmpty
@@ -105,7 +105,7 @@ extension MigrationRun {
         var verification = try verification(of: run, number, record) { update in
             if isShown.withLock({ $0 }) { hook(update) }
         }
-        if let shares = configuration.memory.besideEachOther { verification.memory = shares.verification }
+        if let shares = memory.besideEachOther { verification.memory = shares.verification }
         let processors = ProcessInfo.processInfo.activeProcessorCount
         verification.jobs = max(1, min(configuration.jobs ?? processors, processors - 1))
         let mode = configuration.verify

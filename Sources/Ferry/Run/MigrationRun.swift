@@ -17,6 +17,8 @@ final class MigrationRun {
     let files: FileLayer
     let start = Clock.nanoseconds()
     let bytesBefore: ProcessUse?
+    /// The peak memory of the process before this call; nil if the system does not report it.
+    let peakBefore = ProcessUse.peakMemory(files: FileLayer())
     var chunkTimes = ChunkTimes()
     /// The join tables of the target whose names no rule determines.
     var nameRefusals: [FerryError] = []
@@ -30,6 +32,8 @@ final class MigrationRun {
     var copiesInferred: Bool?
     /// Whether steps are verified while the next ones run, if their modes allow it.
     var verifiesBeside = false
+    /// Bytes of models, plan and statements, measured when the plan is made.
+    private(set) var held = 0
     /// Warnings of the report besides those of preflight.
     var warnings: [FerryWarning] = []
 
@@ -45,6 +49,15 @@ final class MigrationRun {
         bytesBefore = ProcessUse.now(files: files)
         place = try RunPlace(store: store, output: configuration.output?.filePath, files: files)
         try configuration.checkMemory()
+    }
+
+    /// The division of the memory limit for this store's models and plan.
+    var memory: MemoryBudget { MemoryBudget(limit: configuration.memoryLimit, held: held) }
+
+    /// Releases unused memory before a phase, and counts what is still held.
+    func settleMemory(before store: Int64) {
+        memory.releaseUnused(before: store)
+        if let now = ResidentMemory.ownBytes(), let before = inputs.memoryBefore { held = Int(max(0, now - before)) }
     }
 
     // MARK: The stages of a migration
@@ -122,7 +135,7 @@ final class MigrationRun {
             throw FerryError.beforeRun(error, on: place.store)
         }
         let bytes = try store.contentBytes()
-        configuration.memory.releaseUnused(before: bytes)
+        settleMemory(before: bytes)
         planned.steps = try StepEstimates(planned: planned, store: store, configuration: configuration).find()
         let report = try report(planned, store)
         relay.send(.planned(report))
@@ -138,9 +151,9 @@ final class MigrationRun {
         }
         var record = made
         try measure(planned, store, record, folder)
-        configuration.memory.releaseUnused(before: bytes)
+        settleMemory(before: bytes)
         try takeSnapshot(store, version, rows: planned.rows, &record, folder)
-        configuration.memory.releaseUnused(before: bytes)
+        settleMemory(before: bytes)
         if planned.plan.isInPlace, place.output == nil {
             return try finish(folder, &record, sourceGuard) {
                 try runInPlace(planned, sourceGuard, &$0, folder)

@@ -229,6 +229,7 @@ extension Configuration {
             MigrateCommand.memoryLimit.name, "a size, such as 32MiB", in: 1...Int64.max)
         if let limit { memoryLimit = limit }
         try checkMemory()
+        ProcessMemory.keep(MemoryBudget(limit: memoryLimit))
     }
 }
 

@@ -33,6 +33,7 @@ struct MigrationRendering {
                     "name": $0.phase.rawValue, "seconds": $0.time.inSeconds, "rows": $0.rows,
                     "rowsPerSecond": $0.rowsPerSecond, "bytes": $0.bytes, "bytesPerSecond": $0.bytesPerSecond,
                     "bytesRead": $0.bytesRead, "bytesWritten": $0.bytesWritten,
+                    "peakResidentBytes": $0.peakResidentBytes,
                 ]
             },
             "peakResidentBytes": report.peakResidentBytes, "snapshot": report.snapshot?.filePath,

@@ -101,7 +101,7 @@ struct ModelFiles {
             return
         }
         let model = try SourceModel.read(try files.read(contents, limit: Self.sizeLimit), path: contents)
-        versions.append(
+        add(
             ModelVersion(
                 name: name, bundle: bundle, path: path, isCurrent: name == current, model: model,
                 hashes: VersionHash.hashes(of: model)))
@@ -160,10 +160,19 @@ struct ModelFiles {
                 remedy: error.remedy.isEmpty ? "Take an undamaged copy." : error.remedy, cause: error)
         }
         // The compiler's hashes are right even if Ferry does not know the printed form of a derivation.
-        versions.append(
+        add(
             ModelVersion(
                 name: name, bundle: bundle, path: path, isCurrent: name == info?.current, model: model,
                 hashes: info?.hashes[name] ?? VersionHash.hashes(of: model)))
+    }
+
+    private mutating func add(_ version: ModelVersion) {
+        var version = version
+        if let last = versions.last {
+            version.model = version.model.sharing(with: last.model)
+            for (name, hash) in last.hashes where version.hashes[name] == hash { version.hashes[name] = hash }
+        }
+        versions.append(version)
     }
 
     // MARK: Files and names
