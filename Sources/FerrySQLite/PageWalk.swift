@@ -18,9 +18,11 @@ package struct PageWalk {
         package var column: String?
         /// Columns whose least and greatest integers the walk notes.
         package var keys: [String] = []
+        /// The different integers to expect in the column; a statement counts tables with many more.
+        package var groups: Int
 
-        package init(table: String, column: String?, keys: [String] = []) {
-            (self.table, self.column, self.keys) = (table, column, keys)
+        package init(table: String, column: String?, keys: [String] = [], groups: Int = 1) {
+            (self.table, self.column, self.keys, self.groups) = (table, column, keys, groups)
         }
     }
 
@@ -176,8 +178,8 @@ struct RowsOfTable {
 
 /// The counts of a table's rows by the integer in one column, with the NULLs of columns and the range of keys.
 package final class RowTally {
-    /// More groups than a table of any model has; a statement counts tables with more.
-    private static let mostGroups = 256
+    /// The room for unexpected integers: rows of entities that the model does not have.
+    private static let moreGroups = 8
 
     let pointer: UnsafeMutablePointer<ferry_tally>
     private let columns: [String]
@@ -195,7 +197,7 @@ package final class RowTally {
         guard columns.count <= FERRY_TALLY_COLUMNS,
             found.allSatisfy({ $0[1] == .null && $0[2].integer == 0 }), let group
         else { return nil }
-        let room = counted.column == nil ? 1 : Self.mostGroups
+        let room = counted.column == nil ? 1 : counted.groups + Self.moreGroups
         pointer = .allocate(capacity: 1)
         pointer.initialize(to: ferry_tally())
         pointer.pointee.group = Int32(group)

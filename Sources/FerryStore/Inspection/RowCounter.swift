@@ -137,7 +137,9 @@ extension PageWalk {
         try self.init(
             connection,
             counting: layout.tablesInOrder.map { table in
-                Counted(table: table.name, column: "Z_ENT", keys: Array(keys[table.name] ?? []))
+                Counted(
+                    table: table.name, column: "Z_ENT", keys: Array(keys[table.name] ?? []),
+                    groups: layout.model.family(of: table.root).count)
             }
                 + layout.joinTables.map {
                     Counted(table: $0.name, column: nil, keys: [$0.firstColumn, $0.secondColumn])
