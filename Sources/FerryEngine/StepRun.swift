@@ -118,6 +118,10 @@ extension FerryError {
             self.init(
                 .valueTooLarge, "A value, or a row, is too large to be whole in memory while \(work).",
                 remedy: "Give \(setting: .memoryLimit) at least twice its size and \(action: .again).", cause: error)
+        } else if error.isOutOfMemory {
+            self.init(
+                .outOfMemory, "SQLite got no more memory while \(work).",
+                remedy: "Raise \(setting: .memoryLimit) and \(action: .again) to go on.", cause: error)
         } else if error.isFull {
             self.init(
                 .databaseFailed, "The disk is full while \(work).",

@@ -37,6 +37,8 @@ package struct DatabaseError: Error, Sendable, CustomStringConvertible {
     /// Whether the SQLite library is too old for Ferry; no file was opened then.
     package var isLibraryTooOld: Bool { code == ExtendedCode.libraryTooOld }
     package var isTooBig: Bool { primaryCode == SQLITE_TOOBIG }
+    /// Whether SQLite got no memory, from the system or within its limit.
+    package var isOutOfMemory: Bool { primaryCode == SQLITE_NOMEM }
     /// Whether the file does not exist or may not be opened.
     package var cannotOpen: Bool { primaryCode == SQLITE_CANTOPEN }
     package var isFull: Bool { primaryCode == SQLITE_FULL || code == ExtendedCode.sharedMemoryNotGrown }

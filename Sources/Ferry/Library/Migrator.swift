@@ -107,10 +107,19 @@ public struct Migrator: Sendable {
         _ configuration: Configuration = Configuration(), stop: StopRequest = StopRequest(),
         onEvent: @escaping @Sendable (MigrationEvent) -> Void = { _ in }
     ) throws -> MigrationReport {
-        let run = try MigrationRun(
-            store: store.filePath, inputs: inputs, configuration: configuration, stop: stop, relay: EventRelay(onEvent),
-            files: files.traced(by: configuration.trace))
-        return try WorkThread.withStack { try run.run() }
+        let relay = EventRelay(onEvent)
+        func run(withLeastMemory isFrugal: Bool) throws -> MigrationReport {
+            let run = try MigrationRun(
+                store: store.filePath, inputs: inputs, configuration: configuration, stop: stop, relay: relay,
+                files: files.traced(by: configuration.trace), isFrugal: isFrugal)
+            return try WorkThread.withStack { try run.run() }
+        }
+        do {
+            return try run(withLeastMemory: false)
+        } catch let error as FerryError where (error.cause as? DatabaseError)?.isOutOfMemory == true {
+            // A limit of SQLite's memory ended a unit of work, which is as before: caches were too large for it.
+            return try run(withLeastMemory: true)
+        }
     }
 }
 

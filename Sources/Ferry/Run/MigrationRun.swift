@@ -33,14 +33,18 @@ final class MigrationRun {
     /// Whether steps are verified while the next ones run, if their modes allow it.
     var verifiesBeside = false
     /// Bytes of models, plan and statements, measured when the plan is made.
-    private(set) var held = 0
+    private(set) var held: Int
+    /// As many bytes as the limit if every share must be the least.
+    private let leastHeld: Int
     /// Warnings of the report besides those of preflight.
     var warnings: [FerryWarning] = []
 
     init(
         store: String, inputs: Inputs, configuration: Configuration, stop: StopRequest, relay: EventRelay,
-        files: FileLayer
+        files: FileLayer, isFrugal: Bool = false
     ) throws {
+        leastHeld = isFrugal ? configuration.memoryLimit : 0
+        held = leastHeld
         self.inputs = inputs
         self.configuration = configuration
         self.stop = StopRequest(following: stop, configuration.budget)
@@ -57,7 +61,9 @@ final class MigrationRun {
     /// Releases unused memory before a phase, and counts what is still held.
     func settleMemory(before store: Int64) {
         memory.releaseUnused(before: store)
-        if let now = ResidentMemory.ownBytes(), let before = inputs.memoryBefore { held = Int(max(0, now - before)) }
+        if let now = ResidentMemory.ownBytes(), let before = inputs.memoryBefore {
+            held = max(leastHeld, Int(now - before))
+        }
     }
 
     // MARK: The stages of a migration

@@ -16,6 +16,10 @@ extension FerryError {
                 .interrupted, "Stopped while working on \(path).", remedy: "\(action: .again) to go on.",
                 cause: error)
         case let error as DatabaseError where error.isBusy: storeInUse(path, cause: error)
+        case let error as DatabaseError where error.isOutOfMemory:
+            FerryError(
+                .outOfMemory, "SQLite got no more memory while working on \(path).",
+                remedy: "Raise \(setting: .memoryLimit) and \(action: .again).", cause: error)
         case let error as DatabaseError where error.isFull:
             FerryError(
                 .databaseFailed, "The volume is full: \(path) could not be written.",
