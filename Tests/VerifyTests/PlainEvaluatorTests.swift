@@ -227,13 +227,13 @@ struct PlainEvaluatorTests {
             switch value {
             case .object: value = value.member(key) ?? .null
             case .null: break
-            default: throw PlainJSON.Invalid(offset: 0)
+            default: throw PlainFailure("the value is no array")
             }
         }
         switch value {
         case .null: return []
         case .array(let elements, _): return elements.map { .json($0) }
-        default: throw PlainJSON.Invalid(offset: 0)
+        default: throw PlainFailure("the value is no array")
         }
     }
 

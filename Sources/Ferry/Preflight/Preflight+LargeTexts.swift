@@ -2,7 +2,9 @@ internal import FerryBase
 internal import FerryEngine
 internal import FerryExpression
 internal import FerryMapping
+internal import FerryPlan
 internal import FerrySQLite
+internal import FerryStore
 
 /// Texts that a copy would refuse, because they need more memory than the limit allows.
 extension Preflight {
