@@ -28,6 +28,9 @@ typedef struct {
     uint32_t right_child;
     /// The first and the last key of a leaf of a table.
     int64_t first, last;
+    /// The longest row of a leaf of a table: its bytes and its key.
+    uint64_t most_bytes;
+    int64_t most_key;
 } ferry_page;
 
 /// SQLite's default limit of columns.
@@ -259,6 +262,10 @@ static inline int ferry_page_parse(
             last = (int64_t)key;
             if (index == 0) result->first = last;
             link.key = last;
+            if (is_leaf && payload > result->most_bytes) {
+                result->most_bytes = payload;
+                result->most_key = last;
+            }
             if (is_leaf && !ferry_record(body, local, payload, tally)) return 0;
         }
         if (link.child || link.overflow) links[result->links++] = link;

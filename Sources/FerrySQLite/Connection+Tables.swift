@@ -92,7 +92,8 @@ private final class RegisteredTable {
                 return SQLITE_OK
             } catch {
                 connection.functionError = error
-                return SQLITE_ERROR
+                // The error code of a read inside the function ends the calling statement too.
+                return (error as? DatabaseError)?.code ?? SQLITE_ERROR
             }
         }
 

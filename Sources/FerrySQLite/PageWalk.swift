@@ -32,6 +32,8 @@ package struct PageWalk {
     package let rows: [String: Int64]
     /// The first and the last row id of each table without gaps between them: such row ids need no look-ups.
     package let wholeRanges: [String: ClosedRange<Int64>]
+    /// The bytes and the row id of the longest row of each table with row ids; the walk reads no values for them.
+    package let longestRows: [String: (bytes: Int64, key: Int64)]
     /// The counts by table, without tables that the walk could not count.
     package let tallies: [String: RowTally]
 
@@ -65,6 +67,7 @@ package struct PageWalk {
         }
         isSound = rows != nil && areKeysSound
         self.rows = (rows ?? [:]).mapValues(\.count)
+        longestRows = (rows ?? [:]).mapValues(\.longest)
         wholeRanges = (rows ?? [:]).compactMapValues(\.wholeRange)
         tallies = isSound ? trees.tallies : [:]
         connection.report(
@@ -168,6 +171,8 @@ struct RowsOfTable {
     /// Nil without rows.
     var first: Int64?
     var last: Int64?
+    /// The bytes and the row id of the longest row.
+    var longest: (bytes: Int64, key: Int64) = (0, 0)
 
     var wholeRange: ClosedRange<Int64>? {
         guard let first, let last else { return nil }

@@ -85,6 +85,9 @@ struct TreeWalk {
             guard low.map({ found.first > $0 }) ?? true, found.last <= high else { return false }
             rows.first = rows.first ?? found.first
             (rows.last, low) = (found.last, found.last)
+            if Int64(found.most_bytes) > rows.longest.bytes {
+                rows.longest = (Int64(found.most_bytes), found.most_key)
+            }
             return true
         }
         // Each cell of an interior page has a link to its child.

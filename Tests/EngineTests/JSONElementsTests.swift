@@ -26,7 +26,7 @@ struct JSONElementsTests {
         let calls = paths.map { path in "ferry_json_get(json\(path.map { ", '\($0)'" }.joined()))" }
         let select = { (values: [String]) in
             try connection.rows(
-                "SELECT ordinal, \(values.joined(separator: ", ")) FROM ferry_json_each(?1, 'list', 0, ?2)",
+                "SELECT ordinal, \(values.joined(separator: ", ")) FROM ferry_json_each(?1, 'list', 0, ?2, NULL, NULL, NULL)",
                 [.text(Self.document), .blob(Self.encode(paths))])
         }
         let members = try select(columns)
@@ -42,7 +42,7 @@ struct JSONElementsTests {
         let rows = try connection.rows(
             """
             SELECT e.member0, e.member1 FROM (SELECT ?1 AS p UNION ALL SELECT ?2) AS given
-            CROSS JOIN ferry_json_each('[{"a": 1, "b": 2}]', '', 0, given.p) AS e
+            CROSS JOIN ferry_json_each('[{"a": 1, "b": 2}]', '', 0, given.p, NULL, NULL, NULL) AS e
             """, [.blob(Self.encode([["a"]])), .blob(Self.encode([["b"], ["a"]]))])
         #expect(rows == [[.integer(1), .null], [.integer(2), .integer(1)]])
     }
@@ -58,7 +58,7 @@ struct JSONElementsTests {
                 // The parser must read nothing beyond the text, so both outcomes are equal.
                 let outcomes = (0..<2).map { _ in
                     try? connection.rows(
-                        "SELECT member0 FROM ferry_json_each(CAST(?1 AS TEXT), 'a', 0, ?2)",
+                        "SELECT member0 FROM ferry_json_each(CAST(?1 AS TEXT), 'a', 0, ?2, NULL, NULL, NULL)",
                         [.blob(text), .blob(Self.encode([["name"]]))])
                 }
                 #expect(outcomes[0] == outcomes[1])
@@ -66,7 +66,57 @@ struct JSONElementsTests {
         }
         #expect(throws: DatabaseError.self) {
             _ = try connection.rows(
-                "SELECT 1 FROM ferry_json_each('{\"a\": [1], \"b\": }', 'a', 0, ?1)", [.blob(Self.encode([]))])
+                "SELECT 1 FROM ferry_json_each('{\"a\": [1], \"b\": }', 'a', 0, ?1, NULL, NULL, NULL)",
+                [.blob(Self.encode([]))])
+        }
+    }
+
+    /// Elements that together are far longer than a piece of a stored text, and one that is.
+    private static let longList: String = {
+        let long = String(repeating: "é中 \\u00e9", count: 20_000)
+        return (0..<9_000).map { #"{"name": "n\#($0)", "at": [\#($0), {"deep": [null, true]}]}"# }.joined(separator: ",")
+            + #", {"name": "\#(long)"}, "last""#
+    }()
+
+    @Test(
+        "A stored text gives the same elements as the same text passed, also if it is read in pieces",
+        arguments: [
+            "[\(longList)]", "{\"list\": [\(longList)]}",
+            "{\"list\": [1], \"other\": [\(longList)], \"list\": [2, [3]]}",
+            "{\"other\": \"\(longList.filter { $0 != "\"" && $0 != "\\" })\", \"list\": [7]}", "  \n ", "null", "[]",
+            "7",
+            "{\"list\": [\(longList)]} x", "{\"list\": [\(longList),]}", "{\"list\": [\(longList)", "",
+            "{\"list\": {\"a\": [\(longList)]}}", String(repeating: " ", count: 200_000) + "[1, 2]",
+            String(repeating: "[", count: 100_000) + "1",
+        ])
+    func stored(text: String) throws {
+        try connection.execute("ATTACH ':memory:' AS source; CREATE TABLE source.t (k INTEGER PRIMARY KEY, v)")
+        try connection.run(
+            "INSERT INTO source.t VALUES (1, NULL), (2, ?1), (3, 5), (4, CAST(?1 AS BLOB))", [.text(text)])
+        let paths = Value.blob(Self.encode([["name"], ["at"]]))
+        for (key, skips) in [("list", 0), ("list", 1), ("", 0), ("", 1)] {
+            let outcomes = ["t.v, ?1, ?2, ?3, NULL, NULL, NULL", "NULL, ?1, ?2, ?3, t.k, 't', 'v'"].map { arguments in
+                [2, 4].map { row in outcome(of: arguments, in: row, [.text(key), .integer(Int64(skips)), paths]) }
+            }
+            #expect((outcomes[0] == outcomes[1]) == true, "\(key), \(skips)")
+        }
+        let empty = try connection.rows(
+            "SELECT 1 FROM source.t CROSS JOIN ferry_json_each(t.v, '', 0, ?1, NULL, NULL, NULL) WHERE t.k = 1", [paths]
+        )
+        #expect(empty.isEmpty)
+    }
+
+    /// The rows of a call, or its error.
+    private func outcome(of arguments: String, in row: Int, _ parameters: [Value]) -> String {
+        do {
+            let rows = try connection.rows(
+                """
+                SELECT ordinal, json, member0, member1 FROM source.t
+                CROSS JOIN ferry_json_each(\(arguments)) WHERE t.k = \(row)
+                """, parameters)
+            return "\(rows)"
+        } catch {
+            return connection.takeFunctionError().map { "\($0)" } ?? "no error of the function"
         }
     }
 

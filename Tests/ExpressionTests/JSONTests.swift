@@ -3,34 +3,73 @@ import FerryExpression
 import Testing
 
 @Suite struct JSONTests {
-    /// Returns the elements' values and their text.
+    /// A text that is read in pieces; a read may fail.
+    private final class Pieces: JSONText {
+        struct Failure: Error {}
+
+        private let bytes: [UInt8]
+        private(set) var reads = 0
+        var failingRead: Int?
+
+        init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+        var count: Int { bytes.count }
+
+        func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws {
+            if reads == failingRead { throw Failure() }
+            reads += 1
+            buffer.copyBytes(from: bytes[offset..<offset + buffer.count])
+        }
+    }
+
+    /// Returns the elements' values and their text; a text read in pieces must give the same, or the same error.
     private func elements(_ document: String, key: String) throws -> [(value: Cell, json: String)] {
-        var found: [(value: Cell, json: String)] = []
-        let (document, key) = (Array(document.utf8), Array(key.utf8))
-        let outcome: Result<Void, any Error> = document.withUnsafeBytes { document in
-            key.withUnsafeBytes { key in
-                Result {
-                    var scanner = try JSONArrayScanner(document, key: key)
-                    var result = FunctionResult()
-                    while let element = scanner.next() {
-                        #expect(element.index == found.count)
-                        element.read(into: &result)
-                        let value: Cell =
-                            switch result.value {
-                            case .null: .null
-                            case .integer(let value): .integer(value)
-                            case .real(let value): .real(value)
-                            case .text: .text(String(decoding: result.bytes, as: UTF8.self))
-                            case .borrowedText(let bytes): .text(String(decoding: bytes, as: UTF8.self))
-                            case .blob, .argument: preconditionFailure("JSON has no such value")
-                            }
-                        found.append((value, String(decoding: element.json, as: UTF8.self)))
-                    }
-                    #expect(scanner.next() == nil)
-                }
+        try elements(Array(document.utf8), key: key)
+    }
+
+    private func elements(_ document: [UInt8], key: String) throws -> [(value: Cell, json: String)] {
+        let outcome = Result {
+            try document.withUnsafeBytes { text in try elements(key: key) { try JSONArrayScanner(text, key: $0) } }
+        }
+        for step in [1, 2, 3, 7, 64] where document.count < 10_000 {
+            let other = Result {
+                try elements(key: key) { try JSONArrayScanner(Pieces(document), key: $0, step: step) }
+            }
+            switch (outcome, other) {
+            case (.success(let first), .success(let second)):
+                #expect(first.elementsEqual(second) { $0 == $1 }, "pieces of \(step) bytes")
+            case (.failure(let first), .failure(let second)):
+                #expect("\(first)" == "\(second)", "pieces of \(step) bytes")
+            default: Issue.record("Pieces of \(step) bytes have another outcome.")
             }
         }
-        try outcome.get()
+        return try outcome.get()
+    }
+
+    private func elements(
+        key: String, _ make: (UnsafeRawBufferPointer) throws -> JSONArrayScanner
+    ) throws -> [(value: Cell, json: String)] {
+        var found: [(value: Cell, json: String)] = []
+        let key = Array(key.utf8)
+        try key.withUnsafeBytes { key in
+            var scanner = try make(key)
+            var result = FunctionResult()
+            while let element = try scanner.next() {
+                #expect(element.index == found.count)
+                element.read(into: &result)
+                let value: Cell =
+                    switch result.value {
+                    case .null: .null
+                    case .integer(let value): .integer(value)
+                    case .real(let value): .real(value)
+                    case .text: .text(String(decoding: result.bytes, as: UTF8.self))
+                    case .borrowedText(let bytes): .text(String(decoding: bytes, as: UTF8.self))
+                    case .blob, .argument: preconditionFailure("JSON has no such value")
+                    }
+                found.append((value, String(decoding: element.json, as: UTF8.self)))
+            }
+            #expect(try scanner.next() == nil)
+        }
         return found
     }
 
@@ -91,10 +130,21 @@ import Testing
         ] as [[UInt8]])
     func refusesInvalidUTF8(bytes: [UInt8]) {
         let document = Array("[\"".utf8) + bytes + Array("\"]".utf8)
-        document.withUnsafeBytes { document in
-            _ = #expect(throws: FerryError.self) {
-                try JSONArrayScanner(document, key: UnsafeRawBufferPointer(start: nil, count: 0))
-            }
+        #expect(throws: FerryError.self) { try elements(document, key: "") }
+    }
+
+    @Test("A read that fails ends the scan with its error, wherever it is")
+    func failingRead() throws {
+        let document = Array(#"{"other": "some text", "list": [{"a": "b"}, [1, 2, 3], "last", 5]}"#.utf8)
+        func scan(_ text: Pieces) throws -> Int {
+            try elements(key: "list") { try JSONArrayScanner(text, key: $0, step: 4) }.count
+        }
+        let whole = Pieces(document)
+        #expect(try scan(whole) == 4)
+        for read in 0..<whole.reads {
+            let text = Pieces(document)
+            text.failingRead = read
+            #expect(throws: Pieces.Failure.self, "read \(read)") { try scan(text) }
         }
     }
 

@@ -2,6 +2,7 @@ import FerryBase
 import FerryModel
 import FerrySQLite
 import FerryStore
+import Foundation
 import TestSupport
 import Testing
 
@@ -11,6 +12,44 @@ struct HostileStoreTests {
     private static let model = ManagedObjectModel(
         versionIdentifiers: ["1"],
         entities: [Entity(name: "Book", attributes: [Attribute(name: "title", type: .string)])])
+
+    @Test(
+        "Metadata and cached models above their bounds are refused before they are read",
+        arguments: [("Z_METADATA", 2 << 20, "longer than 2 MiB"), ("Z_MODELCACHE", 4 << 20, "larger than any model")])
+    func bounds(table: String, bound: Int, reason: String) throws {
+        let folder = try TemporaryFolder()
+        for size in [bound / 2, bound + 1] {
+            let path = folder.file("\(size).sqlite")
+            do {
+                let store = try Connection(path: path, mode: .create)
+                try store.execute(
+                    """
+                    PRAGMA page_size = 4096;
+                    CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB);
+                    CREATE TABLE Z_MODELCACHE (Z_CONTENT BLOB);
+                    """)
+                let values = table == "Z_METADATA" ? "(1, 'u', zeroblob(\(size)))" : "(zeroblob(\(size)))"
+                try store.execute("INSERT INTO \(table) VALUES \(values)")
+            }
+            // The pages after those of the tables are the value's: a read of them fails.
+            let file = try #require(FileHandle(forUpdatingAtPath: path))
+            let end = try file.seekToEnd()
+            try file.seek(toOffset: 3 * 4096)
+            try file.write(contentsOf: Data(repeating: 0xFF, count: Int(end) - 3 * 4096))
+            try file.close()
+            let store = try Connection(path: path, mode: .readOnly)
+            let error = #expect(throws: (any Error).self) {
+                if table == "Z_METADATA" {
+                    _ = try StoreMetadata.read(from: store)
+                } else {
+                    _ = try ModelCache.archive(in: store)
+                }
+            }
+            let refusal = error as? FerryError
+            #expect(
+                (refusal?.message.contains(reason) == true) == (size > bound), "\(size): \(String(describing: error))")
+        }
+    }
 
     @Test(
         "Rows are counted for any keys",

@@ -152,6 +152,96 @@ struct PlainEvaluatorTests {
         #expect(isJSON == isValid)
     }
 
+    /// One object with a document that is whole or in pieces.
+    private struct Sheet: PlainObjectSource {
+        let document: [UInt8]
+        /// Nil for a whole document.
+        var pieceBytes: Int?
+
+        func value(of attribute: String, in object: PlainObject) throws -> PlainValue { .text(document) }
+
+        func longText(of attribute: String, in object: PlainObject) throws -> PlainText? {
+            pieceBytes.map { PlainText(count: document.count, pieceBytes: $0) { Array(document[$0]) } }
+        }
+
+        func isComposite(_ name: String, of entity: String) -> Bool { false }
+        func isRelationship(_ name: String, of entity: String) -> Bool { false }
+        func isToMany(_ name: String, of entity: String) -> Bool { false }
+        func destination(of relationship: String, in entity: String) -> String? { nil }
+        func eachObject(of entity: String, _ body: (PlainObject) throws -> Void) throws {}
+        func eachRelated(_ name: String, of object: PlainObject, _ body: (PlainObject) throws -> Void) throws {}
+    }
+
+    @Test("A document in pieces has the elements and values of the whole tree, and is refused like it")
+    func documentsInPieces() throws {
+        let valid =
+            #" {"list": [{"a": "é😀\u00e9\ud83d\ude00"}, [1, [], {}], -2.5e3, "x", null], "b": {"c": [true]}, "list": [7, "中"]} "#
+        var documents = [
+            valid, "", " \t\n", "null", "[]", "[1,]", "[[1], 2]", "{}", "7", "\"text\"", "{\"list\": null}",
+            "{\"list\": {}}",
+            "{\"list\": 5}", "[1] 2", "[01]", "nul", "{\"l\\u0069st\": [1]}", "{\"list\": [1], \"list\": 2}",
+            "\u{FEFF}[1]",
+            String(repeating: "[", count: 1000) + String(repeating: "]", count: 1000),
+            String(repeating: "[", count: 1001) + String(repeating: "]", count: 1001),
+        ].map { Array($0.utf8) }
+        let bytes = Array(valid.utf8)
+        for place in bytes.indices {
+            documents.append(Array(bytes[..<place]))
+            for byte in [0x00, 0x22, 0x5C, 0x5D, 0x80, 0xFF] as [UInt8] {
+                documents.append(bytes)
+                documents[documents.endIndex - 1][place] = byte
+            }
+        }
+        let scope = PlainScope(source: PlainObject(entity: "Sheet", key: 1))
+        let text = FerryExpression.Expression.keyPath(.variable("source"), [.key("text")])
+        for document in documents {
+            for key in ["list", ""] {
+                let expected = try? Self.elements(of: document, under: key)
+                let first = try? Self.first(of: document)
+                for pieceBytes in [nil, 5, 16] as [Int?] {
+                    let evaluator = PlainEvaluator(objects: Sheet(document: document, pieceBytes: pieceBytes), now: 0)
+                    var found: [PlainValue]? = []
+                    do {
+                        try evaluator.eachElement(of: .json(text, key: key), in: scope) { element, index in
+                            #expect(index == Int64(found?.count ?? 0))
+                            found?.append(element)
+                        }
+                    } catch is PlainJSON.Invalid {
+                        // A wrong text has no element.
+                        #expect(found == [])
+                        found = nil
+                    }
+                    #expect(found?.map(\.plain) == expected?.map(\.plain))
+                    let value = try? evaluator.value(of: .json(text, key: "b.c"), in: scope)
+                    #expect(value == first)
+                }
+            }
+        }
+    }
+
+    /// The elements by the tree of the whole document.
+    private static func elements(of document: [UInt8], under key: String) throws -> [PlainValue] {
+        if document.allSatisfy({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }) { return [] }
+        var value = try PlainJSON(document)
+        if !key.isEmpty {
+            switch value {
+            case .object: value = value.member(key) ?? .null
+            case .null: break
+            default: throw PlainFailure("the value is no array")
+            }
+        }
+        switch value {
+        case .null: return []
+        case .array(let elements, _): return elements.map { .json($0) }
+        default: throw PlainFailure("the value is no array")
+        }
+    }
+
+    private static func first(of document: [UInt8]) throws -> PlainValue {
+        if document.allSatisfy({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }) { return .null }
+        return PlainValue.json(try PlainJSON(document).member("b")?.member("c") ?? .null).plain
+    }
+
     @Test(
         "A type stores a value exactly, or fails",
         arguments: [

@@ -300,7 +300,7 @@ struct RowJSONReader: FuzzReader {
             try key.withUnsafeBytes { key in
                 var scanner = try JSONArrayScanner(text, key: key)
                 var count = 0
-                while let element = scanner.next() {
+                while let element = try scanner.next() {
                     element.read(into: &result)
                     element.read([Array("b".utf8), Array("0".utf8)], into: &result)
                     count += 1

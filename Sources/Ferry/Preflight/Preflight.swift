@@ -46,6 +46,7 @@ struct Preflight {
             refusals += values.refusals
             findings.warnings += values.warnings
             try findEmptyMandatoryValues(checks)
+            try findLargeTexts()
             refusals += try checks.missingInPassedVersions()
             try findAppObjects()
             refusals += try checks.rowsOfAbstractEntities() + checks.duplicates(step.needsUniqueValues)

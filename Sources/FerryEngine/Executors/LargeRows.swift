@@ -90,8 +90,15 @@ struct LargeRows: BoundRows {
 }
 
 extension FerryError {
-    /// Refuses a row that needs more memory than the limit allows.
-    init(valueOf entity: String, key: Int64?, entityMapping: String?, memoryLimit: Int, cause: (any Error)?) {
+    /// Refuses a row that needs more memory than the limit allows; `needed` are its bytes in memory, if they are known.
+    package init(
+        valueOf entity: String, key: Int64?, entityMapping: String?, memoryLimit: Int, needed: Int? = nil,
+        cause: (any Error)?
+    ) {
+        let mebibyte = 1 << 20
+        let limit: Remedy =
+            needed.map { "Give \(setting: .memoryLimit, .mebibytes(($0 + mebibyte - 1) / mebibyte))" }
+            ?? "Give \(setting: .memoryLimit) at least twice their size"
         let row = key.map { "\(entity) with key \($0)" } ?? "An object made of \(entity)"
         let which =
             SQLiteLibrary.limitsWholeRows
@@ -100,7 +107,7 @@ extension FerryError {
         self.init(
             .valueTooLarge,
             "\(row) has values that must be whole in memory and take more of it than \(memoryLimit >> 20) MiB: \(which)",
-            remedy: "Give \(setting: .memoryLimit) at least twice their size and \(action: .again).",
+            remedy: "\(limit) and \(action: .again).",
             place: .init(entityMapping: entityMapping, entity: entity, primaryKey: key), cause: cause)
     }
 }
@@ -196,8 +203,9 @@ final class LargeRowWriter {
     func write(_ key: Int64, from row: Statement, at place: Int, of origin: Int64) throws {
         let transfers = transfers(row, place)
         // The values beside a text of the largest size may take as much as in any chunk.
-        guard cost(of: transfers, row, place) <= options.wholeValueBytes + options.valueBytes else {
-            throw refusal(of: origin, cause: nil)
+        let cost = cost(of: transfers, row, place)
+        guard cost <= options.wholeValueBytes + options.valueBytes else {
+            throw refusal(of: origin, needed: 2 * cost, cause: nil)
         }
         // SQLite counts zeroed BLOBs for the length limit, though they take no memory.
         try connection.with(.length, .max) {
@@ -230,10 +238,10 @@ final class LargeRowWriter {
         }
     }
 
-    private func refusal(of key: Int64, cause: (any Error)?) -> FerryError {
+    private func refusal(of key: Int64, needed: Int? = nil, cause: (any Error)?) -> FerryError {
         FerryError(
             valueOf: subject.entity, key: key, entityMapping: subject.mapping, memoryLimit: options.memoryLimit,
-            cause: cause)
+            needed: needed, cause: cause)
     }
 
     // MARK: Transfers

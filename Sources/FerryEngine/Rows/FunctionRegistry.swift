@@ -18,7 +18,7 @@ package enum FunctionRegistry {
         }
         try connection.register(
             table: JSONElements.name, columns: JSONElements.columns, argumentCount: JSONElements.argumentCount
-        ) { JSONElements() }
+        ) { [unowned connection] in JSONElements(on: connection) }
     }
 }
 
@@ -54,6 +54,8 @@ private final class CallMemory {
             sqlResult.pass(argument: index, of: arguments)
         } else {
             sqlResult.set(result)
+            // SQLite has copied a large value; two copies would stay for as long as the statement.
+            result.pointee.releaseLargeBuffer()
         }
     }
 }
@@ -142,18 +144,24 @@ struct ExternalContents: Sendable {
 }
 
 /// The table-valued function that gives the elements of a JSON array:
-/// `ferry_json_each(text, key, skips invalid, paths)`.
+/// `ferry_json_each(text, key, skips invalid, paths, row, table, column)`.
 ///
 /// Each row has the element's `ordinal` from 0, its `json` text, and the values at the ends of the paths. A text that
 /// is no JSON array fails the statement; if invalid texts are skipped, its row has no ordinal, and is counted.
+///
+/// With a row, the text is the value of a source column there, and a long one is read in pieces.
 final class JSONElements: TableCursor {
     static let name = "ferry_json_each"
     static let memberColumns = (0..<8).map { "member\($0)" }
     static let columns = ["ordinal", "json"] + memberColumns
-    static let argumentCount = 4
+    static let argumentCount = 7
+    /// The longest stored text that is read at once.
+    private static let longestPiece = 1 << 16
 
+    private unowned let connection: Connection
     /// A copy of the scanned text: SQLite's own is valid only during the start of a scan.
     private var text: UnsafeMutableRawBufferPointer
+    private var stored: StoredText?
     private var scanner: JSONArrayScanner?
     private var element: JSONArrayScanner.Element?
     private var isSkipped = false
@@ -162,7 +170,10 @@ final class JSONElements: TableCursor {
     private var paths: [[[UInt8]]] = []
     private var value = FerryExpression.FunctionResult()
 
-    init() { text = .allocate(byteCount: 0, alignment: 1) }
+    init(on connection: Connection) {
+        self.connection = connection
+        text = .allocate(byteCount: 0, alignment: 1)
+    }
 
     deinit { text.deallocate() }
 
@@ -170,27 +181,56 @@ final class JSONElements: TableCursor {
         scanner = nil
         element = nil
         isSkipped = false
-        guard !arguments.isNull(0) else { return }
+        let isStored = !arguments.isNull(4)
+        guard isStored || !arguments.isNull(0) else { return }
         arguments.withBytes(3) { bytes in
             if bytes.elementsEqual(encodedPaths) { return }
             encodedPaths = Array(bytes)
             paths = Self.decode(bytes)
         }
-        let count = arguments.withBytes(0) { bytes in
-            if bytes.count > text.count {
-                text.deallocate()
-                text = .allocate(byteCount: bytes.count, alignment: 1)
-            }
-            text.copyBytes(from: bytes)
-            return bytes.count
-        }
-        let document = UnsafeRawBufferPointer(rebasing: text[..<count])
         do {
-            scanner = try arguments.withBytes(1) { try JSONArrayScanner(document, key: $0) }
-        } catch {
+            scanner = try isStored ? storedScanner(arguments) : passedScanner(arguments)
+        } catch let error as FerryError {
             guard arguments.integer(2) != 0 else { throw error }
             isSkipped = true
         }
+    }
+
+    private func passedScanner(_ arguments: borrowing FunctionArguments) throws -> JSONArrayScanner {
+        let document = arguments.withBytes(0) { bytes in
+            let buffer = buffer(of: bytes.count)
+            buffer.copyMemory(from: bytes)
+            return UnsafeRawBufferPointer(buffer)
+        }
+        return try arguments.withBytes(1) { key throws(FerryError) in try JSONArrayScanner(document, key: key) }
+    }
+
+    private func storedScanner(_ arguments: borrowing FunctionArguments) throws -> JSONArrayScanner {
+        let row = arguments.integer(4)
+        if let stored {
+            try stored.move(to: row)
+        } else {
+            let names = [5, 6].map { index in arguments.withBytes(index) { String(decoding: $0, as: UTF8.self) } }
+            stored = StoredText(
+                try BlobHandle(names[1], of: names[0], row: row, schema: "source", on: connection))
+        }
+        guard let stored else { preconditionFailure("the text was opened") }
+        if stored.count > Self.longestPiece {
+            return try arguments.withBytes(1) { try JSONArrayScanner(stored, key: $0) }
+        }
+        let buffer = buffer(of: stored.count)
+        try stored.read(into: buffer, at: 0)
+        return try arguments.withBytes(1) { key throws(FerryError) in
+            try JSONArrayScanner(UnsafeRawBufferPointer(buffer), key: key)
+        }
+    }
+
+    private func buffer(of count: Int) -> UnsafeMutableRawBufferPointer {
+        if count > text.count {
+            text.deallocate()
+            text = .allocate(byteCount: count, alignment: 1)
+        }
+        return UnsafeMutableRawBufferPointer(rebasing: text[..<count])
     }
 
     func next() throws -> Bool {
@@ -199,7 +239,7 @@ final class JSONElements: TableCursor {
             element = nil
             return true
         }
-        element = scanner?.next()
+        element = try scanner?.next()
         return element != nil
     }
 
@@ -242,5 +282,20 @@ final class JSONElements: TableCursor {
                 return Array(bytes[place..<(place + length)])
             }
         }
+    }
+}
+
+/// A text of a source column, read in pieces.
+private final class StoredText: JSONText {
+    private var handle: BlobHandle
+
+    init(_ handle: consuming BlobHandle) { self.handle = handle }
+
+    func move(to row: Int64) throws(DatabaseError) { try handle.reopen(row: row) }
+
+    var count: Int { handle.count }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws {
+        try handle.read(into: buffer, at: offset)
     }
 }

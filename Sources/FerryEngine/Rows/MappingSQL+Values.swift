@@ -55,6 +55,17 @@ extension MappingSQL {
         }
     }
 
+    /// The stored value that an expression reads unchanged; nil for other expressions.
+    func stored(_ expression: Expression, in scope: inout SourceScope) throws(FerryError) -> StoredValue? {
+        try placed { () throws(FerryError) in
+            guard
+                case .column(let path) = try ExpressionTranslation(scope: scope.expressions).value(expression)
+                    .computation
+            else { return nil }
+            return try scope.stored(path)
+        }
+    }
+
     func condition(_ predicate: Predicate, in scope: inout SourceScope) throws(FerryError) -> String {
         try placed { () throws(FerryError) in try scope.condition(predicate) }
     }

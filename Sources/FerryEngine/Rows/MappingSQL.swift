@@ -51,10 +51,21 @@ struct MappingSQL {
             let alias = scope.newAlias("e")
             let paths = ":paths_\(alias)"
             scope.parameters.set(paths, .blob(JSONElements.encode([])))
-            let arguments = [
-                try value(text, in: &scope), scope.parameters.add(.text(key)),
-                scope.parameters.add(.integer(iteration.skipsInvalid ? 1 : 0)), paths,
-            ]
+            var (document, place) = (try value(text, in: &scope), ["NULL", "NULL", "NULL"])
+            if let stored = try stored(text, in: &scope), let table = context.source.table(of: stored.object.entity) {
+                // Only the type is read here; the function reads the text in pieces.
+                let isText = "typeof(\(stored.sql)) IN ('text', 'blob')"
+                document = "CASE WHEN \(isText) THEN NULL ELSE \(stored.sql) END"
+                place = [
+                    "CASE WHEN \(isText) THEN \(stored.object.alias).Z_PK END", scope.parameters.add(.text(table.name)),
+                    scope.parameters.add(.text(stored.column)),
+                ]
+            }
+            let arguments =
+                [
+                    document, scope.parameters.add(.text(key)),
+                    scope.parameters.add(.integer(iteration.skipsInvalid ? 1 : 0)), paths,
+                ] + place
             scope.join("CROSS JOIN \(JSONElements.name)(\(arguments.joined(separator: ", "))) AS \(alias)")
             scope.jsonElements = JSONElementTable(alias: alias, paths: paths)
             scope.elementOrder = "\(alias).ordinal"

@@ -246,7 +246,7 @@ extension SourceScope: PathResolver {
     }
 
     /// The attribute at the end of a path; nil for objects and elements of JSON.
-    private mutating func stored(_ path: ResolvedPath) throws(FerryError) -> StoredValue? {
+    mutating func stored(_ path: ResolvedPath) throws(FerryError) -> StoredValue? {
         guard case .attribute(_, let names) = path.end else { return nil }
         return try attribute(names.joined(separator: "."), of: object(atEndOf: path))
     }

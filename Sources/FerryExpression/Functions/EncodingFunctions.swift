@@ -31,12 +31,12 @@ extension ScalarFunction {
         // The separator, then the texts; nil texts are ignored, and without texts the result is nil.
         ScalarFunction("ferry_join", title: "join:with:", arguments: -1) { arguments, result throws(FerryError) in
             guard let first = arguments.first, let separator = try first.text("join:with:") else { return }
-            var joined: [UInt8]?
+            var texts: [UnsafeRawBufferPointer] = []
             for argument in arguments.dropFirst() {
                 guard let text = try argument.text("join:with:") else { continue }
-                joined = joined.map { $0 + Array(separator) + Array(text) } ?? Array(text)
+                texts += texts.isEmpty ? [text] : [separator, text]
             }
-            if let joined { result.set(text: joined) }
+            if !texts.isEmpty { result.set(texts: texts) }
         },
         // A whole JSON document and the keys of a path into it; an empty text and a missing key give nil.
         ScalarFunction("ferry_json_value", title: "JSON", arguments: -1) { arguments, result throws(FerryError) in

@@ -44,7 +44,7 @@ extension ScalarFunction {
         ofNumber("ferry_since_1970", "timeIntervalSince1970") { $0 + 978_307_200 },
         ofNumbers("ferry_add_seconds", "dateByAddingTimeInterval:") { $0 + $1 },
         ofNumbers("ferry_seconds_between", "timeIntervalSinceDate:") { $0 - $1 },
-        ofTwoTexts("ferry_append", "stringByAppendingString:") { $2.set(text: [Array($0), Array($1)].joined()) },
+        ofTwoTexts("ferry_append", "stringByAppendingString:") { $2.set(texts: [$0, $1]) },
         cutting("ferry_substring_from", "substringFromIndex:") { $0[$1...] },
         cutting("ferry_substring_to", "substringToIndex:") { $0[..<$1] },
         ScalarFunction(
@@ -54,7 +54,7 @@ extension ScalarFunction {
             guard let text = try arguments[0].text(title), let wanted = try arguments[1].text(title),
                 let other = try arguments[2].text(title)
             else { return }
-            result.set(text: replacing(wanted, by: other, in: text))
+            replace(wanted, by: other, in: text, into: &result)
         },
         ofTwoTexts("ferry_has_prefix", "hasPrefix:") { $2.set(!$1.isEmpty && $0.starts(with: $1)) },
         ofTwoTexts("ferry_has_suffix", "hasSuffix:") {
@@ -143,17 +143,22 @@ extension ScalarFunction {
         return count
     }
 
-    private static func replacing(
-        _ wanted: UnsafeRawBufferPointer, by other: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer
-    ) -> [UInt8] {
-        var replaced: [UInt8] = []
-        var start = 0
-        while let next = place(of: wanted, in: text, from: start) {
-            replaced += text[start..<next]
-            replaced += other
-            start = next + wanted.count
+    private static func replace(
+        _ wanted: UnsafeRawBufferPointer, by other: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer,
+        into result: inout FunctionResult
+    ) {
+        // A large text must not take more memory than its result.
+        let count = other.count > wanted.count ? partCount(text, wanted) - 1 : 0
+        result.setText { replaced in
+            replaced.reserveCapacity(text.count + count * (other.count - wanted.count))
+            var start = 0
+            while let next = place(of: wanted, in: text, from: start) {
+                replaced.append(contentsOf: text[start..<next])
+                replaced.append(contentsOf: other)
+                start = next + wanted.count
+            }
+            replaced.append(contentsOf: text[start...])
         }
-        return replaced + text[start...]
     }
 }
 

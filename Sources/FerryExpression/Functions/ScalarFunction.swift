@@ -149,6 +149,15 @@ package struct FunctionResult {
 
     mutating func setNull() { value = .null }
 
+    /// Frees the memory of a large value, which the caller has copied; later calls seldom need as much.
+    package mutating func releaseLargeBuffer() {
+        guard bytes.capacity > Self.largestKept else { return }
+        bytes = []
+        value = .null
+    }
+
+    private static let largestKept = 1 << 16
+
     mutating func set(_ integer: Int64) { value = .integer(integer) }
 
     mutating func set(_ flag: Bool) { value = .integer(flag ? 1 : 0) }
@@ -156,6 +165,14 @@ package struct FunctionResult {
     mutating func set(_ real: Double) { value = real.isNaN ? .null : .real(real) }
 
     mutating func set(text: some Sequence<UInt8>) { setText { $0.append(contentsOf: text) } }
+
+    /// Sets one text after another, in memory of exactly their size.
+    mutating func set(texts: [UnsafeRawBufferPointer]) {
+        setText { bytes in
+            bytes.reserveCapacity(texts.reduce(0) { $0 + $1.count })
+            for text in texts { bytes.append(contentsOf: text) }
+        }
+    }
 
     mutating func set(ascii text: UnsafeRawBufferPointer, in letterCase: ASCII.LetterCase) {
         set(text: text)

@@ -56,10 +56,29 @@ extension ScalarFunction {
         ScalarFunction(name, title: title, arguments: 1) { arguments, result throws(FerryError) in
             guard let bytes = try arguments[0].text(title) else { return }
             guard !ASCII.holds(bytes) else { return result.set(ascii: bytes, in: letterCase) }
-            guard let string = try arguments[0].string(title) else { return }
-            result.set(text: transform(string).utf8)
+            var start = 0
+            var problem: FerryError?
+            result.setText { text in
+                while start < bytes.count, problem == nil {
+                    let end = endOfPiece(of: bytes, from: start)
+                    if let piece = String(utf8: UnsafeRawBufferPointer(rebasing: bytes[start..<end])) {
+                        text.append(contentsOf: transform(piece).utf8)
+                    } else {
+                        problem = .row(title, "was given text that is no valid UTF-8")
+                    }
+                    start = end
+                }
+            }
+            if let problem { throw problem }
         }
     }
+
+    /// Returns the end of a piece of a long text, before an ASCII character: no rule looks past it.
+    private static func endOfPiece(of bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+        bytes[min(start + pieceBytes, bytes.count)...].firstIndex { $0 < 0x80 } ?? bytes.count
+    }
+
+    private static let pieceBytes = 1 << 16
 
     /// Returns the text without the differences that the options ignore.
     static func folded(_ string: String, _ options: TextOptions) -> String {

@@ -1,4 +1,7 @@
 /// Reads JSON text byte by byte, in place: without a tree, recursion or allocation.
+///
+/// A text in memory is one piece. Of a text in a ``JSONWindow`` only a piece is in memory, which moves along; places in
+/// it are valid until the next call.
 struct JSONScanner {
     static let depthLimit = 1_000
 
@@ -7,25 +10,55 @@ struct JSONScanner {
 
     enum Kind { case object, array, string, number, `true`, `false`, null }
 
-    let text: UnsafeRawBufferPointer
+    /// The piece in memory.
+    private(set) var text: UnsafeRawBufferPointer
+    /// The place in the piece.
     private(set) var position: Int
+    private let window: JSONWindow?
+    /// The first byte in the piece that must stay in memory.
+    private var kept: Int?
 
     init(_ text: UnsafeRawBufferPointer, at position: Int = 0) {
         self.text = text
         self.position = position
+        window = nil
     }
 
+    init(_ window: JSONWindow, at offset: Int) {
+        window.move(to: offset)
+        self.window = window
+        text = window.text
+        position = 0
+    }
+
+    /// The place in the whole text.
+    var offset: Int { (window?.start ?? 0) + position }
+
+    /// Whether the text ends at the position, after ``skipSpace()``.
     var isAtEnd: Bool { position >= text.count }
 
     var next: UInt8? { isAtEnd ? nil : text[position] }
 
-    func offset(of piece: UnsafeRawBufferPointer) -> Int {
-        guard let start = text.baseAddress, let address = piece.baseAddress else { return 0 }
-        return address - start
+    /// Whether so many bytes follow; brings them into memory.
+    private mutating func has(_ count: Int = 1) -> Bool { position + count <= text.count || read(count) }
+
+    @inline(never)
+    private mutating func read(_ count: Int) -> Bool {
+        guard let window else { return false }
+        while position + count > text.count {
+            let start = window.start
+            let isMore = window.advance(keeping: min(kept ?? position, text.count))
+            let moved = window.start - start
+            position -= moved
+            kept = kept.map { $0 - moved }
+            text = window.text
+            guard isMore else { return false }
+        }
+        return true
     }
 
     mutating func skipSpace() {
-        while position < text.count {
+        while has() {
             switch text[position] {
             case 0x20, 0x0A, 0x0D, 0x09: position += 1
             default: return
@@ -36,7 +69,7 @@ struct JSONScanner {
     /// Skips white space, and the byte if it follows.
     mutating func pass(_ byte: UInt8) -> Bool {
         skipSpace()
-        guard position < text.count, text[position] == byte else { return false }
+        guard !isAtEnd, text[position] == byte else { return false }
         position += 1
         return true
     }
@@ -44,7 +77,7 @@ struct JSONScanner {
     /// Skips white space and returns the kind of the value that follows.
     mutating func kind() throws(Problem) -> Kind {
         skipSpace()
-        guard position < text.count else { throw .invalid }
+        guard !isAtEnd else { throw .invalid }
         switch text[position] {
         case UInt8(ascii: "{"): return .object
         case UInt8(ascii: "["): return .array
@@ -57,10 +90,16 @@ struct JSONScanner {
         }
     }
 
-    /// Skips and checks one value, inside `outer` containers, and returns its bytes.
-    mutating func value(within outer: Int = 0) throws(Problem) -> UnsafeRawBufferPointer {
+    /// Skips and checks one value of a text in memory, and returns its bytes.
+    mutating func value() throws(Problem) -> UnsafeRawBufferPointer {
         skipSpace()
         let start = position
+        try skipValue()
+        return UnsafeRawBufferPointer(rebasing: text[start..<position])
+    }
+
+    /// Skips and checks one value, inside `outer` containers.
+    mutating func skipValue(within outer: Int = 0) throws(Problem) {
         var nesting = Nesting(limit: Self.depthLimit - outer)
         repeat {
             try startOfValue(&nesting)
@@ -74,20 +113,32 @@ struct JSONScanner {
                 nesting.leave()
             }
         } while nesting.depth > 0
-        return UnsafeRawBufferPointer(rebasing: text[start..<position])
     }
 
-    /// Skips and checks one object, and returns the value under a key; of a repeated key the last value.
-    mutating func object(member key: UnsafeRawBufferPointer) throws(Problem) -> UnsafeRawBufferPointer? {
+    /// The place of a value in the whole text.
+    struct Place {
+        var offset: Int
+        var kind: Kind
+    }
+
+    /// Skips white space and returns the place of the value that follows.
+    mutating func place() throws(Problem) -> Place {
+        let kind = try kind()
+        return Place(offset: offset, kind: kind)
+    }
+
+    /// Skips and checks one object, and returns the place of the value under a key; of a repeated key the last one.
+    mutating func object(member key: UnsafeRawBufferPointer) throws(Problem) -> Place? {
         guard pass(UInt8(ascii: "{")) else { throw .invalid }
         if pass(UInt8(ascii: "}")) { return nil }
-        var found: UnsafeRawBufferPointer?
+        var found: Place?
         repeat {
             skipSpace()
-            let name = JSONString(try string())
+            let isWanted = JSONString(try string()).equals(key)
             guard pass(UInt8(ascii: ":")) else { throw .invalid }
-            let value = try value(within: 1)
-            if name.equals(key) { found = value }
+            let value = try place()
+            try skipValue(within: 1)
+            if isWanted { found = value }
         } while pass(UInt8(ascii: ","))
         guard pass(UInt8(ascii: "}")) else { throw .invalid }
         return found
@@ -98,11 +149,20 @@ struct JSONScanner {
     /// Skips one value of a checked text, and returns its bytes.
     mutating func checkedValue() -> UnsafeRawBufferPointer {
         skipSpace()
-        let start = position
+        kept = position
+        defer { kept = nil }
+        skipCheckedValue()
+        // A text that cannot be read may end inside an escape.
+        return UnsafeRawBufferPointer(rebasing: text[(kept ?? position)..<min(position, text.count)])
+    }
+
+    private mutating func skipCheckedValue() {
         var depth = 0
         repeat {
+            // The end comes early only if the text cannot be read.
+            guard has() else { return }
             switch text[position] {
-            case UInt8(ascii: "\""): _ = checkedString()
+            case UInt8(ascii: "\""): skipCheckedString()
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 depth += 1
                 position += 1
@@ -113,19 +173,24 @@ struct JSONScanner {
             default: skipScalar()
             }
         } while depth > 0
-        return UnsafeRawBufferPointer(rebasing: text[start..<position])
     }
 
-    /// Skips a string of a checked text, and returns the bytes between its quotes.
+    /// Skips a string of a checked text in memory, and returns the bytes between its quotes.
     mutating func checkedString() -> UnsafeRawBufferPointer {
+        let start = position + 1
+        skipCheckedString()
+        return UnsafeRawBufferPointer(rebasing: text[start..<(position - 1)])
+    }
+
+    private mutating func skipCheckedString() {
         position += 1
-        let start = position
         while true {
             skipPlain()
+            guard has() else { return }
             switch text[position] {
             case UInt8(ascii: "\""):
                 position += 1
-                return UnsafeRawBufferPointer(rebasing: text[start..<(position - 1)])
+                return
             case UInt8(ascii: "\\"): position += 2
             default: position += 1
             }
@@ -133,7 +198,7 @@ struct JSONScanner {
     }
 
     private mutating func skipScalar() {
-        while position < text.count {
+        while has() {
             switch text[position] {
             case 0x20, 0x0A, 0x0D, 0x09, UInt8(ascii: ","), UInt8(ascii: "]"), UInt8(ascii: "}"): return
             default: position += 1
@@ -176,9 +241,7 @@ struct JSONScanner {
                 position += 1
                 if pass(UInt8(ascii: "]")) { return }
                 guard nesting.enter(isObject: false) else { throw .tooDeep }
-            case .string:
-                _ = try string()
-                return
+            case .string: return try skipString()
             case .number: return try number()
             case .true: return try word("true")
             case .false: return try word("false")
@@ -189,27 +252,35 @@ struct JSONScanner {
 
     private mutating func key() throws(Problem) {
         skipSpace()
-        _ = try string()
+        try skipString()
         guard pass(UInt8(ascii: ":")) else { throw .invalid }
     }
 
     /// Skips a string and returns the bytes between its quotes, escapes as written.
     mutating func string() throws(Problem) -> UnsafeRawBufferPointer {
-        guard position < text.count, text[position] == UInt8(ascii: "\"") else { throw .invalid }
+        kept = position
+        defer { kept = nil }
+        try skipString()
+        return UnsafeRawBufferPointer(rebasing: text[((kept ?? position) + 1)..<(position - 1)])
+    }
+
+    private mutating func skipString() throws(Problem) {
+        guard has(), text[position] == UInt8(ascii: "\"") else { throw .invalid }
         position += 1
-        let start = position
         while true {
             skipPlain()
-            guard position < text.count else { throw .invalid }
+            guard has() else { throw .invalid }
             let byte = text[position]
             switch byte {
             case UInt8(ascii: "\""):
                 position += 1
-                return UnsafeRawBufferPointer(rebasing: text[start..<(position - 1)])
+                return
             case UInt8(ascii: "\\"): try escape()
             case 0..<0x20: throw .invalid
             case 0x20..<0x80: position += 1
             default:
+                // No character is longer.
+                _ = has(4)
                 let length = ScalarFunction.length(ofCharacterAt: position, in: text)
                 if length == 0 { throw .invalid }
                 position += length
@@ -218,16 +289,18 @@ struct JSONScanner {
     }
 
     private mutating func escape() throws(Problem) {
-        guard position + 1 < text.count else { throw .invalid }
+        guard has(2) else { throw .invalid }
         switch text[position + 1] {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
             UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
             position += 2
         case UInt8(ascii: "u"):
+            _ = has(6)
             guard let unit = JSONString.codeUnit(in: text, at: position) else { throw .invalid }
             position += 6
             if UTF16.isTrailSurrogate(unit) { throw .invalid }
             if UTF16.isLeadSurrogate(unit) {
+                _ = has(6)
                 guard let trail = JSONString.codeUnit(in: text, at: position), UTF16.isTrailSurrogate(trail) else {
                     throw .invalid
                 }
@@ -239,18 +312,18 @@ struct JSONScanner {
 
     private mutating func number() throws(Problem) {
         if text[position] == UInt8(ascii: "-") { position += 1 }
-        if position < text.count, text[position] == UInt8(ascii: "0") {
+        if has(), text[position] == UInt8(ascii: "0") {
             position += 1
         } else {
             try digits()
         }
-        if position < text.count, text[position] == UInt8(ascii: ".") {
+        if has(), text[position] == UInt8(ascii: ".") {
             position += 1
             try digits()
         }
-        if position < text.count, text[position] | 0x20 == UInt8(ascii: "e") {
+        if has(), text[position] | 0x20 == UInt8(ascii: "e") {
             position += 1
-            if position < text.count, text[position] == UInt8(ascii: "+") || text[position] == UInt8(ascii: "-") {
+            if has(), text[position] == UInt8(ascii: "+") || text[position] == UInt8(ascii: "-") {
                 position += 1
             }
             try digits()
@@ -259,7 +332,7 @@ struct JSONScanner {
 
     private mutating func digits() throws(Problem) {
         let start = position
-        while position < text.count, text[position] >= UInt8(ascii: "0"), text[position] <= UInt8(ascii: "9") {
+        while has(), text[position] >= UInt8(ascii: "0"), text[position] <= UInt8(ascii: "9") {
             position += 1
         }
         if position == start { throw .invalid }
@@ -267,6 +340,7 @@ struct JSONScanner {
 
     private mutating func word(_ word: StaticString) throws(Problem) {
         let length = word.utf8CodeUnitCount
+        _ = has(length)
         let end = position + length
         guard end <= text.count,
             UnsafeRawBufferPointer(rebasing: text[position..<end])

@@ -140,11 +140,12 @@ struct JSONString {
     }
 }
 
-/// The elements of an array in a JSON text, one after another, read in place.
+/// The elements of an array in a JSON text, one after another.
 ///
-/// The scanner checks the whole document before the first element, so a wrong text yields no element.
+/// The scanner checks the whole document before the first element, so a wrong text yields no element. A text in memory
+/// is read in place. Of a text that is read in pieces, a window and one element are in memory at a time.
 package struct JSONArrayScanner {
-    /// One element; its pointers are valid as long as the text.
+    /// One element; its pointers are valid as long as a text in memory, or until the next element.
     package struct Element {
         /// The index in the array, from 0.
         package var index: Int64
@@ -162,9 +163,10 @@ package struct JSONArrayScanner {
     }
 
     private var cursor: JSONScanner
+    private let window: JSONWindow?
     private var index: Int64 = 0
     /// Whether elements may follow.
-    private var isInside: Bool
+    private var isInside = false
 
     /// Checks a document and finds the array under a key of its object; without a key, the document is the array.
     ///
@@ -173,40 +175,72 @@ package struct JSONArrayScanner {
     /// - Throws: ``FerryError`` `.rowFailed` if the text is no JSON or the value is no array.
     package init(_ text: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) throws(FerryError) {
         cursor = JSONScanner(text)
-        isInside = false
-        var found: JSONValue?
+        window = nil
+        guard let start = try Self.start(in: &cursor, key: key) else { return }
+        cursor = JSONScanner(text, at: start)
+        isInside = true
+    }
+
+    /// Does the same for a text that is read in pieces, of `step` bytes each.
+    ///
+    /// - Throws: As for a text in memory, and what the text throws.
+    package init(_ text: any JSONText, key: UnsafeRawBufferPointer, step: Int = 1 << 15) throws {
+        let window = JSONWindow(text, step: step)
+        self.window = window
+        cursor = JSONScanner(window, at: 0)
+        let start: Int?
+        do {
+            start = try Self.start(in: &cursor, key: key)
+        } catch {
+            throw window.failure ?? error
+        }
+        guard let start else { return }
+        cursor = JSONScanner(window, at: start)
+        isInside = true
+    }
+
+    /// Checks the document, and returns the place after the opening bracket of the array; nil without an array.
+    private static func start(
+        in cursor: inout JSONScanner, key: UnsafeRawBufferPointer
+    ) throws(FerryError) -> Int? {
+        var found: JSONScanner.Place?
         var isInPlace = true
         do throws(JSONScanner.Problem) {
             cursor.skipSpace()
-            if cursor.isAtEnd { return }
-            if !key.isEmpty, try cursor.kind() == .object {
-                found = try cursor.object(member: key).map(JSONValue.init)
+            if cursor.isAtEnd { return nil }
+            let document = try cursor.place()
+            if !key.isEmpty, document.kind == .object {
+                found = try cursor.object(member: key)
             } else {
-                found = JSONValue(try cursor.value())
+                found = document
                 isInPlace = key.isEmpty
+                try cursor.skipValue()
             }
             cursor.skipSpace()
             guard cursor.isAtEnd else { throw .invalid }
         } catch {
-            throw .json(error, at: cursor.position)
+            throw .json(error, at: cursor.offset)
         }
-        guard let found, found.kind != .null else { return }
+        guard let found, found.kind != .null else { return nil }
         guard found.kind == .array, isInPlace else {
             throw .row(
                 "JSON", key.isEmpty ? "was given a document that is no array" : "found something else than an array")
         }
-        cursor = JSONScanner(text, at: cursor.offset(of: found.text) + 1)
-        isInside = true
+        return found.offset + 1
     }
 
-    package mutating func next() -> Element? {
+    /// - Throws: What a text that is read in pieces throws.
+    package mutating func next() throws -> Element? {
         guard isInside else { return nil }
-        if cursor.pass(UInt8(ascii: "]")) || (index > 0 && !cursor.pass(UInt8(ascii: ","))) {
+        let isEnd = cursor.pass(UInt8(ascii: "]")) || (index > 0 && !cursor.pass(UInt8(ascii: ",")))
+        let json = isEnd ? nil : cursor.checkedValue()
+        if let failure = window?.failure { throw failure }
+        guard let json else {
             isInside = false
             return nil
         }
         defer { index += 1 }
-        return Element(index: index, json: cursor.checkedValue())
+        return Element(index: index, json: json)
     }
 }
 

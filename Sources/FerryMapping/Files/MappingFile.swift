@@ -5,7 +5,7 @@ internal import FerryModel
 /// Reads mapping models of every format.
 package struct MappingFile {
     /// The size limit of JSON and compiled files; Xcode's files are streamed and have no limit.
-    static let byteLimit = 64 << 20
+    static let byteLimit = 16 << 20
 
     private let files: FileLayer
     private let fingerprint = Fingerprint()

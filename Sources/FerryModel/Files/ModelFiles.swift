@@ -11,7 +11,7 @@ package struct UnreadableVersion: Sendable {
 /// Finds and reads the model files below a path.
 struct ModelFiles {
     /// The limit of a file's size in bytes: the largest known models have 2 MB.
-    private static let sizeLimit = 64 << 20
+    private static let sizeLimit = 16 << 20
 
     let files: FileLayer
     private(set) var versions: [ModelVersion] = []

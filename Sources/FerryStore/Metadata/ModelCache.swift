@@ -5,7 +5,7 @@ package import FerrySQLite
 
 package enum ModelCache {
     /// Limits for reads into memory: the largest known cached models are below 1 MB, archived and inflated.
-    private static let archivedLimit: Int64 = 4 << 20
+    private static let archivedLimit = 4 << 20
     private static let inflatedLimit = 8 << 20
 
     /// Whether the store has the table, with or without a row.
@@ -45,14 +45,17 @@ package enum ModelCache {
     package static func archive(in connection: Connection, schema: String = "main") throws -> [UInt8]? {
         guard try hasTable(connection, schema: schema) else { return nil }
         let table = SQLName.quoted(schema, "Z_MODELCACHE")
-        let rows = try connection.prepare(
-            "SELECT length(Z_CONTENT), Z_CONTENT FROM \(table) WHERE Z_CONTENT IS NOT NULL LIMIT 1")
-        guard try rows.step() else { return nil }
+        let rows = try connection.prepare("SELECT Z_CONTENT FROM \(table) WHERE Z_CONTENT IS NOT NULL LIMIT 1")
         defer { rows.reset() }
-        guard rows.integer(0) <= archivedLimit else {
+        // SQLite refuses a longer value before it reads it.
+        let limitBefore = connection.limit(.length, archivedLimit)
+        let step = Result { () throws(DatabaseError) in try rows.step() }
+        connection.limit(.length, limitBefore)
+        if case .failure(let error) = step, error.isTooBig {
             throw damaged(connection.path, "it is larger than any model")
         }
-        return try rows.withBytes(1) { bytes in
+        guard try step.get() else { return nil }
+        return try rows.withBytes(0) { bytes in
             guard let archive = inflate(bytes, limit: inflatedLimit) else {
                 throw damaged(connection.path, "it does not inflate")
             }

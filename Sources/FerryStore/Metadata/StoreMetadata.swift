@@ -65,6 +65,9 @@ package struct StoreMetadata: Sendable, Hashable {
 
     // MARK: Reading and writing
 
+    /// The longest property list that is read; Core Data's own have some kilobytes.
+    private static let longest = 2 << 20
+
     /// - Throws: `notADatabase`, `notACoreDataStore`, `damagedSource`; ``DatabaseError``.
     package static func read(from connection: Connection, schema: String = "main") throws -> StoreMetadata {
         let path = connection.path
@@ -72,6 +75,12 @@ package struct StoreMetadata: Sendable, Hashable {
         do {
             found = try row(of: connection, schema: schema)
         } catch {
+            if error.isTooBig {
+                throw FerryError(
+                    .damagedSource, "The metadata of \(path) are longer than \(longest >> 20) MiB, and are not read.",
+                    remedy: "Restore the store from a backup, or remove the app's own large values from its metadata.",
+                    cause: error)
+            }
             guard error.isNotADatabase else { throw error }
             throw FerryError(
                 .notADatabase, "\(path) is no SQLite database.",
@@ -100,6 +109,9 @@ package struct StoreMetadata: Sendable, Hashable {
         let exists = try connection.integer("SELECT count(*) FROM \(master) WHERE name = 'Z_METADATA'") ?? 0
         guard exists > 0 else { return nil }
         let table = SQLName.quoted(schema, "Z_METADATA")
+        // SQLite refuses a longer value before it reads it.
+        let limitBefore = connection.limit(.length, longest)
+        defer { connection.limit(.length, limitBefore) }
         return try connection.rows("SELECT Z_VERSION, Z_UUID, Z_PLIST FROM \(table) ORDER BY Z_VERSION LIMIT 1").first
     }
 

@@ -72,6 +72,15 @@ final class SourceObjects: PlainObjectSource {
         return try statement.step() ? try StoredValue.decode(statement, 0, as: .init(declared)) : .null
     }
 
+    func longText(of attribute: String, in object: PlainObject) throws -> PlainText? {
+        guard let openRow, openRow.object.key == object.key, openRow.object.entity == object.entity,
+            let (column, declared) = openRow.columns[attribute], !declared.allowsExternalStorage,
+            let content = openRow.row.content(column)
+        else { return nil }
+        let connection = context.connection
+        return PlainText(count: try content.count(on: connection)) { try content.bytes($0, on: connection) }
+    }
+
     func rawValue(of attribute: String, in object: PlainObject) throws -> PlainValue {
         let (statement, _) = try statement(for: attribute, of: object.entity)
         try statement.bind(object.key, at: 1)

@@ -72,6 +72,14 @@ struct LargeContent {
         try BlobHandle(column, of: table, row: row, schema: schema, on: connection)
     }
 
+    func count(on connection: Connection) throws -> Int { try handle(on: connection).count }
+
+    func bytes(_ range: Range<Int>, on connection: Connection) throws -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: range.count)
+        try Self.read(try handle(on: connection), into: &bytes, range.count, at: range.lowerBound)
+        return bytes
+    }
+
     func holds(_ bytes: [UInt8], on connection: Connection) throws -> Bool {
         let handle = try handle(on: connection)
         guard prefix.isEmpty, skipped == 0, handle.count == bytes.count else { return false }

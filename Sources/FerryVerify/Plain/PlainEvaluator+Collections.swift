@@ -253,24 +253,43 @@ extension PlainEvaluator {
     }
 
     /// The JSON document in a value; nil for nil and for whitespace.
-    func json(
-        _ text: Expression, in scope: PlainScope, orElse failure: @autoclosure () -> any Error
-    ) throws -> PlainJSON? {
-        switch try value(of: text, in: scope).plain {
-        case .null: return nil
-        case .text(let bytes), .blob(let bytes):
-            return bytes.contains { ![0x20, 0x09, 0x0a, 0x0d].contains($0) } ? try PlainJSON(bytes) : nil
-        default: throw failure()
+    func jsonText(
+        _ expression: Expression, in scope: PlainScope, orElse failure: @autoclosure () -> any Error
+    ) throws -> PlainText? {
+        let text: PlainText
+        if let long = try longText(expression, in: scope) {
+            text = long
+        } else {
+            switch try value(of: expression, in: scope).plain {
+            case .null: return nil
+            case .text(let bytes), .blob(let bytes): text = PlainText(bytes)
+            default: throw failure()
+            }
         }
+        return try text.isBlank() ? nil : text
     }
 
-    func json(_ text: Expression, _ key: String, in scope: PlainScope) throws -> PlainValue {
-        guard var document = try json(text, in: scope, orElse: PlainFailure("JSON needs text")) else { return .null }
-        for name in key.split(separator: ".") {
-            guard let member = document.member(String(name)) else { return .null }
-            document = member
+    /// The stored text at the end of a path, if the source of objects gives it in pieces.
+    private func longText(_ expression: Expression, in scope: PlainScope) throws -> PlainText? {
+        guard case .keyPath(let base, let steps) = expression, case .key(let key)? = steps.last,
+            base == .evaluatedObject || base.isVariable,
+            case .object(let object) = try value(of: .keyPath(base, steps.dropLast()), in: scope)
+        else { return nil }
+        return try objects.longText(of: key, in: object)
+    }
+
+    func json(_ expression: Expression, _ key: String, in scope: PlainScope) throws -> PlainValue {
+        guard let text = try jsonText(expression, in: scope, orElse: PlainFailure("JSON needs text")) else {
+            return .null
         }
-        return PlainValue.json(document).plain
+        let names = key.split(separator: ".").map(String.init)
+        guard let first = names.first else { return PlainValue.json(try PlainJSON(text.bytes(0..<text.count))).plain }
+        guard var value = try PlainJSONDocument(text, member: first).memberValue() else { return .null }
+        for name in names.dropFirst() {
+            guard let member = value.member(name) else { return .null }
+            value = member
+        }
+        return PlainValue.json(value).plain
     }
 
     func element(_ index: ElementIndex, of list: Expression, in scope: PlainScope) throws -> PlainValue {
@@ -288,6 +307,8 @@ extension PlainEvaluator {
 }
 
 extension Expression {
+    fileprivate var isVariable: Bool { if case .variable = self { true } else { false } }
+
     /// Whether the expression depends on the current object.
     fileprivate var namesVariables: Bool {
         if case .variable = self { return true }

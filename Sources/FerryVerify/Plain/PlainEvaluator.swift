@@ -224,24 +224,10 @@ package struct PlainEvaluator {
                 index += 1
             }
         }
-        guard let document = try json(document, in: scope, orElse: PlainJSON.Invalid(offset: 0)) else { return }
-        switch try elements(in: document, under: key) {
-        case .null: return
-        case .array(let elements, _):
-            for element in elements {
-                try body(.json(element), index)
-                index += 1
-            }
-        default: throw PlainJSON.Invalid(offset: 0)
-        }
-    }
-
-    private func elements(in document: PlainJSON, under key: String) throws -> PlainJSON {
-        if key.isEmpty { return document }
-        switch document {
-        case .object: return document.member(key) ?? .null
-        case .null: return .null
-        default: throw PlainJSON.Invalid(offset: 0)
+        guard let text = try jsonText(document, in: scope, orElse: PlainJSON.Invalid(offset: 0)) else { return }
+        try PlainJSONDocument(text, member: key).eachElement(isNamed: !key.isEmpty) { element in
+            try body(.json(element), index)
+            index += 1
         }
     }
 }

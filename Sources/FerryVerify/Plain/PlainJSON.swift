@@ -27,8 +27,8 @@ package indirect enum PlainJSON: Sendable, Hashable {
     package init(_ bytes: [UInt8]) throws(Invalid) {
         // Checks UTF-8 first, so that the parser can read single bytes.
         guard String(utf8: bytes) != nil else { throw Invalid(offset: 0) }
-        var parser = PlainJSONParser(bytes: bytes)
-        self = try parser.document()
+        var parser = PlainJSONParser(PlainText(bytes), keepsValues: true)
+        self = try parser.document().value
     }
 
     /// The value of a member; the last one of several with the name.
@@ -47,6 +47,53 @@ package indirect enum PlainJSON: Sendable, Hashable {
     }
 }
 
+/// A checked JSON document, with the places of its parts.
+///
+/// A long text costs a window, and what is read of it.
+struct PlainJSONDocument {
+    let text: PlainText
+    private let first: UInt8?
+    /// The document itself, and the last value under the name, if the document is an object.
+    private let whole: Range<Int>
+    private let member: Range<Int>?
+
+    /// Checks a whole document.
+    ///
+    /// - Throws: ``PlainJSON/Invalid``; what the text throws.
+    init(_ text: PlainText, member name: String) throws {
+        self.text = text
+        try text.checkEncoding()
+        let wanted = Array(name.utf8)
+        var found: Range<Int>?
+        var parser = PlainJSONParser(text, keepsValues: false)
+        do {
+            whole = try parser.document { name, part in if name == wanted { found = part } }.part
+        } catch {
+            throw text.failure ?? error
+        }
+        member = found
+        first = text.byte(at: whole.lowerBound)
+    }
+
+    /// The value under the name; nil without one, and of a document that is no object.
+    func memberValue() throws -> PlainJSON? { try member.map { try PlainJSON(text.bytes($0)) } }
+
+    /// Calls the body with each element of the array under the name; without a name, the document is the array.
+    ///
+    /// - Throws: ``PlainJSON/Invalid`` if there is something else than an array or null; what body and text throw.
+    func eachElement(isNamed: Bool, _ body: (PlainJSON) throws -> Void) throws {
+        let isObject = first == UInt8(ascii: "{")
+        guard let list = isNamed && isObject ? member : whole else { return }
+        switch text.byte(at: list.lowerBound) {
+        case UInt8(ascii: "n"): return
+        case UInt8(ascii: "[") where !isNamed || isObject: break
+        default: throw text.failure ?? PlainJSON.Invalid(offset: 0)
+        }
+        var parser = PlainJSONParser(text, keepsValues: false, at: list.lowerBound + 1)
+        while let element = try parser.nextElement() { try body(try PlainJSON(text.bytes(element))) }
+    }
+}
+
 /// Parses one JSON document; open containers are on a stack of its own, so that depth costs no call stack.
 struct PlainJSONParser {
     private struct Open {
@@ -60,44 +107,73 @@ struct PlainJSONParser {
 
     private static let depthLimit = 1_000
 
-    let bytes: [UInt8]
-    private var offset = 0
+    private let text: PlainText
+    /// Whether to make values; else the parser only finds errors and places.
+    private let keepsValues: Bool
+    private var offset: Int
 
-    init(bytes: [UInt8]) { self.bytes = bytes }
+    init(_ text: PlainText, keepsValues: Bool, at offset: Int = 0) {
+        (self.text, self.keepsValues, self.offset) = (text, keepsValues, offset)
+    }
 
-    mutating func document() throws(PlainJSON.Invalid) -> PlainJSON {
+    /// Reads a document; `member` gets the names and places of its members.
+    mutating func document(
+        _ member: ([UInt8], Range<Int>) -> Void = { _, _ in }
+    ) throws(PlainJSON.Invalid) -> (value: PlainJSON, part: Range<Int>) {
+        let value = try value(member)
+        skipBlanks()
+        guard offset == text.count else { throw PlainJSON.Invalid(offset: offset) }
+        return value
+    }
+
+    /// The place of the next element of an array, which is checked; nil at its end.
+    ///
+    /// - Throws: What the text throws.
+    mutating func nextElement() throws -> Range<Int>? {
+        skipBlanks()
+        if next == UInt8(ascii: ",") { offset += 1 }
+        skipBlanks()
+        let isEnd = next == UInt8(ascii: "]")
+        let element = Result { try isEnd ? nil : value { _, _ in }.part }
+        if let failure = text.failure { throw failure }
+        return try element.get()
+    }
+
+    private mutating func value(
+        _ member: ([UInt8], Range<Int>) -> Void
+    ) throws(PlainJSON.Invalid) -> (value: PlainJSON, part: Range<Int>) {
         var open: [Open] = []
         while true {
             skipBlanks()
+            var start = offset
             // Descends to the next scalar or empty container.
             guard var value = try valueOrOpen(&open) else { continue }
             // Ascends through every container that ends with the value.
             while var innermost = open.popLast() {
                 if let name = innermost.name {
-                    innermost.members.append(.init(name: name, value: value))
-                } else {
+                    if open.isEmpty { member(name, start..<offset) }
+                    if keepsValues { innermost.members.append(.init(name: name, value: value)) }
+                } else if keepsValues {
                     innermost.elements.append(value)
                 }
                 skipBlanks()
                 if next == UInt8(ascii: ",") {
                     offset += 1
-                    if innermost.isObject { innermost.name = try name() }
+                    if innermost.isObject { innermost.name = try name(isKept: open.isEmpty) }
                     open.append(innermost)
                     break
                 }
                 try take(innermost.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"))
                 value = closed(innermost)
+                start = innermost.start
             }
-            if open.isEmpty {
-                skipBlanks()
-                guard offset == bytes.count else { throw PlainJSON.Invalid(offset: offset) }
-                return value
-            }
+            if open.isEmpty { return (value, start..<offset) }
         }
     }
 
     private func closed(_ container: Open) -> PlainJSON {
-        let text = bytes[container.start..<offset]
+        guard keepsValues else { return .null }
+        let text = text.slice(container.start..<offset)
         return container.isObject
             ? .object(container.members, text: text) : .array(container.elements, text: text)
     }
@@ -116,10 +192,10 @@ struct PlainJSONParser {
                 return closed(container)
             }
             guard open.count < Self.depthLimit else { throw PlainJSON.Invalid(offset: offset) }
-            if isObject { container.name = try name() }
+            if isObject { container.name = try name(isKept: open.isEmpty) }
             open.append(container)
             return nil
-        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "\""): return .string(try string(isKept: keepsValues))
         case UInt8(ascii: "t"): return try word("true", .boolean(true))
         case UInt8(ascii: "f"): return try word("false", .boolean(false))
         case UInt8(ascii: "n"): return try word("null", .null)
@@ -127,7 +203,7 @@ struct PlainJSONParser {
         }
     }
 
-    private var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
+    private var next: UInt8? { text.byte(at: offset) }
 
     private mutating func skipBlanks() {
         while let byte = next, byte == 0x20 || byte == 0x09 || byte == 0x0a || byte == 0x0d { offset += 1 }
@@ -143,9 +219,9 @@ struct PlainJSONParser {
         return value
     }
 
-    private mutating func name() throws(PlainJSON.Invalid) -> [UInt8] {
+    private mutating func name(isKept: Bool) throws(PlainJSON.Invalid) -> [UInt8] {
         skipBlanks()
-        let name = try string()
+        let name = try string(isKept: isKept || keepsValues)
         skipBlanks()
         try take(UInt8(ascii: ":"))
         return name
@@ -153,13 +229,18 @@ struct PlainJSONParser {
 
     // MARK: Strings
 
-    private mutating func string() throws(PlainJSON.Invalid) -> [UInt8] {
+    private mutating func string(isKept: Bool) throws(PlainJSON.Invalid) -> [UInt8] {
         var result: [UInt8] = []
         try take(UInt8(ascii: "\""))
         while let byte = next, byte != UInt8(ascii: "\"") {
             guard byte >= 0x20 else { throw PlainJSON.Invalid(offset: offset) }
             offset += 1
-            if byte == UInt8(ascii: "\\") { try escape(into: &result) } else { result.append(byte) }
+            if byte == UInt8(ascii: "\\") {
+                try escape(into: &result)
+                if !isKept { result.removeAll(keepingCapacity: true) }
+            } else if isKept {
+                result.append(byte)
+            }
         }
         try take(UInt8(ascii: "\""))
         return result
@@ -209,9 +290,9 @@ struct PlainJSONParser {
     private mutating func number() throws(PlainJSON.Invalid) -> PlainJSON {
         let start = offset
         if next == UInt8(ascii: "-") { offset += 1 }
-        let first = offset
+        let isZero = next == UInt8(ascii: "0")
         let digits = takeDigits()
-        guard digits == 1 || (digits > 1 && bytes[first] != UInt8(ascii: "0")) else {
+        guard digits == 1 || (digits > 1 && !isZero) else {
             throw PlainJSON.Invalid(offset: offset)
         }
         if next == UInt8(ascii: ".") {
@@ -223,7 +304,8 @@ struct PlainJSONParser {
             if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { offset += 1 }
             guard takeDigits() > 0 else { throw PlainJSON.Invalid(offset: offset) }
         }
-        let text = String(decoding: bytes[start..<offset], as: UTF8.self)
+        guard keepsValues else { return .null }
+        let text = String(decoding: text.slice(start..<offset), as: UTF8.self)
         if let integer = Int64(text) { return .integer(integer) }
         guard let real = Double(text) else { throw PlainJSON.Invalid(offset: start) }
         return .real(real)

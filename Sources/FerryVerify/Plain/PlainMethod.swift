@@ -52,8 +52,7 @@ enum PlainMethod {
         case "stringByReplacingOccurrencesOfString:withString:":
             let wanted = try self.text(arguments, 0)
             if wanted.isEmpty { return .string(text) }
-            return .string(
-                text.replacingOccurrences(of: wanted, with: try self.text(arguments, 1), options: .literal))
+            return .text(replacing(Array(wanted.utf8), by: Array(try self.text(arguments, 1).utf8), in: text))
         case "hasPrefix:": return .boolean(prefix(text.utf8, try self.text(arguments, 0).utf8))
         case "hasSuffix:":
             return .boolean(prefix(text.utf8.reversed(), try self.text(arguments, 0).utf8.reversed()))
@@ -63,6 +62,24 @@ enum PlainMethod {
         case "isEqualToString:": return .boolean(text.utf8.elementsEqual(try self.text(arguments, 0).utf8))
         default: throw PlainFailure("text has no method \(selector)")
         }
+    }
+
+    /// Goes byte by byte: Foundation's own method holds a long text several times in UTF-16.
+    private static func replacing(_ wanted: [UInt8], by other: [UInt8], in text: String) -> [UInt8] {
+        var (text, replaced, place) = (text, [UInt8](), 0)
+        text.withUTF8 { bytes in
+            replaced.reserveCapacity(bytes.count)
+            while place < bytes.count {
+                if bytes[place...].starts(with: wanted) {
+                    replaced += other
+                    place += wanted.count
+                } else {
+                    replaced.append(bytes[place])
+                    place += 1
+                }
+            }
+        }
+        return replaced
     }
 
     /// The parts of a path before and after its last slash, without doubled and trailing slashes.

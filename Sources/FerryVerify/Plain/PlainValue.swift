@@ -56,6 +56,8 @@ package struct PlainObject: Sendable, Hashable {
 package protocol PlainObjectSource {
     /// The value of a stored attribute, own or inherited, or of a composite's element (`composite.element`).
     func value(of attribute: String, in object: PlainObject) throws -> PlainValue
+    /// The text or data of a stored attribute, if it is too long to be read as one value; else nil.
+    func longText(of attribute: String, in object: PlainObject) throws -> PlainText?
     /// Whether the name is that of a composite, whose elements have values.
     func isComposite(_ name: String, of entity: String) -> Bool
     func isRelationship(_ name: String, of entity: String) -> Bool
@@ -67,6 +69,10 @@ package protocol PlainObjectSource {
     ///
     /// The body may follow relationships, including this one.
     func eachRelated(_ relationship: String, of object: PlainObject, _ body: (PlainObject) throws -> Void) throws
+}
+
+extension PlainObjectSource {
+    package func longText(of attribute: String, in object: PlainObject) throws -> PlainText? { nil }
 }
 
 /// Converts values to an attribute type's storage; a value that does not fit is a failure, never another value.

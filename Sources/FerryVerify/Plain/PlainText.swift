@@ -1,0 +1,76 @@
+internal import FerryBase
+
+/// A text in memory, or a long one of which a window is in memory.
+package final class PlainText {
+    let count: Int
+    private let read: (Range<Int>) throws -> [UInt8]
+    private var window: [UInt8]
+    private var start = 0
+    /// The error of a read; the text then seems to end.
+    private(set) var failure: (any Error)?
+
+    private let pieceBytes: Int
+
+    init(_ bytes: [UInt8]) {
+        count = bytes.count
+        pieceBytes = 1 << 16
+        window = bytes
+        read = { _ in [] }
+    }
+
+    /// `read` returns the bytes of a range; a piece is longer than any character.
+    package init(count: Int, pieceBytes: Int = 1 << 16, read: @escaping (Range<Int>) throws -> [UInt8]) {
+        (self.count, self.pieceBytes, self.read) = (count, pieceBytes, read)
+        window = []
+    }
+
+    /// Nil behind the end.
+    func byte(at offset: Int) -> UInt8? {
+        let place = offset - start
+        return place >= 0 && place < window.count ? window[place] : byteOfNextPiece(at: offset)
+    }
+
+    private func byteOfNextPiece(at offset: Int) -> UInt8? {
+        guard offset < count, failure == nil else { return nil }
+        do {
+            window = try read(offset..<min(offset + pieceBytes, count))
+            start = offset
+            return window.first
+        } catch {
+            failure = error
+            return nil
+        }
+    }
+
+    /// Bytes of a text in memory.
+    func slice(_ range: Range<Int>) -> ArraySlice<UInt8> { window[range] }
+
+    func bytes(_ range: Range<Int>) throws -> [UInt8] {
+        if range.lowerBound >= start, range.upperBound <= start + window.count {
+            return Array(window[(range.lowerBound - start)..<(range.upperBound - start)])
+        }
+        return try read(range)
+    }
+
+    /// Whether there is nothing but white space.
+    func isBlank() throws -> Bool {
+        var offset = 0
+        while let byte = byte(at: offset), [0x20, 0x09, 0x0a, 0x0d].contains(byte) { offset += 1 }
+        if let failure { throw failure }
+        return offset == count
+    }
+
+    /// - Throws: ``PlainJSON/Invalid`` if the text is not UTF-8; what reads throw.
+    func checkEncoding() throws {
+        var offset = 0
+        while offset < count {
+            var piece = try bytes(offset..<min(offset + pieceBytes, count))
+            // The next piece has the character that may be cut off.
+            if offset + piece.count < count, let cut = piece.suffix(3).lastIndex(where: { $0 >= 0xC0 }) {
+                piece.removeSubrange(cut...)
+            }
+            guard String(utf8: piece) != nil else { throw PlainJSON.Invalid(offset: 0) }
+            offset += piece.count
+        }
+    }
+}
