@@ -1,0 +1,106 @@
+/// An equality in a condition on the members of a collection, by which an index finds the members that may match.
+///
+/// An index only narrows the members: the whole condition still decides.
+package struct ValueEquality: Sendable, Hashable {
+    /// The member itself, or a path of keys from it.
+    package var member: Expression
+    /// The other side, which is equal for all members.
+    package var value: Expression
+
+    /// Whether the value is equal for all source objects too, so that one scan finds the members for all of them.
+    package var isConstant: Bool { if case .constant = value { true } else { false } }
+}
+
+extension Predicate {
+    /// Returns the equalities that every member must meet which matches the condition.
+    ///
+    /// The equality is the whole condition, or a part of a conjunction. One side is a path of keys from the member; the
+    /// caller checks in the model that it follows only to-one relationships to a stored attribute or an object. The
+    /// other side does not contain the member: a path of keys from another object, or a constant but nil. Any other
+    /// expression without a collection or a policy's code counts only as the first part of a conjunction, because its
+    /// computation may fail: behind another part it is not computed for each source object.
+    ///
+    /// - Parameter member: `SELF` in `FETCH`, the variable of `SUBQUERY`, ``Expression/member`` in `ANY`.
+    package func equalities(of member: Expression) -> [ValueEquality] {
+        conjuncts.enumerated().compactMap { place, part in
+            guard case .comparison(let comparison) = part, comparison.comparator == .equal,
+                comparison.options.allSatisfy({ $0 == "n" })
+            else { return nil }
+            let sides = [(comparison.left, comparison.right), (comparison.right, comparison.left)]
+            for (path, value) in sides where path.isKeys(of: member) && !value.mentions(member) {
+                if value.isPlain || place == 0 && value.isComputed {
+                    return ValueEquality(member: path, value: value)
+                }
+            }
+            return nil
+        }
+    }
+
+    /// The parts that must all hold, in the order of their evaluation.
+    package var conjuncts: [Predicate] {
+        switch self {
+        case .and(let parts): parts.flatMap(\.conjuncts)
+        case .not(.not(let part)): part.conjuncts
+        case .constant(true): []
+        default: [self]
+        }
+    }
+
+    /// Whether a part reads the object that the expression names, and not an inner object of the same name.
+    fileprivate func mentions(_ object: Expression) -> Bool {
+        switch self {
+        case .constant: false
+        case .comparison(let comparison): comparison.left.mentions(object) || comparison.right.mentions(object)
+        case .and(let parts), .or(let parts): parts.contains { $0.mentions(object) }
+        case .not(let part): part.mentions(object)
+        case .quantified(_, let collection, let condition):
+            collection.mentions(object) || object != .member && condition.mentions(object)
+        }
+    }
+}
+
+extension Expression {
+    /// Whether the expression is the object, or a path of keys from it.
+    fileprivate func isKeys(of object: Expression) -> Bool {
+        if self == object { return true }
+        guard case .keyPath(let base, let steps) = self else { return false }
+        return base == object && steps.keys != nil
+    }
+
+    /// Whether the expression reads the object, and not an inner object of the same name.
+    package func mentions(_ object: Expression) -> Bool {
+        switch self {
+        case .evaluatedObject, .variable: self == object
+        case .fetch(_, let condition): object != .evaluatedObject && condition.mentions(object)
+        case .subquery(let collection, let variable, let condition):
+            collection.mentions(object) || object != .variable(variable) && condition.mentions(object)
+        case .ternary(let condition, let value, let other):
+            condition.mentions(object) || value.mentions(object) || other.mentions(object)
+        default: parts.contains { $0.mentions(object) }
+        }
+    }
+
+    /// Whether the value is written down, or at the end of a path of keys from an object.
+    fileprivate var isPlain: Bool {
+        switch self {
+        case .constant(let constant): constant != .null
+        case .evaluatedObject: true
+        case .variable(let name): name != "entityPolicy"
+        case .keyPath(let base, let steps): base.isObject && base.isPlain && steps.keys != nil
+        default: false
+        }
+    }
+
+    /// Whether the value is computed from plain values by functions alone.
+    fileprivate var isComputed: Bool {
+        switch self {
+        case .predefined(let selector, let operands):
+            !selector.hasPrefix("random") && SetOperator(rawValue: selector) == nil
+                && operands.allSatisfy { $0.isPlain || $0.isComputed }
+        case .function(let receiver, _, let arguments):
+            receiver != .variable("entityPolicy")
+                && ([receiver] + arguments).allSatisfy { $0.isPlain || $0.isComputed }
+        default: false
+        }
+    }
+}
