@@ -91,7 +91,9 @@ struct SourceScope {
     private mutating func open(
         _ entity: String, at level: Int, _ lookups: [MemberLookup], in indexes: ValueIndexes
     ) throws(FerryError) {
-        let index = try indexes.index(of: entity, by: lookups.map(\.member))
+        // A value that may fail must not be computed if the entity has no object: an index of the source has others too.
+        let mayFail = lookups.contains(where: \.mayFail)
+        let index = try indexes.index(of: entity, by: lookups.map(\.member), mayBeOfSource: !mayFail)
         beginSubquery()
         let object = Object(alias: newAlias("t"), entity: entity)
         let number = try layout.knownNumber(of: entity, in: "source")
@@ -107,7 +109,7 @@ struct SourceScope {
             // CROSS JOIN: first the index, then the objects that it finds.
             from += " CROSS JOIN \(try table(of: entity)) AS \(object.alias) ON \(object.alias).Z_PK = \(alias).member"
             conditions.append("\(object.alias).Z_ENT = \(number)")
-            if lookups.contains(where: \.mayFail) { conditions.append("EXISTS (SELECT 1 FROM \(name))") }
+            if mayFail { conditions.append("EXISTS (SELECT 1 FROM \(name))") }
         }
         begin(with: object, at: level)
     }

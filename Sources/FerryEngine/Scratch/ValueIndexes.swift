@@ -27,11 +27,18 @@ final class ValueIndexes {
 
     /// Returns an index over the values at the end of paths from the objects of exactly one entity.
     ///
+    /// - Parameters:
+    ///   - entity: The entity, without its subentities.
+    ///   - paths: The paths of to-one relationships to attributes or objects.
+    ///   - mayBeOfSource: Whether an index over objects of other entities too is of use.
+    /// - Returns: An index of the source if it has one, else one in scratch.
     /// - Throws: Errors of the paths; ``FerryError`` `.interrupted` or `.databaseFailed` while the index is made.
-    func index(of entity: String, by paths: [ResolvedPath]) throws(FerryError) -> Index {
+    func index(
+        of entity: String, by paths: [ResolvedPath], mayBeOfSource: Bool = true
+    ) throws(FerryError) -> Index {
         let name = ([entity] + paths.map(\.indexedName)).joined(separator: ",")
         do {
-            if let column = try indexedColumn(of: entity, at: paths) { return .column(column) }
+            if mayBeOfSource, let column = try indexedColumn(of: entity, at: paths) { return .column(column) }
             let table = "members_of_\(name)"
             let isMade = try connection.integer(
                 "SELECT 1 FROM scratch.sqlite_master WHERE type = 'index' AND tbl_name = ?", [.text(table)])
