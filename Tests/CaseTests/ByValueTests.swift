@@ -153,10 +153,11 @@ struct ByValueTests {
     }
 
     private func run(
-        _ store: StoreBuilder, _ executor: ExecutorChoice, chunk: EngineOptions.ChunkSize = .automatic
+        _ store: StoreBuilder, _ executor: ExecutorChoice, chunk: EngineOptions.ChunkSize = .automatic,
+        mapping: String = mapping
     ) throws -> (run: StepRun, statements: [String]) {
         let file = store.folder.file("Map.json")
-        try FileLayer().replace(file, with: Array(Self.mapping.utf8))
+        try FileLayer().replace(file, with: Array(mapping.utf8))
         let versions = [
             ModelVersion(of: Self.source, name: "Model"), ModelVersion(of: Self.destination, name: "Model 2"),
         ]
@@ -234,5 +235,20 @@ struct ByValueTests {
         let made = statements.filter { $0.hasPrefix("CREATE INDEX scratch.") }
         #expect(!made.contains { $0.contains("members_of_Kind,id\"") }, "\(made)")
         #expect(made.contains { $0.contains("members_of_Kind,weight\"") }, "\(made)")
+    }
+
+    @Test(
+        "A value that cannot be computed fails only where there is an object to compare",
+        arguments: [ExecutorChoice.set, .row])
+    func failingValue(by executor: ExecutorChoice) throws {
+        let members = "SUBQUERY(\(Self.kinds), $t, $t.id == $source.typeid + 9223372036854775807)"
+        let mapping = """
+            { "source": "Model", "destination": "Model 2", "entityMappings": [
+                { "name": "PostToPost", "source": "Post", "destination": "Post",
+                  "attributes": { "i0count": "\(members).@count" } } ] }
+            """
+        _ = try run(makeStore(seed: 0), executor, mapping: mapping)
+        let error = #expect(throws: FerryError.self) { try run(makeStore(seed: 1), executor, mapping: mapping) }
+        #expect(error?.code == .rowFailed)
     }
 }

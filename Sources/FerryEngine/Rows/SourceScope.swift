@@ -104,12 +104,17 @@ struct SourceScope {
             conditions += lookups.map { "\(object.alias).\(name) IS (\($0.value))" }
         case .table(let name):
             let alias = newAlias("v")
-            let values = lookups.enumerated().map { "\(alias).v\($0) IS (\($1.value))" }
+            let values = lookups.enumerated().map { place, lookup in
+                // SQLite computes the value before it looks into the index.
+                let value =
+                    lookup.mayFail
+                    ? "CASE WHEN EXISTS (SELECT 1 FROM \(name)) THEN \(lookup.value) END" : lookup.value
+                return "\(alias).v\(place) IS (\(value))"
+            }
             add(table: name, as: alias, on: values.joined(separator: " AND "))
             // CROSS JOIN: first the index, then the objects that it finds.
             from += " CROSS JOIN \(try table(of: entity)) AS \(object.alias) ON \(object.alias).Z_PK = \(alias).member"
             conditions.append("\(object.alias).Z_ENT = \(number)")
-            if mayFail { conditions.append("EXISTS (SELECT 1 FROM \(name))") }
         }
         begin(with: object, at: level)
     }
