@@ -186,6 +186,8 @@ extension FerryError.Code {
     public static let mappingsNotGiven = Self("mappingsNotGiven", .refused)
     /// A value expression or a predicate cannot be read, or does not fit the model.
     public static let badExpression = Self("badExpression", .refused)
+    /// A mapping compares objects with each other more often than the configuration allows.
+    public static let quadratic = Self("quadratic", .refused)
     /// A property list or a keyed archive in a file is damaged or too large.
     public static let badArchive = Self("badArchive", .refused)
     /// A mandatory attribute or relationship would be empty.
@@ -263,8 +265,8 @@ extension FerryError.Code {
         usage,
         notFound, notARegularFile, notADatabase, notACoreDataStore, storeInUse, storeReadOnly, hotJournal,
         unknownVersion, ambiguousVersion, noSuchVersion, unreachable, backward, missingPolicy, unsupported, badModel,
-        badMapping, ambiguousChain, lossRefused, layoutUnknown, mappingsNotGiven, badExpression, badArchive,
-        mandatoryValue, notUnique, damagedSource, storeDamaged, unknownObject, diskFull, sourceChanged,
+        badMapping, ambiguousChain, lossRefused, layoutUnknown, mappingsNotGiven, badExpression, quadratic,
+        badArchive, mandatoryValue, notUnique, damagedSource, storeDamaged, unknownObject, diskFull, sourceChanged,
         destinationChanged, runMoved, runDiffers, runActive, outputExists, badSnapshot, noSnapshot, badLog,
         databaseFailed, fileFailed, snapshotFailed, rowFailed, stageFailed, noKeysLeft, internalError, valueTooLarge,
         outOfMemory,

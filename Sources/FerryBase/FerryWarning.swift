@@ -87,6 +87,8 @@ extension FerryWarning.Code {
     public static let emptyRelationship = Self(rawValue: "emptyRelationship")
     /// A mandatory relationship is empty in some rows: the app must set it before it saves the objects.
     public static let emptyMandatoryRelationship = Self(rawValue: "emptyMandatoryRelationship")
+    /// An entity mapping compares each object with each object of another entity; the message has the expected time.
+    public static let quadratic = Self(rawValue: "quadratic")
     /// An entity mapping gives a mandatory attribute no value: its first object stops the run.
     public static let mandatoryValue = Self(rawValue: "mandatoryValue")
     /// A relationship and its inverse are both mapped, with different outcomes: the later mapping wins.

@@ -237,6 +237,7 @@ extension Setting.Name {
     public static let passesOverMappings = Self("passesOverMappings")
     public static let allowedLosses = Self("allowedLosses")
     public static let allowsDowngrade = Self("allowsDowngrade")
+    public static let allowsQuadratic = Self("allowsQuadratic")
     public static let like = Self("like")
     public static let joinTables = Self("joinTables")
     public static let output = Self("output")
@@ -255,7 +256,7 @@ extension Setting.Name {
     /// Every setting in Ferry's remedies.
     public static let all: [Self] = [
         models, mappings, source, target, chain, infersMappings, passesOverMappings, allowedLosses, allowsDowngrade,
-        like, joinTables, output, memoryLimit, snapshotFolder, snapshotLevel, damaged, dropUnknown, restart, recovers,
-        holdsSwap, rowsOf,
+        allowsQuadratic, like, joinTables, output, memoryLimit, snapshotFolder, snapshotLevel, damaged, dropUnknown,
+        restart, recovers, holdsSwap, rowsOf,
     ]
 }

@@ -14,6 +14,7 @@ final class StepContext {
     let program: StepProgram
     let options: EngineOptions
     let progress: ProgressTable
+    let valueIndexes: ValueIndexes
     private let pageSize: Int64
     private var statements: [String: Statement] = [:]
     /// Opens a connection to the source only, under the same schema name, for the thread that reads ahead.
@@ -31,6 +32,7 @@ final class StepContext {
         self.destination = destination
         self.options = options
         progress = try ProgressTable(on: connection)
+        valueIndexes = ValueIndexes(of: source, on: connection, now: options.now)
         pageSize = try connection.integer("PRAGMA main.page_size") ?? 4096
     }
 

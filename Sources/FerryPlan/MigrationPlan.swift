@@ -62,6 +62,9 @@ package struct StepPlan: Sendable {
     package var versions: [String] = []
     /// The reason why the step is not composed with the step before it; nil if this was not tried.
     package var isApartBecause: String?
+    /// The parts that compare objects of one entity with each object of another one, and the number of comparisons; nil
+    /// if it is unknown before the run.
+    package var scans: [(scan: MemberScan, comparisons: Int64?)] = []
     /// The rows of each source entity, if they are exactly known before the run.
     package var sourceRows: [String: Int64]?
 

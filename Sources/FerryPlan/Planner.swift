@@ -134,6 +134,9 @@ package struct Planner: Sendable {
                 (mapping.isKnown, mapping.isEstimated) = (known != nil, areEstimated || known == nil)
             }
             plan.steps[index].sourceRows = areEstimated ? nil : known
+            plan.steps[index].scans = plan.steps[index].resolved.scans.map { scan in
+                (scan, known.flatMap(scan.comparisons))
+            }
             known = known.flatMap { Self.rows(after: plan.steps[index].resolved, from: $0) }
         }
     }

@@ -203,7 +203,9 @@ private struct Columns: PathResolver, PlaceResolver {
         }
     }
 
-    mutating func open(_ collection: CollectionComputation, keys: String?) throws(FerryError) {
+    mutating func open(
+        _ collection: CollectionComputation, keys: String?, _ lookups: [MemberLookup]
+    ) throws(FerryError) {
         aliases += 1
         let alias = "p\(aliases)"
         open.append(("p AS \(alias)", keys.map { ["\(alias).rowid IN (\($0))"] } ?? [], alias))

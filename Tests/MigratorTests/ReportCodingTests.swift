@@ -138,9 +138,10 @@ struct ReportCodingTests {
         let url = URL(fileURLWithPath: "/elsewhere")
         let full = Configuration(
             target: "B", chain: .versions(["B"]), infersMappings: false, passesOverMappings: true, refusesLosses: true,
-            allowedLosses: ["A.b"], allowsDowngrade: true, like: url, joinTables: ["A.b"], output: url,
-            chunkSize: .rows(3), chunkBytes: 5, chunkTime: .seconds(7), memoryLimit: 64 << 20, executor: .row,
-            verify: .quick, jobs: 2, takesSnapshot: false, snapshotFolder: url, snapshotLevel: 9, damaged: .drop,
+            allowedLosses: ["A.b"], allowsDowngrade: true, allowsQuadratic: true, like: url,
+            joinTables: ["A.b"], output: url, chunkSize: .rows(3), chunkBytes: 5, chunkTime: .seconds(7),
+            memoryLimit: 64 << 20, executor: .row, verify: .quick, jobs: 2, takesSnapshot: false, snapshotFolder: url,
+            snapshotLevel: 9, damaged: .drop,
             dropUnknown: ["T"], composes: false, restart: true, recovers: true, budget: .seconds(3), holdsSwap: true,
             willMigrate: { _ in },
             didMigrate: { _ in },

@@ -48,6 +48,8 @@ public struct Configuration: Sendable {
     public var allowedLosses: Set<String>
     /// Whether the target may be older than the store's version; content that the target does not model is lost then.
     public var allowsDowngrade: Bool
+    /// Whether a mapping may compare objects of one entity with all objects of another one more than a billion times.
+    public var allowsQuadratic: Bool
     /// A store of the target version that Core Data made, from which the migrated store gets its tables, columns,
     /// entity numbers, indexes and triggers; an empty one suffices.
     public var like: URL?
@@ -127,8 +129,8 @@ public struct Configuration: Sendable {
     public init(
         target: String? = nil, chain: ChainChoice = .automatic, infersMappings: Bool = true,
         passesOverMappings: Bool = false, refusesLosses: Bool = false, allowedLosses: Set<String> = [],
-        allowsDowngrade: Bool = false, like: URL? = nil, joinTables: [String] = [], output: URL? = nil,
-        chunkSize: ChunkSize = .automatic,
+        allowsDowngrade: Bool = false, allowsQuadratic: Bool = false, like: URL? = nil, joinTables: [String] = [],
+        output: URL? = nil, chunkSize: ChunkSize = .automatic,
         chunkBytes: Int = 4 << 20, chunkTime: Duration = .milliseconds(500), memoryLimit: Int = 32 << 20,
         executor: Executor = .automatic, verify: VerifyMode = .full, jobs: Int? = nil, takesSnapshot: Bool = true,
         snapshotFolder: URL? = nil, snapshotLevel: Int = 1, damaged: Damaged = .refuse, dropUnknown: [String] = [],
@@ -144,6 +146,7 @@ public struct Configuration: Sendable {
         self.refusesLosses = refusesLosses
         self.allowedLosses = allowedLosses
         self.allowsDowngrade = allowsDowngrade
+        self.allowsQuadratic = allowsQuadratic
         self.like = like
         self.joinTables = joinTables
         self.output = output

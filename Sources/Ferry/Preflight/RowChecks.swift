@@ -117,7 +117,7 @@ struct RowChecks {
             let selects = check.sources.compactMap { select($0, &parameters) }
             guard selects.count == check.sources.count else { continue }
             let names = check.attributes.indices.map { "c\($0)" }
-            let present = names.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+            let present = names.map { "\($0) IS NOT NULL" }.balanced(by: "AND")
             let counts = try connection.rows(
                 """
                 SELECT count(*), sum(n) FROM (

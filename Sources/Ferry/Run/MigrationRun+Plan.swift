@@ -88,6 +88,9 @@ extension MigrationRun {
         var plan = try plan(from: version, to: target, rows, areRowsEstimated: areRowsEstimated, counter)
         if countsLosses { plan.losses = try counter.counted(plan.losses, all: countsAllLosses) }
         if let refusal = configuration.refusal(of: plan.losses) { plan.refusals.append(refusal) }
+        let comparisons = Comparisons(of: plan, configuration)
+        plan.warnings += comparisons.warnings
+        plan.refusals += comparisons.refusals
         // Without a way to the target, the names do not matter.
         if !plan.steps.isEmpty { plan.refusals += nameRefusals }
         let statements = plan.steps.first.map { step in

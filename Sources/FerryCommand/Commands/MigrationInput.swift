@@ -43,6 +43,9 @@ struct MigrationInput {
         like, joinTable,
         .flag("--no-infer", "Refuse a step without a mapping model instead of inferring one."),
         .flag("--allow-downgrade", "Migrate to an older version too; what it does not know is lost."),
+        .flag(
+            "--allow-quadratic",
+            "Allow more than a billion comparisons of objects with each other; plan shows their number and time."),
         .choice(
             "--damaged", "WHAT", of: damagedChoices,
             "Rows of an unknown entity or without a mandatory value: refuse (default), keep them as they are where the "
@@ -76,6 +79,7 @@ struct MigrationInput {
         configuration.allowedLosses = Set(arguments.values("--lose"))
         configuration.infersMappings = !arguments.has("--no-infer")
         configuration.allowsDowngrade = arguments.has("--allow-downgrade")
+        configuration.allowsQuadratic = arguments.has("--allow-quadratic")
         configuration.damaged = try arguments.choice("--damaged", among: MigrationInput.damagedChoices) ?? .refuse
         configuration.dropUnknown = arguments.values("--drop-unknown")
         if !configuration.refusesLosses, arguments.isTyped("--lose") {

@@ -6,7 +6,8 @@ enum RemedyWords {
     static let options: [Setting.Name: String] = [
         .models: "--models", .mappings: "--mappings", .source: "--source", .target: "--to", .chain: "--chain",
         .infersMappings: "--no-infer", .passesOverMappings: "--no-mappings", .allowedLosses: "--lose",
-        .allowsDowngrade: "--allow-downgrade", .like: "--like", .joinTables: "--join-table", .output: "--output",
+        .allowsDowngrade: "--allow-downgrade", .allowsQuadratic: "--allow-quadratic", .like: "--like",
+        .joinTables: "--join-table", .output: "--output",
         .memoryLimit: "--memory-limit", .snapshotFolder: "--snapshot-dir", .snapshotLevel: "--snapshot-level",
         .damaged: "--damaged", .dropUnknown: "--drop-unknown", .restart: "--restart", .recovers: "--recover",
         .holdsSwap: "--hold-swap", .rowsOf: "--rows-of",

@@ -210,7 +210,7 @@ struct RowsPass: ChunkWalk.Work {
                 + "THEN length(CAST(\(column.name) AS BLOB)) ELSE 0 END"
         }
         guard !sizes.isEmpty else { return 0 }
-        let sum = sizes.joined(separator: " + ")
+        let sum = sizes.balanced(by: "+")
         return try context.connection.with(.length, context.options.valueBytes) {
             do {
                 let bytes = try context.connection.integer(

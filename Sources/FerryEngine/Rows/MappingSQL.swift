@@ -23,6 +23,7 @@ struct MappingSQL {
         var scope = SourceScope(
             mapping.expressionScope(in: context.source.model), from: table, of: context.source,
             now: context.options.now)
+        scope.valueIndexes = context.valueIndexes
         scope.parameters = parameters
         return scope
     }

@@ -39,6 +39,8 @@ struct SourceScope {
     private var objects: [String: Object] = [:]
     private var joined: [String: Object] = [:]
     private var aliases = 0
+    /// The indexes of the run; nil in statements that find objects for code.
+    var valueIndexes: ValueIndexes?
     /// The table-valued function of the JSON elements over which the mapping iterates.
     var jsonElements: JSONElementTable?
     /// The order of the elements of one source object, if the mapping iterates.
@@ -77,8 +79,44 @@ struct SourceScope {
         beginSubquery()
         let object = Object(alias: newAlias("t"), entity: entity)
         add(table: try table(of: entity), as: object.alias, on: "\(object.alias).\(condition)")
+        begin(with: object, at: level)
+    }
+
+    private mutating func begin(with object: Object, at level: Int) {
         outer[outer.count - 1].order = ["\(object.alias).Z_PK"]
         objects[Self.member(level)] = object
+    }
+
+    /// Begins a subquery with the objects of an entity that have some values, by an index.
+    private mutating func open(
+        _ entity: String, at level: Int, _ lookups: [MemberLookup], in indexes: ValueIndexes
+    ) throws(FerryError) {
+        // A value that may fail must not be computed if the entity has no object: an index of the source has others too.
+        let mayFail = lookups.contains(where: \.mayFail)
+        let index = try indexes.index(of: entity, by: lookups.map(\.member), mayBeOfSource: !mayFail)
+        beginSubquery()
+        let object = Object(alias: newAlias("t"), entity: entity)
+        let number = try layout.knownNumber(of: entity, in: "source")
+        switch index {
+        case .column(let name):
+            // The plus keeps SQLite from another index, over the entity numbers.
+            add(table: try table(of: entity), as: object.alias, on: "+\(object.alias).Z_ENT = \(number)")
+            conditions += lookups.map { "\(object.alias).\(name) IS (\($0.value))" }
+        case .table(let name):
+            let alias = newAlias("v")
+            let values = lookups.enumerated().map { place, lookup in
+                // SQLite computes the value before it looks into the index.
+                let value =
+                    lookup.mayFail
+                    ? "CASE WHEN EXISTS (SELECT 1 FROM \(name)) THEN \(lookup.value) END" : lookup.value
+                return "\(alias).v\(place) IS (\(value))"
+            }
+            add(table: name, as: alias, on: values.joined(separator: " AND "))
+            // CROSS JOIN: first the index, then the objects that it finds.
+            from += " CROSS JOIN \(try table(of: entity)) AS \(object.alias) ON \(object.alias).Z_PK = \(alias).member"
+            conditions.append("\(object.alias).Z_ENT = \(number)")
+        }
+        begin(with: object, at: level)
     }
 
     private mutating func beginSubquery() {
@@ -112,7 +150,7 @@ struct SourceScope {
     var readsOneTable: Bool { joined.isEmpty }
 
     /// The WHERE clause, with its keyword.
-    var `where`: String { conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ") }
+    var `where`: String { conditions.isEmpty ? "" : " WHERE " + conditions.balanced(by: "AND") }
 
     /// The order of all rows: source key, then element.
     var order: String { (["s.Z_PK"] + [elementOrder, elementKey].compactMap { $0 }).joined(separator: ", ") }
@@ -258,7 +296,9 @@ extension SourceScope: PathResolver {
         return value
     }
 
-    mutating func open(_ collection: CollectionComputation, keys: String?) throws(FerryError) {
+    mutating func open(
+        _ collection: CollectionComputation, keys: String?, _ lookups: [MemberLookup]
+    ) throws(FerryError) {
         switch collection.start {
         case .object(let path):
             var object = try object(atEndOf: path)
@@ -272,6 +312,9 @@ extension SourceScope: PathResolver {
             }
             objects[Self.member(collection.level)] = object
         case .entity(let entity):
+            if !lookups.isEmpty, let valueIndexes {
+                return try open(entity, at: collection.level, lookups, in: valueIndexes)
+            }
             let number = try layout.knownNumber(of: entity, in: "source")
             try open(entity, at: collection.level, where: "Z_ENT = \(number)")
         case .objects(let entity, _):

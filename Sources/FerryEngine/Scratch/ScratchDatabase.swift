@@ -180,6 +180,8 @@ package struct ScratchNeed: Sendable {
         static let verifiedLink: Int64 = 20
         static let policyLookup: Int64 = 60
         static let indexEntry: Int64 = 24
+        /// A value and a key, in a table and in its index.
+        static let memberValue: Int64 = 24
     }
 
     /// Empty tables, and journals of the few pages that a unit changes.
@@ -230,6 +232,12 @@ package struct ScratchNeed: Sendable {
             if !mapping.unique.isEmpty {
                 verification += known * Bytes.verifiedValue + Self.files(ofSorting: known * Bytes.verifiedValue)
             }
+        }
+        for index in step.resolved.memberIndexes {
+            let bytes = Int64(index.paths.count) * Bytes.memberValue + (index.holdsText ? width : 0)
+            let count = rows.objects[index.entity] ?? 0
+            scratch += 2 * count * bytes
+            sorted = max(sorted, Self.files(ofSorting: count * bytes))
         }
         var links: [PropertyKey: Int64] = [:]
         for fill in program.joinTables {

@@ -148,12 +148,17 @@ package struct SQLTranslator<Resolver: PathResolver> {
         case .objects(_, let parts): keys = try union(of: parts)
         case .object, .entity: break
         }
-        try resolver.open(collection, keys: keys)
+        // The values belong to the outer query.
+        let lookups = try collection.equalities.map { equality throws(FerryError) in
+            MemberLookup(
+                member: equality.member, value: try text(of: equality.value), mayFail: equality.mayFail)
+        }
+        try resolver.open(collection, keys: keys, lookups)
         let filters = try collection.filters.map { filter throws(FerryError) in "(\(try text(of: filter)))" }
         let value = try collection.value.map { value throws(FerryError) in try text(of: value) }
         let parts = resolver.closeCollection()
         let conditions = parts.conditions + filters
-        let suffix = conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
+        let suffix = conditions.isEmpty ? "" : " WHERE " + conditions.balanced(by: "AND")
         return (parts.from + suffix, value, parts.order)
     }
 
@@ -184,20 +189,11 @@ package struct SQLTranslator<Resolver: PathResolver> {
         try computations.map { part throws(FerryError) in try text(of: part) }.joined(separator: separator)
     }
 
-    private static var groupCount: Int { 32 }
-
     private mutating func joined(
         _ conditions: [Computation], _ word: String, whenEmpty: Bool
     ) throws(FerryError) -> String {
         if conditions.isEmpty { return resolver.parameter(.constant(.boolean(whenEmpty))) }
-        var parts = try conditions.map { part throws(FerryError) in "(\(try text(of: part)))" }
-        // SQLite reads n operators in a row as a tree of depth n, and rejects depths above 1,000: hence the groups.
-        while parts.count > Self.groupCount {
-            parts = stride(from: 0, to: parts.count, by: Self.groupCount).map { start in
-                "(\(parts[start..<min(start + Self.groupCount, parts.count)].joined(separator: " \(word) ")))"
-            }
-        }
-        return parts.joined(separator: " \(word) ")
+        return try conditions.map { part throws(FerryError) in "(\(try text(of: part)))" }.balanced(by: word)
     }
 }
 
@@ -230,11 +226,22 @@ package protocol PathResolver {
 
     /// Begins a subquery over the members of a collection; columns of members belong to the subquery.
     ///
-    /// For a union of objects `keys` is the SELECT of their keys.
-    mutating func open(_ collection: CollectionComputation, keys: String?) throws(FerryError)
+    /// For a union of objects `keys` is the SELECT of their keys. An index may narrow the members by all `lookups`.
+    mutating func open(
+        _ collection: CollectionComputation, keys: String?, _ lookups: [MemberLookup]
+    ) throws(FerryError)
 
     /// Ends the latest subquery.
     mutating func closeCollection() -> CollectionSQL
+}
+
+/// A value by which an index can find the members of a collection.
+package struct MemberLookup {
+    package var member: ResolvedPath
+    /// SQL of the value, in the outer query.
+    package var value: String
+    /// Whether the value must not be computed where there is no member.
+    package var mayFail: Bool
 }
 
 /// The parts of a subquery over the members of a collection, without the values.
@@ -252,7 +259,9 @@ package struct CollectionSQL {
 }
 
 extension PathResolver {
-    package mutating func open(_ collection: CollectionComputation, keys: String?) throws(FerryError) {
+    package mutating func open(
+        _ collection: CollectionComputation, keys: String?, _ lookups: [MemberLookup]
+    ) throws(FerryError) {
         throw FerryError(.unsupported, "An expression reads a collection where there is but one row.")
     }
 

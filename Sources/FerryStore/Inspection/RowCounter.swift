@@ -100,7 +100,7 @@ package struct EmptyValues {
     }
 
     package static func condition(_ columns: [String]) -> String {
-        columns.map { "\(Connection.quoted($0)) IS NULL" }.joined(separator: " OR ")
+        columns.map { "\(Connection.quoted($0)) IS NULL" }.balanced(by: "OR")
     }
 
     /// Returns the SQL of the number of rows that meet a condition.

@@ -8,6 +8,9 @@ extension LayoutBuilder {
         }
     }
 
+    /// `SQLITE_MAX_COLUMN`; every build of SQLite that we know, Apple's too, has the default.
+    private static let columnLimit = 2_000
+
     private mutating func addEntityTable(_ root: String) {
         let table = columnName(root)
         let family = family(of: root)
@@ -20,6 +23,12 @@ extension LayoutBuilder {
         }
         let all = ColumnGroup.allCases.flatMap { columns[$0] ?? [] }
         layout.tables[root] = EntityTable(root: root, name: table, columns: all)
+        let count = EntityTable.systemColumns.count + all.count
+        if count > Self.columnLimit {
+            refuse(
+                root, nil, "its table would have \(count) columns, and SQLite allows \(Self.columnLimit)",
+                remedy: "Move attributes of it or of its subentities to another entity, and relate the two.")
+        }
     }
 
     private mutating func addAttributes(

@@ -50,7 +50,7 @@ package struct RTree: Sendable, Hashable {
     /// Returns the condition of rows in the index: no NULL in the columns, and a matching entity number.
     package func condition(_ prefix: String) -> String {
         let numbers = entityNumbers.map { $0.rowCondition(prefix) }
-        return (columns.map { "\(prefix)\($0) NOT NULL" } + [numbers].compactMap { $0 }).joined(separator: " AND ")
+        return (columns.map { "\(prefix)\($0) NOT NULL" } + [numbers].compactMap { $0 }).balanced(by: "AND")
     }
 
     /// The statement that inserts the objects with keys above `:low` up to `:high`.

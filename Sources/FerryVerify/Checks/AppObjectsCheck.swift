@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
 internal import FerrySQLite
@@ -97,7 +98,7 @@ struct AppObjectsCheck: Check {
                     SELECT count(*) FROM \(old).\(name) AS o LEFT JOIN \(new).\(name) AS n ON n.rowid = o.rowid
                     LEFT JOIN \(old).Z_PRIMARYKEY AS oz ON oz.Z_ENT = o.ZENTITYID
                     LEFT JOIN \(new).Z_PRIMARYKEY AS nz ON nz.Z_ENT = n.ZENTITYID
-                    WHERE n.rowid IS NULL OR \(differs.joined(separator: " OR "))
+                    WHERE n.rowid IS NULL OR \(differs.balanced(by: "OR"))
                     """) ?? 0
             context.report(AppObjectsCheck.self, entity: nil, count: wrong, example: table.name)
         }

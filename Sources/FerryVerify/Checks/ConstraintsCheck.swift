@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
@@ -96,7 +97,7 @@ struct ConstraintsCheck: Check {
         }
         guard columns.count == constraint.count else { return }
         let list = columns.joined(separator: ", ")
-        let present = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+        let present = columns.map { "\($0) IS NOT NULL" }.balanced(by: "AND")
         // First among the rows of all entities, which an index of these columns alone can answer.
         let twice = try context.connection.value(
             "SELECT 1 FROM destination.\(table.name) WHERE \(present) GROUP BY \(list) HAVING count(*) > 1 LIMIT 1")

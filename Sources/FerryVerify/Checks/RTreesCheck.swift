@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
@@ -42,14 +43,14 @@ struct RTreesCheck: Check {
 
     private func isPlaced(in rTree: RTree, _ context: VerificationContext) -> String {
         (rTree.columns.map { "t.\($0) IS NOT NULL" }
-            + ["t.Z_ENT IN (\(context.destinationNumbers(ofFamily: rTree.entity)))"]).joined(separator: " AND ")
+            + ["t.Z_ENT IN (\(context.destinationNumbers(ofFamily: rTree.entity)))"]).balanced(by: "AND")
     }
 
     private func checkEntries(of rTree: RTree, in context: VerificationContext) throws {
         // R-Trees store coordinates as 32-bit floats, with seven digits.
         let around = rTree.columns.flatMap { column in
             ["MIN", "MAX"].map { "abs(r.\(column)_\($0) - t.\(column)) <= abs(t.\(column)) * 1e-6 + 1e-37" }
-        }.joined(separator: " AND ")
+        }.balanced(by: "AND")
         let wrong = try context.connection.rows(
             """
             SELECT count(*), count(r.Z_PK), sum(NOT ifnull(\(around), 0)),

@@ -1,0 +1,26 @@
+INSERT INTO ZGROUP (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (1, 1, 1, 'a'), (2, 1, 1, NULL), (3, 1, 1, 'b');
+INSERT INTO ZKIND (Z_PK, Z_ENT, Z_OPT, ZID, ZWEIGHT, ZNAME, ZSINCE, ZUID, ZLINK, ZPRICE, ZGROUP) VALUES
+    (1, 2, 1, 1, 1.0, 'a', 100, X'00112233445566778899AABBCCDDEEFF', 'a', 1, 1),
+    (2, 2, 1, 1, NULL, 'A', 100.5, X'00112233445566778899AABBCCDDEEFE', 'b', 1.0, 1),
+    (3, 3, 1, 1, 1.0, 'a', 100, NULL, 'a', 1, 2),
+    (4, 2, 1, 2, 1.5, 'ä', NULL, NULL, NULL, 2.5, NULL),
+    (5, 2, 1, NULL, -0.0, NULL, 0, NULL, NULL, NULL, 2),
+    (6, 2, 1, NULL, 9e999, '', -1e9, X'', '', 0, 3),
+    (7, 2, 1, 9007199254740993, 9007199254740992.0, '7', NULL, NULL, '7', 9007199254740992, 1),
+    (8, 2, 1, 0, 0.1, 'b', 1e300, NULL, 'B', 0.1, NULL),
+    (9, 2, 1, -9223372036854775808, -9e999, 'c', NULL, NULL, 'c', -1, 77),
+    (10, 2, 1, 1, 2, 'A', 100, X'00112233445566778899AABBCCDDEEFF', 'A', 1, 3);
+INSERT INTO ZPOST (Z_PK, Z_ENT, Z_OPT, ZTYPEID, ZCODE, ZNAME, ZMADE, ZUID, ZFLAG, ZPRICE, ZJSON, ZKIND, Z2_KIND) VALUES
+    (1, 4, 1, 1, 1.0, 'a', 100, X'00112233445566778899AABBCCDDEEFF', 1, 1, '{"items":[{"id":1},{"id":1.0},{"id":"a"},{"id":null},{"id":"1"},{"id":true},{}]}', 1, 2),
+    (2, 4, 1, 1, 1.5, 'A', 100.5, NULL, 0, 1.0, '{"items":[{"id":7},{"id":"7"},{"id":9007199254740993},{"id":9007199254740992.0},{"id":"\u00e4"}]}', 3, 3),
+    (3, 4, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+    (4, 4, 1, 2, 2.0, 'ä', 0, X'', 1, 2.5, '{"items":[]}', 4, 2),
+    (5, 4, 1, 9007199254740993, 9007199254740992.0, '7', -1e9, NULL, 0, 9007199254740992, NULL, 7, 2),
+    (6, 4, 1, 9007199254740992, 9e999, '', 1e300, X'00112233445566778899AABBCCDDEEFE', 1, 0, NULL, 99, 2),
+    (7, 4, 1, -9223372036854775808, -9223372036854775808.0, 'c', 100, NULL, NULL, -1, '{"items":[{"id":-9223372036854775808},{"id":{}},{"id":[1]}]}', 9, 2),
+    (8, 4, 1, 0, -0.0, 'b', 0.0, NULL, 0, 0.1, NULL, 10, 2),
+    (9, 4, 1, 1, 0.1, 'zzz', 1, NULL, 1, NULL, NULL, 1, 2),
+    (10, 4, 1, 0, 0.0, 'á', NULL, NULL, 0, 1, NULL, 5, 2);
+UPDATE Z_PRIMARYKEY SET Z_MAX = 3 WHERE Z_NAME = 'Group';
+UPDATE Z_PRIMARYKEY SET Z_MAX = 10 WHERE Z_NAME = 'Kind';
+UPDATE Z_PRIMARYKEY SET Z_MAX = 10 WHERE Z_NAME = 'Post';
