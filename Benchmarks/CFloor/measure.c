@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,7 +73,7 @@ static bool relay(int input, FILE *output, double start, bool *is_inside) {
     return true;
 }
 
-int cfloor_measure(const char *const *words, const char *output, const char *errors, const char *folder,
+int cfloor_measure(const char *const *words, const char *output, const char *errors, const char *folder, double limit,
                    struct cfloor_usage *usage) {
     int ends[2];
     if (pipe(ends)) return -1;
@@ -103,6 +104,7 @@ int cfloor_measure(const char *const *words, const char *output, const char *err
         int ready = poll(&wait, 1, 20);
         if (ready > 0 && !relay(ends[0], lines, start, &is_inside)) break;
         double time = now();
+        if (time - start > limit) kill(child, SIGKILL);
         if (time - looked < 0.02) continue;
         int64_t more = cfloor_folder_bytes(folder) - before;
         if (more > usage->folder_bytes) usage->folder_bytes = more;

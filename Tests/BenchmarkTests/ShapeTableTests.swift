@@ -137,6 +137,16 @@ struct MeasuredRunTests {
         #expect(Double(errors.prefix { $0 != " " }) != nil)
     }
 
+    @Test("A program that takes too long is killed")
+    func late() throws {
+        let folder = try TemporaryFolder()
+        let run = try MeasuredRun.of(
+            ["/bin/sh", "-c", "exec sleep 600"], output: folder.file("out"), errors: folder.file("err"),
+            folder: folder.path, limit: 0.1)
+        #expect(run.code == nil)
+        #expect(run.seconds < 300)
+    }
+
     @Test("A program that does not exist is an error")
     func missing() throws {
         let folder = try TemporaryFolder()

@@ -42,8 +42,9 @@ int64_t cfloor_folder_bytes(const char *path);
 /// Runs a program as `cfloor_run` does, and measures it; its standard error goes to a file, each line after its time in
 /// seconds.
 ///
-/// Returns the program's exit code, or -1 when the program could not be started or a signal ended it.
-int cfloor_measure(const char *const *words, const char *output, const char *errors, const char *folder,
+/// Kills a program that takes longer than `limit` seconds. Returns the program's exit code, or -1 when the program could
+/// not be started or a signal ended it.
+int cfloor_measure(const char *const *words, const char *output, const char *errors, const char *folder, double limit,
                    struct cfloor_usage *usage);
 
 /// Starts to count the allocations by malloc and its relatives, in all threads.

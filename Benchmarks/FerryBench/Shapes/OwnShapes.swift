@@ -44,9 +44,9 @@ enum OwnShapes {
             Shape(
                 name: "versions-58", summary: "58 random versions, inferred and composed",
                 make: { try RandomShapes.make($0, seed: 58, versions: 58, isMapped: false) }),
-            unique,
+            unique, byValue,
         ] + both("wide-100", "100 columns", rows: 50_000, small: 0.2) { wide(100, $0) }
-        + both("wide-1000", "1,000 columns", rows: 2_000) { wide(1_000, $0) }
+        + both("wide-1500", "1,500 columns", rows: 2_000) { wide(1_500, $0) }
         + both("entities-250", "250 entities", rows: 400, small: 0.1) { entities(250, $0) }
         + both("entities-500", "500 entities", rows: 20) { entities(500, $0) }
         + both("deep-60", "a hierarchy of 60 entities, each the parent of the next", rows: 1_500, small: 0.2, deep)
@@ -202,6 +202,39 @@ enum OwnShapes {
                       "relationships": { "author": { "mapping": "BookAuthor", "from": "$source" } } } ] }
                 """, options: { GenerationOptions(rows: Int64($0)) })
         return try folder.pair(subject, subject.options(Int(folder.rows(200_000))))
+    }
+
+    private static let byValue = Shape(
+        name: "by-value", summary: "objects related by equal values, which no relationship held"
+    ) { folder in
+        let rows = folder.rows(20_000)
+        let track = [ModelText.attribute("title", "String"), ModelText.attribute("kindID", "Integer 64")]
+        let kind = [ModelText.attribute("name", "String"), ModelText.attribute("number", "Integer 64")]
+        let kinds = """
+            FETCH(FUNCTION($manager, 'fetchRequestForSourceEntityNamed:predicateString:', 'Kind', 'TRUEPREDICATE'), \
+            $manager.sourceContext, NO)
+            """
+        let subject = Subject(
+            old: ModelText.model([ModelText.entity("Track", track), ModelText.entity("Kind", kind)]),
+            new: ModelText.model([
+                ModelText.entity("Track", track + [ModelText.toOne("kind", "Kind", inverse: "tracks")]),
+                ModelText.entity("Kind", kind + [ModelText.toMany("tracks", "Track", inverse: "kind")]),
+            ]),
+            mapping: """
+                { "source": "Version1", "destination": "Version2", "entityMappings": [
+                    { "name": "KindToKind", "source": "Kind", "destination": "Kind" },
+                    { "name": "TrackToTrack", "source": "Track", "destination": "Track",
+                      "relationships": { "kind": { "mapping": "KindToKind",
+                          "from": "SUBQUERY(\(kinds), $k, $k.number == $source.kindID)" } } } ] }
+                """, options: { GenerationOptions(rows: Int64($0)) })
+        return try folder.pair(
+            subject,
+            GenerationOptions(
+                rows: rows, emptyPercent: 0,
+                values: [
+                    PropertyKey("Kind", "number"): .computed { key, _ in .integer(key) },
+                    PropertyKey("Track", "kindID"): .integers(1...rows),
+                ]))
     }
 
     // MARK: Large values

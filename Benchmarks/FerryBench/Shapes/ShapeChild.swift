@@ -12,6 +12,9 @@ enum ShapeChild {
         [word, "make", shape.name, String(scale), folder]
     }
 
+    /// No shape takes as long at its default size, unless something grows faster than its rows.
+    static let secondsAtMost = 600.0
+
     /// The file that ``make(_:scale:in:)`` leaves in the folder: ``Shape/Input``.
     static func input(_ folder: String) -> String { "\(folder)/input.json" }
 
@@ -37,7 +40,8 @@ enum ShapeChild {
             try FileLayer().replace(Self.input(words[4]), with: [UInt8](JSONEncoder().encode(input)))
         case "measure":
             guard words.count > 5 else { return nil }
-            let run = try MeasuredRun.of(Array(words[5...]), output: words[2], errors: words[3], folder: words[4])
+            let run = try MeasuredRun.of(
+                Array(words[5...]), output: words[2], errors: words[3], folder: words[4], limit: secondsAtMost)
             FileHandle.standardOutput.write(try JSONEncoder().encode(run))
         case "tool":
             return FerryCommand.run(arguments: Array(words[2...]), policies: ["TitlePolicy": { TitlePolicy() }])

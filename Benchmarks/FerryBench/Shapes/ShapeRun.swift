@@ -82,14 +82,18 @@ struct ShapeRun {
 
     private func refused(_ result: ShapeResult, _ command: Command) -> ShapeResult {
         var result = result
+        guard let code = command.run.code else {
+            result.failure = "ended by a signal after \(Figure.time(command.run.seconds))"
+            return result
+        }
         let answer = try? decode(Failure.self, command.output)
         let message =
             answer?.error?.message ?? answer?.refusals?.first?.message ?? command.log.messages.first ?? "no message"
         result.peakBytes = command.run.peakBytes
-        if shape.isRefused, command.run.code == 2 {
+        if shape.isRefused, code == 2 {
             (result.mode, result.refusal) = ("refused", message)
         } else {
-            result.failure = "ended with \(command.run.code): \(message)"
+            result.failure = "ended with \(code): \(message)"
         }
         return result
     }
