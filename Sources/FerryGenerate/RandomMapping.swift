@@ -32,8 +32,7 @@ package struct RandomMapping {
 
     /// Returns the text, nil when not even the plain mapping is accepted; what is not accepted is left out again.
     package mutating func text(accepts: (String) throws -> Bool) rethrows -> String? {
-        var members = carried()
-        guard try accepts(Self.text(members, names)) else { return nil }
+        guard var members = carried(), try accepts(Self.text(members, names)) else { return nil }
         func attempt(_ changed: [Member]) throws {
             if try accepts(Self.text(changed, names)) { members = changed }
         }
@@ -53,7 +52,11 @@ package struct RandomMapping {
             guard members.contains(where: { $0.name == extra.name }), extra.element == nil else { continue }
             for index in members.indices where members[index].source == extra.source && index < members.count - 1 {
                 let own = matching.destination.relationships(of: members[index].destination)
-                guard let link = own.first(where: { $0.destinationEntity == extra.destination }) else { continue }
+                // A relationship that the source has on either side would be mapped twice, and one of both would win.
+                let link = own.first { link in
+                    link.destinationEntity == extra.destination && isNew(link, of: members[index].destination)
+                }
+                guard let link else { continue }
                 var changed = members
                 changed[index].relationships.append((link.name, extra.name))
                 try attempt(changed)
@@ -64,21 +67,34 @@ package struct RandomMapping {
 
     // MARK: Members
 
-    private func carried() -> [Member] {
-        matching.destination.sortedEntityNames.compactMap { entity in
+    private func isNew(_ link: Relationship, of entity: String) -> Bool {
+        guard matching.sourceRelationship(of: link.name, in: entity) == nil else { return false }
+        guard let inverse = link.inverseName else { return true }
+        return matching.sourceRelationship(of: inverse, in: link.destinationEntity) == nil
+    }
+
+    /// Returns a member for each entity of both versions; nil where a mandatory value would have no source.
+    private func carried() -> [Member]? {
+        var members: [Member] = []
+        for entity in matching.destination.sortedEntityNames {
             guard let source = matching.sourceEntities[entity],
                 matching.source.entities[source]?.isAbstract == false,
                 matching.destination.entities[entity]?.isAbstract == false
-            else { return nil }
+            else { continue }
             var member = Member(name: "\(source)To\(entity)", source: source, destination: entity)
             for attribute in matching.destination.attributes(of: entity) {
-                guard let old = matching.sourceAttribute(of: attribute.name, in: entity),
-                    old.name != attribute.name
-                else { continue }
-                member.attributes.append((attribute.name, "$source.\(old.name)"))
+                guard let old = matching.sourceAttribute(of: attribute.name, in: entity) else { continue }
+                let path = "$source.\(old.name)"
+                if old.isOptional, !attribute.isOptional {
+                    guard attribute.type == .string else { return nil }
+                    member.attributes.append((attribute.name, "ifnil:then:(\(path), 'none')"))
+                } else if old.name != attribute.name {
+                    member.attributes.append((attribute.name, path))
+                }
             }
-            return member
+            members.append(member)
         }
+        return members
     }
 
     /// Returns values for some attributes that the mapping carries unchanged, or leaves at their defaults.
@@ -99,7 +115,7 @@ package struct RandomMapping {
             case (.double, .double?): values.append((attribute.name, "\(path) * 2.5"))
             case (.integer32, .integer16?), (.integer64, .integer32?), (.integer64, .integer16?):
                 values.append((attribute.name, "\(path) + 1"))
-            case (.string, nil):
+            case (.string, nil) where attribute.isOptional:
                 guard let text = text(of: member.source) else { continue }
                 values.append((attribute.name, "$source.\(text)"))
             case (.integer32, nil) where attribute.isOptional, (.integer64, nil) where attribute.isOptional:
@@ -120,7 +136,9 @@ package struct RandomMapping {
     private mutating func extra(_ number: Int, _ members: [Member]) -> Member? {
         guard let one = pick(members), let entity = pick(members)?.destination,
             let value = text(of: one.source),
-            let attribute = matching.destination.attributes(of: entity).first(where: { $0.type == .string })
+            let attribute = matching.destination.attributes(of: entity).first(where: {
+                $0.type == .string && $0.isOptional
+            })
         else { return nil }
         var extra = Member(name: "Extra\(number)", source: one.source, destination: entity)
         extra.attributes = [(attribute.name, "$source.\(value)")]

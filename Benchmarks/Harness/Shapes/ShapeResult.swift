@@ -96,7 +96,8 @@ package enum ShapeColumn: CaseIterable, Sendable {
     package func isJudged(_ result: ShapeResult) -> Bool {
         switch self {
         case .verification: result.verificationSeconds + result.otherSeconds >= 1
-        case .speed, .timeLeft: result.seconds >= 1
+        case .speed: result.seconds >= 1 && result.objects >= 1_000
+        case .timeLeft: result.seconds >= 1
         case .read, .written: result.storeBytes >= 4 << 20
         default: true
         }
