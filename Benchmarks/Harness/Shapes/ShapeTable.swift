@@ -25,6 +25,13 @@ package struct ShapeTable: Sendable {
         package var worst: String
         package var worstText: String
         package var isMet: Bool
+
+        package init(median: Double, worst: String, worstText: String, isMet: Bool) {
+            self.median = median
+            self.worst = worst
+            self.worstText = worstText
+            self.isMet = isMet
+        }
     }
 
     /// The median and the worst figure of a column, over the shapes where the figure says something.
