@@ -75,6 +75,7 @@ struct ShapeTableTests {
                 "median of all shapes: verification / rest 0.55",
             ])
         #expect(table.misses(in: [.peak]) == ["three: peak 33.0 MiB"])
+        #expect(table.misses(isSmall: true) == ["three: peak 33.0 MiB"])
     }
 
     @Test("A shape that is to be refused has its peak, and says the message")
