@@ -159,8 +159,8 @@ let package = Package(
         .executableTarget(
             name: "FerryBench",
             dependencies: [
-                "BenchmarkHarness", "CFloor", "Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryMapping",
-                "FerryStore", "FerryGenerate", "FerryPlan", "FerryEngine",
+                "BenchmarkHarness", "CFloor", "Ferry", "FerryCommand", "FerryBase", "FerrySQLite", "FerryModel",
+                "FerryMapping", "FerryStore", "FerryGenerate", "FerryPlan", "FerryEngine",
             ],
             path: "Benchmarks/FerryBench", swiftSettings: house),
         tests("BenchmarkTests", of: ["BenchmarkHarness", "FerryBase"]),

@@ -16,7 +16,11 @@ struct BenchmarkRun {
             return 0
         case .list:
             for benchmark in Suite.cases { say("\(benchmark.name): \(benchmark.summary)") }
+            say("\nshapes:")
+            for shape in ShapeCatalog.named { say("\(shape.name): \(shape.summary)") }
+            say("\(RandomShapes.prefix)N: models, and every second time a mapping, drawn by the seed N")
             return 0
+        case .shapes: return try ShapeSuite(words).run()
         case .measure:
             _ = try measure(Suite.cases) { (words.rows ?? $0.defaultRows, words.repetitions) }
             return 0

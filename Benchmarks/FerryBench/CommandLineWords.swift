@@ -11,22 +11,34 @@ struct CommandLineWords {
                          [--markdown FILE] [--svg DIR] [--dir DIR]
             Measures at a fixed scale and fails when a figure is worse than its limit in the thresholds file;
             --record writes the figures into that file instead.
+        ferry-bench shapes [SHAPE…] [--rows N] [--seeds N] [--small] [--growth] [--ferry FILE] [--json FILE]
+                           [--markdown FILE] [--dir DIR]
+            Migrates stores of many shapes, and fails when a figure misses its limit; --small takes the few
+            shapes of the gate.
         ferry-bench list
-            Names the cases.
+            Names the cases and the shapes.
 
-        --rows N         rows of the main entity; default 100000, for `memory` up to 1000000
+        --rows N         rows of the main entity; default 100000, for `memory` up to 1000000; shapes have other
+                         sizes and grow in proportion
+        --seeds N        the number of random shapes; default 20, with --small 2
+        --growth         also measures each shape with a tenth of the rows
         --repeat N       repetitions; default 5
         --ferry FILE     the released program, which `memory` and `in-place` then run as a whole command
         --json FILE      all figures
-        --markdown FILE  the measures of all cases as a page
+        --markdown FILE  the measures of all cases as a page; the table of shapes within the page
         --svg DIR        a chart for each sweep
         --dir DIR        the folder for the data; default the system's temporary folder
         """
 
-    enum Job: Equatable { case measure, gate(Thresholds.Scale), list, help }
+    enum Job: Equatable { case measure, gate(Thresholds.Scale), shapes, list, help }
 
     var job = Job.measure
     var cases: [String] = []
+    var shapes: [String] = []
+    /// Nil: the default number of random shapes.
+    var seeds: Int?
+    var isSmall = false
+    var measuresGrowth = false
     /// Nil: the case's default number of rows.
     var rows: Int?
     var repetitions = 5
@@ -44,6 +56,9 @@ struct CommandLineWords {
         case "gate":
             rest.removeFirst()
             job = .gate(.small)
+        case "shapes":
+            rest.removeFirst()
+            job = .shapes
         case "list":
             rest.removeFirst()
             job = .list
@@ -60,9 +75,14 @@ struct CommandLineWords {
             case "--svg": charts = try Self.value(&rest, word)
             case "--dir": folder = try Self.value(&rest, word)
             case "--thresholds": thresholds = try Self.value(&rest, word)
+            case "--small" where job == .shapes: isSmall = true
+            case "--seeds", "--growth":
+                guard job == .shapes else { throw Self.wrong("\(word) belongs to `ferry-bench shapes`.") }
+                if word == "--growth" { measuresGrowth = true } else { seeds = try Self.number(&rest, word) }
             case "--small", "--full", "--record":
                 guard case .gate = job else { throw Self.wrong("\(word) belongs to `ferry-bench gate`.") }
                 if word == "--record" { isRecording = true } else { job = .gate(word == "--full" ? .full : .small) }
+            case _ where job == .shapes && ShapeCatalog.shape(word) != nil: shapes.append(word)
             default:
                 guard Suite.cases.contains(where: { $0.name == word }) else {
                     throw Self.wrong("There is no case or option \(word).")

@@ -4,6 +4,7 @@ internal import Foundation
 
 let words = Array(CommandLine.arguments.dropFirst())
 do {
+    if let code = try ShapeChild.answer(words) { exit(code) }
     if let request = SampleProcess.Request(words: words) {
         try SampleProcess.answer(request, cases: Suite.cases)
         exit(0)

@@ -25,6 +25,28 @@ bool cfloor_decompress(const char *input, const char *output);
 /// Returns the program's exit code, or -1 when the program could not be started or a signal ended it.
 int cfloor_run(const char *const *words, const char *output);
 
+/// What a finished program used.
+struct cfloor_usage {
+    double seconds;
+    /// The program's highest memory, or that of this process when it started the program, if that was higher.
+    int64_t peak_bytes;
+    /// Bytes passed by read and write calls; -1 where the system does not count them.
+    int64_t read_bytes, written_bytes;
+    /// The most bytes of disk that the folder had more than before; looked up about every 20 ms.
+    int64_t folder_bytes;
+};
+
+/// Returns the bytes of disk of a folder's files.
+int64_t cfloor_folder_bytes(const char *path);
+
+/// Runs a program as `cfloor_run` does, and measures it; its standard error goes to a file, each line after its time in
+/// seconds.
+///
+/// Kills a program that takes longer than `limit` seconds. Returns the program's exit code, or -1 when the program could
+/// not be started or a signal ended it.
+int cfloor_measure(const char *const *words, const char *output, const char *errors, const char *folder, double limit,
+                   struct cfloor_usage *usage);
+
 /// Starts to count the allocations by malloc and its relatives, in all threads.
 void cfloor_count_allocations(void);
 

@@ -14,8 +14,11 @@ enum ModelText {
     ///   - name: The entity's name.
     ///   - properties: The text of the entity's properties.
     ///   - indexed: The attributes with a fetch index each.
+    ///   - parent: The superentity's name.
     /// - Returns: The entity's element.
-    static func entity(_ name: String, _ properties: [String], indexed: [String] = []) -> String {
+    static func entity(
+        _ name: String, _ properties: [String], indexed: [String] = [], parent: String? = nil
+    ) -> String {
         let indexes = indexed.map {
             """
                 <fetchIndex name="by\($0)">
@@ -24,15 +27,19 @@ enum ModelText {
             """
         }
         let lines = properties.map { "    \($0)" } + indexes
-        return "<entity name=\"\(name)\">\n\(lines.joined(separator: "\n"))\n</entity>"
+        let superentity = parent.map { " parentEntity=\"\($0)\"" } ?? ""
+        return "<entity name=\"\(name)\"\(superentity)>\n\(lines.joined(separator: "\n"))\n</entity>"
     }
 
     static func attribute(
-        _ name: String, _ type: String, isOptional: Bool = true, defaultValue: String? = nil, renamedFrom: String? = nil
+        _ name: String, _ type: String, isOptional: Bool = true, defaultValue: String? = nil,
+        renamedFrom: String? = nil,
+        isExternal: Bool = false
     ) -> String {
         "<attribute name=\"\(name)\" attributeType=\"\(type)\"" + (isOptional ? " optional=\"YES\"" : "")
             + (defaultValue.map { " defaultValueString=\"\($0)\"" } ?? "")
-            + (renamedFrom.map { " elementID=\"\($0)\"" } ?? "") + "/>"
+            + (renamedFrom.map { " elementID=\"\($0)\"" } ?? "")
+            + (isExternal ? " allowsExternalBinaryDataStorage=\"YES\"" : "") + "/>"
     }
 
     static func toOne(_ name: String, _ destination: String, inverse: String) -> String {
@@ -40,8 +47,10 @@ enum ModelText {
             + "inverseEntity=\"\(destination)\" optional=\"YES\"/>"
     }
 
-    static func toMany(_ name: String, _ destination: String, inverse: String) -> String {
+    static func toMany(
+        _ name: String, _ destination: String, inverse: String, isOrdered: Bool = false
+    ) -> String {
         "<relationship name=\"\(name)\" destinationEntity=\"\(destination)\" toMany=\"YES\" inverseName=\"\(inverse)\" "
-            + "inverseEntity=\"\(destination)\" optional=\"YES\"/>"
+            + (isOrdered ? "ordered=\"YES\" " : "") + "inverseEntity=\"\(destination)\" optional=\"YES\"/>"
     }
 }

@@ -36,14 +36,22 @@ struct ComposedChain {
     }
 
     /// Makes a chain over generated rows.
-    init(_ models: [ManagedObjectModel], rows: Int64, seed: UInt64) throws {
+    init(_ models: [ManagedObjectModel], rows: Int64, seed: UInt64, mappingModels: [MappingModel] = []) throws {
         folder = try TemporaryFolder()
         path = folder.file("Store.sqlite")
         versions = Self.versions(of: models)
-        mappingModels = []
+        self.mappingModels = mappingModels
         var options = GenerationOptions(rows: rows, seed: seed, emptyPercent: 20)
         options.usesWriteAheadLog = false
         try StoreGenerator(versions[0], options: options).generate(at: path, files: FileLayer())
+    }
+
+    /// Returns whether the versions differ, and the mapping between them can be inferred and carries objects.
+    static func canInfer(from older: ManagedObjectModel, to newer: ManagedObjectModel) -> Bool {
+        let (old, new) = (ModelVersion(of: older, name: "Old"), ModelVersion(of: newer, name: "New"))
+        guard old.hashes != new.hashes else { return false }
+        let mappingModel = InferredMapping.infer(source: old, destination: new).mappingModel
+        return mappingModel?.entityMappings.contains { $0.source != nil && $0.destination != nil } == true
     }
 
     private static func versions(of models: [ManagedObjectModel]) -> [ModelVersion] {

@@ -1,4 +1,5 @@
 import FerryBase
+import FerryGenerate
 import FerryModel
 import FerryPlan
 import FerryStore
@@ -11,10 +12,14 @@ struct RandomChainTests {
     static let seeds: Range<UInt64> =
         ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1" ? 0..<400 : 0..<16
 
+    private static func models(_ seed: UInt64) -> [ManagedObjectModel] {
+        var versions = RandomVersions(seed: seed)
+        return versions.models(3 + Int(seed % 5)) { ComposedChain.canInfer(from: $0, to: $1) }
+    }
+
     @Test("give the same result in one pass and step by step", arguments: seeds)
     func equal(seed: UInt64) throws {
-        var versions = RandomVersions(seed: seed)
-        let models = versions.models(3 + Int(seed % 5))
+        let models = Self.models(seed)
         guard models.allSatisfy({ StoreLayout.refusals(for: $0).isEmpty }) else { return }
         try ComposedChain(models, rows: 12, seed: seed).compare(passes: nil)
     }
@@ -23,8 +28,7 @@ struct RandomChainTests {
     func composed() throws {
         var (steps, passes) = (0, 0)
         for seed in Self.seeds {
-            var versions = RandomVersions(seed: seed)
-            let models = versions.models(3 + Int(seed % 5))
+            let models = Self.models(seed)
             guard models.allSatisfy({ StoreLayout.refusals(for: $0).isEmpty }) else { continue }
             steps += models.count - 1
             passes += try ComposedChain(models, rows: 0, seed: seed).plan().steps.count

@@ -1,29 +1,44 @@
-import FerryGenerate
-import FerryMapping
-import FerryModel
-import TestSupport
+package import FerryModel
 
-/// A model that changes at random, each time so that a mapping can be inferred.
-struct RandomVersions {
+/// A model that changes at random, for tests and benchmarks; the seed alone decides.
+package struct RandomVersions {
+    /// The number of attempts to add something to the first version; some names are taken.
+    package struct Size: Sendable {
+        package var entities: Int
+        package var relationships: Int
+        package var attributes: Int
+
+        package init(entities: Int = 3, relationships: Int = 3, attributes: Int = 4) {
+            self.entities = entities
+            self.relationships = relationships
+            self.attributes = attributes
+        }
+    }
+
     private var random: SeededRandom
     private var entities: [String: Entity] = [:]
     private var names = 0
+    /// The number of names of each kind.
+    private let variety: Int
 
-    init(seed: UInt64) {
+    package init(seed: UInt64, size: Size = Size()) {
         random = SeededRandom(seed)
-        for _ in 0..<3 { addEntity() }
-        for _ in 0..<3 { addRelationship() }
-        for _ in 0..<4 { addAttribute() }
+        variety = max(6, 2 * size.entities)
+        for _ in 0..<size.entities { addEntity() }
+        for _ in 0..<size.relationships { addRelationship() }
+        for _ in 0..<size.attributes { addAttribute() }
     }
 
-    /// Returns the model and its successors.
-    mutating func models(_ count: Int) -> [ManagedObjectModel] {
+    /// Returns the model and its successors; each must be usable after the one before it.
+    package mutating func models(
+        _ count: Int, isUsable: (ManagedObjectModel, ManagedObjectModel) -> Bool
+    ) -> [ManagedObjectModel] {
         var models = [model]
         while models.count < count {
             let before = self
             for _ in 0..<(1 + pick(3)) { change() }
-            guard isInferable(from: models[models.count - 1]) else {
-                // A change that cannot be inferred is undone; the generator then draws another one.
+            guard isUsable(models[models.count - 1], model) else {
+                // A change that is not usable is undone; the generator then draws another one.
                 (entities, names) = (before.entities, names)
                 continue
             }
@@ -35,13 +50,6 @@ struct RandomVersions {
 
     private var model: ManagedObjectModel {
         ManagedObjectModel(versionIdentifiers: [""], entities: Array(entities.values))
-    }
-
-    private func isInferable(from older: ManagedObjectModel) -> Bool {
-        let (old, new) = (ModelVersion(of: older, name: "Old"), ModelVersion(of: model, name: "New"))
-        guard old.hashes != new.hashes else { return false }
-        let mappingModel = InferredMapping.infer(source: old, destination: new).mappingModel
-        return mappingModel?.entityMappings.contains { $0.source != nil && $0.destination != nil } == true
     }
 
     private mutating func change() {
@@ -75,7 +83,7 @@ struct RandomVersions {
     }
 
     /// Returns one of a few names, so that names are used again.
-    private mutating func name(_ prefix: String) -> String { "\(prefix)\(pick(6))" }
+    private mutating func name(_ prefix: String) -> String { "\(prefix)\(pick(variety))" }
 
     // MARK: Attributes
 

@@ -1,0 +1,195 @@
+package import FerryModel
+
+/// The text of a mapping file (JSON) from one version of a random model to the next, for tests and benchmarks.
+///
+/// It carries each entity to its successor, and adds computed values, conditions, found or created objects, and objects
+/// for each element of a relationship; the seed alone decides.
+package struct RandomMapping {
+    private var random: SeededRandom
+    private let matching: ModelMatching
+    private let names: (source: String, destination: String)
+
+    package init(
+        seed: UInt64, source: (name: String, model: ManagedObjectModel),
+        destination: (name: String, model: ManagedObjectModel)
+    ) {
+        random = SeededRandom(seed: seed, "mapping".stream, 0)
+        matching = ModelMatching(source: source.model, destination: destination.model)
+        names = (source.name, destination.name)
+    }
+
+    /// One entity mapping.
+    private struct Member {
+        var name: String
+        var source: String
+        var destination: String
+        var condition: String?
+        var element: (name: String, path: String)?
+        var unique: String?
+        var attributes: [(name: String, expression: String)] = []
+        var relationships: [(name: String, mapping: String)] = []
+    }
+
+    /// Returns the text, nil when not even the plain mapping is accepted; what is not accepted is left out again.
+    package mutating func text(accepts: (String) throws -> Bool) rethrows -> String? {
+        guard var members = carried(), try accepts(Self.text(members, names)) else { return nil }
+        func attempt(_ changed: [Member]) throws {
+            if try accepts(Self.text(changed, names)) { members = changed }
+        }
+        for index in members.indices {
+            var changed = members
+            changed[index].attributes += computed(members[index])
+            if changed[index].attributes.count > members[index].attributes.count { try attempt(changed) }
+            if let condition = condition(members[index]) {
+                changed = members
+                changed[index].condition = condition
+                try attempt(changed)
+            }
+        }
+        for number in 0..<2 {
+            guard let extra = extra(number, members) else { continue }
+            try attempt(members + [extra])
+            guard members.contains(where: { $0.name == extra.name }), extra.element == nil else { continue }
+            for index in members.indices where members[index].source == extra.source && index < members.count - 1 {
+                let own = matching.destination.relationships(of: members[index].destination)
+                // A relationship that the source has on either side would be mapped twice, and one of both would win.
+                let link = own.first { link in
+                    link.destinationEntity == extra.destination && isNew(link, of: members[index].destination)
+                }
+                guard let link else { continue }
+                var changed = members
+                changed[index].relationships.append((link.name, extra.name))
+                try attempt(changed)
+            }
+        }
+        return Self.text(members, names)
+    }
+
+    // MARK: Members
+
+    private func isNew(_ link: Relationship, of entity: String) -> Bool {
+        guard matching.sourceRelationship(of: link.name, in: entity) == nil else { return false }
+        guard let inverse = link.inverseName else { return true }
+        return matching.sourceRelationship(of: inverse, in: link.destinationEntity) == nil
+    }
+
+    /// Returns a member for each entity of both versions; nil where a mandatory value would have no source.
+    private func carried() -> [Member]? {
+        var members: [Member] = []
+        for entity in matching.destination.sortedEntityNames {
+            guard let source = matching.sourceEntities[entity],
+                matching.source.entities[source]?.isAbstract == false,
+                matching.destination.entities[entity]?.isAbstract == false
+            else { continue }
+            var member = Member(name: "\(source)To\(entity)", source: source, destination: entity)
+            for attribute in matching.destination.attributes(of: entity) {
+                guard let old = matching.sourceAttribute(of: attribute.name, in: entity) else { continue }
+                let path = "$source.\(old.name)"
+                if old.isOptional, !attribute.isOptional {
+                    guard attribute.type == .string else { return nil }
+                    member.attributes.append((attribute.name, "ifnil:then:(\(path), 'none')"))
+                } else if old.name != attribute.name {
+                    member.attributes.append((attribute.name, path))
+                }
+            }
+            members.append(member)
+        }
+        return members
+    }
+
+    /// Returns values for some attributes that the mapping carries unchanged, or leaves at their defaults.
+    private mutating func computed(_ member: Member) -> [(name: String, expression: String)] {
+        var values: [(String, String)] = []
+        for attribute in matching.destination.attributes(of: member.destination) {
+            guard !member.attributes.contains(where: { $0.name == attribute.name }), random.below(3) == 0 else {
+                continue
+            }
+            let old = matching.sourceAttribute(of: attribute.name, in: member.destination)
+            let path = "$source.\(old?.name ?? "")"
+            switch (attribute.type, old?.type) {
+            case (.string, .string?):
+                let forms = [
+                    "uppercase:(\(path))", "TERNARY(\(path) = nil, 'none', \(path))", "ifnil:then:(\(path), 'none')",
+                ]
+                values.append((attribute.name, forms[Int(random.below(Int64(forms.count)))]))
+            case (.double, .double?): values.append((attribute.name, "\(path) * 2.5"))
+            case (.integer32, .integer16?), (.integer64, .integer32?), (.integer64, .integer16?):
+                values.append((attribute.name, "\(path) + 1"))
+            case (.string, nil) where attribute.isOptional:
+                guard let text = text(of: member.source) else { continue }
+                values.append((attribute.name, "$source.\(text)"))
+            case (.integer32, nil) where attribute.isOptional, (.integer64, nil) where attribute.isOptional:
+                guard let text = text(of: member.source) else { continue }
+                values.append((attribute.name, "$source.\(text).length"))
+            default: continue
+            }
+        }
+        return values
+    }
+
+    private mutating func condition(_ member: Member) -> String? {
+        guard random.below(4) == 0 else { return nil }
+        return text(of: member.source).map { "\($0) != nil" }
+    }
+
+    /// Returns objects made of other objects' texts: found or created, or one for each element of a relationship.
+    private mutating func extra(_ number: Int, _ members: [Member]) -> Member? {
+        guard let one = pick(members), let entity = pick(members)?.destination,
+            let value = text(of: one.source),
+            let attribute = matching.destination.attributes(of: entity).first(where: {
+                $0.type == .string && $0.isOptional
+            })
+        else { return nil }
+        var extra = Member(name: "Extra\(number)", source: one.source, destination: entity)
+        extra.attributes = [(attribute.name, "$source.\(value)")]
+        let related = matching.source.relationships(of: one.source).first(where: \.isToMany)
+        if let related, random.below(2) == 0 {
+            extra.element = ("element", "$source.\(related.name)")
+        } else {
+            extra.condition = "\(value) != nil"
+            if random.below(3) > 0 { extra.unique = attribute.name }
+        }
+        return extra
+    }
+
+    /// Returns a text attribute of a source entity.
+    private mutating func text(of entity: String) -> String? {
+        pick(matching.source.attributes(of: entity).filter { $0.type == .string && $0.isOptional })?.name
+    }
+
+    private mutating func pick<Element>(_ elements: [Element]) -> Element? {
+        elements.isEmpty ? nil : elements[Int(random.below(Int64(elements.count)))]
+    }
+
+    // MARK: Text
+
+    private static func text(_ members: [Member], _ names: (source: String, destination: String)) -> String {
+        let listed = members.map { member in
+            var parts = [
+                "\"name\": \"\(member.name)\"", "\"source\": \"\(member.source)\"",
+                "\"destination\": \"\(member.destination)\"",
+            ]
+            if let element = member.element {
+                parts.append("\"forEach\": { \"\(element.name)\": \"\(element.path)\" }")
+            }
+            if let condition = member.condition { parts.append("\"where\": \"\(condition)\"") }
+            if let unique = member.unique { parts.append("\"unique\": [\"\(unique)\"]") }
+            if !member.attributes.isEmpty {
+                let values = member.attributes.map { "\"\($0.name)\": \"\($0.expression)\"" }
+                parts.append("\"attributes\": { \(values.joined(separator: ", ")) }")
+            }
+            if !member.relationships.isEmpty {
+                let links = member.relationships.map {
+                    "\"\($0.name)\": { \"mapping\": \"\($0.mapping)\", \"from\": \"$source\" }"
+                }
+                parts.append("\"relationships\": { \(links.joined(separator: ", ")) }")
+            }
+            return "    { \(parts.joined(separator: ", ")) }"
+        }
+        return """
+            { "source": "\(names.source)", "destination": "\(names.destination)", "entityMappings": [
+            \(listed.joined(separator: ",\n")) ] }
+
+            """
+    }
+}
