@@ -30,6 +30,14 @@ final class MigrationRun {
     var copiesInferred: Bool?
     /// Whether steps are verified while the next ones run, if their modes allow it.
     var verifiesBeside = false
+    /// The plan's estimates of this call, for comparison with what it takes.
+    var estimates: MigrationReport.Estimates?
+    /// Measures the call after preflight.
+    var meter: ProgressMeter?
+    /// The time of work on this machine, relative to that of ``WorkCosts``.
+    var machine: Double?
+    /// The bytes of a snapshot for one byte of the store, if they are known.
+    var snapshotShare: Double?
     /// Warnings of the report besides those of preflight.
     var warnings: [FerryWarning] = []
 
@@ -123,8 +131,9 @@ final class MigrationRun {
         }
         let bytes = try store.contentBytes()
         configuration.memory.releaseUnused(before: bytes)
-        planned.steps = try StepEstimates(planned: planned, store: store, configuration: configuration).find()
+        planned.steps = try stepEstimates(planned, store).find()
         let report = try report(planned, store)
+        estimates = MigrationReport.Estimates(report)
         relay.send(.planned(report))
         try Self.refuse(report.refusals)
         if let begun = known, let found, begun.isUnfinishedInPlace {
@@ -186,6 +195,7 @@ final class MigrationRun {
         var findings = preflight.findings
         findings.losses = plan.losses.map(Loss.init) + (findings.losses ?? [])
         findings.warnings = plan.allWarnings + findings.warnings
+        if let warning = budgetWarning(estimates?.longestUnit) { findings.warnings.append(warning) }
         if !planned.writesRows {
             findings.warnings.append(
                 FerryWarning(
