@@ -129,6 +129,8 @@ extension FerryWarning.Code {
     public static let recoveredJournal = Self(rawValue: "recoveredJournal")
     /// The store is not writable, so that no lock keeps other programs out of it.
     public static let notLocked = Self(rawValue: "notLocked")
+    /// The budget is shorter than the longest unit of work, which cannot be divided.
+    public static let budgetTooShort = Self(rawValue: "budgetTooShort")
     /// Another program has the store open, so that the migration needs more disk space and memory.
     public static let openElsewhere = Self(rawValue: "openElsewhere")
     /// An unfinished run has left a folder behind.
@@ -149,8 +151,8 @@ extension FerryWarning.Code {
         loss, droppedEntity, emptyEntity, emptyRelationship, emptyMandatoryRelationship, mandatoryValue,
         bothSidesMapped, doubledObjects, oneToOne, unknownProperty, leftOutOfMapping, completedMapping, modelPassedOver,
         mappingPassedOver, mappingOfEqualVersions, mappingsNotSearched, damagedRows, damagedPages, rowsNotChecked,
-        sharedFilesNotChecked, droppedObject, droppedHistory, leftover, recoveredJournal, notLocked, openElsewhere,
-        unfinishedRun, permissionsNotSet, logReplaced, cleanUpFailed, memoryLimitPassed,
+        sharedFilesNotChecked, droppedObject, droppedHistory, leftover, recoveredJournal, notLocked, budgetTooShort,
+        openElsewhere, unfinishedRun, permissionsNotSet, logReplaced, cleanUpFailed, memoryLimitPassed,
         unnamed,
     ]
 }

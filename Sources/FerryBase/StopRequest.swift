@@ -13,6 +13,9 @@ public final class StopRequest: Sendable {
         var deadline: UInt64?
         var budgetSpent: FerryError?
         var unitsDone: Int64 = 0
+        /// The end of the last unit, or the beginning of the work; by ``Clock``.
+        var lastEnd: UInt64?
+        var longestUnit: UInt64 = 0
         var nextToken = 0
         var followers: [Int: @Sendable (FerryError) -> Void] = [:]
         var interrupters: [Int: @Sendable () -> Void] = [:]
@@ -88,8 +91,21 @@ public final class StopRequest: Sendable {
 
     // MARK: Units
 
+    /// Begins to measure units: the work before, which only reads, is not one.
+    package func beginUnits(at now: UInt64 = Clock.nanoseconds()) { state.withLock { $0.lastEnd = now } }
+
     /// Counts a finished unit, whose work no later call repeats.
-    package func unitIsDone() { state.withLock { $0.unitsDone += 1 } }
+    package func unitIsDone(at now: UInt64 = Clock.nanoseconds()) {
+        state.withLock { state in
+            state.unitsDone += 1
+            guard let last = state.lastEnd else { return }
+            state.longestUnit = max(state.longestUnit, Clock.nanoseconds(from: last, to: now))
+            state.lastEnd = now
+        }
+    }
+
+    /// The longest time between the ends of two units: the most work that a stop would have given up.
+    package var longestUnitNanoseconds: UInt64 { state.withLock { $0.longestUnit } }
 
     package var unitsDone: Int64 { state.withLock { $0.unitsDone } }
 

@@ -43,6 +43,19 @@ public struct ProgressUpdate: Sendable, Hashable, Codable {
     public var fraction: Double?
     /// The estimated time to the end of the call; nil while unknown.
     public var timeLeft: Duration?
+    /// The statement of a step in place that runs now.
+    package var statement: StatementPlace?
+
+    /// The place of a statement in a transaction.
+    package struct StatementPlace: Sendable, Hashable, Codable {
+        /// The number of lists of statements before its own: a step, or a part of one, has a list.
+        package var list: Int
+        /// 0 is the preparation, and the last one the checks.
+        package var index: Int
+        package var count: Int
+
+        package init(list: Int, index: Int, count: Int) { (self.list, self.index, self.count) = (list, index, count) }
+    }
 
     public init(phase: Phase, subject: String? = nil, done: Int64 = 0, total: Int64? = nil) {
         self.phase = phase

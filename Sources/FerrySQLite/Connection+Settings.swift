@@ -157,6 +157,29 @@ extension Connection {
         try setPragma("journal_mode", to: "OFF", in: schema)
     }
 
+    /// Calls `tick` again and again while statements run in the body, on the thread that runs them.
+    package func ticking<Result>(_ tick: @escaping () -> Void, _ body: () throws -> Result) rethrows -> Result {
+        let box = Unmanaged.passRetained(Tick(tick))
+        // A few milliseconds of work of the virtual machine.
+        sqlite3_progress_handler(
+            handle, 50_000,
+            { context in
+                if let context { Unmanaged<Tick>.fromOpaque(context).takeUnretainedValue().body() }
+                return 0
+            }, box.toOpaque())
+        defer {
+            sqlite3_progress_handler(handle, 0, nil, nil)
+            box.release()
+        }
+        return try body()
+    }
+
+    private final class Tick {
+        let body: () -> Void
+
+        init(_ body: @escaping () -> Void) { self.body = body }
+    }
+
     package func withoutTriggers<Result>(_ body: () throws -> Result) rethrows -> Result {
         _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
         defer { _ = ferry_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1) }

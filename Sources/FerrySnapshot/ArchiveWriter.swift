@@ -29,6 +29,37 @@ package struct ArchiveState: Codable, Sendable {
     }
 }
 
+extension SnapshotForm {
+    /// The pieces of content that are compressed to estimate the size of an archive, and their bytes.
+    private static let samples: (count: Int64, bytes: Int) = (32, 64 << 10)
+
+    /// Returns the bytes of an archive for one byte of content, from pieces at even distances.
+    ///
+    /// - Throws: The source's error, ``FerryError``.
+    package func share(of source: some PageSource, level: Int) throws -> Double {
+        let count = Int(min(source.byteCount, Int64(Self.samples.bytes)))
+        guard count > 0 else { return 1 }
+        let content = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 4096)
+        let encoded = UnsafeMutableRawBufferPointer.allocate(byteCount: bound(count), alignment: 16)
+        defer {
+            content.deallocate()
+            encoded.deallocate()
+        }
+        let last = source.byteCount - Int64(count)
+        let places = min(Self.samples.count, 1 + last / Int64(count))
+        let compressor = try makeCompressor(level: level)
+        var sum = 0
+        for place in 0..<places {
+            // Pages begin at even offsets, also in a store with a -wal.
+            let offset = places == 1 ? 0 : last / (places - 1) * place / 512 * 512
+            try source.read(into: content, at: offset)
+            try compressor.begin(frameBytes: Int64(count))
+            sum += try compressor.compress(UnsafeRawBufferPointer(content), into: encoded, endsFrame: true)
+        }
+        return Double(sum) / Double(Int64(count) * places)
+    }
+}
+
 /// Writes the frames of an archive on two threads.
 ///
 /// The caller's thread reads the content and compresses it. A second thread writes the compressed bytes, decodes them

@@ -174,4 +174,72 @@ struct RunEstimateTests {
         #expect(last.count >= 4, "\(last)")
         for (one, next) in zip(last, last.dropFirst()) { #expect(one.fraction < next.fraction, "\(one) \(next)") }
     }
+
+    // MARK: Statements of one transaction
+
+    private static func transaction(_ seconds: [Double]) -> RunWork {
+        var step = RunWork.Step(isCopy: false, bytes: 1_048_576, objects: 1_000_000)
+        step.lists = [
+            .init(preparation: 0.1, statements: seconds.map { ("index of the new version", $0) }, checks: 0.2)
+        ]
+        return RunWork(steps: [step], isOneTransaction: true)
+    }
+
+    /// Runs statements that each take a multiple of their seconds, with a look every half second; returns estimates
+    /// of the whole time with the time at which they were made.
+    private static func estimates(
+        of seconds: [Double], machine: Double = 1, slower: (Int) -> Double
+    ) -> (whole: Double, told: [(at: Double, whole: Double)]) {
+        var estimate = RunEstimate(transaction(seconds), machine: machine)
+        estimate.begin(.rows, step: 1, at: 0)
+        var now = 0.0
+        var told: [(at: Double, whole: Double)] = []
+        let all = [0.1] + seconds + [0.2]
+        for (index, expected) in all.enumerated() {
+            let place = ProgressUpdate.StatementPlace(list: 0, index: index, count: all.count)
+            let end = now + expected * slower(index)
+            repeat {
+                estimate.advance(to: place, at: UInt64(now * 1e9))
+                if let left = estimate.secondsLeft(at: UInt64(now * 1e9)) { told.append((now, now + left)) }
+                now = min(end, now + 0.5)
+            } while now < end
+        }
+        return (now, told)
+    }
+
+    @Test(
+        "The time left in one transaction is within a factor of two after a tenth, on any machine",
+        arguments: [0.5, 1, 3, 8], [0.7, 1, 1.4])
+    func foreseesTransaction(slower: Double, error: Double) {
+        // The probe finds the speed of the machine roughly; each statement has an error of its own.
+        let run = Self.estimates(of: [4, 0.5, 1, 1, 1, 0.2, 2, 2, 1, 3], machine: slower * error) {
+            slower * ($0 % 3 == 0 ? 1.3 : 0.9)
+        }
+        let judged = run.told.filter { $0.at >= run.whole / 10 }
+        #expect(judged.count > 10)
+        for (at, whole) in judged {
+            #expect(whole > run.whole / 2 && whole < run.whole * 2, "\(whole) of \(run.whole) s at \(at) s")
+        }
+    }
+
+    @Test("A statement that takes longer than expected raises the estimate while it runs")
+    func learnsDuringStatement() throws {
+        let run = Self.estimates(of: [1, 1, 1, 1]) { $0 == 2 ? 12 : 1 }
+        let before = try #require(run.told.last { $0.at < 2 })
+        let during = run.told.filter { $0.at > 8 && $0.at < 13 }
+        #expect(!during.isEmpty)
+        for (at, whole) in during { #expect(whole > before.whole + 4 && whole > at, "\(whole) at \(at) s") }
+    }
+
+    @Test("A run with another number of statements than expected is at the same share of them")
+    func scalesStatements() {
+        var estimate = RunEstimate(Self.transaction([1, 1, 1, 1, 1, 1]))
+        estimate.begin(.rows, step: 1, at: 0)
+        estimate.advance(to: .init(list: 0, index: 8, count: 16), at: 3_000_000_000)
+        #expect(estimate.fraction > 0.3 && estimate.fraction < 0.7)
+        // A list that was not expected changes nothing.
+        let before = estimate.fraction
+        estimate.advance(to: .init(list: 3, index: 1, count: 5), at: 4_000_000_000)
+        #expect(estimate.fraction == before)
+    }
 }

@@ -228,4 +228,64 @@ struct InPlacePlanTests {
                 "length: ferry_to_double(ZPAGES)"
             ])
     }
+
+    // MARK: Work
+
+    private static func contents(books: Double, authors: Double) throws -> StoreContents {
+        let layout = try StoreLayout.canonical(for: first.model, foundTriggers: .assumed)
+        func table(_ entity: String, _ count: Double, _ columns: [String: StoreContents.Column]) throws
+            -> (String, StoreContents.Table)
+        {
+            let found = try #require(layout.table(of: entity))
+            var table = StoreContents.Table(rows: [try #require(layout.number(of: entity)): count], width: 100)
+            table.columns = columns
+            table.indexes = layout.indexes.filter { $0.table == found.name }
+            return (found.name.uppercased(), table)
+        }
+        let tables = try [
+            table("Author", authors, [:]),
+            table(
+                "Book", books, ["ZTITLE": .init(width: 20, isVaried: true), "ZAUTHOR": .init(width: 3, isVaried: true)]),
+            table("Draft", 50, ["ZTITLE": .init(width: 0, isVaried: false)]), table("Tag", 0, [:]),
+        ]
+        return StoreContents(tables: Dictionary(uniqueKeysWithValues: tables))
+    }
+
+    @Test("has the rows and bytes of each statement, and the contents of the new version")
+    func countsWork() throws {
+        let plan = try Self.plan(Self.changed).make()
+        var contents = try Self.contents(books: 1_000, authors: 10)
+        let works = contents.run(plan)
+        #expect(works.count == plan.statements.count + plan.closing.count)
+        func work(_ prefix: String) throws -> StatementWork {
+            let place = try #require(plan.statements.firstIndex { $0.sql.hasPrefix(prefix) }, "\(prefix)")
+            return works[place]
+        }
+        // A column changes its type, so that the rows are written anew; the old table is dropped.
+        let filled = try work("INSERT INTO ZBOOK ")
+        #expect(filled.readRows == 1_000 && filled.readBytes == 100_000)
+        #expect(filled.writtenRows == 1_000 && filled.writtenValues >= 5_000 && filled.changedEntries == 0)
+        #expect(works.contains { $0.freedBytes >= 100_000 })
+        let index = try work("CREATE INDEX ZBOOK_ZAUTHOR_INDEX")
+        #expect(index.sortedEntries == 1_000 && index.equalEntries == 0 && index.entryBytes > 3_000)
+        #expect(works.filter { $0.writtenRows > 0 || $0.sortedEntries > 0 }.allSatisfy { !$0.subject.isEmpty })
+        #expect(contents.tables["ZBOOK"]?.count == 1_000 && contents.tables["ZDRAFT"] == nil)
+        #expect(contents.tables["ZBOOK"]?.columns["ZHEADING"]?.width == 20)
+        #expect(contents.tables["ZLABEL"]?.count == 0)
+        // Twice the rows are twice the work.
+        var more = try Self.contents(books: 2_000, authors: 10)
+        let double = more.run(plan)
+        #expect(double.reduce(0) { $0 + $1.writtenRows } >= 2 * filled.writtenRows)
+    }
+
+    @Test("counts equal keys of an index apart: SQLite need not sort them")
+    func countsEqualKeys() throws {
+        let plan = try Self.plan(Self.changed).make()
+        var contents = try Self.contents(books: 1_000, authors: 10)
+        contents.tables["ZBOOK"]?.columns["ZAUTHOR"] = .init(width: 0, isVaried: false)
+        let works = contents.run(plan)
+        let place = try #require(
+            plan.statements.firstIndex { $0.sql.hasPrefix("CREATE INDEX ZBOOK_ZAUTHOR_INDEX") })
+        #expect(works[place].equalEntries == 1_000 && works[place].sortedEntries == 0)
+    }
 }

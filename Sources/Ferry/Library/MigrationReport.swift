@@ -59,11 +59,34 @@ public struct MigrationReport: Sendable, Hashable, Codable {
     public var bytesRead: Int64?
     /// The most memory that the process has held.
     public var peakResidentBytes: Int64?
+    /// The estimates before the first write of this call; nil if there was nothing to do.
+    public var estimates: Estimates?
+    /// The longest time of this call between two points at which a stop keeps all work; nil if there was nothing to do.
+    public var longestUnit: Duration?
+    /// The most bytes of the run's files beside the store, without the temporary files in which SQLite sorts; nil if
+    /// there was nothing to do.
+    public var peakDiskBytes: Int64?
     public var snapshot: URL?
     public var verification = VerificationSummary()
     public var warnings: [FerryWarning] = []
     /// Content of the source that the migrated store does not have.
     public var losses: [Loss] = []
+
+    /// What a call was expected to take.
+    public struct Estimates: Sendable, Hashable, Codable {
+        /// The time of the whole call.
+        public var wallTime: Duration
+        /// The same, when a tenth of the work was done; nil if the call was too short for an estimate.
+        public var wallTimeAfterTenth: Duration?
+        public var longestUnit: Duration
+        public var peakDiskBytes: Int64
+
+        init?(_ plan: PlanReport) {
+            guard let time = plan.estimatedTime, let longest = plan.longestUnit else { return nil }
+            (wallTime, longestUnit) = (time, longest.time)
+            peakDiskBytes = plan.peakDiskBytes.values.reduce(0, +)
+        }
+    }
 
     /// Counts of one entity mapping: `read + created = written + dropped + merged`.
     public struct EntityMappingReport: Sendable, Hashable, Codable {

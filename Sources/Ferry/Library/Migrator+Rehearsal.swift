@@ -123,7 +123,7 @@ final class RehearsalWatch: Sendable {
             }
             if Clock.nanoseconds(from: state.lastDiskLook, to: now) >= Self.diskInterval {
                 state.lastDiskLook = now
-                state.report.peakDiskBytes = max(state.report.peakDiskBytes, bytes(in: folder))
+                state.report.peakDiskBytes = max(state.report.peakDiskBytes, files.bytes(inFolder: folder))
             }
             // The reading of the folder does not count as work.
             state.last = Clock.nanoseconds()
@@ -151,21 +151,6 @@ final class RehearsalWatch: Sendable {
         if let sample, state.report.rows >= sample, !state.isSampled {
             state.isSampled = true
             stop.request(FerryError(.interrupted, "The sample is complete."))
-        }
-    }
-
-    /// The bytes of a folder, without external data, which is linked and not copied.
-    private func bytes(in folder: String) -> Int64 {
-        do throws(FerryError) {
-            var sum: Int64 = 0
-            for entry in try files.list(folder) where !entry.name.hasPrefix(".") {
-                let path = folder + "/" + entry.name
-                sum += entry.isDirectory ? bytes(in: path) : try files.attributesIfPresent(path)?.size ?? 0
-            }
-            return sum
-        } catch {
-            // The run creates and deletes files meanwhile: a deleted folder has no bytes.
-            return 0
         }
     }
 }

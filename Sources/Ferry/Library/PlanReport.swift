@@ -14,6 +14,9 @@ public struct PlanReport: Sendable, Codable {
     public var peakDiskBytes: [String: Int64] = [:]
     /// The longest piece of work that cannot be divided; nil if there is nothing to do, or the plan is refused.
     public var longestUnit: LongestUnit?
+    /// An estimate of the time of the whole migration on this machine; nil if there is nothing to do, or the plan is
+    /// refused.
+    public var estimatedTime: Duration?
     /// The reasons why the plan cannot run; empty if it can.
     public var refusals: [FerryError] = []
     public var warnings: [FerryWarning] = []
@@ -80,6 +83,10 @@ public struct PlanReport: Sendable, Codable {
             /// The table of a many-to-many relationship.
             public static let joinTable = Self(rawValue: "joinTable")
             public static let chunk = Self(rawValue: "chunk")
+            /// The comparison of objects that an entity mapping finds or creates.
+            public static let verification = Self(rawValue: "verification")
+            /// The transaction that writes a new store into the old one.
+            public static let swap = Self(rawValue: "swap")
         }
 
         public var kind: Kind
@@ -89,7 +96,7 @@ public struct PlanReport: Sendable, Codable {
         public var step: Int
         /// An estimate if the store is large.
         public var rows: Int64
-        /// A rough estimate; only its order of magnitude is reliable.
+        /// An estimate for this machine, from the rows and bytes that the unit reads and writes.
         public var time: Duration { .clamped(seconds: seconds) }
         package var seconds: Double
     }

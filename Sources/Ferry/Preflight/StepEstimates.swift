@@ -10,15 +10,26 @@ internal import FerryStore
 /// The estimates of a plan's steps: their disk space beside the new stores, and their work.
 struct StepEstimates {
     struct Step {
+        /// The most bytes beside the new store; of a step in place, those of its journal, its growth and its sorting.
         var peak: Int64
         var work: RunWork.Step
         /// Only of a copy step.
         var program: StepProgram?
+        /// The bytes of the store that the step makes, or leaves.
+        var destinationBytes: Int64
+
+        /// A copy of a store as it is.
+        static func copy(of bytes: Int64) -> Self {
+            Self(
+                peak: 0, work: RunWork.Step(isCopy: true, bytes: Double(bytes), objects: 0), destinationBytes: bytes)
+        }
     }
 
     let planned: Planned
     let store: OpenedStore
     let configuration: Configuration
+    /// The time of work on this machine, relative to that of ``WorkCosts``.
+    let machine: Double
 
     private var plan: MigrationPlan { planned.plan }
     private var layout: StoreLayout { planned.layout }
@@ -33,19 +44,26 @@ struct StepEstimates {
     private static let elementBytes = 32
     /// Rows outside the sample can hold more elements.
     private static let margin = 1.5
-
-    /// The journal of a step in place, and the sorting of its new indexes, as a share of the store.
-    private static let shareInPlace = 0.3
+    /// The most that the stores of later steps count, relative to the first one.
+    private static let mostGrowth: Int64 = 8
 
     /// - Throws: ``DatabaseError``, and ``FerryError`` when a version cannot be laid out.
     func find() throws -> [Step] {
         let bytes = try store.contentBytes()
-        let inPlace = Int64(Double(bytes) * Self.shareInPlace)
-        guard plan.refusals.isEmpty, plan.steps.contains(where: { $0.mode == .copy }) else {
-            return plan.steps.map { Step(peak: inPlace, work: RunWork.Step($0, rows: planned.rows, bytes: bytes)) }
+        guard plan.refusals.isEmpty else {
+            return plan.steps.map {
+                Step(peak: 0, work: RunWork.Step($0, rows: planned.rows, bytes: bytes), destinationBytes: bytes)
+            }
+        }
+        var contents = try ContentSample(
+            layout: layout, inspection: planned.inspection, rows: planned.rows, connection: connection
+        ).contents()
+        guard plan.steps.contains(where: { $0.mode == .copy }) else {
+            return try InPlaceEstimates(planned: planned, machine: machine).steps(from: &contents, bytes: bytes)
         }
         var rows = try rowsOfStore()
         var found: Set<String> = []
+        var previous = bytes
         return try plan.steps.enumerated().map { index, step in
             let source =
                 index == 0
@@ -58,11 +76,24 @@ struct StepEstimates {
             let need = ScratchNeed(
                 step, program, source: source, destination: destination, rows: rows, memory: configuration.memory,
                 verifies: configuration.verify != .none)
-            let work = RunWork.Step(
+            var work = RunWork.Step(
                 step, program, from: source, to: destination, reads: rows, makes: need.rowsAfter, found: &found)
-            rows = need.rowsAfter
-            let isCopy = step.mode == .copy
-            return Step(peak: isCopy ? need.peak : inPlace, work: work, program: isCopy ? program : nil)
+            defer { rows = need.rowsAfter }
+            guard step.mode == .copy else {
+                let inPlace = try InPlaceEstimates(planned: planned, machine: machine)
+                    .step(step, isFirst: index == 0, source: source, from: &contents)
+                work.lists = inPlace.lists
+                let after = previous + inPlace.growth
+                defer { previous = after }
+                return Step(peak: inPlace.peak, work: work, destinationBytes: after)
+            }
+            work.setWidths(of: step, contents, source)
+            let next = StoreContents(
+                step, from: contents, source: source, to: destination, rows: need.rowsAfter.objects,
+                links: need.rowsAfter.links)
+            let after = min(Int64(Double(previous) * next.ratio(to: contents)), Self.mostGrowth * bytes)
+            defer { (contents, previous) = (next, after) }
+            return Step(peak: need.peak, work: work, program: program, destinationBytes: after)
         }
     }
 
@@ -127,77 +158,63 @@ struct StepEstimates {
 extension StepEstimates {
     private typealias Unit = PlanReport.LongestUnit
 
-    /// Rows per second on a current machine with a solid-state disk; only the order of magnitude matters.
-    private enum Rate {
-        static let index = 1_500_000.0
-        static let joinTable = 1_000_000.0
-        static let transaction = 1_000_000.0
-        static let chunk = 500_000.0
-    }
-
-    /// The time that the chunk sizer aims at for a chunk.
-    private static let chunkSeconds = 0.5
-
     /// The longest piece of work of the estimated steps; nil if the plan is refused.
-    func longestUnit(of steps: [Step]) -> PlanReport.LongestUnit? {
-        guard plan.refusals.isEmpty else { return nil }
-        let all =
-            plan.isInPlace
-            ? [transaction(1)]
-            : zip(plan.steps, steps).enumerated().flatMap { index, step in
-                step.1.program.map { units(of: step.0, $0, index + 1) } ?? [transaction(index + 1)]
-            }
+    ///
+    /// `swapsStore` says whether the run writes the last step's store into the old one, in one transaction.
+    func longestUnit(of steps: [Step], swapsStore: Bool) -> PlanReport.LongestUnit? {
+        guard plan.refusals.isEmpty, !steps.isEmpty else { return nil }
+        let name = FileLayer.name(of: store.path)
+        if plan.isInPlace, configuration.output == nil {
+            let seconds = steps.reduce(WorkCosts.commit) { $0 + $1.work.secondsInPlace }
+            return unit(.transaction, name, 1, rows: Double(allRows), seconds: seconds)
+        }
+        var all = zip(plan.steps, steps).enumerated().flatMap { index, step in
+            step.1.program.map { units(of: step.0, $0, step.1.work, index + 1) }
+                ?? [unit(.transaction, name, index + 1, rows: Double(allRows), seconds: step.1.work.secondsInPlace)]
+        }
+        if swapsStore, let last = steps.last {
+            let seconds = WorkCosts.phase + Double(last.destinationBytes) * WorkCosts.swap
+            all.append(unit(.swap, name, steps.count, rows: Double(allRows), seconds: seconds))
+        }
         return all.max { $0.seconds < $1.seconds }
     }
 
-    private func transaction(_ number: Int) -> Unit {
-        var rows = allRows
-        // The schema shows which tables a single step writes.
-        if number == 1, plan.steps.count == 1 || !plan.isInPlace, let touched = touchedTables {
-            let (tables, joins) = (planned.inspection.entities, planned.inspection.joinTables)
-            rows = tables.filter { touched.contains($0.table.uppercased()) }.map(\.rows).reduce(0, +)
-            rows += joins.filter { touched.contains($0.table.uppercased()) }.map(\.rows).reduce(0, +)
+    private func units(of step: StepPlan, _ program: StepProgram, _ work: RunWork.Step, _ number: Int) -> [Unit] {
+        var found = work.indexes.map { index in
+            unit(
+                .index, index.names.first ?? "", number, rows: index.rows,
+                seconds: WorkCosts.item + RunWork.seconds(ofIndex: index))
         }
-        return unit(.transaction, FileLayer.name(of: store.path), number, rows: rows, at: Rate.transaction)
-    }
-
-    /// The tables that the first step writes in place, in upper case.
-    private var touchedTables: Set<String>? {
-        do {
-            return try planned.statements.map { Set(try $0.plan().touched.map { $0.uppercased() }) }
-        } catch {
-            // Preflight reports the error; the number of all rows is an upper bound.
-            return nil
+        found += work.joins.map { join in
+            unit(
+                .joinTable, join.names.first ?? "", number, rows: join.rows,
+                seconds: WorkCosts.item + join.rows * WorkCosts.link)
         }
-    }
-
-    private func units(of step: StepPlan, _ program: StepProgram, _ number: Int) -> [Unit] {
-        var found: [Unit] = []
-        for case (.index(let index), let rows) in program.operations.map({ ($0.work, $0.rows) }) {
-            found.append(unit(.index, index.name, number, rows: rows ?? 0, at: Rate.index))
+        found += work.mappings.filter { $0.foundIn != nil }.map { mapping in
+            unit(
+                .verification, mapping.name, number, rows: mapping.rows,
+                seconds: configuration.verify == .none
+                    ? 0 : mapping.rows * (WorkCosts.verifiedFound + WorkCosts.sortedFound))
         }
-        let tables = planned.inspection.joinTables
-        let links = tables.map(\.rows).max() ?? 0
-        found += program.joinTables.map { fill in
-            let known = tables.first { $0.table == fill.table.name }?.rows
-            return unit(
-                .joinTable, fill.table.name, number, rows: known ?? max(links, fill.owners), at: Rate.joinTable)
-        }
-        var largest: (name: String, rows: Int64) = ("", 0)
-        for mapping in (number == 1 ? step : step.assuming(rows: allRows)).partitions.flatMap(\.entityMappings)
-        where mapping.rows >= largest.rows {
-            largest = (mapping.mapping.name, mapping.rows)
-        }
-        let size: Int64 =
+        found += work.mappings.map { mapping in
+            let width = max(1, mapping.width ?? work.width)
+            let perRow = RunWork.secondsPerRow(of: mapping, work.width)
+            var rows = mapping.rows
             switch configuration.chunkSize {
-            case .rows(let rows): Int64(rows)
-            case .automatic: Int64(Rate.chunk * Self.chunkSeconds)
+            case .rows(let most): rows = min(rows, Double(most))
+            case .automatic:
+                rows = min(
+                    rows, Double(configuration.chunkBytes) / width,
+                    configuration.chunkTime.inSeconds / (perRow * machine), Double(ChunkSizer.mostRows))
             }
-        return found + [unit(.chunk, largest.name, number, rows: min(size, largest.rows), at: Rate.chunk)]
+            return unit(.chunk, mapping.name, number, rows: rows, seconds: WorkCosts.item + rows * perRow)
+        }
+        return found
     }
 
-    private func unit(_ kind: Unit.Kind, _ name: String, _ step: Int, rows: Int64, at rate: Double) -> Unit {
-        Unit(kind: kind, name: name, step: step, rows: rows, seconds: Double(rows) / rate)
+    private func unit(_ kind: Unit.Kind, _ name: String, _ step: Int, rows: Double, seconds: Double) -> Unit {
+        // No store has more rows.
+        Unit(kind: kind, name: name, step: step, rows: Int64(min(rows, 0x1p52)), seconds: seconds * machine)
     }
 }
 
@@ -211,31 +228,52 @@ struct DiskNeed {
     private let files: FileLayer
     private var volumes: [UInt64: Volume] = [:]
 
-    /// The size of a new store relative to the old one: it may have more columns and indexes.
-    private static let destinationShare = 1.2
-    /// For the swap's transaction: its journal or `-wal`, and the growth of the old store.
-    private static let swapShare = 1.4
-    /// The size of a database compressed by zstd or zlib at level 1; text and numbers compress rather to a third.
-    private static let snapshotShare = 0.6
+    /// Estimated sizes of new stores, and of journals, may be low by a tenth.
+    private static let margin = 1.1
+    /// The bytes of a snapshot for one byte of content, if no sample is at hand; most compress rather to a third.
+    static let usualSnapshot = 0.6
+    /// Empty tables, records of the run, side files.
+    private static let base: Int64 = 1 << 16
 
     /// Adds up the space of `stores` new stores at one time: a step reads the destination of the step before.
     ///
-    /// `scratch` is the space of each remaining step beside its new store; a finished step frees its own. The old
-    /// store, into which the swap writes, is on the volume of the run folder.
+    /// The old store, into which the swap writes, is on the volume of the run folder.
     ///
     /// - Throws: ``FerryError`` when a folder cannot be read.
     init(
-        contentBytes: Int64, stores: Int, scratch: [Int64], swapsStore: Bool, runFolder: String,
-        snapshotFolder: String?, files: FileLayer
+        _ steps: [StepEstimates.Step], contentBytes: Int64, way: Way, runFolder: String, snapshot: Snapshot?,
+        files: FileLayer
     ) throws(FerryError) {
         self.files = files
-        guard let largest = scratch.max() else { return }
-        let content = Double(contentBytes)
-        let destinations = content * Self.destinationShare * Double(min(scratch.count, stores))
-        let swap = swapsStore ? content * (Self.destinationShare + Self.swapShare) : 0
-        // A verification beside the next step has its lookups beside that step's scratch.
-        try add(max(Int64(destinations) + largest * Int64(stores - 1), Int64(swap)), at: runFolder)
-        if let snapshotFolder { try add(Int64(content * Self.snapshotShare), at: snapshotFolder) }
+        guard let largest = steps.map(\.peak).max() else { return }
+        var bytes = largest
+        switch way {
+        case .inPlace: bytes = steps.reduce(0) { $0 + $1.peak }
+        case .copies(let stores, let swapsStore):
+            let sizes = steps.map(\.destinationBytes)
+            let destinations = sizes.sorted().suffix(stores).reduce(0, +)
+            // A verification beside the next step has its lookups beside that step's scratch.
+            bytes = destinations + largest * Int64(max(1, min(stores, steps.count) - 1))
+            // The swap keeps the old content in its journal, and the new one is in the run folder until its end.
+            if swapsStore, let last = sizes.last {
+                bytes = max(bytes, last + contentBytes + max(0, last - contentBytes))
+            }
+        }
+        try add(Int64(Double(bytes) * Self.margin) + Self.base, at: runFolder)
+        if let snapshot { try add(Int64(Double(contentBytes) * snapshot.share) + Self.base, at: snapshot.folder) }
+    }
+
+    enum Way {
+        /// One transaction on the store itself.
+        case inPlace
+        /// As many stores at one time; the last one may replace the content of the old store.
+        case copies(stores: Int, swapsStore: Bool)
+    }
+
+    struct Snapshot {
+        var folder: String
+        /// The bytes of the archive for one byte of content.
+        var share: Double
     }
 
     private mutating func add(_ bytes: Int64, at path: String) throws(FerryError) {

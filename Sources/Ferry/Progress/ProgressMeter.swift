@@ -15,6 +15,9 @@ final class ProgressMeter: Sendable {
         var doneAtStart: Int64?
         var phaseStart: UInt64 = 0
         var estimate: RunEstimate
+        var disk: DiskWatch
+        /// The time of the whole call as estimated when a tenth of the work was done.
+        var secondsAfterTenth: Double?
         var begun: UInt64 = 0
         /// The completed share of the run; nil before its first phase with work.
         var fraction: Double?
@@ -28,12 +31,24 @@ final class ProgressMeter: Sendable {
     // A file layer of its own: a file that is written by the clock must not change the count of the run's operations.
     private let files = FileLayer()
 
-    init(in folder: String, runID: String, steps: Int, _ work: RunWork) {
+    /// The beginning of the call, by ``Clock``.
+    private let start: UInt64
+
+    init(
+        in folder: String, runID: String, steps: Int, _ work: RunWork, machine: Double, watching disk: DiskWatch,
+        since start: UInt64
+    ) {
         path = Self.path(in: folder)
         self.runID = runID
         self.steps = steps
-        state = Locked(State(estimate: RunEstimate(work)))
+        self.start = start
+        state = Locked(State(estimate: RunEstimate(work, machine: machine), disk: disk))
     }
+
+    /// The time of the whole call as estimated when a tenth of the work was done; nil if that came too early.
+    var secondsAfterTenth: Double? { state.withLock { $0.secondsAfterTenth } }
+    /// The most bytes of the run's files so far.
+    var diskBytes: Int64 { state.withLock { $0.disk.peak } }
 
     static func path(in folder: String) -> String { folder + "/progress.json" }
 
@@ -51,14 +66,29 @@ final class ProgressMeter: Sendable {
             state.subject = update.subject
             if update.phase != .verify || update.total != nil { state.done[update.subject ?? ""] = update.done }
             let now = Clock.nanoseconds()
-            state.estimate.advance(update.subject, update.done, of: update.total, at: now)
+            if let statement = update.statement {
+                state.estimate.advance(to: statement, at: now)
+            } else {
+                state.estimate.advance(update.subject, update.done, of: update.total, at: now)
+            }
+            state.disk.look(at: now, isDue: isNew)
             measure(&state)
+            if state.secondsAfterTenth == nil, state.fraction ?? 0 >= 0.1,
+                let left = state.estimate.secondsLeft(at: now)
+            {
+                state.secondsAfterTenth = Double(Clock.nanoseconds(from: start, to: now)) / 1e9 + left
+            }
             write(&state, isDue: isNew)
             return (state.fraction, secondsLeft(state, at: now))
         }
     }
 
-    func end() { state.withLock { write(&$0, isDue: true) } }
+    func end() {
+        state.withLock { state in
+            state.disk.look(at: Clock.nanoseconds(), isDue: true)
+            write(&state, isDue: true)
+        }
+    }
 
     private func enter(_ phase: Phase, _ step: Int?, _ state: inout State) {
         state.phase = phase
@@ -67,6 +97,7 @@ final class ProgressMeter: Sendable {
         state.done = [:]
         state.doneAtStart = nil
         state.phaseStart = Clock.nanoseconds()
+        state.disk.look(at: state.phaseStart, isDue: true)
         if state.begun == 0 { state.begun = state.phaseStart }
         state.estimate.begin(phase, step: step, at: state.phaseStart)
         measure(&state)

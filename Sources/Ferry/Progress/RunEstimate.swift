@@ -1,4 +1,4 @@
-internal import FerryBase
+package import FerryBase
 
 /// Estimates the completed share of a run, and the time of the rest.
 ///
@@ -12,6 +12,8 @@ package struct RunEstimate {
     /// The same weight for the phase in earlier steps, and for the current piece's own rest.
     private static let shareForPhase = 0.5
     private static let shareForPiece = 0.25
+    /// The assumed rest of a statement that has taken longer than expected, as a share of its time so far.
+    private static let shareOfOverrun = 0.25
 
     /// The measured seconds of work, and its expected seconds.
     private struct Measured {
@@ -30,6 +32,8 @@ package struct RunEstimate {
     private var done: [Double] = []
     /// The index of the current piece; nil between pieces.
     private var current: Int?
+    /// The index of the statement that runs in the current piece, if it reports statements.
+    private var running: Int?
     private var start: UInt64 = 0
     /// The time of the last progress in the piece, and the expected seconds of the work completed by then.
     private var last: (time: UInt64, expected: Double) = (0, 0)
@@ -40,13 +44,20 @@ package struct RunEstimate {
     private var next = 0
     private var largest = 0.0
 
-    package init(_ work: RunWork) { pieces = work.pieces }
+    /// The assumed time of work before anything is measured, relative to that of ``WorkCosts``.
+    private let machine: Double
+
+    package init(_ work: RunWork, machine: Double = 1) { (pieces, self.machine) = (work.pieces, machine) }
 
     private var total: Double { pieces.map(\.seconds).reduce(0, +) }
 
     /// Begins a phase; all earlier pieces count as complete.
     package mutating func begin(_ phase: Phase, step: Int?, at now: UInt64) {
-        if let current, pieces[current].covers(phase, step: step) { return }
+        if let current, pieces[current].covers(phase, step: step) {
+            if phase == .swap, running != nil { beginCommit(at: now) }
+            return
+        }
+        running = nil
         finish(at: now)
         current = pieces.indices.dropFirst(next).first { pieces[$0].covers(phase, step: step) }
         if let current {
@@ -60,7 +71,9 @@ package struct RunEstimate {
 
     /// Takes the number of completed rows or bytes of a subject in the current phase, and the total if known.
     package mutating func advance(_ subject: String?, _ count: Int64, of total: Int64?, at now: UInt64) {
-        guard let current, let part = pieces[current].part(subject) else { return }
+        guard let current, let part = pieces[current].part(subject), pieces[current].parts[part].statement == nil else {
+            return
+        }
         if total == nil, pieces[current].parts[part].needsTotal { return }
         let isInOrder = pieces[current].isInOrder
         if let total, total >= 0 { pieces[current].parts[part].recount(Double(total)) }
@@ -69,8 +82,27 @@ package struct RunEstimate {
         // Only the next part shows that a part is complete.
         done[part] = max(done[part], expected > 0 ? min(0.99, Double(count) / expected) : 0)
         if isInOrder { for earlier in 0..<part { done[earlier] = 1 } }
+        measure(at: now)
+    }
+
+    /// Takes the statement that runs now; the statements before it are complete.
+    package mutating func advance(to statement: ProgressUpdate.StatementPlace, at now: UInt64) {
+        guard let current, let part = pieces[current].part(statement) else { return }
+        running = part
+        for earlier in 0..<part { done[earlier] = 1 }
+        measure(at: now)
+    }
+
+    /// After the last statement and its checks, only COMMIT is left.
+    private mutating func beginCommit(at now: UInt64) {
+        running = nil
+        for part in done.indices.dropLast() { done[part] = 1 }
+        measure(at: now)
+    }
+
+    private mutating func measure(at now: UInt64) {
         let sum = doneSeconds
-        guard sum > last.expected else { return }
+        guard let current, sum > last.expected else { return }
         if atStart == nil {
             // Much work in almost no time is that of an earlier call: the measurement begins after it.
             let isResumed = sum > pieces[current].seconds / 10 && Self.seconds(from: start, to: now) < sum / 5
@@ -119,16 +151,38 @@ package struct RunEstimate {
             all.expected += own.expected
             let whole = pieces[current].seconds
             let usual = factor(pieces[current].phase, all)
+            let since = Self.seconds(from: last.time, to: now)
             let foreseen = (whole - last.expected) * own.factor(after: whole * Self.shareForPiece, else: usual)
             // Work that takes longer than estimated counts as almost complete, since no better estimate is known.
-            left = max(foreseen - Self.seconds(from: last.time, to: now), foreseen / 20)
+            left = max(foreseen - since, foreseen / 20)
+            if let running {
+                left = self.left(after: running, since, own, whole: whole, usual: usual) ?? left
+            }
         }
         guard all.expected > 0 else { return nil }
         return rest.reduce(left) { $0 + $1.seconds * factor($1.phase, all) }
     }
 
+    /// The seconds left in a piece whose running statement has taken longer than expected; nil if it has not.
+    ///
+    /// What the statement has taken so far then shows how slow the others will be.
+    private func left(
+        after running: Int, _ since: Double, _ own: Measured, whole: Double, usual: Double
+    ) -> Double? {
+        guard let current else { return nil }
+        let expected = pieces[current].parts[running].seconds
+        guard since > expected * own.factor(after: whole * Self.shareForPiece, else: usual) else { return nil }
+        var own = own
+        own.seconds += since
+        own.expected += expected
+        let rest = max(0, whole - last.expected - expected)
+        // The statement is not at its end, so that the measured ratio can only rise.
+        let factor = max(own.factor(after: whole * Self.shareForPiece, else: usual), own.factor(after: 0, else: usual))
+        return rest * factor + since * Self.shareOfOverrun
+    }
+
     private func factor(_ phase: Phase, _ all: Measured) -> Double {
-        let machine = all.factor(after: total * Self.shareForMachine, else: 1)
+        let machine = all.factor(after: total * Self.shareForMachine, else: self.machine)
         guard let phase = measured[phase] else { return machine }
         return phase.factor(after: phase.expected * Self.shareForPhase, else: machine)
     }

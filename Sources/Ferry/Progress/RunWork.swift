@@ -4,9 +4,9 @@ internal import FerryMapping
 internal import FerryPlan
 internal import FerryStore
 
-/// The work of a run, piece by piece, with the time of each on the machine on which it was measured.
+/// The work of a run, piece by piece, with the time of each by ``WorkCosts``.
 ///
-/// ``RunEstimate`` learns the speed of another machine while it runs; here only the ratios of the pieces matter.
+/// ``RunEstimate`` learns the speed of the machine while it runs.
 package struct RunWork: Sendable {
     /// A part of a phase that reports progress under a name.
     package struct Part: Sendable {
@@ -17,10 +17,15 @@ package struct RunWork: Sendable {
         private(set) var seconds: Double
         /// Whether a smaller part has the same name and reports no total.
         let needsTotal: Bool
+        /// The statement of a transaction that is the part.
+        let statement: ProgressUpdate.StatementPlace?
 
-        init(_ names: [String?], count: Double, seconds: Double, needsTotal: Bool = false) {
+        init(
+            _ names: [String?], count: Double, seconds: Double, needsTotal: Bool = false,
+            statement: ProgressUpdate.StatementPlace? = nil
+        ) {
             (self.names, self.count, self.seconds) = (names, max(0, count), max(0, seconds))
-            self.needsTotal = needsTotal
+            (self.needsTotal, self.statement) = (needsTotal, statement)
         }
 
         mutating func recount(_ known: Double) {
@@ -56,45 +61,24 @@ package struct RunWork: Sendable {
             guard let subject else { return nil }
             return parts.firstIndex { $0.names.contains { $0.map { subject.hasPrefix($0 + " and ") } == true } }
         }
+
+        /// The part of a statement; if the run has other statements than expected, the one at the same share of them.
+        func part(_ place: ProgressUpdate.StatementPlace) -> Int? {
+            guard let first = parts.firstIndex(where: { $0.statement?.list == place.list }),
+                let expected = parts[first].statement?.count
+            else { return nil }
+            if expected == place.count { return first + min(place.index, expected - 1) }
+            return first + place.index * (expected - 1) / max(1, place.count - 1)
+        }
     }
 
     package private(set) var pieces: [Piece] = []
+
+    /// The seconds of the whole run on a machine whose work takes `machine` times as long as that of ``WorkCosts``.
+    func seconds(machine: Double) -> Double { pieces.reduce(0) { $0 + $1.seconds } * machine }
 }
 
 extension RunWork {
-    /// Costs in seconds, measured with two processors: three copied steps over two million books with three million
-    /// links, each alone, and steps in place.
-    private enum Cost {
-        /// For a byte: to compress and read it back, to write it into the store, and to copy it in a page copy.
-        static let snapshot = 4.7e-9
-        static let swap = 6.5e-9
-        static let pageCopy = 3e-9
-        /// For a row: by SQL without its bytes; by Swift; by a policy; found by its values; made by an iteration.
-        static let row = 0.23e-6
-        static let rowByte = 3.8e-9
-        static let rowInSwift = 1.2e-6
-        static let rowOfPolicy = 3e-6
-        static let found = 1.2e-6
-        static let iterated = 1.7e-6
-        static let link = 0.65e-6
-        static let number = 0.65e-6
-        static let text = 0.95e-6
-        static let verifiedRow = 0.75e-6
-        static let verifiedLink = 0.25e-6
-        static let verifiedEntry = 0.15e-6
-        /// For a row that is found by its values, and for sorting the result; one thread does both.
-        static let verifiedFound = 2.0e-6
-        static let sortedFound = 0.9e-6
-        static let quickly = 0.33
-        /// The number of threads in the measurement, and the highest number that is as efficient.
-        static let jobs = 2.0
-        static let mostJobs = 8.0
-        static let rowInPlace = 1.0e-6
-        static let rowByteInPlace = 5e-9
-        /// The fixed cost of a phase.
-        static let phase = 0.02
-    }
-
     /// The input and output of a step, as far as they are known before it runs.
     package struct Step: Sendable {
         package struct Mapping: Sendable {
@@ -108,6 +92,8 @@ extension RunWork {
             package var isIterated: Bool
             package var isInSwift: Bool
             package var hasPolicy: Bool
+            /// The bytes of a row that is read; nil for the step's average.
+            package var width: Double?
 
             package init(
                 _ name: String, rows: Double, made: Double? = nil, foundIn: String? = nil, isIterated: Bool = false,
@@ -126,6 +112,8 @@ extension RunWork {
             package var isText: Bool
             /// Whether an index is filled together with its table.
             package var isEarly: Bool
+            /// The bytes of a row; nil for the step's average.
+            package var width: Double?
 
             package init(_ names: [String], rows: Double, isText: Bool = false, isEarly: Bool = false) {
                 (self.names, self.rows, self.isText, self.isEarly) = (names, rows, isText, isEarly)
@@ -141,17 +129,39 @@ extension RunWork {
         package var tables: [Content] = []
         package var joins: [Content] = []
         package var indexes: [Content] = []
-        /// The rows that a step in place rewrites.
+        /// The rows that a step in place rewrites, if its statements are not known.
         package var rewritten = 0.0
+        /// The statements of a step in place: a list for each part of the step.
+        package var lists: [StatementList] = []
+
+        /// Statements that run one after another, with their seconds.
+        package struct StatementList: Sendable {
+            package var preparation: Double
+            package var statements: [(subject: String, seconds: Double)]
+            package var checks: Double
+
+            package init(preparation: Double, statements: [(subject: String, seconds: Double)], checks: Double) {
+                (self.preparation, self.statements, self.checks) = (preparation, statements, checks)
+            }
+
+            package var seconds: Double { statements.reduce(preparation + checks) { $0 + $1.seconds } }
+        }
+
+        /// The seconds of a step in place, without COMMIT.
+        package var secondsInPlace: Double {
+            lists.isEmpty
+                ? rewritten * (WorkCosts.rowInPlace + min(width, 4_096) * WorkCosts.writtenByte)
+                : lists.reduce(0) { $0 + $1.seconds }
+        }
 
         package init(isCopy: Bool, bytes: Double, objects: Double) {
             (self.isCopy, self.bytes, self.objects) = (isCopy, bytes, objects)
         }
 
         /// The bytes of an object, with its share of all content except links.
-        fileprivate var width: Double {
+        var width: Double {
             let links = joins.reduce(0) { $0 + $1.rows } * 40
-            return min(4_096, max(bytes - links, bytes / 4) / max(1, objects))
+            return max(bytes - links, bytes / 4) / max(1, objects)
         }
     }
 
@@ -166,12 +176,12 @@ extension RunWork {
     ) {
         let first = steps.first?.bytes ?? 0
         if takesSnapshot {
-            let part = Part([nil], count: first, seconds: Cost.phase + first * Cost.snapshot)
+            let part = Part([nil], count: first, seconds: WorkCosts.phase + first * WorkCosts.snapshot)
             pieces.append(Piece(.snapshot, [part]))
         }
         if isOneTransaction {
-            let seconds = steps.reduce(Cost.phase) { $0 + Self.secondsInPlace($1) }
-            pieces.append(Piece(.rows, others: [.verify, .swap], [Part([], count: 0, seconds: seconds)]))
+            let commit = Part([], count: 0, seconds: WorkCosts.commit)
+            pieces.append(Piece(.rows, others: [.verify, .swap], Self.parts(inPlace: steps) + [commit]))
         } else {
             for (number, step) in zip(1..., steps) {
                 pieces += Self.pieces(of: step, number, verifiedBeside(number) ? .none : verify, jobs: jobs)
@@ -180,68 +190,103 @@ extension RunWork {
         if swaps {
             // The swap counts pages.
             let bytes = steps.last?.bytes ?? first
-            pieces.append(Piece(.swap, [Part([nil], count: 0, seconds: Cost.phase + bytes * Cost.swap)]))
+            pieces.append(Piece(.swap, [Part([nil], count: 0, seconds: WorkCosts.phase + bytes * WorkCosts.swap)]))
         }
     }
 
-    private static func secondsInPlace(_ step: Step) -> Double {
-        step.rewritten * (Cost.rowInPlace + step.width * Cost.rowByteInPlace)
+    /// A part for each statement, with the preparation before them and the checks after them.
+    private static func parts(inPlace steps: [Step]) -> [Part] {
+        var parts: [Part] = []
+        var number = 0
+        for step in steps {
+            if step.lists.isEmpty { parts.append(Part([], count: 0, seconds: step.secondsInPlace)) }
+            for list in step.lists {
+                let all =
+                    [(nil, list.preparation)] + list.statements.map { ($0.subject, $0.seconds) } + [(nil, list.checks)]
+                for (index, (subject, seconds)) in all.enumerated() {
+                    parts.append(
+                        Part(
+                            [subject], count: 0, seconds: seconds,
+                            statement: .init(list: number, index: index, count: all.count)))
+                }
+                number += 1
+            }
+        }
+        return parts
     }
 
     private static func pieces(of step: Step, _ number: Int, _ verify: Configuration.VerifyMode, jobs: Int) -> [Piece] {
-        let base = Part([], count: 0, seconds: Cost.phase)
+        let base = Part([], count: 0, seconds: WorkCosts.phase)
+        // Preparing a statement takes longer with more tables in the schema.
+        let item = WorkCosts.item * (1 + Double(step.tables.count) / 50)
         var pieces: [Piece] = []
         if step.isCopy {
-            pieces.append(Piece(.rows, step: number, step.mappings.map { part(of: $0, step.width) } + [base]))
+            pieces.append(Piece(.rows, step: number, step.mappings.map { part(of: $0, step.width, item) } + [base]))
             pieces.append(
                 Piece(
                     .relationships, step: number,
-                    step.joins.map { Part($0.names, count: 0, seconds: $0.rows * Cost.link) } + [base]))
+                    step.joins.map { Part($0.names, count: 0, seconds: item + $0.rows * WorkCosts.link) } + [base]))
             pieces.append(
                 Piece(
                     .indexes, step: number,
                     step.indexes.filter { !$0.isEarly }.map {
-                        Part($0.names, count: 0, seconds: $0.rows * ($0.isText ? Cost.text : Cost.number))
+                        Part($0.names, count: 0, seconds: item + seconds(ofIndex: $0))
                     } + [base]))
         } else {
-            let copy = Part(["copy of the store"], count: 0, seconds: step.bytes * Cost.pageCopy)
-            let rest = Part([], count: 0, seconds: Cost.phase + secondsInPlace(step))
-            pieces.append(Piece(.rows, step: number, [copy, rest]))
+            let copy = Part(["copy of the store"], count: 0, seconds: step.bytes * WorkCosts.pageCopy)
+            pieces.append(Piece(.rows, step: number, [copy] + parts(inPlace: [step]) + [base]))
         }
-        let checks = verify == .none ? [] : verified(step, verify, jobs: jobs)
+        let checks = verify == .none ? [] : verified(step, verify, item, jobs: jobs)
         if !checks.isEmpty { pieces.append(Piece(.verify, step: number, checks + [base])) }
         return pieces
     }
 
-    private static func part(of mapping: Step.Mapping, _ width: Double) -> Part {
-        var cost = Cost.row + min(width, 1_000) * Cost.rowByte
-        if mapping.isInSwift { cost += Cost.rowInSwift }
-        if mapping.hasPolicy { cost += Cost.rowOfPolicy }
-        if mapping.foundIn != nil { cost = Cost.row + Cost.found }
-        let seconds = mapping.isIterated ? mapping.made * (Cost.row + Cost.iterated) : mapping.rows * cost
-        return Part([mapping.name], count: mapping.rows, seconds: seconds)
+    static func seconds(ofIndex index: Step.Content) -> Double {
+        index.rows * (index.isText ? WorkCosts.text : WorkCosts.number)
     }
 
-    private static func verified(_ step: Step, _ verify: Configuration.VerifyMode, jobs: Int) -> [Part] {
-        let alone = verify == .quick ? Cost.quickly : 1
-        let scale = alone * Cost.jobs / min(max(1, Double(jobs)), Cost.mostJobs)
+    private static func part(of mapping: Step.Mapping, _ average: Double, _ item: Double) -> Part {
+        let seconds =
+            mapping.isIterated
+            ? mapping.made * (WorkCosts.row + WorkCosts.iterated)
+            : mapping.rows * secondsPerRow(of: mapping, average)
+        return Part([mapping.name], count: mapping.rows, seconds: item + seconds)
+    }
+
+    /// The seconds for one row that a mapping reads.
+    static func secondsPerRow(of mapping: Step.Mapping, _ average: Double) -> Double {
+        if mapping.foundIn != nil { return WorkCosts.row + WorkCosts.found }
+        var cost = WorkCosts.row + (mapping.width ?? average) * WorkCosts.rowByte
+        if mapping.isInSwift { cost += WorkCosts.rowInSwift }
+        if mapping.hasPolicy { cost += WorkCosts.rowOfPolicy }
+        return cost
+    }
+
+    private static func verified(
+        _ step: Step, _ verify: Configuration.VerifyMode, _ item: Double, jobs: Int
+    ) -> [Part] {
+        let alone = verify == .quick ? WorkCosts.quickly : 1
+        let scale = alone * WorkCosts.jobs / min(max(1, Double(jobs)), WorkCosts.mostJobs)
         // Links are compared together with rows, and report no progress.
-        let links = step.joins.reduce(0) { $0 + $1.rows } * Cost.verifiedLink
+        let links = step.joins.reduce(0) { $0 + $1.rows } * WorkCosts.verifiedLink
         let rows = step.tables.reduce(0) { $0 + $1.rows }
-        let row = Cost.verifiedRow + links / max(1, rows)
+        let row = WorkCosts.verifiedRow + links / max(1, rows)
         let entries = step.indexes.map { index in
-            Part(index.names, count: index.rows, seconds: index.rows * Cost.verifiedEntry * scale)
+            Part(index.names, count: index.rows, seconds: item + index.rows * WorkCosts.verifiedEntry * scale)
         }
         // Each row that was read is looked up, however few objects the rows made.
         let found = step.mappings.filter { $0.foundIn != nil }.flatMap { mapping in
             [
-                Part([mapping.name], count: mapping.rows, seconds: mapping.rows * Cost.verifiedFound * alone),
-                Part([], count: 0, seconds: mapping.rows * Cost.sortedFound * alone),
+                Part([mapping.name], count: mapping.rows, seconds: mapping.rows * WorkCosts.verifiedFound * alone),
+                Part([], count: 0, seconds: mapping.rows * WorkCosts.sortedFound * alone),
             ]
         }
         // A table's indexes are compared before its rows.
         let tables = step.tables.map { table in
-            Part(table.names, count: table.rows, seconds: table.rows * row * scale, needsTotal: true)
+            Part(
+                table.names, count: table.rows,
+                seconds: item + table.rows * (row + (table.width ?? step.width) * WorkCosts.verifiedByte) * scale,
+                needsTotal: true)
         }
         return entries + found + tables
     }

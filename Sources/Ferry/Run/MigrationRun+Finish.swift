@@ -143,6 +143,12 @@ extension MigrationRun {
         report.resumed = isResumed
         report.wallTime = time(since: start)
         report.earlierTime = .clamped(seconds: earlierSeconds)
+        report.estimates = estimates
+        report.estimates?.wallTimeAfterTenth = meter?.secondsAfterTenth.map { .clamped(seconds: $0) }
+        if let meter {
+            report.longestUnit = .clamped(nanoseconds: stop.longestUnitNanoseconds)
+            report.peakDiskBytes = meter.diskBytes
+        }
         report.peakResidentBytes = ProcessUse.peakMemory(files: files)
         if let before = bytesBefore, let now = ProcessUse.now(files: files) {
             report.bytesRead = now.read - before.read

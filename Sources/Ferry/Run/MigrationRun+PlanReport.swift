@@ -4,6 +4,7 @@ internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
+internal import FerrySnapshot
 internal import Foundation
 
 extension MigrationRun {
@@ -15,9 +16,9 @@ extension MigrationRun {
             let target = try ends(of: store).target
             return PlanReport(store: Self.url(place.store), chain: [inputs.catalog.displayName(of: target)])
         }
-        let estimates = StepEstimates(planned: planned, store: store, configuration: configuration)
-        planned.steps = try estimates.find()
-        var report = try report(planned, store)
+        planned.steps = try stepEstimates(planned, store).find()
+        var report = try report(planned, store, readsRows: !checksRows)
+        if let warning = budgetWarning(report.longestUnit?.time) { report.warnings.append(warning) }
         report.insertRefusedSteps(of: planned.plan)
         if store.sourceGuard.access != .readWrite {
             report.warnings.append(
@@ -25,7 +26,6 @@ extension MigrationRun {
                     .notLocked, "\(place.store) cannot be written here: no lock keeps other programs out of it.",
                     about: .init(path: place.store)))
         }
-        report.longestUnit = estimates.longestUnit(of: planned.steps)
         guard var preflight = Preflight(planned, store, configuration) else { return report }
         if checksRows {
             try preflight.check()
@@ -38,11 +38,44 @@ extension MigrationRun {
         return report
     }
 
-    /// The public report of a plan, with the disk space that it needs.
-    func report(_ planned: Planned, _ store: OpenedStore) throws -> PlanReport {
+    func stepEstimates(_ planned: Planned, _ store: OpenedStore) throws -> StepEstimates {
+        try StepEstimates(
+            planned: planned, store: store, configuration: configuration, machine: machine(for: store))
+    }
+
+    /// The time of work on this machine; a small store is migrated before a probe would tell.
+    func machine(for store: OpenedStore) throws -> Double {
+        if let machine { return machine }
+        let isSmall = try store.contentBytes() < MachineProbe.leastStore
+        let found = configuration.machine ?? (isSmall ? 1 : MachineProbe.factor())
+        machine = found
+        return found
+    }
+
+    /// The warning that a budget is shorter than the longest unit; nil without such a budget.
+    func budgetWarning(_ longest: Duration?) -> FerryWarning? {
+        guard let budget = configuration.budget, let longest, longest > budget else { return nil }
+        return FerryWarning(
+            .budgetTooShort,
+            "The budget of \(budget.inWords) cannot be met: the longest unit of work takes about \(longest.inWords) on this "
+                + "machine and cannot be divided.",
+            about: .init(path: place.store))
+    }
+
+    /// The public report of a plan, with its time and the disk space that it needs.
+    ///
+    /// `readsRows` says whether the run still has to read the whole store before it begins.
+    func report(_ planned: Planned, _ store: OpenedStore, readsRows: Bool = false) throws -> PlanReport {
         var report = PlanReport(planned.plan, store: place.store, rows: planned.rows.values.reduce(0, +))
         for index in report.steps.indices { report.steps[index].scratchBytes = planned.steps[index].peak }
-        report.peakDiskBytes = try diskNeed(planned.plan, store, scratch: planned.steps.map(\.peak)).bytesByFolder
+        guard planned.plan.refusals.isEmpty, !planned.steps.isEmpty else { return report }
+        report.peakDiskBytes = try diskNeed(planned.plan, store, planned.steps).bytesByFolder
+        report.longestUnit = try stepEstimates(planned, store).longestUnit(
+            of: planned.steps, swapsStore: place.output == nil && !planned.plan.isInPlace)
+        let machine = try machine(for: store)
+        var seconds = try time(since: start).inSeconds + work(planned, store).seconds(machine: machine)
+        if readsRows, planned.writesRows { seconds += try Double(store.contentBytes()) * WorkCosts.check * machine }
+        report.estimatedTime = .clamped(seconds: seconds)
         return report
     }
 
@@ -50,14 +83,41 @@ extension MigrationRun {
     func refusals(beyondFirstStepOf planned: Planned, _ store: OpenedStore) throws -> [FerryError] {
         try LaterStepsPreflight(
             planned: planned, connection: store.sourceGuard.connection, dropping: configuration.dropping
-        ).refusals() + diskNeed(planned.plan, store, scratch: planned.steps.map(\.peak)).refusals()
+        ).refusals() + diskNeed(planned.plan, store, planned.steps).refusals()
     }
 
-    func diskNeed(_ plan: MigrationPlan, _ store: OpenedStore, scratch: [Int64], stores: Int = 2) throws -> DiskNeed {
+    func diskNeed(
+        _ plan: MigrationPlan, _ store: OpenedStore, _ steps: [StepEstimates.Step], stores: Int = 2
+    ) throws -> DiskNeed {
         try DiskNeed(
-            contentBytes: store.contentBytes(), stores: stores, scratch: scratch,
-            swapsStore: place.output == nil && !plan.isInPlace, runFolder: FileLayer.parent(of: place.result),
-            snapshotFolder: takesSnapshot ? snapshotFolder : nil, files: files)
+            steps, contentBytes: store.contentBytes(),
+            way: plan.isInPlace && place.output == nil
+                ? .inPlace : .copies(stores: stores, swapsStore: place.output == nil),
+            runFolder: FileLayer.parent(of: place.result),
+            snapshot: takesSnapshot ? .init(folder: snapshotFolder, share: shareOfSnapshot(store)) : nil,
+            files: files)
+    }
+
+    /// The bytes of a snapshot for one byte of the store.
+    private func shareOfSnapshot(_ store: OpenedStore) -> Double {
+        if let snapshotShare { return snapshotShare }
+        var share = DiskNeed.usualSnapshot
+        do {
+            share = try SnapshotForm.preferred.share(
+                of: PageReader(store.sourceGuard.connection), level: configuration.snapshotLevel)
+        } catch {
+            // The snapshot itself reports why the store cannot be read.
+        }
+        snapshotShare = share
+        return share
+    }
+}
+
+extension Duration {
+    /// In seconds, with a digit after the point if there are few.
+    fileprivate var inWords: String {
+        let tenths = Int64((inSeconds * 10).rounded())
+        return tenths < 100 ? "\(tenths / 10).\(tenths % 10) s" : "\((tenths + 5) / 10) s"
     }
 }
 

@@ -24,38 +24,25 @@ extension MigrationRun {
 
     /// Begins to write the progress of the run for `status`.
     func measure(_ planned: Planned, _ store: OpenedStore, _ record: RunRecord, _ folder: RunFolder) throws {
+        let disk = DiskWatch(folders: [folder.path, snapshotFolder], store: place.result)
+        let meter = try ProgressMeter(
+            in: folder.path, runID: record.id, steps: planned.plan.steps.count, work(planned, store),
+            machine: machine(for: store), watching: disk, since: start)
+        self.meter = meter
+        relay.measure(by: meter)
+        stop.beginUnits()
+    }
+
+    /// The work of the run after preflight.
+    func work(_ planned: Planned, _ store: OpenedStore) throws -> RunWork {
         let plan = planned.plan
-        verifiesBeside = try canVerifyBeside(plan, store, scratch: planned.steps.map(\.peak))
-        let isOneTransaction = plan.isInPlace && place.output == nil
-        var steps = planned.steps.map(\.work)
-        if isOneTransaction, let rows = try rowsWritten(planned, store) { steps[0].rewritten = rows }
-        let work = RunWork(
-            steps: steps, isOneTransaction: isOneTransaction, takesSnapshot: takesSnapshot,
-            verify: configuration.verify,
+        verifiesBeside = try canVerifyBeside(plan, store, planned.steps)
+        return RunWork(
+            steps: planned.steps.map(\.work), isOneTransaction: plan.isInPlace && place.output == nil,
+            takesSnapshot: takesSnapshot, verify: configuration.verify,
             jobs: configuration.jobs ?? ProcessInfo.processInfo.activeProcessorCount,
             verifiedBeside: { self.verifiesBesideNext(plan, $0) },
             swaps: place.output == nil && !plan.isInPlace)
-        relay.measure(
-            by: ProgressMeter(in: folder.path, runID: record.id, steps: plan.steps.count, work))
-    }
-
-    /// The rows that a single step in place rewrites; nil if planning it is not worth its time, or fails.
-    private func rowsWritten(_ planned: Planned, _ store: OpenedStore) throws -> Double? {
-        let plan = planned.plan
-        guard plan.steps.count == 1, plan.steps[0].parts.isEmpty, let statements = planned.statements,
-            try store.contentBytes() > Self.smallStoreBytes
-        else { return nil }
-        do {
-            let inPlace = try statements.plan()
-            let tables = Set(inPlace.touched.map { (inPlace.continued[$0] ?? $0).uppercased() })
-            return planned.rows.reduce(0) { sum, rows in
-                let table = planned.layout.table(of: rows.key)?.name.uppercased() ?? ""
-                return sum + (tables.contains(table) ? Double(rows.value) : 0)
-            }
-        } catch {
-            // The step itself reports the error.
-            return nil
-        }
     }
 }
 

@@ -38,7 +38,7 @@ extension MigrationRun {
             findings.warnings.append(
                 FerryWarning(.damagedPages, "\(what) So is the copy.", about: .init(path: place.store)))
         }
-        if let refusal = try diskNeed(plan, store, scratch: [0]).refusals().first { throw refusal }
+        if let refusal = try diskNeed(plan, store, [.copy(of: store.contentBytes())]).refusals().first { throw refusal }
         for warning in findings.warnings { relay.send(.warning(warning)) }
         return findings
     }

@@ -91,12 +91,14 @@ extension MigrationRun {
     /// Whether another processor is available, and the disk has room for three stores at one time.
     ///
     /// Never with a hook, which needs a verified step, nor for a small store, which is not worth a thread.
-    func canVerifyBeside(_ plan: MigrationPlan, _ store: OpenedStore, scratch: [Int64]) throws -> Bool {
+    func canVerifyBeside(
+        _ plan: MigrationPlan, _ store: OpenedStore, _ steps: [StepEstimates.Step]
+    ) throws -> Bool {
         guard configuration.verify != .none, !configuration.hasStages, plan.steps.count > 1,
             ProcessInfo.processInfo.activeProcessorCount > 1, memory.besideEachOther != nil,
             try store.contentBytes() >= configuration.leastVerifiedBeside
         else { return false }
-        return try diskNeed(plan, store, scratch: scratch, stores: 3).refusals().isEmpty
+        return try diskNeed(plan, store, steps, stores: 3).refusals().isEmpty
     }
 
     func verifyBeside(_ run: any StepWork, _ number: Int, _ record: RunRecord) throws -> VerificationBeside {

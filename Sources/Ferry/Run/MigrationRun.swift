@@ -36,6 +36,14 @@ final class MigrationRun {
     private(set) var held: Int
     /// As many bytes as the limit if every share must be the least.
     private let leastHeld: Int
+    /// The plan's estimates of this call, for comparison with what it takes.
+    var estimates: MigrationReport.Estimates?
+    /// Measures the call after preflight.
+    var meter: ProgressMeter?
+    /// The time of work on this machine, relative to that of ``WorkCosts``.
+    var machine: Double?
+    /// The bytes of a snapshot for one byte of the store, if they are known.
+    var snapshotShare: Double?
     /// Warnings of the report besides those of preflight.
     var warnings: [FerryWarning] = []
 
@@ -142,8 +150,9 @@ final class MigrationRun {
         }
         let bytes = try store.contentBytes()
         settleMemory(before: bytes)
-        planned.steps = try StepEstimates(planned: planned, store: store, configuration: configuration).find()
+        planned.steps = try stepEstimates(planned, store).find()
         let report = try report(planned, store)
+        estimates = MigrationReport.Estimates(report)
         relay.send(.planned(report))
         try Self.refuse(report.refusals)
         if let begun = known, let found, begun.isUnfinishedInPlace {
@@ -205,6 +214,7 @@ final class MigrationRun {
         var findings = preflight.findings
         findings.losses = plan.losses.map(Loss.init) + (findings.losses ?? [])
         findings.warnings = plan.allWarnings + findings.warnings
+        if let warning = budgetWarning(estimates?.longestUnit) { findings.warnings.append(warning) }
         if !planned.writesRows {
             findings.warnings.append(
                 FerryWarning(

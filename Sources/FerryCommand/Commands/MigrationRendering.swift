@@ -55,6 +55,18 @@ struct MigrationRendering {
                 "removed": report.externalFiles.removed, "unreferenced": report.externalFiles.unreferenced,
             ] as JSON,
             "earlierSeconds": report.earlierTime.inSeconds,
+            "estimates": report.estimates.map {
+                [
+                    "seconds": $0.wallTime.inSeconds, "longestUnitSeconds": $0.longestUnit.inSeconds,
+                    "diskBytes": $0.peakDiskBytes, "secondsAfterTenth": $0.wallTimeAfterTenth?.inSeconds,
+                ] as JSON
+            },
+            "took": report.longestUnit.map { longest in
+                [
+                    "seconds": report.wallTime.inSeconds, "longestUnitSeconds": longest.inSeconds,
+                    "diskBytes": report.peakDiskBytes,
+                ] as JSON
+            },
         ]
         return migrated + (rehearsed ?? [:])
     }

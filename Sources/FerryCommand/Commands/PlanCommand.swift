@@ -10,6 +10,7 @@ struct PlanCommand: PolicyCommand {
         options: MigrationInput.options + [
             .flag("--check", "Also scan the rows, as a migration does before it starts."),
             .flag("--sql", "Print the statements that each step will run, as an SQL script with comments."),
+            .value("--budget", "TIME", "Warn if a unit of work takes longer than this (15s, 2min)."),
             PlanRendering.verbose, ReportFile.option,
         ],
         example: "ferry plan App.sqlite --models App.xcdatamodeld --mappings Mappings --to \"App 3\"")
@@ -21,7 +22,9 @@ struct PlanCommand: PolicyCommand {
         do {
             return try ReportFile(from: arguments).written(.plan, of: input.store.filePath) {
                 let migrator = try input.migrator(policies)
-                let plan = try migrator.plan(input.configuration, checksRows: arguments.has("--check"))
+                var configuration = input.configuration
+                configuration.budget = try arguments.time("--budget", "a time such as 500ms, 15s or 2min")
+                let plan = try migrator.plan(configuration, checksRows: arguments.has("--check"))
                 let rendering = PlanRendering(plan, arguments)
                 guard arguments.has("--sql"), plan.refusals.isEmpty else {
                     console.result(rendering.json, text: rendering.text(width:))
@@ -77,6 +80,7 @@ struct PlanRendering {
                 ["from": $0.from, "to": $0.to, "inferred": $0.isInferred, "reason": $0.reason]
             },
             "notes": plan.notes, "losses": LossTable(losses: plan.losses).json,
+            "estimatedSeconds": plan.estimatedTime?.inSeconds,
         ]
     }
 
@@ -110,6 +114,9 @@ struct PlanRendering {
         }
         for (folder, bytes) in plan.peakDiskBytes.sorted(by: { $0.key < $1.key }) {
             lines.append("Disk     at most \(Quantity.sizeText(bytes)) more in \(folder)")
+        }
+        if let time = plan.estimatedTime, time >= .seconds(1) {
+            lines.append("Time     about \(Quantity.durationText(time)) on this machine")
         }
         // A unit below a second needs no line.
         if let unit = plan.longestUnit, unit.seconds >= 1 {

@@ -36,6 +36,16 @@ package struct InPlaceRun {
     private let isFirst: Bool
     /// The plan that ``InPlacePlanning`` found for the same step and schema, if any.
     let found: InPlacePlan?
+    /// Counts the lists of statements of the transaction.
+    private let lists: Lists
+
+    private final class Lists {
+        var begun = 0
+        var last: UInt64 = 0
+    }
+
+    /// The time between two reports during one statement.
+    private static let tickNanoseconds: UInt64 = 200_000_000
 
     /// Runs steps one after another in one transaction and commits it.
     ///
@@ -57,13 +67,14 @@ package struct InPlaceRun {
             do {
                 if !connection.isInTransaction { try connection.execute("BEGIN IMMEDIATE") }
                 var reports: [StepReport] = []
+                let lists = Lists()
                 for (index, step) in steps.enumerated() {
                     var step = step
                     // Counts of the plan include rows that are dropped here.
                     if options.damaged == .drop { step.sourceRows = nil }
                     let run = InPlaceRun(
                         step: step, connection: connection, options: options, checks: checks, isFirst: index == 0,
-                        found: index == 0 ? found : nil)
+                        found: index == 0 ? found : nil, lists: lists)
                     // SQLite holds a rewritten row whole in memory; no row may take all of it.
                     reports.append(try connection.with(.length, options.wholeValueBytes) { try run.run() })
                 }
@@ -123,6 +134,10 @@ package struct InPlaceRun {
         let planned = try InPlacePlanning(step, on: connection)
         let (source, destination) = (planned.source, planned.destination)
         guard let plan = try found ?? planned.statements() else { return try runParts(source) }
+        let count = plan.statements.count + plan.closing.count + 2
+        var place = ProgressUpdate.StatementPlace(list: lists.begun, index: 0, count: count)
+        lists.begun += 1
+        tell(nil, at: place)
         try options.registerFunctions(forStore: connection.path, on: connection)
         let dropped = try repairRows(planned, plan, &report)
         let leftovers = try Leftover.all(in: source, on: connection)
@@ -140,12 +155,13 @@ package struct InPlaceRun {
         options.memory.releaseUnused(before: bytes)
         var written: [String: Int64] = [:]
         for statement in plan.statements {
+            place.index += 1
             guard let entity = statement.countedEntity else {
-                try execute(statement)
+                try execute(statement, at: place)
                 continue
             }
             try connection.withCache(options.memory.workingCaches) {
-                try execute(statement)
+                try execute(statement, at: place)
                 written[entity] = connection.changes
             }
             // The next index is sorted beside the memory that this statement's cache has left.
@@ -153,10 +169,14 @@ package struct InPlaceRun {
         }
         try writeMetadata()
         try StaleStatistics.remove(on: connection)
-        for statement in plan.closing { try execute(statement) }
+        for statement in plan.closing {
+            place.index += 1
+            try execute(statement, at: place)
+        }
+        place.index += 1
         // The checks do not need the memory of planning and statements.
         options.memory.releaseUnused(before: bytes)
-        options.progress?(ProgressUpdate(phase: .verify))
+        tell(nil, at: place, phase: .verify)
         try check(counts.ofMappings(), written)
         counts.dropped = dropped
         (report.counts, report.unmapped) = (counts.ofMappings(), counts.unmapped())
@@ -220,7 +240,7 @@ package struct InPlaceRun {
         for (index, part) in step.parts.enumerated() {
             let run = InPlaceRun(
                 step: part, connection: connection, options: options, checks: checks,
-                isFirst: isFirst && index == 0, found: nil)
+                isFirst: isFirst && index == 0, found: nil, lists: lists)
             let found = try run.run()
             report.healed += found.healed
             report.leftBehind += found.leftBehind
@@ -235,12 +255,28 @@ package struct InPlaceRun {
 
     // MARK: Statements
 
-    private func execute(_ planned: InPlaceStatement) throws {
+    private func tell(
+        _ subject: String?, at place: ProgressUpdate.StatementPlace, phase: Phase = .rows
+    ) {
+        guard let progress = options.progress else { return }
+        var update = ProgressUpdate(phase: phase, subject: subject)
+        update.statement = place
+        lists.last = Clock.nanoseconds()
+        progress(update)
+    }
+
+    private func execute(_ planned: InPlaceStatement, at place: ProgressUpdate.StatementPlace) throws {
         try options.stop.check()
-        options.progress?(ProgressUpdate(phase: .rows, subject: planned.reason))
-        do throws(DatabaseError) {
-            try connection.run(planned)
-        } catch {
+        tell(planned.reason, at: place)
+        do {
+            // A long statement has no progress of its own; the reports keep the time left current.
+            try connection.ticking {
+                guard Clock.nanoseconds(since: lists.last) >= Self.tickNanoseconds else { return }
+                tell(planned.reason, at: place)
+            } _: {
+                try connection.run(planned)
+            }
+        } catch let error as DatabaseError {
             // Errors of our functions and of constraints get a message in terms of the model.
             let cause = connection.takeFunctionError()
             if error.isInterrupted { throw error }

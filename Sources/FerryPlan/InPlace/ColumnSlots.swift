@@ -166,7 +166,8 @@ struct ColumnSlots {
             InPlaceStatement(
                 "UPDATE \(table) SET \([key.column, key.entityColumn, key.orderColumn].emptied) WHERE Z_ENT = \(number) "
                     + "AND \(key.column) IN (SELECT Z_PK FROM \(key.targetTable) WHERE \(lost.rowCondition()))",
-                writesObjects: true, reason: "objects at the end of \(key.column) go, or are no longer related"))
+                writesObjects: true, reason: "objects at the end of \(key.column) go, or are no longer related",
+                tables: .search(table)))
     }
 }
 

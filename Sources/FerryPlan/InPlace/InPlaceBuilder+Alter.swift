@@ -34,7 +34,9 @@ extension InPlaceBuilder {
             {
                 renamedIndexes.append((index.name, namesake))
             } else {
-                add("DROP INDEX \(quoted(index.name))", "the new version has none of this name, or another one")
+                add(
+                    "DROP INDEX \(quoted(index.name))", "the new version has none of this name, or another one",
+                    tables: .dropIndex(index.name))
             }
         }
     }
@@ -65,7 +67,7 @@ extension InPlaceBuilder {
 
     mutating func createIndexes() {
         for index in destination.indexes where !keptIndexes.contains(index.name) {
-            add(index.sql, "index of the new version")
+            add(index.sql, "index of the new version", tables: .index(index))
         }
     }
 
@@ -110,7 +112,11 @@ extension InPlaceBuilder {
                 let mirroring = destination.mirroring(filled, in: storage, keepsDangling: true)
             else { continue }
             for statement in mirroring.statements {
-                add(statement, "\(key.title) is the new side of a one-to-one relationship", writesObjects: true)
+                add(
+                    statement, "\(key.title) is the new side of a one-to-one relationship", writesObjects: true,
+                    tables: destination.table(of: relationship.destinationEntity).map {
+                        .update($0.name, columns: [], lookups: 1)
+                    } ?? .schema)
             }
             plan.touched.formUnion(mirroring.tables)
         }

@@ -89,7 +89,7 @@ extension InPlaceBuilder {
             add(
                 "UPDATE \(table) SET \(entityColumn) = (SELECT t.Z_ENT FROM \(target.name) AS t "
                     + "WHERE t.Z_PK = \(table).\(column)) WHERE \(column) IS NOT NULL AND \(entityColumn) IS NULL",
-                "a key without the number of its entity", writesObjects: true)
+                "a key without the number of its entity", writesObjects: true, tables: .search(table))
         }
     }
 
@@ -107,15 +107,17 @@ extension InPlaceBuilder {
         }
         for rTree in destination.rTrees where !kept.contains(rTree) {
             add(rTree.sql, "an R-Tree of the new version")
-            addOverAllKeys(rTree.fill, "objects of the R-Tree \(rTree.name)")
+            addOverAllKeys(
+                rTree.fill, "objects of the R-Tree \(rTree.name)",
+                .fill(rTree.name, from: rTree.table, rowsOf: nil, lookups: 4))
         }
     }
 
-    private mutating func addOverAllKeys(_ sql: String, _ reason: String) {
+    private mutating func addOverAllKeys(_ sql: String, _ reason: String, _ tables: StatementTables) {
         var values = InPlaceValues()
         values.addNamed(":low", .integer(.min))
         values.addNamed(":high", .integer(.max))
-        add(sql, values: values, reason, writesObjects: true)
+        add(sql, values: values, reason, writesObjects: true, tables: tables)
     }
 
     /// Adds derived values, then triggers: triggers call Apple's functions, so nothing may be written after them.
@@ -124,7 +126,9 @@ extension InPlaceBuilder {
             schema.derivedValues.map { ($0.attribute, $0) }, uniquingKeysWith: { first, _ in first })
         for value in destination.derivedValues {
             if let before = old[value.attribute], isKept(before, value) { continue }
-            addOverAllKeys(value.update, "\(value.attribute.property) is derived")
+            addOverAllKeys(
+                value.update, "\(value.attribute.property) is derived",
+                .update(value.table, columns: [value.column], lookups: 1))
             plan.touched.insert(value.table)
         }
         makeRTrees()

@@ -43,11 +43,12 @@ struct InPlaceBuilder {
 
     mutating func add(
         _ sql: String, values: InPlaceValues = InPlaceValues(), _ reason: String, writesObjects: Bool = false,
-        alteration: InPlaceStatement.Alteration? = nil
+        alteration: InPlaceStatement.Alteration? = nil, tables: StatementTables = .schema
     ) {
         plan.statements.append(
             InPlaceStatement(
-                sql, values: values, writesObjects: writesObjects, reason: reason, alteration: alteration))
+                sql, values: values, writesObjects: writesObjects, reason: reason, alteration: alteration,
+                tables: tables))
     }
 
     /// Alters a table; `change` is the part of ALTER TABLE after the table's name.
@@ -199,7 +200,7 @@ struct InPlaceBuilder {
         guard !numbers.isEmpty else { return }
         add(
             "DELETE FROM \(current[table.name] ?? table.name) WHERE \(numbers.sorted().rowCondition())", reason,
-            writesObjects: true)
+            writesObjects: true, tables: .delete(from: current[table.name] ?? table.name, rowsOf: numbers))
         touchContinuations(of: table.name)
     }
 
@@ -261,7 +262,9 @@ struct InPlaceBuilder {
 
     private mutating func dropTables() {
         for table in droppedTables {
-            add("DROP TABLE \(current[table] ?? table)", "nothing of it is in the new version, or all was taken over")
+            add(
+                "DROP TABLE \(current[table] ?? table)", "nothing of it is in the new version, or all was taken over",
+                tables: .drop(current[table] ?? table))
         }
     }
 

@@ -106,6 +106,8 @@ package struct InPlaceStatement: Sendable, Hashable {
     package let countedEntity: String?
     /// The change of an ALTER TABLE; nil for every other statement.
     package var alteration: Alteration?
+    /// The tables that decide how long the statement takes.
+    package let tables: StatementTables
 
     /// Whether the statement writes only objects and links, not the schema or small tables.
     package let writesObjects: Bool
@@ -117,9 +119,10 @@ package struct InPlaceStatement: Sendable, Hashable {
 
     init(
         _ sql: String, values: InPlaceValues = InPlaceValues(), writesObjects: Bool, reason: String,
-        alteration: Alteration? = nil, countedEntity: String? = nil
+        alteration: Alteration? = nil, countedEntity: String? = nil, tables: StatementTables = .schema
     ) {
         self.sql = sql
+        self.tables = tables
         self.countedEntity = countedEntity
         self.writesObjects = writesObjects
         self.values = values.named
@@ -133,7 +136,8 @@ package struct InPlaceStatement: Sendable, Hashable {
     ) -> InPlaceStatement {
         InPlaceStatement(
             OrderPosition.numbering(column, of: table, key: key, group: group, by: order), writesObjects: true,
-            reason: "the relationship is ordered")
+            reason: "the relationship is ordered",
+            tables: .update(table, columns: [column], lookups: 1))
     }
 }
 

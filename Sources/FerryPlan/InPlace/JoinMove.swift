@@ -117,7 +117,7 @@ struct JoinMove: Sendable, Equatable {
             return InPlaceStatement(
                 "DELETE FROM \(old.name) WHERE \(column) IN "
                     + "(SELECT Z_PK FROM \(table) WHERE \(lost.sorted().rowCondition()))", writesObjects: true,
-                reason: "objects at the end of \(column) go, or are no longer related")
+                reason: "objects at the end of \(column) go, or are no longer related", tables: .search(old.name))
         }
     }
 
@@ -168,13 +168,15 @@ struct JoinMove: Sendable, Equatable {
                 + "SELECT \(values.joined(separator: ", ")) FROM \(table) AS s "
                 + "JOIN \(targets) AS t ON t.Z_PK = s.\(rows.key) "
                 + "WHERE +s.Z_ENT = \(rows.number) AND +t.Z_ENT = \(rows.targetNumber)", writesObjects: true,
-            reason: "\(rows.key) becomes a to-many relationship")
+            reason: "\(rows.key) becomes a to-many relationship",
+            tables: .fill(destination.name, from: table, rowsOf: [rows.number], lookups: 1))
     }
 
     private func fill(from table: String, _ columns: [Renaming]) -> InPlaceStatement {
         InPlaceStatement(
             "INSERT INTO \(destination.name) (\(columns.map(\.to).joined(separator: ", "))) "
                 + "SELECT \(columns.map(\.from).joined(separator: ", ")) FROM \(table)", writesObjects: true,
-            reason: "columns of the join table go, or change places")
+            reason: "columns of the join table go, or change places",
+            tables: .fill(destination.name, from: table, rowsOf: nil))
     }
 }

@@ -121,7 +121,9 @@ struct TableMove: Sendable, Equatable {
             "INSERT INTO \(destination.name) (\(columns.joined(separator: ", "))) "
                 + "SELECT \(selected.joined(separator: ", ")) FROM \(names[source.name] ?? source.name) "
                 + "WHERE \(rows.map(\.numbers.old).sorted().rowCondition("+"))",
-            values: values, writesObjects: true, reason: reason, countedEntity: onlyEntity)
+            values: values, writesObjects: true, reason: reason, countedEntity: onlyEntity,
+            tables: .fill(
+                destination.name, from: names[source.name] ?? source.name, rowsOf: rows.map(\.numbers.old)))
     }
 
     /// The entity of the table, if it is the only one and keeps its number.
@@ -183,7 +185,7 @@ struct TableMove: Sendable, Equatable {
         let statement = InPlaceStatement(
             "UPDATE \(destination.name) SET \(sets.joined(separator: ", ")) WHERE \(touched.rowCondition("+"))",
             values: values, writesObjects: true, reason: "new values in \(columns.sorted().joined(separator: ", "))",
-            countedEntity: onlyEntity)
+            countedEntity: onlyEntity, tables: .update(destination.name, columns: columns, rowsOf: touched))
         return (statement, columns)
     }
 

@@ -1,0 +1,136 @@
+import Ferry
+import FerryBase
+import FerrySQLite
+import FerrySnapshot
+import Foundation
+import TestSupport
+import Testing
+
+/// Estimates from the costs of a plan's statements; the speed of the machine is given, no test reads a clock.
+@Suite("The plan's estimates")
+struct EstimateTests {
+    private func configuration(machine: Double = 1, budget: Duration? = nil) -> Configuration {
+        var configuration = Configuration()
+        configuration.machine = machine
+        configuration.budget = budget
+        return configuration
+    }
+
+    private func plan(rows: Int64, machine: Double = 1, budget: Duration? = nil) throws -> PlanReport {
+        try InferredMigration(rows: rows).migrator().plan(configuration(machine: machine, budget: budget))
+    }
+
+    @Test("The transaction of a step in place takes longer with more rows, and on a slower machine")
+    func transaction() throws {
+        let few = try #require(try plan(rows: 5_000).longestUnit)
+        let many = try #require(try plan(rows: 50_000).longestUnit)
+        let slow = try #require(try plan(rows: 50_000, machine: 4).longestUnit)
+        #expect(few.kind == .transaction && few.rows == 5_000 && many.rows == 50_000)
+        #expect(abs(slow.time / many.time - 4) < 0.001)
+        // Beside the fixed costs, between what SQLite needs at least to write a row of two columns, and much more.
+        let perRow = (many.time - few.time) / 45_000
+        #expect(perRow > .nanoseconds(500) && perRow < .nanoseconds(20_000), "\(perRow)")
+    }
+
+    @Test("The whole time contains the longest unit")
+    func whole() throws {
+        let plan = try plan(rows: 50_000)
+        #expect(try #require(plan.estimatedTime) > #require(plan.longestUnit).time)
+        let upToDate = try InferredMigration(rows: 5)
+        _ = try upToDate.migrator().migrate()
+        let nothing = try upToDate.migrator().plan()
+        #expect(nothing.isUpToDate && nothing.estimatedTime == nil && nothing.longestUnit == nil)
+    }
+
+    @Test("A budget below the longest unit is a warning beforehand, with the time, and no refusal")
+    func warnsOfBudget() throws {
+        let unit = try #require(try plan(rows: 20_000, machine: 6).longestUnit)
+        let short = try plan(rows: 20_000, machine: 6, budget: unit.time / 2)
+        let warning = try #require(short.warnings.first { $0.code == .budgetTooShort })
+        #expect(
+            warning.message.contains("cannot be met") && warning.message.contains(" s on this machine")
+                && short.refusals.isEmpty)
+        let enough = try plan(rows: 20_000, machine: 6, budget: unit.time * 2)
+        #expect(!enough.warnings.contains { $0.code == .budgetTooShort })
+        let migration = try InferredMigration(rows: 200)
+        let told = Locked<[FerryWarning.Code]>([])
+        let report = try migration.migrator().migrate(configuration(budget: .nanoseconds(1))) { event in
+            if case .warning(let warning) = event { told.withLock { $0.append(warning.code) } }
+        }
+        #expect(told.withLock { $0 }.contains(.budgetTooShort))
+        #expect(report.outcome == .migrated && report.warnings.contains { $0.code == .budgetTooShort })
+    }
+
+    @Test("A report has the estimates and what the call took")
+    func reports() throws {
+        for migrate in [
+            { try InferredMigration(rows: 300).migrator().migrate(configuration()) },
+            { try SmallMigration(rows: 300).migrator().migrate(configuration()) },
+        ] {
+            let report = try migrate()
+            let estimates = try #require(report.estimates)
+            #expect(estimates.wallTime > estimates.longestUnit && estimates.peakDiskBytes > 0)
+            let longest = try #require(report.longestUnit)
+            #expect(longest > .zero && longest <= report.wallTime && report.peakDiskBytes ?? 0 > 0)
+        }
+    }
+
+    @Test("A swap is a unit too, and may be the longest")
+    func swap() throws {
+        var configuration = configuration()
+        let small = try SmallMigration(rows: 3_000)
+        configuration.chunkSize = .rows(10)
+        let unit = try #require(try small.migrator().plan(configuration).longestUnit)
+        #expect(unit.kind == .swap)
+        configuration.output = URL(fileURLWithPath: small.store + ".new")
+        #expect(try small.migrator().plan(configuration).longestUnit?.kind != .swap)
+    }
+
+    @Test("The units of a call are measured from the end of preflight on")
+    func units() {
+        let stop = StopRequest()
+        stop.unitIsDone(at: 5)
+        #expect(stop.longestUnitNanoseconds == 0)
+        stop.beginUnits(at: 10)
+        for time: UInt64 in [30, 35, 85, 90] { stop.unitIsDone(at: time) }
+        #expect(stop.longestUnitNanoseconds == 50 && stop.unitsDone == 5)
+    }
+
+    @Test("A snapshot of what cannot be compressed needs its size, one of zeros almost nothing")
+    func snapshotShare() throws {
+        struct Content: PageSource {
+            let byteCount: Int64 = 3 << 20
+            let isRandom: Bool
+            func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) {
+                var state = UInt64(offset) &+ 88_172_645_463_325_252
+                for index in buffer.indices {
+                    state ^= state << 13
+                    state ^= state >> 7
+                    state ^= state << 17
+                    buffer[index] = isRandom ? UInt8(truncatingIfNeeded: state) : 0
+                }
+            }
+        }
+        for form in SnapshotForm.known {
+            let level = form.levels.lowerBound
+            #expect(try form.share(of: Content(isRandom: true), level: level) > 0.99)
+            #expect(try form.share(of: Content(isRandom: false), level: level) < 0.01)
+        }
+    }
+
+    @Test("Progress names each statement of a transaction in order, and the checks last")
+    func namesStatements() throws {
+        let places = Locked<[ProgressUpdate.StatementPlace]>([])
+        _ = try InferredMigration(rows: 50).migrator().migrate(configuration()) { event in
+            if case .progress(let update) = event, let place = update.statement {
+                places.withLock { $0.append(place) }
+            }
+        }
+        let seen = places.withLock { $0 }
+        let first = try #require(seen.first), last = try #require(seen.last)
+        #expect(first.index == 0 && last.index == last.count - 1)
+        for (one, next) in zip(seen, seen.dropFirst()) {
+            #expect((one.list, one.index) <= (next.list, next.index))
+        }
+    }
+}
