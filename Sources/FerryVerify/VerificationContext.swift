@@ -63,6 +63,7 @@ final class VerificationContext {
     private var countedRows: [String: Int64] = [:]
     /// The look-ups of equal values that conditions asked for; one that was asked for once is not made yet.
     private var equalValues: [EqualValues.Key: EqualValues?] = [:]
+    private var equalValueTables = 0
     /// Called at every announcement, to handle events of walkers between two rows.
     var onAnnouncement: (() throws -> Void)?
     private var rowsSinceAnnouncement = 0
@@ -231,7 +232,8 @@ final class VerificationContext {
             return nil
         }
         if let known { return known }
-        guard let values = try EqualValues(key, number: equalValues.count, in: self) else { return nil }
+        guard let values = try EqualValues(key, number: equalValueTables, in: self) else { return nil }
+        equalValueTables += 1
         equalValues[key] = values
         return values
     }
