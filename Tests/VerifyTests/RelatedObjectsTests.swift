@@ -91,7 +91,7 @@ struct RelatedObjectsTests {
     private static func mappings() throws -> [ResolvedEntityMapping] {
         let posts = ("post", "Posts", "$source")
         return [
-            try mapping(0, "Colors", "Post", "Color", value: "$source.name + '!'", [posts]),
+            try mapping(0, "Colors", "Post", "Color", value: "uppercase:($source.name)", [posts]),
             try mapping(
                 1, "Posts", "Post", "Post", filter: "name != 'Draft'",
                 [
@@ -155,7 +155,7 @@ struct RelatedObjectsTests {
             \(numbers) INSERT INTO ZCARD (Z_PK, Z_ENT, Z_OPT, ZNAME, ZPOST)
             SELECT \(card), 1, 1, 'Card ' || i, \(ifKept(key)) FROM n;
             \(numbers) INSERT INTO ZCOLOR (Z_PK, Z_ENT, Z_OPT, ZNAME, ZPOST)
-            SELECT i + 1, 2, 1, iif(\(isDraft), 'Draft!', 'Post ' || i || '!'), \(ifKept(key)) FROM n;
+            SELECT i + 1, 2, 1, iif(\(isDraft), 'DRAFT', 'POST ' || i), \(ifKept(key)) FROM n;
             \(numbers) INSERT INTO ZLABEL (Z_PK, Z_ENT, Z_OPT, ZNAME, ZPOST)
             SELECT i + 1, 4, 1, iif(\(isDraft), 'Draft', 'Post ' || i), \(ifKept(key)) FROM n;
             \(many.joined(separator: "\n"))
@@ -295,7 +295,7 @@ struct RelatedObjectsTests {
                 found: [("relationships", "Post", 4)]),
         ]
 
-    @Test("A damage is found, equally for any number of jobs, and by a stopped verification", arguments: damages)
+    @Test("A damage is found, equally for any number of jobs", arguments: damages)
     func findsDamage(_ damage: Damage) throws {
         try change(destination, damage.sql)
         let reports = try [1, 2, 7].map { try verify(jobs: $0) }
@@ -304,15 +304,27 @@ struct RelatedObjectsTests {
         for (check, entity, count) in damage.found {
             #expect(found.contains { $0.check == check && $0.entity == entity && $0.count == count }, "\(found)")
         }
+    }
+
+    /// Damage that is compared pair by pair: carried keys, keys of new rows, and a join table.
+    private static let comparedByPair = ["Card: exchanged", "Color: lost at both", "Topics exchanged"].map { name in
+        damages.first { $0.what.hasPrefix(name) }
+    }
+
+    @Test("A stopped verification goes on between and in the parts", arguments: 0..<3)
+    func goesOn(_ number: Int) throws {
+        let damage = try #require(Self.comparedByPair[number])
+        try change(destination, damage.sql)
+        let whole = try verify(jobs: 2).differences
         var resumed: VerificationReport?
         for _ in 0..<2_000 where resumed == nil {
             let spent = StopRequest(
                 following: StopRequest(), budgetNanoseconds: 1, budgetSpent: FerryError(.budgetSpent, "It is spent."))
             do {
                 resumed = try verify(jobs: 2, key: "run", stop: spent)
-            } catch let error as FerryError where error.code == .budgetSpent {}
+            } catch let error as FerryError where [.budgetSpent, .interrupted].contains(error.code) {}
         }
-        #expect(resumed?.differences == found)
+        #expect(resumed?.differences == whole)
     }
 
     @Test("One-sided and dangling links of the source do not hide a difference")
