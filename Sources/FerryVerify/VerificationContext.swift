@@ -30,17 +30,40 @@ final class VerificationContext {
     weak var claims: UniqueClaims?
 
     let progress: VerificationProgress
-    private(set) lazy var relations = Result { try StoredRelation.all(in: self) }
+    private(set) lazy var relationForms = Result { try RelationForms(in: self) }
     private(set) lazy var indexReadings = Result { try IndexReadings(in: self) }
-    private(set) lazy var keysOfRows = Result { try relations.get().compactMap { KeysOfRows($0, in: self) } }
     /// The source's surroundings, read before a step in place altered the store.
     private let formerSurroundings: SourceSurroundings?
     private(set) lazy var surroundings = Result {
         try formerSurroundings ?? SourceSurroundings(on: connection, schema: "source")
     }
     /// The destination's entity tables, ordered by their root entities.
+    private(set) lazy var sourceEntities = source.entitiesByNumber
+    private(set) lazy var destinationEntities = destination.entitiesByNumber
+    /// The mappings by name, by the root of their destination entity, and by both kinds of keys that they give.
+    private(set) lazy var mappingsByName = Dictionary(
+        step.entityMappings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    private lazy var mappingsByRoot = Dictionary(grouping: step.entityMappings) {
+        destinationModel.root(of: $0.destination)
+    }
+    private var keepingMappings: [String: [ResolvedEntityMapping]] = [:]
+    private var newKeyMappings: [String: [ResolvedEntityMapping]] = [:]
+    /// The destination's foreign keys by table, and its to-many relationships without inverse, ordered by name.
+    private(set) lazy var foreignKeys = Dictionary(
+        grouping: destination.relationshipStorage.compactMap { key, storage -> (table: String, key: PropertyKey)? in
+            if case .foreignKey(let table, _, _, _) = storage { return (table, key) }
+            return nil
+        }, by: \.table
+    ).mapValues { $0.map(\.key).sorted() }
+    private(set) lazy var inverseless = destination.relationshipStorage.compactMap { key, storage in
+        if case .inverseless(_, let column) = storage { return (key: key, column: column) }
+        return nil
+    }
     private(set) lazy var destinationTables = destination.tables.values.sorted { codeUnitOrder($0.root, $1.root) }
     private var countedRows: [String: Int64] = [:]
+    /// The look-ups of equal values that conditions asked for; one that was asked for once is not made yet.
+    private var equalValues: [EqualValues.Key: EqualValues?] = [:]
+    private var equalValueTables = 0
     /// Called at every announcement, to handle events of walkers between two rows.
     var onAnnouncement: (() throws -> Void)?
     private var rowsSinceAnnouncement = 0
@@ -78,7 +101,7 @@ final class VerificationContext {
     /// The context of one walker, which reads the same stores by its own connection, without lookups.
     convenience init(
         walkerOf verification: Verification, caches: Int, source: StoreLayout, destination: StoreLayout,
-        progress hook: @escaping ProgressHook
+        relationForms: RelationForms, progress hook: @escaping ProgressHook
     ) throws {
         var verification = verification
         verification.progress = hook
@@ -89,6 +112,7 @@ final class VerificationContext {
         try connection.shareCaches(
             caches, among: ["main": 2, "source": 3, "destination": 3, "temp": 1])
         try self.init(verification, connection, source: source, destination: destination)
+        self.relationForms = .success(relationForms)
     }
 
     /// Inside the transaction of a step in place, with surroundings: the store is both `main` and `destination`.
@@ -200,6 +224,20 @@ final class VerificationContext {
             "SELECT sql FROM destination.sqlite_master WHERE type = ? AND name = ?", [.text(type), .text(name)])?.text
     }
 
+    /// The look-up of an attribute's or a relationship's values, made when it is asked for again; nil if a scan must do.
+    func equalValues(_ key: EqualValues.Key) throws -> EqualValues? {
+        guard let known = equalValues[key] else {
+            // One scan costs less than a look-up.
+            equalValues[key] = .some(nil)
+            return nil
+        }
+        if let known { return known }
+        guard let values = try EqualValues(key, number: equalValueTables, in: self) else { return nil }
+        equalValueTables += 1
+        equalValues[key] = values
+        return values
+    }
+
     // MARK: Mappings
 
     /// Whether the context is inside the transaction of a step in place.
@@ -224,8 +262,16 @@ final class VerificationContext {
 
     /// Entity mappings that keep `Z_PK` and write into a destination root table.
     func keepingMappings(into root: String) -> [ResolvedEntityMapping] {
-        step.entityMappings.filter { $0.mayKeepPrimaryKeys && destinationModel.root(of: $0.destination) == root }
+        if let known = keepingMappings[root] { return known }
+        let mappings = mappings(into: root).filter(\.mayKeepPrimaryKeys)
+        keepingMappings[root] = mappings
+        return mappings
     }
+
+    /// Entity mappings that write into a destination root table.
+    func mappings(into root: String) -> [ResolvedEntityMapping] { mappingsByRoot[root] ?? [] }
+
+    func mapping(named name: String) -> ResolvedEntityMapping? { mappingsByName[name] }
 
     /// The source root entities whose objects keep their keys in a destination root table.
     func sourceRoots(into root: String) -> Set<String> {
@@ -251,6 +297,13 @@ final class VerificationContext {
     /// A mapping with `unique` comes after those without it that write its destination entity; else the mappings' order
     /// counts. A migration policy can give keys in any root table.
     func newKeyMappings(into root: String) -> [ResolvedEntityMapping] {
+        if let known = newKeyMappings[root] { return known }
+        let mappings = orderedNewKeyMappings(into: root)
+        newKeyMappings[root] = mappings
+        return mappings
+    }
+
+    private func orderedNewKeyMappings(into root: String) -> [ResolvedEntityMapping] {
         var waiting = step.entityMappings.filter {
             if $0.policy != nil { return verification.policies.newKeys[$0.position]?[root] != nil }
             return !$0.keepsPrimaryKey && destinationModel.root(of: $0.destination) == root

@@ -74,7 +74,8 @@ struct JSONElementsTests {
     /// Elements that together are far longer than a piece of a stored text, and one that is.
     private static let longList: String = {
         let long = String(repeating: "é中 \\u00e9", count: 20_000)
-        return (0..<9_000).map { #"{"name": "n\#($0)", "at": [\#($0), {"deep": [null, true]}]}"# }.joined(separator: ",")
+        let elements = (0..<9_000).map { #"{"name": "n\#($0)", "at": [\#($0), {"deep": [null, true]}]}"# }
+        return elements.joined(separator: ",")
             + #", {"name": "\#(long)"}, "last""#
     }()
 

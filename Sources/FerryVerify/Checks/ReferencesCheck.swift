@@ -19,7 +19,7 @@ struct ReferencesCheck: Check {
                 if keys.needOnlyTargets, keys.areForeign {
                     outcome.isShown = try keys.leadToObjects(on: context.connection)
                 } else {
-                    try report(keys, in: context)
+                    outcome.leads = try report(keys, in: context) == 0
                     outcome.isShown = true
                 }
             }
@@ -39,18 +39,23 @@ struct ReferencesCheck: Check {
             // Other keys have no companion columns, or were checked together with them.
             let haveCompanions = keys.areForeign && keys.needOnlyTargets
             if isShown, !haveCompanions || tallies[root]?.hasSoundCompanions(keys.relationship) == true { continue }
-            try report(keys, in: context)
+            _ = try report(keys, in: context)
         }
     }
 
-    private static func name(of keys: StoredKeys) -> String {
-        "references:\(keys.relationship.title) \(keys.column)"
+    private static func name(of keys: StoredKeys) -> String { partName(keys.relationship, keys.column) }
+
+    static func partName(_ relationship: PropertyKey, _ column: String) -> String {
+        "references:\(relationship.title) \(column)"
     }
 
-    private func report(_ keys: StoredKeys, in context: VerificationContext) throws {
+    /// - Returns: The number of faults found, including damage that the store may keep.
+    private func report(_ keys: StoredKeys, in context: VerificationContext) throws -> Int64 {
+        var count: Int64 = 0
         for query in keys.faults {
             let found = try context.connection.prepare("SELECT \(keys.holder), \(keys.value) \(query)")
             while try found.step() {
+                count += 1
                 let ends = [0, 1].map { found.isNull($0) ? nil : found.integer($0) }
                 if try context.keptDamage.holds(keys.relationship, holder: ends[0], value: ends[1]) { continue }
                 context.report(
@@ -58,5 +63,6 @@ struct ReferencesCheck: Check {
                 try context.advance(keys.relationship.property, done: 0, total: nil)
             }
         }
+        return count
     }
 }

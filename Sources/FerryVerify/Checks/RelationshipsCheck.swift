@@ -15,7 +15,7 @@ struct RelationshipsCheck: Check {
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         let key = context.progress.hashKey()
         let readings = try context.indexReadings.get()
-        return try context.relations.get().compactMap { CarriedRelation($0, in: context) }.flatMap { links in
+        return try context.relationForms.get().carried.flatMap { links in
             let index = readings.index(of: links)
             return try links.parts(in: context).map { name, range in
                 CheckPart(name: name, subject: links.relation.key.property) { context, outcome in
@@ -28,36 +28,56 @@ struct RelationshipsCheck: Check {
         }
     }
 
+    /// Mappings whose new objects are compared in parts, which record no associations, although relations need them.
+    private func notAssociated(in context: VerificationContext) throws -> [ResolvedEntityMapping] {
+        let needed = try context.relationForms.get().associated
+        return try context.step.entityMappings.filter { mapping in
+            guard needed.contains(mapping.position) else { return false }
+            let root = context.destinationModel.root(of: mapping.destination)
+            return try NewRows(root, in: context)?.rows(context.progress.state.outcomes) != nil
+        }
+    }
+
+    func hasWorkBeside(in context: VerificationContext) throws -> Bool { try !notAssociated(in: context).isEmpty }
+
     /// Merges the associations of new objects with their links, as soon as all are known.
     func runBeside(in context: VerificationContext) throws {
-        for relation in try context.relations.get()
-        where !relation.isMadeByPolicies(in: context) && CarriedRelation(relation, in: context) == nil {
+        for mapping in try notAssociated(in: context) { try NewRows.associate(mapping, in: context) }
+        let forms = try context.relationForms.get()
+        for relation in forms.relations where !relation.isMadeByPolicies(in: context) {
+            guard case .other = forms.form(of: relation) else { continue }
             _ = try AssociatedRelation(relation, in: context)?.isShown()
         }
     }
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         let related = RelatedObjects(context, through: SourceObjects(context))
-        let relations = try context.relations.get()
+        let forms = try context.relationForms.get()
+        let relations = forms.relations
         try context.progress.once("relationships of policies", in: context) {
             for relation in relations where relation.isMadeByPolicies(in: context) {
                 context.report.notRecomputed += try relation.count(in: context)
             }
         }
         let known = relations.filter { !$0.isMadeByPolicies(in: context) }
-        let expected = try known.enumerated().filter {
-            try CarriedRelation($0.element, in: context)?.isShown(in: context) != true
-                && AssociatedRelation($0.element, in: context)?.isShown() != true
-        }.filter {
-            guard case .ruled? = KeysOfRows($0.element, in: context) else { return true }
+        let expected = try known.enumerated().filter { _, relation in
+            switch forms.form(of: relation) {
+            case .carried(let links): return try !links.isShown(in: context)
+            case .other: return try AssociatedRelation(relation, in: context)?.isShown() != true
+            case .paired(let links): guard try links.isShown(in: context) else { return true }
+            case .ruled: break
+            }
             // RowKeys compared the keys; only positions remain.
-            let keys = try DirectKeys($0.element, in: context)
-            try context.progress.once("positions \($0.element.key.title)", in: context) {
-                try keys.checkPositions()
+            if relation.links.aOrder != nil || relation.links.bOrder != nil {
+                let keys = try DirectKeys(relation, in: context)
+                try context.progress.once("positions \(relation.key.title)", in: context) {
+                    try keys.checkPositions()
+                }
             }
             return false
         }.map { number, relation in
-            DirectKeys.suffice(for: relation, in: context)
+            for mapping in relation.associatedMappings(in: context) { try NewRows.associate(mapping, in: context) }
+            return DirectKeys.suffice(for: relation, in: context)
                 ? try DirectKeys(relation, in: context) as any ExpectedRelation
                 : try RelationPairs(relation, number: number, in: context)
         }
@@ -97,7 +117,7 @@ extension StoredRelation {
             || rules.contains { rule in
                 isUnknown(rule.mapping)
                     || rule.relationship.mappings.contains { name in
-                        context.step.entityMapping(named: name).map(isUnknown) ?? false
+                        context.mapping(named: name).map(isUnknown) ?? false
                     }
             }
     }

@@ -52,7 +52,8 @@ struct RowsCheck: Check {
             try walk.run(&counts)
             if let found = walk.rowCounts?.found { (outcome.sums, outcome.tally) = (found.sums, found.counts) }
             (outcome.counts, outcome.rows) = (counts.counts.filter { $0.read > 0 }, walk.done)
-            if !walk.keys.unshown.isEmpty { outcome.unshown = walk.keys.unshown }
+            let unshown = walk.unshown
+            if !unshown.isEmpty { outcome.unshown = unshown }
         }
     }
 
@@ -83,7 +84,7 @@ struct RowsCheck: Check {
                 try context.pausing("rows:\(root)") { try walk(root, part, nil) }
                 continue
             }
-            let associated = try RowWalk.needsAssociation(in: context)
+            let associated = try context.relationForms.get().mayBeAssociated
             let claims = try UniqueClaims(newKeyMappings, associated: associated, number: number, in: context)
             context.claims = claims
             try context.pausing("rows:\(root)") {

@@ -5,10 +5,13 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// A relation between objects that all keep their keys: its links are those in one table of the source.
-struct CarriedRelation {
+/// A relation between objects that all keep their keys: its links are those in one table of the source, or those of a
+/// one-to-one in the rows of both sides.
+struct CarriedRelation: Sendable {
     let relation: StoredRelation
     let source: StoredLinks
+    /// The source's keys of the other side of a one-to-one.
+    private let otherSource: StoredLinks?
     let a: String
     let b: String
 
@@ -19,11 +22,21 @@ struct CarriedRelation {
             let declared = model.relationship(relation.key.property, of: relation.key.entity)
         else { return nil }
         (a, b) = (relation.key.entity, declared.destinationEntity)
-        if relation.otherColumn != nil || relation.isReflexive { return nil }
+        if relation.isReflexive { return nil }
         // The other side declares a relationship without inverse.
         if case .inverseless? = context.destination.relationshipStorage[relation.key] { return nil }
-        let links = relation.rules.map { Self.links(of: $0, in: context) }
-        guard let first = links.first, let source = first, links.allSatisfy({ $0 == source }) else { return nil }
+        let isOneToOne = relation.other != nil
+        let sides = isOneToOne ? [false, true].map { side in relation.rules.filter { $0.isInverse == side } } : []
+        let rules = isOneToOne ? sides[0] : relation.rules
+        guard let source = Self.links(of: rules, in: context) else { return nil }
+        if isOneToOne {
+            guard let other = Self.links(of: sides[1], ofOwnSide: true, in: context),
+                Self.inverse(of: rules[0], in: context) == other
+            else { return nil }
+            otherSource = other
+        } else {
+            otherSource = nil
+        }
         self.source = source
         self.relation = relation
         // A position that the destination requires must be stored in the source too.
@@ -61,21 +74,40 @@ struct CarriedRelation {
         return (rule.isInverse ? ends.reversed() : ends) == roots
     }
 
-    /// The links of the source that a rule takes unchanged, seen from `a`; nil for any other rule.
-    private static func links(of rule: StoredRelation.Rule, in context: VerificationContext) -> StoredLinks? {
-        guard rule.relationship.isAutomatic, rule.mapping.keepsPrimaryKey, rule.mapping.policy == nil,
-            let name = rule.relationship.sourceRelationship,
-            let storage = context.source.storage(of: name, in: rule.mapping.source)
+    /// The links of the source that all rules take unchanged, seen from `a` or from the rules' own side.
+    private static func links(
+        of rules: [StoredRelation.Rule], ofOwnSide: Bool = false, in context: VerificationContext
+    ) -> StoredLinks? {
+        let links = rules.map { rule -> StoredLinks? in
+            guard rule.relationship.isAutomatic, rule.mapping.keepsPrimaryKey, rule.mapping.policy == nil,
+                let name = rule.relationship.sourceRelationship,
+                let storage = context.source.storage(of: name, in: rule.mapping.source)
+            else { return nil }
+            if case .inverseless = storage { return nil }
+            let links = rule.isInverse && !ofOwnSide ? StoredLinks(storage).reversed : StoredLinks(storage)
+            return links.areInRowsOfB ? nil : links
+        }
+        guard let first = links.first, let first, links.allSatisfy({ $0 == first }) else { return nil }
+        return first
+    }
+
+    /// The source's keys of the inverse of a rule's source relationship; nil if it is not stored as keys.
+    private static func inverse(of rule: StoredRelation.Rule, in context: VerificationContext) -> StoredLinks? {
+        let model = context.sourceModel
+        guard let name = rule.relationship.sourceRelationship,
+            let relationship = model.relationship(name, of: rule.mapping.source),
+            let inverse = StoredRelation.inverse(of: relationship, in: model),
+            case .foreignKey? = context.source.relationshipStorage[inverse]
         else { return nil }
-        if case .inverseless = storage { return nil }
-        let links = rule.isInverse ? StoredLinks(storage).reversed : StoredLinks(storage)
-        return links.areInRowsOfB ? nil : links
+        return context.source.relationshipStorage[inverse].map(StoredLinks.init)
     }
 
     /// Whether the rules of one side alone take every link between carried objects.
     private func isWhole(fromInverse isInverse: Bool, in context: VerificationContext) -> Bool {
         func mappings(into entity: String) -> [ResolvedEntityMapping] {
-            context.step.entityMappings.filter { context.destinationModel.isKind($0.destination, of: entity) }
+            context.mappings(into: context.destinationModel.root(of: entity)).filter {
+                context.destinationModel.isKind($0.destination, of: entity)
+            }
         }
         let (own, others) = isInverse ? (b, a) : (a, b)
         let targets = Set(mappings(into: others).map(\.name))
@@ -92,6 +124,21 @@ struct CarriedRelation {
     // MARK: Parts
 
     var destination: StoredLinks { relation.links }
+
+    /// Foreign keys in the rows of one side, with the source's, and the entity of the objects to which they lead.
+    struct Keys: Sendable {
+        let destination: StoredLinks
+        let source: StoredLinks
+        let target: String
+    }
+
+    /// The keys that ``RowKeys`` compares: those of both sides of a one-to-one; none of a join table.
+    var keys: [Keys] {
+        guard destination.areInRowsOfA else { return [] }
+        let own = Keys(destination: destination, source: source, target: b)
+        guard let other = relation.other, let otherSource else { return [own] }
+        return [own, Keys(destination: other.links, source: otherSource, target: a)]
+    }
 
     /// The index that holds only the links, in the order in which they are merged; nil if there is none.
     func index(in tables: [String: TableIndexes]) -> StoredIndex? {
@@ -117,7 +164,10 @@ struct CarriedRelation {
     /// Whether all parts of the relation, or the rows with its foreign keys, showed no difference.
     func isShown(in context: VerificationContext) throws -> Bool {
         let outcomes = context.progress.state.outcomes
-        if destination.areInRowsOfA { return !outcomes.values.contains { $0.unshown?.contains(name) == true } }
+        if destination.areInRowsOfA {
+            return relation.haveSidesAgreed(outcomes)
+                && !outcomes.values.contains { $0.unshown?.contains(name) == true }
+        }
         return try parts(in: context).allSatisfy { outcomes[$0.name]?.isShown == true }
     }
 }
@@ -258,12 +308,12 @@ struct AssociatedRelation {
             !context.verification.isInPlace, rule.mapping.keepsPrimaryKey,
             rule.relationship.from == .variable("source") || rule.relationship.from == .evaluatedObject,
             rule.relationship.mappings.count == 1, let name = rule.relationship.mappings.first,
-            let target = context.step.entityMapping(named: name), !target.keepsPrimaryKey,
+            let target = context.mapping(named: name), !target.keepsPrimaryKey,
             target.source == rule.mapping.source
         else { return nil }
         let links = rule.isInverse ? relation.links.reversed : relation.links
         if links.areInRowsOfB || links.aOrder != nil || links.bOrder != nil { return nil }
-        if relation.otherColumn != nil || relation.isReflexive { return nil }
+        if relation.other != nil || relation.isReflexive { return nil }
         isToOne = links.areInRowsOfA
         self.links = links.pairs
         (self.relation, self.context) = (relation, context)

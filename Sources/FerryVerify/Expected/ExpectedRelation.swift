@@ -23,7 +23,7 @@ extension ExpectedRelation {
     /// They increase strictly in the expected order. They are the source's own, or 2048 and 1024 more for each next
     /// object if a mapping has a rule of its own or the source lacked some.
     func checkPositions() throws {
-        if relation.otherColumn != nil || relation.isReflexive { return }
+        if relation.other != nil || relation.isReflexive { return }
         if let order = relation.links.bOrder { try check(of: .a, relation.links, order: order) }
         if let order = relation.links.aOrder { try check(of: .b, relation.links.reversed, order: order) }
     }
@@ -86,7 +86,7 @@ extension ExpectedRelation {
 
     private func isCarried(_ rule: StoredRelation.Rule) -> Bool {
         rule.relationship.isAutomatic && rule.mapping.keepsPrimaryKey
-            && rule.relationship.mappings.allSatisfy { context.step.entityMapping(named: $0)?.keepsPrimaryKey ?? false }
+            && rule.relationship.mappings.allSatisfy { context.mapping(named: $0)?.keepsPrimaryKey ?? false }
     }
 }
 
@@ -141,14 +141,12 @@ struct RelationPairs: ExpectedRelation {
                     """,
                 place: { "\(links.table) \(a) \($0)" })
         }
-        try compareKeys(
-            relation.key, links.b, in: links.table,
-            expected: relation.otherColumn == nil ? firstForEachOwner : firstForEachSide)
-        if let (table, column) = relation.otherColumn {
-            let inverse = context.destinationModel.relationship(relation.key.property, of: relation.key.entity)
-                .flatMap { StoredRelation.inverse(of: $0, in: context.destinationModel) }
-            try compareKeys(inverse ?? relation.key, column, in: table, expected: firstForEachSideInverted)
+        guard let other = relation.other else {
+            return try compareKeys(relation.key, links.b, in: links.table, expected: firstForEachOwner)
         }
+        try findOneToOne()
+        try compareKeys(relation.key, links.b, in: links.table, expected: firstForEachSide)
+        try compareKeys(other.key, other.links.b, in: other.links.table, expected: firstForEachSideInverted)
     }
 
     private func compareKeys(_ key: PropertyKey, _ column: String, in table: String, expected: String) throws {
@@ -175,28 +173,52 @@ struct RelationPairs: ExpectedRelation {
         "SELECT a, b FROM (SELECT a, b, min(\(rank)) FROM \(table) WHERE side < 2 GROUP BY a) ORDER BY a"
     }
 
-    /// The pairs of a one-to-one, as common table expressions up to `one`.
+    /// Finds the pairs of a one-to-one: fills the table `_claimed`, which has each `b` once.
     ///
     /// Each `a` takes its first candidate. If several `a` take the same `b`, the pair on which both sides of the source
     /// agree counts, else the lowest key. Pairs of the other side alone count if both objects are still free.
-    private var oneToOne: String {
-        """
-        WITH own AS MATERIALIZED (\(firstForEachOwner)),
-            agreed AS MATERIALIZED (
-                SELECT own.a, own.b FROM own JOIN \(table) AS e ON e.a = own.a AND e.b = own.b AND e.side = 2),
-            claimed AS MATERIALIZED (
-                SELECT min(a) AS a, b FROM own
-                WHERE b NOT IN (SELECT b FROM agreed) OR (a, b) IN (SELECT a, b FROM agreed) GROUP BY b),
-            echoed AS (
-                SELECT a, min(b) AS b FROM \(table) WHERE side = 2 AND a NOT IN (SELECT a FROM claimed)
-                    AND b NOT IN (SELECT b FROM claimed) GROUP BY a),
-            one AS (SELECT a, b FROM claimed UNION ALL SELECT min(a), b FROM echoed GROUP BY b)
-        """
+    ///
+    /// Common table expressions would take memory outside the cache of the lookup file, whose tables are filled in the
+    /// order of their keys.
+    private func findOneToOne() throws {
+        let (own, mirrored, agreed, claimed) = (
+            "\(table)_own", "\(table)_mirrored", "\(table)_agreed", "\(table)_claimed"
+        )
+        let tables = [(own, "a"), (mirrored, "a, b"), (agreed, "b"), (claimed, "b")].map { name, key in
+            """
+            DROP TABLE IF EXISTS \(name);
+            CREATE TABLE \(name) (a INTEGER, b INTEGER, PRIMARY KEY (\(key))) WITHOUT ROWID
+            """
+        }
+        let isMirrored = "EXISTS (SELECT 1 FROM \(mirrored) AS m WHERE m.a = o.a AND m.b = o.b)"
+        let queries = [
+            "INSERT INTO \(own) (a, b) \(firstForEachOwner)",
+            "INSERT INTO \(mirrored) (a, b) SELECT DISTINCT a, b FROM \(table) WHERE side = 2 ORDER BY a, b",
+            """
+            INSERT INTO \(agreed) (a, b) SELECT min(a), b FROM \(own) AS o WHERE \(isMirrored) GROUP BY b ORDER BY b
+            """,
+            """
+            INSERT INTO \(claimed) (a, b) SELECT min(a), b FROM \(own) AS o
+            WHERE NOT EXISTS (SELECT 1 FROM \(agreed) AS g WHERE g.b = o.b) OR \(isMirrored) GROUP BY b ORDER BY b
+            """,
+            "CREATE INDEX \(claimed)_a ON \(claimed.dropFirst("main.".count)) (a)",
+            """
+            INSERT INTO \(claimed) (a, b) SELECT min(a), b FROM (
+                SELECT a, min(b) AS b FROM \(mirrored) AS m
+                WHERE NOT EXISTS (SELECT 1 FROM \(claimed) AS c WHERE c.a = m.a)
+                    AND NOT EXISTS (SELECT 1 FROM \(claimed) AS c WHERE c.b = m.b) GROUP BY a)
+            GROUP BY b ORDER BY b
+            """,
+        ]
+        for query in tables + queries {
+            try context.announce(relation.key.property)
+            try context.connection.execute(query)
+        }
     }
 
-    private var firstForEachSide: String { "\(oneToOne) SELECT a, b FROM one ORDER BY a" }
+    private var firstForEachSide: String { "SELECT a, b FROM \(table)_claimed ORDER BY a, b" }
 
-    private var firstForEachSideInverted: String { "\(oneToOne) SELECT b, a FROM one ORDER BY b" }
+    private var firstForEachSideInverted: String { "SELECT b, a FROM \(table)_claimed ORDER BY b" }
 
     /// Pairs by `b`, each once, in the order of insertion; pairs of the side's own rules come first.
     func inOrder(of side: RelationSide) -> String {
@@ -273,7 +295,7 @@ final class DirectKeys: ExpectedRelation {
         guard relation.isForeignKey,
             relation.rules.allSatisfy({ !$0.isInverse && $0.mapping.unique.isEmpty })
         else { return false }
-        return context.step.entityMappings.allSatisfy { mapping in
+        return context.mappings(into: context.destinationModel.root(of: relation.key.entity)).allSatisfy { mapping in
             !context.destinationModel.isKind(mapping.destination, of: relation.key.entity)
                 || relation.rules.contains { $0.mapping.position == mapping.position }
         }

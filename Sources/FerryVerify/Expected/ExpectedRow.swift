@@ -232,9 +232,8 @@ final class ExpectedRow {
         of mapping: ResolvedEntityMapping, _ places: [String: Int], in context: VerificationContext
     ) -> [Int] {
         let model = context.destinationModel
-        return context.destination.relationshipStorage.compactMap { key, storage in
-            guard case .inverseless(_, let column) = storage,
-                let relationship = model.relationship(key.property, of: key.entity),
+        return context.inverseless.compactMap { key, column in
+            guard let relationship = model.relationship(key.property, of: key.entity),
                 model.root(of: relationship.destinationEntity) == model.root(of: mapping.destination)
             else { return nil }
             return places[column]

@@ -11,12 +11,11 @@ struct NewRows {
     private let context: VerificationContext
     private let newKeyMappings: [ResolvedEntityMapping]
 
-    /// Nil if there are none, if `unique` finds objects again, or if relationships need their associations.
-    init?(_ root: String, in context: VerificationContext) throws {
+    /// Nil if there are none, or if `unique` finds objects again.
+    init?(_ root: String, in context: VerificationContext) {
         newKeyMappings = context.newKeyMappings(into: root)
-        let needed = try RowWalk.needsAssociation(in: context)
         guard RowWalk.isDivisible(root, in: context), !newKeyMappings.isEmpty,
-            newKeyMappings.allSatisfy({ $0.unique.isEmpty && $0.policy == nil && !needed.contains($0.position) })
+            newKeyMappings.allSatisfy({ $0.unique.isEmpty && $0.policy == nil })
         else { return nil }
         (self.root, self.context) = (root, context)
     }
@@ -78,6 +77,24 @@ struct NewRows {
         // The last range includes additional rows with higher keys.
         if !rows.isEmpty { rows[rows.count - 1].made.through = .max }
         return rows
+    }
+
+    /// Records the associations of a mapping in the lookup file, range by range, for a comparison pair by pair.
+    ///
+    /// Does nothing for a mapping whose associations one walk has recorded together with its comparison.
+    static func associate(_ mapping: ResolvedEntityMapping, in context: VerificationContext) throws {
+        let root = context.destinationModel.root(of: mapping.destination)
+        guard let rows = try NewRows(root, in: context)?.rows(context.progress.state.outcomes) else { return }
+        for (name, made) in rows where made.mapping == mapping.position {
+            try context.pausing("associations \(name)") {
+                try context.announce(mapping.name)
+                var key = made.firstKey
+                try Instances.eachPassing(mapping, in: made.sources, assuming: made.sound, context) { source, element in
+                    try context.associations.record(mapping, source: source, element: element, key: key)
+                    key += 1
+                }
+            }
+        }
     }
 }
 
@@ -236,22 +253,8 @@ struct InstanceCount {
     /// The number of objects made from source objects in a range.
     func made(in range: KeyRange) throws -> Int64 {
         if mapping.filter == nil, let known = try read(in: range) { return known }
-        let objects = SourceObjects(context)
-        let rows = try SourceRows(
-            for: [mapping], onlyEntity: mapping.source, withValues: false, range: range, objects: objects, in: context)
-        let instances = Instances(
-            mapping: mapping, evaluator: PlainEvaluator(objects: objects, now: context.verification.now ?? 0))
         var count: Int64 = 0
-        while let object = try rows.next() {
-            rows.open(object)
-            do {
-                try instances.each(of: object) { _, _, passes in count += passes ? 1 : 0 }
-            } catch let error where error is PlainFailure || error is PlainJSON.Invalid {
-                // The row comparison reports the failure and counts in the same way.
-            }
-            objects.closeRow()
-            try context.advance(mapping.name, done: 0, total: nil)
-        }
+        try Instances.eachPassing(mapping, in: range, assuming: [], context) { _, _ in count += 1 }
         return count
     }
 }
@@ -272,6 +275,30 @@ struct Instances {
             }
         } catch is PlainJSON.Invalid where iteration.skipsInvalid {
             try body(scope, 0, false)
+        }
+    }
+
+    /// Calls the body with the source object and the element of each instance that the filter passes.
+    static func eachPassing(
+        _ mapping: ResolvedEntityMapping, in range: KeyRange, assuming sound: Set<SoundLinks>,
+        _ context: VerificationContext, _ body: (_ source: Int64, _ element: Int64) throws -> Void
+    ) throws {
+        let objects = SourceObjects(context, sound: sound)
+        let rows = try SourceRows(
+            for: [mapping], onlyEntity: mapping.source, withValues: false, range: range, objects: objects, in: context)
+        let instances = Instances(
+            mapping: mapping, evaluator: PlainEvaluator(objects: objects, now: context.verification.now ?? 0))
+        while let object = try rows.next() {
+            rows.open(object)
+            do {
+                try instances.each(of: object) { _, element, passes in
+                    if passes { try body(object.key, element) }
+                }
+            } catch let error where error is PlainFailure || error is PlainJSON.Invalid {
+                // The row comparison reports the failure and counts in the same way.
+            }
+            objects.closeRow()
+            try context.advance(mapping.name, done: 0, total: nil)
         }
     }
 

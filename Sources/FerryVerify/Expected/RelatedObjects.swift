@@ -65,8 +65,7 @@ final class RelatedObjects {
         self.context = context
         self.objects = objects
         evaluator = PlainEvaluator(objects: objects, now: context.verification.now ?? 0)
-        mappings = Dictionary(
-            context.step.entityMappings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        mappings = context.mappingsByName
     }
 
     /// Calls the body with each object of a mapping, in order; a merged object recurs for each source object.

@@ -4,40 +4,35 @@ internal import FerrySQLite
 internal import FerryStore
 
 /// The ways to compare the foreign keys of a relation together with their rows.
-enum KeysOfRows {
+enum KeysOfRows: Sendable {
     /// Only rules of their own objects fill the keys, with objects that keep their keys.
     case ruled(StoredRelation)
     /// The keys are the source's own.
     case carried(CarriedRelation)
-
-    init?(_ relation: StoredRelation, in context: VerificationContext) {
-        if let links = CarriedRelation(relation, in: context) {
-            guard links.destination.areInRowsOfA else { return nil }
-            self = .carried(links)
-            return
-        }
-        guard !context.step.hasPolicies, DirectKeys.suffice(for: relation, in: context),
-            relation.rules.flatMap(\.relationship.mappings).allSatisfy({
-                context.step.entityMapping(named: $0)?.keepsPrimaryKey ?? false
-            })
-        else { return nil }
-        self = .ruled(relation)
-    }
+    /// New objects have the keys of the objects that their own source objects became.
+    case paired(PairedRelation, StoredLinks)
 }
 
 /// Compares the foreign keys of one destination table together with its rows, so that no second walk is needed.
 final class RowKeys {
-    /// Keys that the rules of their own objects fill; differences are reported at once.
+    /// Keys that the rules of their own objects fill.
+    ///
+    /// Differences are reported at once, unless the relation is then compared pair by pair.
     private final class Ruled {
         let relation: StoredRelation
         let place: Int
+        let isReported: Bool
 
-        init(_ relation: StoredRelation, _ place: Int) { (self.relation, self.place) = (relation, place) }
+        init(_ relation: StoredRelation, _ place: Int, isReported: Bool) {
+            (self.relation, self.place, self.isReported) = (relation, place, isReported)
+        }
     }
 
     /// The source's own keys; after a difference the relation is compared pair by pair.
     private struct Carried {
-        let links: CarriedRelation
+        let keys: CarriedRelation.Keys
+        let name: String
+        let isOneToOne: Bool
         /// The destination's columns of the key and, if there is one, of the position.
         let place: Int
         let orderPlace: Int?
@@ -52,35 +47,39 @@ final class RowKeys {
     private let related: RelatedObjects
     private var ruled: [Ruled] = []
     private var carried: [Carried] = []
-    /// The rules that fill the keys, by position of their entity mapping.
-    private var rules: [[(key: Ruled, rule: RelatedObjects.Rule)]]
-    /// Names of relations whose keys differ from the source's.
+    /// The rules that fill the keys, by position of their entity mapping; nil for keys that must be NULL.
+    private var rules: [[(key: Ruled, rule: RelatedObjects.Rule?)]]
+    /// Names of relations that must be compared pair by pair, because a key differs.
     private(set) var unshown: Set<String> = []
 
     init(of table: EntityTable, _ related: RelatedObjects, in context: VerificationContext) throws {
         (self.context, self.table, self.related) = (context, table.name, related)
         rules = Array(repeating: [], count: context.step.entityMappings.count)
-        for keys in try context.keysOfRows.get() {
+        for keys in try context.relationForms.get().keys(ofTable: table.name) {
             switch keys {
             case .ruled(let relation):
-                guard relation.links.table == table.name, let place = Self.place(of: relation.links.b, in: table) else {
-                    continue
-                }
-                let key = Ruled(relation, place)
+                guard let place = Self.place(of: relation.links.b, in: table) else { continue }
+                let key = Ruled(relation, place, isReported: true)
                 ruled.append(key)
                 for rule in relation.rules {
                     rules[rule.mapping.position].append((key, related.rule(rule.relationship)))
                 }
             case .carried(let links):
-                guard links.destination.table == table.name,
-                    let place = Self.place(of: links.destination.b, in: table)
-                else { continue }
-                let orderPlace = links.destination.aOrder.flatMap { Self.place(of: $0, in: table) }
-                carried.append(
-                    Carried(
-                        links: links, place: place, orderPlace: orderPlace,
-                        order: orderPlace == nil ? nil : links.source.aOrder,
-                        find: try LinkMerge.find(links.b, in: context)))
+                for keys in links.keys where keys.destination.table == table.name {
+                    guard let place = Self.place(of: keys.destination.b, in: table) else { continue }
+                    let orderPlace = keys.destination.aOrder.flatMap { Self.place(of: $0, in: table) }
+                    carried.append(
+                        Carried(
+                            keys: keys, name: links.name, isOneToOne: links.keys.count > 1, place: place,
+                            orderPlace: orderPlace, order: orderPlace == nil ? nil : keys.source.aOrder,
+                            find: try LinkMerge.find(keys.target, in: context)))
+                }
+            case .paired(let links, let keys):
+                guard let place = Self.place(of: keys.b, in: table) else { continue }
+                let key = Ruled(links.relation, place, isReported: false)
+                ruled.append(key)
+                rules[links.made.position].append((key, related.rule(links.ruleOfNew)))
+                for mapping in links.others { rules[mapping.position].append((key, nil)) }
             }
         }
     }
@@ -90,12 +89,12 @@ final class RowKeys {
     }
 
     /// The columns that the source's rows must have beside those of attributes.
-    var sourceColumns: [String] { carried.flatMap { [$0.links.source.b, $0.order].compactMap { $0 } } }
+    var sourceColumns: [String] { carried.flatMap { [$0.keys.source.b, $0.order].compactMap { $0 } } }
 
     /// Must be called before kept rows of a source table are compared.
     func open(_ rows: SourceRows) {
         for index in carried.indices {
-            carried[index].sourcePlace = rows.place(ofColumn: carried[index].links.source.b)
+            carried[index].sourcePlace = rows.place(ofColumn: carried[index].keys.source.b)
             if let order = carried[index].order { carried[index].sourceOrder = rows.place(ofColumn: order) }
         }
     }
@@ -109,32 +108,40 @@ final class RowKeys {
         _ key: Int64, _ actual: StoredRows?, with source: StoredRows, _ scope: PlainScope?,
         by mapping: Int
     ) throws {
-        if let actual, !carried.isEmpty {
-            for keys in carried where try !isRight(keys, actual, source) { unshown.insert(keys.links.name) }
+        if let actual {
+            for keys in carried where try !isRight(keys, actual, source) { unshown.insert(keys.name) }
+        } else {
+            for keys in carried where keys.isOneToOne { unshown.insert(keys.name) }
         }
         guard let scope else { return }
         for (keys, rule) in rules[mapping] {
             let expected: Int64?
             do {
-                expected = try related.firstCandidate(rule, in: scope)
+                expected = try rule.flatMap { try related.firstCandidate($0, in: scope) }
             } catch let error where error is PlainFailure || error is PlainJSON.Invalid {
                 // The row comparison reports the failure.
                 continue
             }
             let found = actual.flatMap { $0.isNull(keys.place) ? nil : $0.integer(keys.place) }
             guard found != expected || actual.map({ isOtherThanKey($0, keys.place) }) ?? false else { continue }
-            if try context.keptDamage.holds(keys.relation.key, holder: key, value: found) { continue }
-            report(keys, row: key)
+            if try keys.isReported && context.keptDamage.holds(keys.relation.key, holder: key, value: found) {
+                continue
+            }
+            differ(keys, row: key)
         }
     }
 
     /// Compares a row that no mapping has made, which may hold no keys.
     func compareAdditionalRow(_ key: Int64, _ actual: StoredRows) {
-        for keys in ruled where !actual.isNull(keys.place) { report(keys, row: key) }
-        for keys in carried where !actual.isNull(keys.place) { unshown.insert(keys.links.name) }
+        for keys in ruled where !actual.isNull(keys.place) { differ(keys, row: key) }
+        for keys in carried where !actual.isNull(keys.place) { unshown.insert(keys.name) }
     }
 
-    private func report(_ keys: Ruled, row: Int64) {
+    private func differ(_ keys: Ruled, row: Int64) {
+        guard keys.isReported else {
+            unshown.insert(keys.relation.key.title)
+            return
+        }
         context.report(
             RelationshipsCheck.self, entity: keys.relation.key.entity,
             example: "\(table) Z_PK \(row) \(keys.relation.links.b)")

@@ -256,6 +256,7 @@ extension RowWalk {
             // An object that fails here has used its key.
             try reportingFailures(expected, scope.source) { try compare(expected, key: key, scope, row, version: nil) }
         }
+        try compareLinks(of: scope.source.key, to: key)
         if expected.isAssociated {
             try context.associations.record(mapping, source: scope.source.key, element: element, key: key)
         }

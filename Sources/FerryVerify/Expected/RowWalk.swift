@@ -34,6 +34,8 @@ final class RowWalk {
     let evaluator: PlainEvaluator
     let needsAssociation: Set<Int>
     let keys: RowKeys
+    /// The links of the new objects of a part.
+    private var links: [PairedLinks] = []
     let isWholeSample: Bool
     let total: Int64?
     var done: Int64 = 0
@@ -57,20 +59,6 @@ final class RowWalk {
             }
     }
 
-    /// Mappings whose associations the comparison of relationships needs.
-    static func needsAssociation(in context: VerificationContext) throws -> Set<Int> {
-        var needed = Set<Int>()
-        for relation in try context.relations.get() where KeysOfRows(relation, in: context) == nil {
-            for rule in relation.rules {
-                needed.insert(rule.mapping.position)
-                for name in rule.relationship.mappings {
-                    context.step.entityMapping(named: name).map { _ = needed.insert($0.position) }
-                }
-            }
-        }
-        return needed
-    }
-
     init(
         _ part: Part, of root: String, finding lookups: (any UniqueObjects)? = nil,
         from position: VerificationProgress.RowPosition? = nil, counting: RowCounting? = nil,
@@ -80,7 +68,7 @@ final class RowWalk {
         self.part = part
         self.context = context
         table = try context.destinationTable(of: root)
-        entityNames = context.destination.entitiesByNumber
+        entityNames = context.destinationEntities
         keepingMappings = context.keepingMappings(into: root)
         newKeyMappings = context.newKeyMappings(into: root)
         self.lookups = lookups
@@ -90,17 +78,26 @@ final class RowWalk {
             objects = SourceObjects(context)
         }
         evaluator = PlainEvaluator(objects: objects, now: context.verification.now ?? 0)
-        needsAssociation = try Self.needsAssociation(in: context)
         isWholeSample = context.verification.sampledPerMille >= 1_000
         keys = try RowKeys(of: table, RelatedObjects(context, through: objects), in: context)
         var range = position?.actualKey.map(KeyRange.from) ?? .all
         switch part {
         case .all: total = try context.expectedRows(in: root)
         case .kept(let part): (total, range) = (nil, part)
-        case .made(let made): (total, range) = (nil, KeyRange(above: made.firstKey - 1, through: made.through))
+        case .made(let made):
+            (total, range) = (nil, KeyRange(above: made.firstKey - 1, through: made.through))
+            for relation in try context.relationForms.get().paired(withNewOf: made.mapping) {
+                if let merge = try PairedLinks(relation, of: made.sources, in: context) { links.append(merge) }
+            }
         case .new:
             total = nil
             if position == nil { range.above = try context.highestKeptKey(in: root) }
+        }
+        if case .made = part {
+            // Walkers have no lookup file.
+            needsAssociation = []
+        } else {
+            needsAssociation = try context.relationForms.get().mayBeAssociated
         }
         let columns = ["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name)
         rowCounts = counting.map { [table] in
@@ -129,6 +126,7 @@ final class RowWalk {
             for mapping in newKeyMappings where mapping.position == made.mapping {
                 try compareNew(mapping, of: made.sources, next: &next, &counts)
             }
+            for merge in links { merge.end() }
             return try reportAdditionalRows(before: nil)
         }
         // No key follows the last one.
@@ -255,6 +253,14 @@ final class RowWalk {
             }
             try compare(expected, key: object.key, scope, rows.row, version: SourceRows.versionColumn)
         }
+    }
+
+    /// Names of relations that must be compared pair by pair.
+    var unshown: Set<String> { keys.unshown.union(links.filter { !$0.isRight }.map(\.relation.key.title)) }
+
+    /// Compares the links of a new object.
+    func compareLinks(of source: Int64, to key: Int64) throws {
+        for merge in links { try merge.add(source, key) }
     }
 
     // MARK: Stopping

@@ -39,7 +39,7 @@ final class SourceObjects: PlainObjectSource {
 
     init(_ context: VerificationContext, sound: Set<SoundLinks> = []) {
         (self.context, self.sound) = (context, sound)
-        entityNames = context.source.entitiesByNumber
+        entityNames = context.sourceEntities
     }
 
     /// The entity of a source row, or nil if the model has none of this number.
@@ -171,6 +171,15 @@ final class SourceObjects: PlainObjectSource {
         }
         try statement.bind(try context.sourceNumber(of: entity), at: 1)
         while try statement.step() { try body(PlainObject(entity: entity, key: statement.integer(0))) }
+    }
+
+    func eachObject(
+        of entity: String, where name: String, equals value: PlainValue, options: String,
+        _ body: (PlainObject) throws -> Void
+    ) throws -> Bool {
+        let key = EqualValues.Key(entity: entity, name: name, options: options)
+        guard let known = try context.equalValues(key) else { return false }
+        return try known.each(value) { try body(PlainObject(entity: entity, key: $0)) }
     }
 
     func eachRelated(_ relationship: String, of object: PlainObject, _ body: (PlainObject) throws -> Void) throws {

@@ -7,8 +7,8 @@ internal import FerryStore
 /// A relationship and its inverse, which are stored once, and the rules of all entity mappings that fill them.
 ///
 /// `a` is the side that holds the key: the object with the foreign key, or the object in a join table's first column.
-struct StoredRelation {
-    struct Rule {
+struct StoredRelation: Sendable {
+    struct Rule: Sendable {
         var mapping: ResolvedEntityMapping
         var relationship: ResolvedRelationship
         /// Whether the rule belongs to `b`, so that its objects come second in a pair.
@@ -21,21 +21,37 @@ struct StoredRelation {
     /// The relationship as `a` declares it; for a to-many without inverse, as `b` declares it.
     let key: PropertyKey
     let links: StoredLinks
-    /// The column on the other side of a one-to-one, which holds the inverse key.
-    var otherColumn: (table: String, column: String)?
+    /// The inverse of a one-to-one, with its keys as the other side stores them.
+    var other: (key: PropertyKey, links: StoredLinks)?
     /// Whether a relationship is its own inverse, so that a link is the same in both directions.
     var isReflexive = false
     /// The rules, ordered by position of their mappings.
     private(set) var rules: [Rule] = []
 
     /// Whether each object of `a` has at most one key, in its own row.
-    var isForeignKey: Bool { links.areInRowsOfA && otherColumn == nil }
+    var isForeignKey: Bool { links.areInRowsOfA && other == nil }
+
+    /// Whether ``ReferencesCheck`` has shown that each key of a one-to-one leads to an object whose key leads back.
+    func haveSidesAgreed(_ outcomes: [String: PartOutcome]) -> Bool {
+        guard let other else { return true }
+        return [(key, links), (other.key, other.links)].allSatisfy { key, links in
+            outcomes[ReferencesCheck.partName(key, links.b)]?.leads == true
+        }
+    }
 
     private init(_ key: PropertyKey, _ links: StoredLinks) { (self.key, self.links) = (key, links) }
+
+    /// The mappings that give new keys and whose associations the rules need.
+    func associatedMappings(in context: VerificationContext) -> [ResolvedEntityMapping] {
+        let names = Set(rules.map(\.mapping.name) + rules.flatMap(\.relationship.mappings))
+        let mappings = names.compactMap { context.mapping(named: $0) }
+        return mappings.filter { !$0.keepsPrimaryKey }.sorted { $0.position < $1.position }
+    }
 
     /// All stored relationships of the destination, each with its inverse, ordered by name.
     static func all(in context: VerificationContext) throws -> [StoredRelation] {
         let (model, layout) = (context.destinationModel, context.destination)
+        let known = rulesByKey(in: context)
         return try layout.relationshipStorage.sorted { $0.key < $1.key }.compactMap { key, storage in
             guard let relationship = model.relationship(key.property, of: key.entity) else { return nil }
             let inverse = inverse(of: relationship, in: model)
@@ -44,15 +60,15 @@ struct StoredRelation {
             case .inverseForeignKey: return nil
             case .inverseless:
                 relation = StoredRelation(key, relation.links.reversed)
-                relation.rules = rules(for: key, isInverse: true, in: context)
+                relation.rules = rules(for: key, isInverse: true, known, in: context)
                 return relation
             case .foreignKey:
                 if let inverse, inverse != key,
-                    case .foreignKey(let table, let column, _, _)? = layout.relationshipStorage[inverse]
+                    case .foreignKey? = layout.relationshipStorage[inverse]
                 {
                     // The first of the two columns by name identifies the relation.
                     if inverse < key { return nil }
-                    relation.otherColumn = (table, column)
+                    relation.other = layout.relationshipStorage[inverse].map { (inverse, StoredLinks($0)) }
                 }
             case .join(let table, let own, _, _, _):
                 guard let joinTable = layout.joinTables.first(where: { $0.name == table }),
@@ -60,11 +76,11 @@ struct StoredRelation {
                 else { return nil }
                 relation.isReflexive = joinTable.isReflexive
             }
-            var rules = rules(for: key, isInverse: false, in: context)
+            var rules = rules(for: key, isInverse: false, known, in: context)
             if let inverse, inverse != key {
-                rules += StoredRelation.rules(for: inverse, isInverse: true, in: context)
+                rules += StoredRelation.rules(for: inverse, isInverse: true, known, in: context)
                 rules.sort { $0.mapping.position < $1.mapping.position }
-                if relation.otherColumn != nil {
+                if relation.other != nil {
                     rules = rules.filter { [rules] in !repeatsFirstSide($0, of: rules) }
                     rules += rules.flatMap { mirrors(of: $0, key, inverse, isMirrored: true, in: context) }
                 } else if !relation.links.areInRowsOfA {
@@ -144,7 +160,7 @@ struct StoredRelation {
             let back = context.sourceModel.relationship(name, of: rule.mapping.source)?.inverseName
         else { return [] }
         return rule.relationship.mappings.compactMap { target in
-            guard let other = context.step.entityMapping(named: target), other.keepsPrimaryKey else { return nil }
+            guard let other = context.mapping(named: target), other.keepsPrimaryKey else { return nil }
             let relationship = ResolvedRelationship(
                 name: (rule.isInverse ? key : inverse).property, mappings: [rule.mapping.name],
                 from: .keyPath(.variable("source"), [.key(back)]), isAutomatic: true)
@@ -161,15 +177,27 @@ struct StoredRelation {
         return PropertyKey(entity, name)
     }
 
-    private static func rules(for key: PropertyKey, isInverse: Bool, in context: VerificationContext) -> [Rule] {
-        context.step.entityMappings.flatMap { mapping in
-            mapping.relationships.filter { relationship in
-                relationship.name == key.property
-                    && context.destinationModel.declaringEntity(of: key.property, in: mapping.destination) == key.entity
-            }.map {
-                let isToMany = context.destinationModel.relationship(key.property, of: key.entity)?.isToMany ?? true
-                return Rule(mapping: mapping, relationship: $0, isInverse: isInverse, isToMany: isToMany)
+    private typealias KnownRules = [PropertyKey: [(mapping: ResolvedEntityMapping, relationship: ResolvedRelationship)]]
+
+    /// The rules of all entity mappings by the relationship that they fill.
+    private static func rulesByKey(in context: VerificationContext) -> KnownRules {
+        var rules: KnownRules = [:]
+        for mapping in context.step.entityMappings {
+            for relationship in mapping.relationships {
+                let entity = context.destinationModel.declaringEntity(of: relationship.name, in: mapping.destination)
+                guard let entity else { continue }
+                rules[PropertyKey(entity, relationship.name), default: []].append((mapping, relationship))
             }
+        }
+        return rules
+    }
+
+    private static func rules(
+        for key: PropertyKey, isInverse: Bool, _ known: KnownRules, in context: VerificationContext
+    ) -> [Rule] {
+        let isToMany = context.destinationModel.relationship(key.property, of: key.entity)?.isToMany ?? true
+        return (known[key] ?? []).map { mapping, relationship in
+            Rule(mapping: mapping, relationship: relationship, isInverse: isInverse, isToMany: isToMany)
         }
     }
 }

@@ -70,7 +70,7 @@ struct IndexReadings {
         }
         (self.indexOfKeys, self.keysOfIndex) = (indexOfKeys, keysOfIndex)
         var parts: [String: [String]] = [:]
-        for links in try context.relations.get().compactMap({ CarriedRelation($0, in: context) }) {
+        for links in try context.relationForms.get().carried {
             guard context.verification.mode == .full, !context.verification.isStoreAlone,
                 let index = links.index(in: tables)
             else { continue }

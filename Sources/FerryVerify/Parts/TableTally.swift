@@ -133,7 +133,7 @@ struct TableTally: Sendable {
                 items.append((.empty(PropertyKey(entity, attribute)), "Z_ENT = \(number) AND \(column) IS NULL"))
             }
         }
-        for key in layout.relationshipStorage.keys.sorted() {
+        for key in context.foreignKeys[table.name] ?? [] {
             guard
                 case .foreignKey(table.name, let column, let entityColumn, let orderColumn)? =
                     layout.relationshipStorage[key],

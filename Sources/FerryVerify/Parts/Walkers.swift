@@ -23,6 +23,7 @@ enum Walkers {
         take: @escaping (CheckPart, Event) throws -> Void
     ) throws -> (any Error)? {
         let (verification, source, destination) = (context.verification, context.source, context.destination)
+        let relationForms = try context.relationForms.get()
         let queue = PartQueue(parts, walkers: walkers)
         for walker in 0..<walkers {
             do {
@@ -30,7 +31,7 @@ enum Walkers {
                     queue.work { progress in
                         let context = try VerificationContext(
                             walkerOf: verification, caches: caches, source: source, destination: destination,
-                            progress: progress)
+                            relationForms: relationForms, progress: progress)
                         try context.connection.execute("BEGIN")
                         return context
                     }
@@ -188,7 +189,8 @@ struct PartOutcome: Sendable, Codable {
     var sums: [EntrySum]?
     /// Index entries in the wrong order.
     var misplaced: Int64?
-    /// Whether the keys in an index's first column lead to objects; nil if the part does not check them.
+    /// Whether all keys that the part checks lead to objects whose keys, in a one-to-one, lead back; nil if the part
+    /// checks no keys.
     var leads: Bool?
     /// Objects that a mapping makes of a range.
     var made: Int64?

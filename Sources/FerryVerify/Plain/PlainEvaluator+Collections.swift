@@ -117,6 +117,9 @@ extension PlainEvaluator {
         case .list(let elements):
             for element in elements { try body(try value(of: element, in: scope)) }
             return true
+        case .subquery(.fetch(let entity, let fetched), let name, let condition):
+            try eachFetched(entity, fetched, of: (name, condition), in: scope, body)
+            return true
         case .subquery(let collection, let name, let condition):
             return try eachOnceOfSet(collection, in: scope) { member in
                 var inside = scope
@@ -124,11 +127,7 @@ extension PlainEvaluator {
                 if try holds(condition, in: inside) { try body(member) }
             }
         case .fetch(let entity, let condition):
-            try objects.eachObject(of: entity) { object in
-                var inside = scope
-                inside.members.append((nil, .object(object)))
-                if try holds(condition, in: inside) { try body(.object(object)) }
-            }
+            try eachFetched(entity, condition, in: scope, body)
             return true
         case .predefined(let selector, let operands) where operands.count == 2:
             guard let sets = SetOperator(rawValue: selector) else {
@@ -172,11 +171,15 @@ extension PlainEvaluator {
         _ quantifier: Predicate.Quantifier, _ collection: Expression, _ condition: Predicate, in scope: PlainScope
     ) throws -> Bool {
         var (isAny, isAll) = (false, true)
-        _ = try eachMember(of: collection, in: scope) { member in
+        func pass(_ member: PlainValue) throws {
             var inside = scope
             inside.members.append(("", member))
             if try holds(condition, in: inside) { isAny = true } else { isAll = false }
         }
+        let isNarrowed =
+            try quantifier != .all
+            && eachMember(of: collection, meeting: condition, as: .variable(""), in: scope, pass)
+        if !isNarrowed { _ = try eachMember(of: collection, in: scope, pass) }
         switch quantifier {
         case .any: return isAny
         case .all: return isAll
@@ -191,7 +194,15 @@ extension PlainEvaluator {
         guard isCollection(comparison.right, in: scope) else {
             return try rule.holds(try value(of: comparison.right, in: scope).plain, .contains, left)
         }
-        return try isMember(left, of: comparison.right, by: rule, in: scope)
+        var isFound = false
+        let equality = Predicate.Comparison(
+            left: .variable(""), comparator: .equal, right: comparison.left, options: comparison.options)
+        let isNarrowed = try eachMember(
+            of: comparison.right, meeting: .comparison(equality), as: .variable(""), in: scope
+        ) { member in
+            if try rule.holds(left, .equal, member.plain) { isFound = true }
+        }
+        return try isNarrowed ? isFound : isMember(left, of: comparison.right, by: rule, in: scope)
     }
 
     // MARK: Lists

@@ -65,6 +65,13 @@ package protocol PlainObjectSource {
     func destination(of relationship: String, in entity: String) -> String?
     /// Calls the body with each object of exactly this entity, in key order.
     func eachObject(of entity: String, _ body: (PlainObject) throws -> Void) throws
+    /// Calls the body with the objects of an entity that can meet an equality, and perhaps with others, in key order.
+    ///
+    /// - Returns: False if the source has no look-up; the body was not called then.
+    func eachObject(
+        of entity: String, where name: String, equals value: PlainValue, options: String,
+        _ body: (PlainObject) throws -> Void
+    ) throws -> Bool
     /// Calls the body with each related object, in the order of the order column, or else of the key.
     ///
     /// The body may follow relationships, including this one.
@@ -73,6 +80,18 @@ package protocol PlainObjectSource {
 
 extension PlainObjectSource {
     package func longText(of attribute: String, in object: PlainObject) throws -> PlainText? { nil }
+
+    package func eachObject(
+        of entity: String, where name: String, equals value: PlainValue, options: String,
+        _ body: (PlainObject) throws -> Void
+    ) throws -> Bool { false }
+
+    func eachObject(
+        of entity: String, meeting equality: PlainEvaluator.Equality, _ body: (PlainObject) throws -> Void
+    ) throws -> Bool {
+        try eachObject(
+            of: entity, where: equality.name, equals: equality.value, options: equality.options, body)
+    }
 }
 
 /// Converts values to an attribute type's storage; a value that does not fit is a failure, never another value.

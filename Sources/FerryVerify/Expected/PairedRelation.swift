@@ -1,0 +1,136 @@
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// A relation between objects that keep their keys and new objects of the same source objects.
+///
+/// Walkers compare it together with the new objects, without associations: a source object's key is that of its kept
+/// object. After a difference the relation is compared pair by pair.
+struct PairedRelation: Sendable {
+    let relation: StoredRelation
+    let kept: ResolvedEntityMapping
+    let made: ResolvedEntityMapping
+    /// The foreign keys in the rows of the new objects; nil if the kept objects or a join table hold the links.
+    let keysOfNew: StoredLinks?
+    /// The links seen from the kept objects.
+    let links: StoredLinks
+    /// Other mappings whose objects could have the keys of new objects, which must be NULL.
+    let others: [ResolvedEntityMapping]
+
+    /// Nil with other mappings, other related objects than `$source`, `unique`, policies, or positions in other tables
+    /// than that of the new objects.
+    init?(_ relation: StoredRelation, in context: VerificationContext) {
+        guard !context.step.hasPolicies, !context.verification.isInPlace, !relation.isReflexive,
+            let first = relation.rules.first, let target = first.relationship.mappings.first,
+            let other = context.mapping(named: target)
+        else { return nil }
+        let (kept, made) = first.mapping.keepsPrimaryKey ? (first.mapping, other) : (other, first.mapping)
+        guard kept.keepsPrimaryKey, !made.keepsPrimaryKey, made.unique.isEmpty, kept.source == made.source else {
+            return nil
+        }
+        let areNewFirst = first.isInverse == first.mapping.keepsPrimaryKey
+        let pairs = [kept.position: made.name, made.position: kept.name]
+        for rule in relation.rules {
+            guard let target = pairs[rule.mapping.position], rule.relationship.mappings == [target], !rule.isMirrored,
+                rule.relationship.from == .variable("source") || rule.relationship.from == .evaluatedObject,
+                (rule.isInverse == rule.mapping.keepsPrimaryKey) == areNewFirst
+            else { return nil }
+        }
+        links = areNewFirst ? relation.links.reversed : relation.links
+        if let other = relation.other {
+            // Several elements would compete for one key.
+            guard made.iteration == nil else { return nil }
+            keysOfNew = areNewFirst ? relation.links : other.links
+        } else if links.areInRowsOfB {
+            keysOfNew = links.reversed
+        } else {
+            keysOfNew = nil
+            if links.aOrder != nil || links.bOrder != nil { return nil }
+        }
+        let model = context.destinationModel
+        let holder = areNewFirst ? relation.key.entity : relation.other?.key.entity ?? relation.key.entity
+        var isInverseless = false
+        if case .inverseless? = context.destination.relationshipStorage[relation.key] { isInverseless = true }
+        others = context.mappings(into: model.root(of: made.destination)).filter {
+            $0.position != made.position && (isInverseless || model.isKind($0.destination, of: holder))
+        }
+        (self.relation, self.kept, self.made) = (relation, kept, made)
+    }
+
+    /// The rule that fills the keys of new objects.
+    var ruleOfNew: ResolvedRelationship {
+        ResolvedRelationship(
+            name: relation.key.property, mappings: [kept.name], from: .variable("source"), isAutomatic: false)
+    }
+
+    /// Whether all parts that compare new objects showed no difference, and the two sides of a one-to-one agree.
+    func isShown(in context: VerificationContext) throws -> Bool {
+        let outcomes = context.progress.state.outcomes
+        let name = relation.key.title
+        guard relation.haveSidesAgreed(outcomes),
+            !outcomes.values.contains(where: { $0.unshown?.contains(name) == true }),
+            let rows = try NewRows(context.destinationModel.root(of: made.destination), in: context)?.rows(outcomes)
+        else { return false }
+        return rows.allSatisfy { outcomes[$0.name] != nil }
+    }
+}
+
+/// Merges the links between kept objects and the new objects of a range of source objects with the expected ones.
+final class PairedLinks {
+    let relation: StoredRelation
+    private let actual: Statement
+    private let find: Statement
+    /// Whether only the first of several new objects counts.
+    private let isToOne: Bool
+    /// The current link; nil at the end.
+    private var link: (Int64, Int64)?
+    private var last: Int64?
+    private(set) var isRight = true
+
+    /// Nil if the rows of the new objects hold the links.
+    init?(_ links: PairedRelation, of sources: KeyRange, in context: VerificationContext) throws {
+        guard links.keysOfNew == nil else { return nil }
+        let (table, a, b) = (links.links.table, links.links.a, links.links.b)
+        (relation, isToOne) = (links.relation, links.links.areInRowsOfA)
+        actual = try context.connection.prepare(
+            """
+            SELECT \(a), \(b) FROM destination.\(table)
+            WHERE \(a) IS NOT NULL AND \(b) IS NOT NULL AND \(sources.condition(on: a)) ORDER BY \(a), \(b)
+            """)
+        find = try context.connection.prepare(
+            """
+            SELECT 1 FROM destination.\(try context.destinationTable(of: links.kept.destination).name)
+            WHERE Z_PK = ? AND Z_ENT = \(try context.destinationNumber(of: links.kept.destination))
+            """)
+        try step()
+    }
+
+    /// Must be called for each new object, in the order of keys.
+    func add(_ source: Int64, _ key: Int64) throws {
+        guard isRight, !isToOne || source != last else { return }
+        last = source
+        if let link, link == (source, key) {
+            try step()
+        } else if let link, link < (source, key) {
+            isRight = false
+        } else {
+            // An object that was left out has no links.
+            isRight = try !find.finds(source)
+        }
+    }
+
+    /// Must be called after the last object of the range.
+    func end() { if link != nil { isRight = false } }
+
+    private func step() throws {
+        link = nil
+        guard try actual.step() else { return }
+        if actual.storageClass(0) == .integer, actual.storageClass(1) == .integer {
+            link = (actual.integer(0), actual.integer(1))
+        } else {
+            isRight = false
+        }
+    }
+}

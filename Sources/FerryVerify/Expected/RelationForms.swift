@@ -1,0 +1,86 @@
+internal import FerryMapping
+internal import FerryStore
+
+/// The stored relations and how each is compared, found once for all walkers: for each of N entities, a search through
+/// all mappings would take the square of N steps.
+struct RelationForms: Sendable {
+    enum Form: Sendable {
+        case carried(CarriedRelation)
+        /// ``KeysOfRows/ruled(_:)``
+        case ruled
+        case paired(PairedRelation)
+        case other
+    }
+
+    let relations: [StoredRelation]
+    private let forms: [PropertyKey: Form]
+    /// The foreign keys to compare with the rows of a destination table.
+    private let keys: [String: [KeysOfRows]]
+    /// The relations with the new objects of a mapping, by its position.
+    private let paired: [Int: [PairedRelation]]
+    /// The mappings whose associations the comparison of relationships needs, and those that it may need after a
+    /// difference in a ``PairedRelation``.
+    let associated: Set<Int>
+    let mayBeAssociated: Set<Int>
+
+    init(in context: VerificationContext) throws {
+        relations = try StoredRelation.all(in: context)
+        var forms: [PropertyKey: Form] = [:]
+        var keys: [String: [KeysOfRows]] = [:]
+        var paired: [Int: [PairedRelation]] = [:]
+        var (associated, mayBeAssociated) = (Set<Int>(), Set<Int>())
+        for relation in relations {
+            let form = Form(relation, in: context)
+            forms[relation.key] = form
+            switch form {
+            case .carried(let links):
+                // Both sides of a one-to-one can be in one table.
+                for table in Set(links.keys.map(\.destination.table)) {
+                    keys[table, default: []].append(.carried(links))
+                }
+                continue
+            case .ruled:
+                keys[relation.links.table, default: []].append(.ruled(relation))
+                continue
+            case .paired(let links):
+                paired[links.made.position, default: []].append(links)
+                if let new = links.keysOfNew { keys[new.table, default: []].append(.paired(links, new)) }
+            case .other: associated.formUnion(relation.associatedMappings(in: context).map(\.position))
+            }
+            mayBeAssociated.formUnion(relation.associatedMappings(in: context).map(\.position))
+        }
+        (self.forms, self.keys, self.paired) = (forms, keys, paired)
+        (self.associated, self.mayBeAssociated) = (associated, mayBeAssociated)
+    }
+
+    func form(of relation: StoredRelation) -> Form { forms[relation.key] ?? .other }
+
+    func carried(_ relation: StoredRelation) -> CarriedRelation? {
+        if case .carried(let links) = form(of: relation) { return links }
+        return nil
+    }
+
+    var carried: [CarriedRelation] { relations.compactMap { carried($0) } }
+
+    func keys(ofTable table: String) -> [KeysOfRows] { keys[table] ?? [] }
+
+    func paired(withNewOf mapping: Int) -> [PairedRelation] { paired[mapping] ?? [] }
+}
+
+extension RelationForms.Form {
+    fileprivate init(_ relation: StoredRelation, in context: VerificationContext) {
+        if let links = CarriedRelation(relation, in: context) {
+            self = .carried(links)
+        } else if !context.step.hasPolicies, DirectKeys.suffice(for: relation, in: context),
+            relation.rules.flatMap(\.relationship.mappings).allSatisfy({
+                context.mapping(named: $0)?.keepsPrimaryKey ?? false
+            })
+        {
+            self = .ruled
+        } else if let links = PairedRelation(relation, in: context) {
+            self = .paired(links)
+        } else {
+            self = .other
+        }
+    }
+}
