@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerryExpression
+internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
