@@ -140,12 +140,10 @@ struct MappingCommandTests {
         "Every mapping model of the fixtures is shown as a file with the same meaning",
         .enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)))
     func shows() throws {
-        let files = try #require(FileManager.default.enumerator(atPath: Fixtures.root))
         let folder = try TemporaryFolder()
         var count = 0
-        while let path = files.nextObject() as? String {
+        for path in Fixtures.items {
             guard path.hasSuffix(".xcmappingmodel") else { continue }
-            files.skipDescendants()
             let first = Captured.run(["mapping", "show", Fixtures.path(path)])
             #expect(first.exitCode == .success, "\(path)")
             let copy = folder.file("\(count).json")

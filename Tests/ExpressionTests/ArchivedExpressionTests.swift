@@ -311,8 +311,7 @@ import Testing
 
     private func archivedExpressions() throws -> [[UInt8]] {
         var archives: [[UInt8]] = []
-        let files = try #require(FileManager.default.enumerator(atPath: Fixtures.root))
-        while let file = files.nextObject() as? String {
+        for file in Fixtures.items {
             guard file.hasSuffix("xcmapping.xml") else { continue }
             let text = try String(contentsOfFile: Fixtures.path(file), encoding: .utf8)
             for piece in text.components(separatedBy: "<attribute name=\"valueexpressiondata\"").dropFirst() {

@@ -9,11 +9,7 @@ import Testing
 /// With `FERRY_SWEEP=1` all of them; else every sixth.
 @Suite("Generated stores of real models", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
 struct GeneratedPairTests {
-    private static let bundles: [String] = {
-        guard let files = FileManager.default.enumerator(atPath: Fixtures.root) else { return [] }
-        return files.compactMap { $0 as? String }
-            .filter { $0.hasSuffix(".xcdatamodeld") || $0.hasSuffix(".momd") }.sorted()
-    }()
+    private static let bundles = Fixtures.items.filter { $0.hasSuffix(".xcdatamodeld") || $0.hasSuffix(".momd") }
 
     /// The bundle whose versions are in a form that Ferry cannot read.
     private static let unreadable = "magicalrecord-recipes/Recipes.xcdatamodeld"

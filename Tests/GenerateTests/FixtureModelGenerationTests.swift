@@ -15,12 +15,12 @@ struct FixtureModelGenerationTests {
 
     /// Every path below the fixtures that `ModelCatalog` reads as one model.
     private static let models: [String] = {
-        guard let files = FileManager.default.enumerator(atPath: Fixtures.root) else { return [] }
         var models: [String] = []
-        while let file = files.nextObject() as? String {
-            guard [".xcdatamodeld", ".xcdatamodel", ".momd", ".mom"].contains(where: file.hasSuffix) else { continue }
+        for file in Fixtures.items {
+            guard [".xcdatamodeld", ".xcdatamodel", ".momd", ".mom"].contains(where: file.hasSuffix),
+                !models.contains(where: { file.hasPrefix($0 + "/") })
+            else { continue }
             models.append(file)
-            files.skipDescendants()
         }
         return models.sorted()
     }()

@@ -9,14 +9,7 @@ import Testing
 @Suite("Inference over real models", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
 struct FixtureInferenceTests {
     /// The folders with several versions, relative to the fixtures.
-    static let bundles: [String] = {
-        guard let files = FileManager.default.enumerator(atPath: Fixtures.root) else { return [] }
-        var bundles: [String] = []
-        while let file = files.nextObject() as? String {
-            if file.hasSuffix(".xcdatamodeld") || file.hasSuffix(".momd") { bundles.append(file) }
-        }
-        return bundles.sorted()
-    }()
+    static let bundles = Fixtures.items.filter { $0.hasSuffix(".xcdatamodeld") || $0.hasSuffix(".momd") }
 
     /// Pairs that need a mapping model, and the properties that prevent an inferred one.
     static let impossible: [String: [String]] = [

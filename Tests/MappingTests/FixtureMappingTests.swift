@@ -134,9 +134,8 @@ struct FixtureMappingTests {
 
     @Test("Every mapping model of the fixtures loads")
     func allLoad() throws {
-        let files = try #require(FileManager.default.enumerator(atPath: Fixtures.root))
         var count = 0
-        while let path = files.nextObject() as? String {
+        for path in Fixtures.items {
             guard path.hasSuffix(".xcmappingmodel") else { continue }
             let model = try MappingFile.load(path: Fixtures.path(path))
             #expect(!model.entityMappings.isEmpty, "\(path)")
@@ -148,9 +147,8 @@ struct FixtureMappingTests {
 
     @Test("The reader finds as many elements in each mapping model as a plain count of its XML")
     func counts() throws {
-        let files = try #require(FileManager.default.enumerator(atPath: Fixtures.root))
         var total = PlainMappingCount()
-        while let path = files.nextObject() as? String {
+        for path in Fixtures.items {
             guard path.hasSuffix(".xcmappingmodel") else { continue }
             let counted = try PlainMappingCount(xml: "\(Fixtures.path(path))/xcmapping.xml")
             let read = PlainMappingCount(try MappingFile.load(path: Fixtures.path(path)))
@@ -186,8 +184,7 @@ struct FixtureMappingTests {
                 resolved.formUnion(step.map { "\(fixture.folder)/\($0).xcmappingmodel" })
             }
         }
-        let files = try #require(FileManager.default.enumerator(atPath: Fixtures.root))
-        let found = files.compactMap { $0 as? String }.filter {
+        let found = Fixtures.items.filter {
             $0.hasSuffix(".xcmappingmodel") || $0.hasSuffix(".cdm")
         }
         #expect(resolved == Set(found))

@@ -8,8 +8,7 @@ internal import Testing
 struct FixtureModelTests {
     /// Paths of all files and folders with an extension, in name order.
     private func paths(withExtension name: String) -> [String] {
-        let files = FileManager.default.enumerator(atPath: Fixtures.root)?.compactMap { $0 as? String } ?? []
-        return files.filter { $0.hasSuffix("." + name) }.sorted().map(Fixtures.path)
+        Fixtures.items.filter { $0.hasSuffix("." + name) }.map(Fixtures.path)
     }
 
     @Test("Every source model is read; those in the old binary form are refused by name")
