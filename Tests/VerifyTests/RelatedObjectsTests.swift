@@ -10,8 +10,9 @@ import Testing
 
 /// Posts with cards, a one-to-one whose objects all keep their keys, and with new objects of every kind of storage.
 ///
-/// Colors and labels are one-to-one, by the rules of both sides and of one; notes have keys in the new rows, kinds in
-/// the posts' rows (the first of two), and topics are in a join table. Distant keys spread the posts over many parts.
+/// Colors and labels are one-to-one, by the rules of both sides and of one (labels have the posts' keys); notes have keys
+/// in the new rows, kinds in the posts' rows (the first of two), and topics are in a join table. Distant keys spread the
+/// posts over many parts.
 @Suite("Related objects in parts")
 struct RelatedObjectsTests {
     typealias Difference = VerificationReport.Difference
@@ -99,7 +100,7 @@ struct RelatedObjectsTests {
                     ("label", "Labels", "$source"), ("notes", "Notes", "$source"), ("topics", "Topics", "$source"),
                 ], keeps: true),
             try mapping(2, "Cards", "Card", "Card", [("post", "Posts", "$source.post")], keeps: true),
-            try mapping(3, "Labels", "Post", "Label"),
+            try mapping(3, "Labels", "Post", "Label", keeps: true),
             try mapping(4, "Notes", "Post", "Note", iteration: "$source.tags", value: "$element.name"),
             try mapping(5, "Kinds", "Post", "Kind", iteration: "$source.tags", value: "$element.name"),
             try mapping(6, "Topics", "Post", "Topic", iteration: "$source.tags", value: "$element.name"),
@@ -146,18 +147,18 @@ struct RelatedObjectsTests {
         try Library.create(
             destination, try StoreLayout.canonical(for: Self.second.model),
             [
-                "Card": highest, "Post": highest, "Color": Self.count, "Label": Self.count, "Kind": 2 * Self.count,
+                "Card": highest, "Post": highest, "Color": Self.count, "Label": highest, "Kind": 2 * Self.count,
                 "Note": 2 * Self.count, "Topic": 2 * Self.count,
             ], metadata.restamped(for: Self.second),
             """
             \(numbers) INSERT INTO ZPOST (Z_PK, Z_ENT, Z_OPT, ZNAME, ZCARD, ZCOLOR, ZLABEL, ZKIND)
-            SELECT \(key), 6, 1, 'Post ' || i, \(card), i + 1, i + 1, 1 + 2 * i FROM n WHERE NOT (\(isDraft));
+            SELECT \(key), 6, 1, 'Post ' || i, \(card), i + 1, \(key), 1 + 2 * i FROM n WHERE NOT (\(isDraft));
             \(numbers) INSERT INTO ZCARD (Z_PK, Z_ENT, Z_OPT, ZNAME, ZPOST)
             SELECT \(card), 1, 1, 'Card ' || i, \(ifKept(key)) FROM n;
             \(numbers) INSERT INTO ZCOLOR (Z_PK, Z_ENT, Z_OPT, ZNAME, ZPOST)
             SELECT i + 1, 2, 1, iif(\(isDraft), 'DRAFT', 'POST ' || i), \(ifKept(key)) FROM n;
             \(numbers) INSERT INTO ZLABEL (Z_PK, Z_ENT, Z_OPT, ZNAME, ZPOST)
-            SELECT i + 1, 4, 1, iif(\(isDraft), 'Draft', 'Post ' || i), \(ifKept(key)) FROM n;
+            SELECT \(key), 4, 1, iif(\(isDraft), 'Draft', 'Post ' || i), \(ifKept(key)) FROM n;
             \(many.joined(separator: "\n"))
             \(numbers) INSERT INTO Z_6TOPICS (Z_6POSTS, Z_7TOPICS)
             SELECT \(key), 1 + 2 * i + s FROM n, (SELECT 0 AS s UNION ALL SELECT 1) WHERE NOT (\(isDraft));

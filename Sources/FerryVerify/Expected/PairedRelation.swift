@@ -4,7 +4,8 @@ internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
 
-/// A relation between objects that keep their keys and new objects of the same source objects.
+/// A relation between objects that keep their keys and new objects of the same source objects, which may have the same
+/// keys.
 ///
 /// Walkers compare it together with the new objects, without associations: a source object's key is that of its kept
 /// object. After a difference the relation is compared pair by pair.
@@ -26,16 +27,24 @@ struct PairedRelation: Sendable {
             let first = relation.rules.first, let target = first.relationship.mappings.first,
             let other = context.mapping(named: target)
         else { return nil }
-        let (kept, made) = first.mapping.keepsPrimaryKey ? (first.mapping, other) : (other, first.mapping)
-        guard kept.keepsPrimaryKey, !made.keepsPrimaryKey, made.unique.isEmpty, kept.source == made.source else {
-            return nil
+        let kept: ResolvedEntityMapping
+        let made: ResolvedEntityMapping
+        if first.mapping.keepsPrimaryKey, other.keepsPrimaryKey {
+            // Both have the source object's key; the holder of the foreign key takes the place of the new object.
+            guard relation.links.areInRowsOfA, first.mapping.unique.isEmpty else { return nil }
+            (kept, made) = first.isInverse ? (first.mapping, other) : (other, first.mapping)
+        } else {
+            (kept, made) = first.mapping.keepsPrimaryKey ? (first.mapping, other) : (other, first.mapping)
         }
-        let areNewFirst = first.isInverse == first.mapping.keepsPrimaryKey
+        guard kept.keepsPrimaryKey, kept.position != made.position, kept.unique.isEmpty, made.unique.isEmpty,
+            kept.source == made.source
+        else { return nil }
+        let areNewFirst = first.isInverse == (first.mapping.position == kept.position)
         let pairs = [kept.position: made.name, made.position: kept.name]
         for rule in relation.rules {
             guard let target = pairs[rule.mapping.position], rule.relationship.mappings == [target], !rule.isMirrored,
                 rule.relationship.from == .variable("source") || rule.relationship.from == .evaluatedObject,
-                (rule.isInverse == rule.mapping.keepsPrimaryKey) == areNewFirst
+                (rule.isInverse == (rule.mapping.position == kept.position)) == areNewFirst
             else { return nil }
         }
         links = areNewFirst ? relation.links.reversed : relation.links
@@ -69,10 +78,15 @@ struct PairedRelation: Sendable {
     func isShown(in context: VerificationContext) throws -> Bool {
         let outcomes = context.progress.state.outcomes
         let name = relation.key.title
+        let root = context.destinationModel.root(of: made.destination)
         guard relation.haveSidesAgreed(outcomes),
-            !outcomes.values.contains(where: { $0.unshown?.contains(name) == true }),
-            let rows = try NewRows(context.destinationModel.root(of: made.destination), in: context)?.rows(outcomes)
+            !outcomes.values.contains(where: { $0.unshown?.contains(name) == true })
         else { return false }
+        if made.keepsPrimaryKey, context.newKeyMappings(into: root).isEmpty {
+            let ranges = try RowsCheck.ranges(of: context.destinationTable(of: root), in: context)
+            return RowWalk.isDivisible(root, in: context) && ranges.allSatisfy { outcomes[$0.name] != nil }
+        }
+        guard let rows = try NewRows(root, in: context)?.rows(outcomes) else { return false }
         return rows.allSatisfy { outcomes[$0.name] != nil }
     }
 }
