@@ -17,7 +17,10 @@ struct EstimateTests {
     }
 
     private func plan(rows: Int64, machine: Double = 1, budget: Duration? = nil) throws -> PlanReport {
-        try InferredMigration(rows: rows).migrator().plan(configuration(machine: machine, budget: budget))
+        let migration = try InferredMigration(rows: rows)
+        return try withExtendedLifetime(migration) {
+            try migration.migrator().plan(configuration(machine: machine, budget: budget))
+        }
     }
 
     @Test("The transaction of a step in place takes longer with more rows, and on a slower machine")
@@ -37,6 +40,7 @@ struct EstimateTests {
         let plan = try plan(rows: 50_000)
         #expect(try #require(plan.estimatedTime) > #require(plan.longestUnit).time)
         let upToDate = try InferredMigration(rows: 5)
+        defer { withExtendedLifetime(upToDate) {} }
         _ = try upToDate.migrator().migrate()
         let nothing = try upToDate.migrator().plan()
         #expect(nothing.isUpToDate && nothing.estimatedTime == nil && nothing.longestUnit == nil)
@@ -53,6 +57,7 @@ struct EstimateTests {
         let enough = try plan(rows: 20_000, machine: 6, budget: unit.time * 2)
         #expect(!enough.warnings.contains { $0.code == .budgetTooShort })
         let migration = try InferredMigration(rows: 200)
+        defer { withExtendedLifetime(migration) {} }
         let told = Locked<[FerryWarning.Code]>([])
         let report = try migration.migrator().migrate(configuration(budget: .nanoseconds(1))) { event in
             if case .warning(let warning) = event { told.withLock { $0.append(warning.code) } }
@@ -63,9 +68,15 @@ struct EstimateTests {
 
     @Test("A report has the estimates and what the call took")
     func reports() throws {
-        for migrate in [
-            { try InferredMigration(rows: 300).migrator().migrate(configuration()) },
-            { try SmallMigration(rows: 300).migrator().migrate(configuration()) },
+        for migrate: () throws -> MigrationReport in [
+            {
+                let migration = try InferredMigration(rows: 300)
+                return try withExtendedLifetime(migration) { try migration.migrator().migrate(configuration()) }
+            },
+            {
+                let migration = try SmallMigration(rows: 300)
+                return try withExtendedLifetime(migration) { try migration.migrator().migrate(configuration()) }
+            },
         ] {
             let report = try migrate()
             let estimates = try #require(report.estimates)
@@ -121,7 +132,9 @@ struct EstimateTests {
     @Test("Progress names each statement of a transaction in order, and the checks last")
     func namesStatements() throws {
         let places = Locked<[ProgressUpdate.StatementPlace]>([])
-        _ = try InferredMigration(rows: 50).migrator().migrate(configuration()) { event in
+        let migration = try InferredMigration(rows: 50)
+        defer { withExtendedLifetime(migration) {} }
+        _ = try migration.migrator().migrate(configuration()) { event in
             if case .progress(let update) = event, let place = update.statement {
                 places.withLock { $0.append(place) }
             }

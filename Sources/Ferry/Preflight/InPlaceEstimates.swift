@@ -46,7 +46,7 @@ struct InPlaceEstimates {
                 index == 0
                 ? source : try StoreLayout.canonical(for: part.resolved.source.model, foundTriggers: .assumed)
             let end = try StoreLayout.canonical(
-                for: part.resolved.destination.model, foundTriggers: .of(start))
+                for: part.resolved.destination.model, foundTriggers: .assumed)
             guard let plan = plan(of: part, isFirst: isFirst && parts.count == 1, from: start, to: end) else {
                 // The run tells why; until then, each row counts as written.
                 return Found()

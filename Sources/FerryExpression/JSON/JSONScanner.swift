@@ -331,11 +331,13 @@ struct JSONScanner {
     }
 
     private mutating func digits() throws(Problem) {
-        let start = position
+        // Not by the position, which moves with the piece.
+        var count = 0
         while has(), text[position] >= UInt8(ascii: "0"), text[position] <= UInt8(ascii: "9") {
             position += 1
+            count += 1
         }
-        if position == start { throw .invalid }
+        if count == 0 { throw .invalid }
     }
 
     private mutating func word(_ word: StaticString) throws(Problem) {
