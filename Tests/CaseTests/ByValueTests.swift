@@ -229,16 +229,6 @@ struct ByValueTests {
         #expect(!steps.contains { $0.hasPrefix("SCAN t") || $0.hasPrefix("SCAN v") }, "\(steps)")
     }
 
-    @Test("An index of the source's own is used, and none is made")
-    func sourceIndex() throws {
-        let store = try makeStore(seed: 2)
-        try store.execute("CREATE INDEX mine ON ZKIND (ZID)")
-        let statements = try run(store, .set, dropping: ["mine"]).statements
-        let made = statements.filter { $0.hasPrefix("CREATE INDEX scratch.") }
-        #expect(!made.contains { $0.contains("members_of_Kind,id\"") }, "\(made)")
-        #expect(made.contains { $0.contains("members_of_Kind,weight\"") }, "\(made)")
-    }
-
     @Test(
         "A value that cannot be computed fails only where there is an object to compare",
         arguments: [ExecutorChoice.set, .row])

@@ -29,9 +29,8 @@ package enum Fixtures {
     ///
     /// Empty where the folder is missing, so that tests can list their arguments in both cases.
     package static let stores: [String] = items.filter { item in
-        var isFolder: ObjCBool = false
-        return FileManager.default.fileExists(atPath: path(item), isDirectory: &isFolder) && !isFolder.boolValue
-            && hasDatabaseHeader(path(item))
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path(item))
+        return attributes?[.type] as? FileAttributeType == .typeRegular && hasDatabaseHeader(path(item))
     }
 
     /// The relative paths of all files and folders, in order, without the reported failures in `field`, each of which is

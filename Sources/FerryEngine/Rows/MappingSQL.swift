@@ -45,15 +45,20 @@ struct MappingSQL {
         return scope
     }
 
+    /// Adds the objects or elements over which the mapping iterates.
+    ///
+    /// `inPieces`: whether a stored JSON text is read in pieces, for a statement that scans each text once.
     func add(
-        _ iteration: EntityMapping.Iteration, filtered: Bool, to scope: inout SourceScope
+        _ iteration: EntityMapping.Iteration, filtered: Bool, inPieces: Bool = true, to scope: inout SourceScope
     ) throws(FerryError) {
         if case .json(let text, let key) = iteration.elements {
             let alias = scope.newAlias("e")
             let paths = ":paths_\(alias)"
             scope.parameters.set(paths, .blob(JSONElements.encode([])))
             var (document, place) = (try value(text, in: &scope), ["NULL", "NULL", "NULL"])
-            if let stored = try stored(text, in: &scope), let table = context.source.table(of: stored.object.entity) {
+            if inPieces, let stored = try stored(text, in: &scope),
+                let table = context.source.table(of: stored.object.entity)
+            {
                 // Only the type is read here; the function reads the text in pieces.
                 let isText = "typeof(\(stored.sql)) IN ('text', 'blob')"
                 document = "CASE WHEN \(isText) THEN NULL ELSE \(stored.sql) END"
@@ -257,7 +262,8 @@ extension MappingSQL {
                 scope.join("CROSS JOIN \(try scope.table(of: entity)) AS e ON e.Z_PK = f.object")
                 scope.bind(iteration.variable, to: .init(alias: "e", entity: entity))
             } else {
-                try add(iteration, filtered: true, to: &scope)
+                // This statement scans the text once for each new object, and pieces would be read each time.
+                try add(iteration, filtered: true, inPieces: false, to: &scope)
                 scope.require("\(scope.elementOrder ?? "NULL") = f.element")
             }
         }

@@ -194,6 +194,8 @@ package struct JSONArrayScanner {
         } catch {
             throw window.failure ?? error
         }
+        // A text whose first bytes cannot be read seems to be empty.
+        if let failure = window.failure { throw failure }
         guard let start else { return }
         cursor = JSONScanner(window, at: start)
         isInside = true
