@@ -64,8 +64,8 @@ struct StopTests {
             throw DatabaseError(code: code, message: "a text that no list knows")
         }
         let (stop, other) = (StopRequest(), StopRequest())
-        try connection.abandoning(on: stop) {
-            try connection.abandoning(on: other) {
+        connection.abandoning(on: stop) {
+            connection.abandoning(on: other) {
                 let before = #expect(throws: DatabaseError.self) { try connection.run("SELECT fails()") }
                 #expect(before?.code == code && before?.isInterrupted == (code == 9))
                 stop.request(FerryError(.interrupted, "Stopped."))
