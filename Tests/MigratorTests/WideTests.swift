@@ -30,7 +30,7 @@ struct WideTests {
                     """
                     { "source": "App 1", "destination": "App 2", "entityMappings": [
                         { "name": "Wide", "source": "Wide", "destination": "Wide",
-                          "where": "\(names.suffix(1)[0]) != nil OR a0 == nil", "attributes": { "more": "3" } } ] }
+                          "where": "a\(count - 1) != nil OR a0 == nil", "attributes": { "more": "3" } } ] }
                     """.utf8))
             let version = try folder.appVersion("App 1")
             let connection = try Connection(path: path, mode: .create)
