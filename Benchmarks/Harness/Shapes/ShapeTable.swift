@@ -98,7 +98,7 @@ package struct ShapeTable: Sendable {
     package func misses(in columns: [ShapeColumn] = ShapeColumn.allCases, isSmall: Bool = false) -> [String] {
         let failed = results.compactMap { result in result.failure.map { "\(result.name): \($0)" } }
         let single = columns.flatMap { column in
-            let room = isSmall && column == .verification ? 2 : 1
+            let room = isSmall && column == .verification ? 2.0 : 1.0
             return results.filter { column.misses($0) && (column.badness(of: $0) ?? 0) > room }.map {
                 "\($0.name): \(column.title) \(column.text($0))"
             }
