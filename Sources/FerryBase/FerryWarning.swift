@@ -148,11 +148,10 @@ extension FerryWarning.Code {
 
     /// Every code of this version.
     public static let all: [Self] = [
-        loss, droppedEntity, emptyEntity, emptyRelationship, emptyMandatoryRelationship, mandatoryValue,
+        loss, droppedEntity, emptyEntity, emptyRelationship, emptyMandatoryRelationship, quadratic, mandatoryValue,
         bothSidesMapped, doubledObjects, oneToOne, unknownProperty, leftOutOfMapping, completedMapping, modelPassedOver,
         mappingPassedOver, mappingOfEqualVersions, mappingsNotSearched, damagedRows, damagedPages, rowsNotChecked,
         sharedFilesNotChecked, droppedObject, droppedHistory, leftover, recoveredJournal, notLocked, budgetTooShort,
-        openElsewhere, unfinishedRun, permissionsNotSet, logReplaced, cleanUpFailed, memoryLimitPassed,
-        unnamed,
+        openElsewhere, unfinishedRun, permissionsNotSet, logReplaced, cleanUpFailed, memoryLimitPassed, unnamed,
     ]
 }

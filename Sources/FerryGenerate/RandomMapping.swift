@@ -55,6 +55,7 @@ package struct RandomMapping {
                 // A relationship that the source has on either side would be mapped twice, and one of both would win.
                 let link = own.first { link in
                     link.destinationEntity == extra.destination && isNew(link, of: members[index].destination)
+                        && !members[index].relationships.contains { $0.name == link.name }
                 }
                 guard let link else { continue }
                 var changed = members

@@ -25,11 +25,15 @@ struct CancelledTaskTests {
         var task: Task<MigrationReport, any Error>?
     }
 
-    private static func moments(_ count: Int, _ kind: Scenario.Kind) -> [Int] {
-        if let sweep, sweep > 0 { return Array(stride(from: 1, through: count, by: sweep)) }
-        // Each kind starts at another operation, so that together the kinds cover all parts of a run.
-        let start = 1 + (Scenario.Kind.allCases.firstIndex(of: kind) ?? 0) * 5
-        return Array(stride(from: min(start, count), through: count, by: max(1, count / 4)))
+    /// Returns a moment of every second phase; together the kinds cover all phases, at other places of each.
+    private static func moments(_ phases: [Phase?], _ kind: Scenario.Kind) -> [Int] {
+        if let sweep, sweep > 0 { return Array(stride(from: 1, through: phases.count, by: sweep)) }
+        let number = Scenario.Kind.allCases.firstIndex(of: kind) ?? 0
+        let inOrder = ([nil] + Phase.allCases).filter { phases.contains($0) }
+        return inOrder.enumerated().filter { $0.offset % 2 == number % 2 }.map { _, phase in
+            let own = phases.indices.filter { phases[$0] == phase }
+            return own[own.count * (number + 1) / (Scenario.Kind.allCases.count + 1)] + 1
+        }
     }
 
     /// The reports of an undisturbed run.
@@ -100,7 +104,7 @@ struct CancelledTaskTests {
         let count = phasesOfMoments.count
         let (expected, final) = (try whole.result(), try whole.content())
         var phases: Set<Phase?> = []
-        for moment in Self.moments(count, kind) {
+        for moment in Self.moments(phasesOfMoments, kind) {
             let scenario = try Scenario(kind, form: .plain)
             let outcome = try await cancel(scenario, at: moment)
             let phase = phasesOfMoments[moment - 1]

@@ -45,16 +45,16 @@ struct RandomMappingTests {
 
     @Test("have conditions, computed values, found objects and elements, and depend on the seed alone")
     func variety() throws {
-        let texts = try Self.seeds.compactMap { seed in
+        let texts = try (0..<160 as Range<UInt64>).compactMap { seed in
             try Self.models(seed).flatMap { try Self.mapping(seed, $0) }
         }
-        #expect(texts.count > Self.seeds.count / 2)
+        #expect(texts.count > 80)
         for key in ["\"where\"", "\"unique\"", "\"forEach\"", "\"relationships\"", "TERNARY", "uppercase:"] {
             #expect(texts.contains { $0.contains(key) }, "\(key)")
         }
-        let again = try Self.seeds.compactMap { seed in
+        let again = try (0..<20 as Range<UInt64>).compactMap { seed in
             try Self.models(seed).flatMap { try Self.mapping(seed, $0) }
         }
-        #expect(texts == again)
+        #expect(!again.isEmpty && again == Array(texts.prefix(again.count)))
     }
 }
