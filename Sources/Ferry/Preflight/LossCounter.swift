@@ -204,6 +204,7 @@ extension Configuration {
 
     private static func remedy(for losses: [ChainLoss]) -> String {
         if losses.allSatisfy(\.isDamage) { return "Repair these rows with the app" }
+        if losses.allSatisfy(\.isInTheWay) { return "Move these values elsewhere, or restore a backup of the store" }
         return losses.allSatisfy(\.isOfOrder)
             ? "Keep the order in the new version and in its mapping models" : "Give it an heir in a mapping model"
     }
@@ -211,4 +212,5 @@ extension Configuration {
 
 extension ChainLoss {
     fileprivate var isDamage: Bool { if case .damaged = cause { true } else { false } }
+    fileprivate var isInTheWay: Bool { if case .inTheWay = cause { true } else { false } }
 }

@@ -23,8 +23,10 @@ extension Preflight {
         let (refused, plan) = try refusalsAndPlan(appObjects)
         refusals += refused
         guard let appObjects else { return }
+        let inTheWay = try findLeftoversInTheWay(appObjects.leftovers)
         // Only a table that is not rewritten keeps columns that no model explains.
-        try findLeftovers(appObjects.leftovers, keptIn: refused.isEmpty ? Set((plan?.altered ?? [:]).keys) : [])
+        try findLeftovers(
+            appObjects.leftovers, besides: inTheWay, keptIn: refused.isEmpty ? Set((plan?.altered ?? [:]).keys) : [])
         for object in appObjects.dropped {
             findings.droppedObjects.append(object.name)
             warn(
@@ -75,20 +77,46 @@ extension Preflight {
     }
 
     /// Finds tables and columns of earlier versions, and counts their rows and values.
-    private mutating func findLeftovers(_ leftovers: [Leftover], keptIn tables: Set<String>) throws {
+    private mutating func findLeftovers(
+        _ leftovers: [Leftover], besides inTheWay: Set<Leftover>, keptIn tables: Set<String>
+    ) throws {
         for leftover in leftovers {
             let rows = try leftover.count(on: connection)
             findings.leftovers.append(
                 .init(kind: .init(rawValue: leftover.kind.rawValue), name: leftover.name, rows: rows, isKept: isInPlace)
             )
             let isLost = !isInPlace || (leftover.kind == .column && !tables.contains(leftover.table))
-            guard let rows, rows > 0, isLost else { continue }
+            guard let rows, rows > 0, isLost, !inTheWay.contains(leftover) else { continue }
             warn(
                 .leftover,
                 "\(leftover.name) is of an earlier version of the model and is left behind with "
                     + "\(rows.counting(leftover.kind == .table ? "row" : "value")).",
                 about: .init(object: leftover.name))
         }
+    }
+
+    /// Finds the losses by tables and columns with rows that have the names of new tables and columns, as a migration
+    /// leaves them that stopped half way: the new ones begin empty.
+    ///
+    /// Returns the leftovers with rows.
+    @discardableResult
+    mutating func findLeftoversInTheWay(_ leftovers: [Leftover]? = nil) throws -> Set<Leftover> {
+        guard step.mode != .none, layoutRefusals.isEmpty else { return [] }
+        let found = try leftovers ?? Leftover.all(in: layout, on: connection)
+        guard !found.isEmpty else { return [] }
+        let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(layout))
+        var inTheWay: Set<Leftover> = []
+        for leftover in found {
+            guard let place = destination.place(of: leftover), let rows = try leftover.count(on: connection), rows > 0
+            else { continue }
+            inTheWay.insert(leftover)
+            losses.append(
+                ChainLoss(
+                    entity: place.entity, property: place.property, entities: [place.entity],
+                    version: step.versions.last ?? step.resolved.destination.name, step: 1,
+                    cause: .inTheWay(leftover.name), count: .exactly(rows)))
+        }
+        return inTheWay
     }
 
     private mutating func findDroppedHistory(_ appObjects: AppObjects) throws {
@@ -104,5 +132,24 @@ extension Preflight {
                 "The history has \(rows.counting("change")) of \(entity), whose objects do not keep their keys; they are left out.",
                 about: .init(entity: entity))
         }
+    }
+}
+
+extension StoreLayout {
+    /// The entity or property that has a leftover's table or column; nil if none has.
+    fileprivate func place(of leftover: Leftover) -> (entity: String, property: String?)? {
+        for entity in model.sortedEntityNames where table(of: entity)?.name == leftover.table {
+            switch leftover.kind {
+            case .table: return (entity, nil)
+            case .column:
+                let properties =
+                    model.attributes(of: entity).map(\.name) + model.relationships(of: entity).map(\.name)
+                guard let name = properties.first(where: { column(of: $0, in: entity)?.name == leftover.part })
+                else { continue }
+                return (entity, name)
+            case .index, .entityName: return nil
+            }
+        }
+        return nil
     }
 }

@@ -22,9 +22,9 @@ struct Preflight {
     /// The losses by damage that is left out.
     var losses: [ChainLoss] = []
 
-    /// Returns nil if there is nothing to do.
+    /// Returns nil if there is nothing to do, or the step that reads the store is refused.
     init?(_ planned: Planned, _ store: OpenedStore, _ configuration: Configuration) {
-        guard let first = planned.plan.steps.first, let statements = planned.statements else { return nil }
+        guard let first = planned.plan.firstStep, let statements = planned.statements else { return nil }
         (self.planned, self.store, self.configuration) = (planned, store, configuration)
         step = first
         self.statements = statements
@@ -54,6 +54,28 @@ struct Preflight {
             if planned.writesRows { try findDamage() }
             if let refusal = configuration.refusal(of: losses) { refusals.append(refusal) }
             findings.losses = losses.map(Loss.init)
+        } catch {
+            throw FerryError.beforeRun(error, on: store.path)
+        }
+    }
+
+    /// The refusals that models, mapping models and counts of rows tell; reads no values.
+    func refusalsOfCounts() throws -> [FerryError] {
+        do {
+            let checks = RowChecks(connection: connection, layout: layout, rows: planned.rows, step: step)
+            let needing = Set(step.needsRowCheck.map(\.source) + step.needsEmptySource.map(\.source))
+            // An estimate may count rows of an entity that has none.
+            let present = try needing.filter { entity in
+                guard let place = checks.rows(of: entity) else { return false }
+                let first = try connection.integer(
+                    "SELECT EXISTS (SELECT 1 FROM \(Connection.quoted(place.table)) WHERE Z_ENT = ?)",
+                    [.integer(place.number)])
+                return first == 1
+            }
+            let known = RowChecks(
+                connection: connection, layout: layout, rows: planned.rows.filter { present.contains($0.key) },
+                step: step)
+            return known.valuesWithoutSource().refusals + known.rowsOfAbstractEntities()
         } catch {
             throw FerryError.beforeRun(error, on: store.path)
         }
@@ -137,18 +159,24 @@ struct Preflight {
             guard let place = checks.rows(of: mapping.source) else { continue }
             for value in mapping.relationships {
                 guard let name = value.sourceRelationship,
-                    let source = layout.model.relationship(name, of: mapping.source), source.isOptional,
+                    let source = layout.model.relationship(name, of: mapping.source),
                     let destination = step.resolved.destination.model.relationship(value.name, of: mapping.destination),
                     !destination.isOptional, !destination.isTransient,
                     case .foreignKey(_, let column, _, _)? = layout.storage(of: name, in: mapping.source)
                 else { continue }
                 let count = try EmptyValues(in: place.table, of: place.number, on: connection).rows(without: column)
                 guard count > 0 else { continue }
+                let finding = "\(mapping.source).\(name) leads to no object in \(count.counting("row")), but "
+                if !source.isOptional {
+                    noteKept(.missingValue, mapping.source, name, rows: count)
+                }
                 warn(
                     .emptyMandatoryRelationship,
-                    "\(mapping.source).\(name) leads to no object in \(count.counting("row")), but "
-                        + "\(mapping.destination).\(value.name) is mandatory: the app must relate them before it "
-                        + "saves them.",
+                    finding
+                        + (source.isOptional
+                            ? "\(mapping.destination).\(value.name) is mandatory"
+                            : "it is mandatory in the store's own version, and stays so")
+                        + ": the app must relate them before it saves them.",
                     about: .init(entity: mapping.source, property: name, entityMapping: mapping.name))
             }
         }

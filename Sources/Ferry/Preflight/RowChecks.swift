@@ -188,11 +188,7 @@ struct LaterStepsPreflight {
         guard plan.steps.count > 1 else { return [] }
         var refusals = try refusalsOfObjects() + refusalsOfTriggers()
         for (index, step) in plan.steps.enumerated().dropFirst() {
-            // Refusals that depend on row counts only.
-            if let rows = step.sourceRows {
-                let known = checks(of: step, rows)
-                refusals += known.valuesWithoutSource().refusals + known.rowsOfAbstractEntities()
-            }
+            refusals += refusalsOfCounts(of: step)
             guard let first = plan.steps.first?.sourceRows else { break }
             let checks = checks(of: step, first)
             refusals += try checks.emptyValues { try emptyRows($0, of: $1, before: index, checks) }
@@ -200,6 +196,15 @@ struct LaterStepsPreflight {
             refusals += try checks.duplicates(step.needsUniqueValues.compactMap { traced($0, index) })
         }
         return refusals
+    }
+
+    /// The refusals that counts of rows tell, where the store's rows show how many a step reads.
+    func refusalsOfCounts() -> [FerryError] { plan.steps.dropFirst().flatMap(refusalsOfCounts) }
+
+    private func refusalsOfCounts(of step: StepPlan) -> [FerryError] {
+        guard let rows = step.sourceRows else { return [] }
+        let known = checks(of: step, rows)
+        return known.valuesWithoutSource().refusals + known.rowsOfAbstractEntities()
     }
 
     private func checks(of step: StepPlan, _ rows: [String: Int64]) -> RowChecks {

@@ -93,7 +93,7 @@ extension MigrationRun {
         plan.refusals += comparisons.refusals
         // Without a way to the target, the names do not matter.
         if !plan.steps.isEmpty { plan.refusals += nameRefusals }
-        let statements = plan.steps.first.map { step in
+        let statements = plan.firstStep.map { step in
             StatementsInPlace(step, dropping: configuration.dropping) { store.sourceGuard.connection }
         }
         return Planned(

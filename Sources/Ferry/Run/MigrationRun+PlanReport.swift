@@ -33,7 +33,13 @@ extension MigrationRun {
             report.warnings += preflight.findings.warnings
             report.losses += preflight.findings.losses ?? []
         } else {
-            report.refusals += try preflight.refusalsOfAppObjects()
+            report.refusals += try preflight.refusalsOfAppObjects() + preflight.refusalsOfCounts()
+            try preflight.findLeftoversInTheWay()
+            if let refusal = configuration.refusal(of: preflight.losses) { report.refusals.append(refusal) }
+            report.losses += preflight.losses.map(Loss.init)
+            if planned.plan.refusedSteps.isEmpty {
+                report.refusals += laterSteps(of: planned, store).refusalsOfCounts()
+            }
         }
         return report
     }
@@ -81,9 +87,13 @@ extension MigrationRun {
 
     /// The refusals of later steps, and those for a lack of disk space.
     func refusals(beyondFirstStepOf planned: Planned, _ store: OpenedStore) throws -> [FerryError] {
-        try LaterStepsPreflight(
-            planned: planned, connection: store.sourceGuard.connection, dropping: configuration.dropping
-        ).refusals() + diskNeed(planned.plan, store, planned.steps).refusals()
+        guard planned.plan.refusedSteps.isEmpty else { return [] }
+        return try laterSteps(of: planned, store).refusals() + diskNeed(planned.plan, store, planned.steps).refusals()
+    }
+
+    private func laterSteps(of planned: Planned, _ store: OpenedStore) -> LaterStepsPreflight {
+        LaterStepsPreflight(
+            planned: planned, connection: store.sourceGuard.connection, dropping: configuration.dropping)
     }
 
     func diskNeed(

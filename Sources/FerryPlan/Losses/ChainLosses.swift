@@ -226,6 +226,8 @@ package struct ChainLoss: Sendable {
         case orderedAnew
         /// The damaged object or link is left out at the caller's request; the value describes the damage.
         case damaged(String)
+        /// The new table or column has the name of one with rows, which no model explains; the value is that name.
+        case inTheWay(String)
     }
 
     package enum Count: Sendable, Hashable {
@@ -285,6 +287,7 @@ package struct ChainLoss: Sendable {
         case .unordered: "\(version) does not order it"
         case .orderedAnew: "the entity mappings to \(version) make its order anew"
         case .damaged(let what): "damage: \(what)"
+        case .inTheWay(let name): "\(name) is left of another migration, and is empty in \(version)"
         }
     }
 

@@ -30,7 +30,8 @@ struct NarrowedLinks {
         let targetInverse = new.inverse(of: target)
         var narrowed: [PropertyKey: Set<String>] = [:]
         if link.isToMany, !target.isToMany { narrowed[side, default: []].insert(mapping.source) }
-        if let targetInverse, !targetInverse.isToMany {
+        // A to-many relationship without inverse is a key in its destination's table, which leads to one object.
+        if targetInverse.map({ !$0.isToMany }) ?? target.isToMany {
             if let inverse, inverse.isToMany, let otherSide {
                 narrowed[otherSide, default: []].formUnion(old.family(of: otherSide.entity))
             } else if inverse == nil, !link.isToMany {

@@ -252,6 +252,8 @@ final class ExpectedRow {
                 guard model.attribute(rule.name, of: mapping.destination) == nil,
                     let column = context.destination.column(of: rule.name, in: relative.destination),
                     let name = carried(by: rule.expression)?.sourceKeys,
+                    // A value of the object's own that no mapping carries is taken out of the row.
+                    context.step.source.model.attribute(name, of: mapping.source) == nil,
                     let place = rows.column(of: name, in: relative.source)
                 else { return nil }
                 return (column.name, place)

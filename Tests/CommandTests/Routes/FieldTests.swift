@@ -1,0 +1,116 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+/// Small cases from public reports, with models that nobody here made.
+@Suite("Cases from the field", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
+struct FieldTests {
+    private let app: RouteFolder
+
+    init() throws { app = try RouteFolder() }
+
+    private func model(_ name: String, of test: String) -> String { Fixtures.path("field/\(test)/\(name)") }
+
+    private func generate(_ model: String, rows: Int) throws {
+        let made = try app.run(
+            "generate", model, "--version", "v1", "--rows", "\(rows)", "--output", "App.sqlite", "--quiet")
+        try #require(made.exitCode == 0, "\(made.diagnostics)")
+    }
+
+    @Test("Links of a to-many relationship without inverse beyond the first of each object are losses")
+    func linksWithoutInverse() throws {
+        let model = model("one.xcdatamodeld", of: "tomany-without-inverse")
+        try generate(model, rows: 6)
+        try app.execute(
+            "UPDATE ZA SET ZB = CASE WHEN Z_PK < 4 THEN 2 WHEN Z_PK = 4 THEN 3 END")
+        let refused = try app.run("migrate", "App.sqlite", "--models", model, "--refuse-loss")
+        #expect(refused.exitCode == 2 && refused.diagnostics.contains("A.b is lost, 2 values: "), "\(refused)")
+        let done = try app.run("migrate", "App.sqlite", "--models", model, "--refuse-loss", "--lose", "A.b")
+        #expect(done.exitCode == 0, "\(done)")
+        #expect(try app.count("SELECT count(Z1BS) FROM ZB") == 2)
+    }
+
+    @Test("A mapping file that makes a to-one relationship to-many without inverse tells the links that it loses")
+    func linksByMappingFile() throws {
+        let store = try Fixtures.copyStore("resourcesmanager/default.store", into: app.folder)
+        let folder = Fixtures.path("resourcesmanager")
+        let words = [
+            store, "--models", folder, "--mappings", folder + "/res.json", "--to", "Res2",
+        ]
+        let planned = try app.run(["plan"] + words + ["--check"])
+        #expect(planned.exitCode == 0 && planned.output.contains("Loses: Component.item, 1 value"), "\(planned)")
+        #expect(try app.run(["migrate"] + words + ["--refuse-loss"]).exitCode == 2)
+    }
+
+    @Test("Values and rows under the names of new columns and tables are losses, counted also without --check")
+    func leftovers() throws {
+        let model = model("pin.xcdatamodeld", of: "leftover-values-unsaid")
+        try generate(model, rows: 4)
+        try app.execute(
+            """
+            ALTER TABLE ZREC ADD COLUMN ZMETRICS VARCHAR; UPDATE ZREC SET ZMETRICS = 'kept';
+            CREATE TABLE ZPRESET (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZSORT INTEGER, ZNAME VARCHAR);
+            INSERT INTO ZPRESET VALUES (7, 1, 1, 0, 'left')
+            """)
+        let words = ["App.sqlite", "--models", model, "--to", "v2"]
+        for check in [[], ["--check"]] {
+            let planned = try app.run(["plan"] + words + check)
+            #expect(planned.output.contains("Loses: Preset, 1 object; Rec.metrics, 4 values."), "\(planned.output)")
+        }
+        let refused = try app.run(["migrate"] + words + ["--refuse-loss"])
+        #expect(refused.exitCode == 2 && refused.diagnostics.contains("--lose Preset --lose Rec.metrics"), "\(refused)")
+        #expect(try app.count("SELECT count(ZMETRICS) FROM ZREC") == 4)
+    }
+
+    @Test("A mandatory to-one relationship that is empty in rows of the store is told before and after")
+    func emptyMandatoryRelationship() throws {
+        let model = model("wp.xcdatamodeld", of: "mandatory-to-one-untold")
+        try generate(model, rows: 4)
+        try app.execute("UPDATE ZPOST SET ZBLOG = NULL WHERE Z_PK IN (1, 2)")
+        let sentence = "Post.blog leads to no object in 2 rows"
+        #expect(try app.run("plan", "App.sqlite", "--models", model, "--check").output.contains(sentence))
+        let done = try app.run("migrate", "App.sqlite", "--models", model)
+        #expect(done.exitCode == 0 && done.output.contains(sentence), "\(done)")
+    }
+
+    @Test(
+        "What models and counts tell is refused by plan without --check", arguments: ["mand", "mkabs", "comp2"])
+    func planRefuses(_ name: String) throws {
+        let model = model("\(name).xcdatamodeld", of: "plan-says-runs")
+        try generate(model, rows: 3)
+        let planned = try app.run("plan", "App.sqlite", "--models", model)
+        #expect(planned.exitCode == 2 && planned.output.hasPrefix("Refused, for 1 reason."), "\(planned)")
+        #expect(try app.run("migrate", "App.sqlite", "--models", model).exitCode == 2)
+        // Without rows nothing is in the way.
+        try app.execute("DELETE FROM \(name == "mand" ? "ZSTREET" : name == "mkabs" ? "ZBASE" : "ZINTERVAL")")
+        #expect(try app.run("plan", "App.sqlite", "--models", model).exitCode == 0)
+        #expect(try app.run("migrate", "App.sqlite", "--models", model).exitCode == 0)
+    }
+
+    @Test("After a refused step nothing later is checked against the store")
+    func refusedStep() throws {
+        let folder = Fixtures.path("field/false-damage-reason")
+        try generate(folder + "/falsedamage.xcdatamodeld", rows: 3)
+        for check in [[], ["--check"]] {
+            let planned = try app.run(
+                ["plan", "App.sqlite", "--models", folder + "/falsedamage.xcdatamodeld", "--mappings"]
+                    + [folder + "/m.json"] + check)
+            #expect(planned.exitCode == 2 && planned.output.hasPrefix("Refused, for 1 reason."), "\(planned.output)")
+            #expect(!planned.output.contains("backup"), "\(planned.output)")
+        }
+    }
+
+    @Test("Verification against the source expects no value of an attribute that moved to a subentity")
+    func movedAttribute() throws {
+        let model = model("down1.xcdatamodeld", of: "verify-source-false-difference")
+        try generate(model, rows: 2)
+        let manager = FileManager.default
+        try manager.copyItem(atPath: app.folder.file("App.sqlite"), toPath: app.folder.file("Old.sqlite"))
+        #expect(try app.run("migrate", "App.sqlite", "--models", model, "--no-snapshot").exitCode == 0)
+        let verified = try app.run("verify", "App.sqlite", "--models", model, "--source", "Old.sqlite")
+        #expect(verified.exitCode == 0 && verified.output.contains("4 rows compared"), "\(verified)")
+        // A value that stayed is a difference.
+        try app.execute("UPDATE ZBASE SET ZTITLE = 'kept' WHERE Z_PK = 1")
+        #expect(try app.run("verify", "App.sqlite", "--models", model, "--source", "Old.sqlite").exitCode == 3)
+    }
+}
