@@ -235,6 +235,7 @@ extension Setting.Name {
     public static let chain = Self("chain")
     public static let infersMappings = Self("infersMappings")
     public static let passesOverMappings = Self("passesOverMappings")
+    public static let losses = Self("losses")
     public static let allowedLosses = Self("allowedLosses")
     public static let allowsDowngrade = Self("allowsDowngrade")
     public static let allowsQuadratic = Self("allowsQuadratic")
@@ -255,8 +256,9 @@ extension Setting.Name {
 
     /// Every setting in Ferry's remedies.
     public static let all: [Self] = [
-        models, mappings, source, target, chain, infersMappings, passesOverMappings, allowedLosses, allowsDowngrade,
-        allowsQuadratic, like, joinTables, output, memoryLimit, snapshotFolder, snapshotLevel, damaged, dropUnknown,
+        models, mappings, source, target, chain, infersMappings, passesOverMappings, losses, allowedLosses,
+        allowsDowngrade, allowsQuadratic, like, joinTables, output, memoryLimit, snapshotFolder, snapshotLevel, damaged,
+        dropUnknown,
         restart, recovers, holdsSwap, rowsOf,
     ]
 }

@@ -67,7 +67,8 @@ struct ChainCommandTests {
         var told: [String] = []
         for (file, text) in [("Chain.txt", "Library2\n"), ("Empty.txt", "# nothing\n"), ("Odd.json", "[1, 2]")] {
             try write(text, to: file)
-            let outcome = try FerryBinary.run(["migrate"] + input + ["--chain", file], in: folder.path)
+            let outcome = try FerryBinary.run(
+                ["migrate", "--accept-loss"] + input + ["--chain", file], in: folder.path)
             told.append("\(file): \(outcome.exitCode)\n\(outcome.diagnostics)")
         }
         let missing = try FerryBinary.run(["migrate"] + input + ["--chain", "none.txt"], in: folder.path)
@@ -83,7 +84,7 @@ struct ChainCommandTests {
 
     @Test("A downgrade is refused until it is allowed, and the losses come first")
     func back() throws {
-        let there = try FerryBinary.run(["migrate"] + input + ["--to", "Library3"], in: folder.path)
+        let there = try FerryBinary.run(["migrate", "--accept-loss"] + input + ["--to", "Library3"], in: folder.path)
         #expect(there.exitCode == 0, "\(there.diagnostics)")
         let models = ["library/Library.sqlite", "--models", "library/Library.xcdatamodeld", "--to", "Library2"]
         let refused = try FerryBinary.run(["plan"] + models, in: folder.path)

@@ -13,7 +13,8 @@ struct InterruptTests {
         let made = try FerryBinary.run(["demo", "library", "--books", "3000", "--prepare"], in: folder.path)
         try #require(made.exitCode == 0, "\(made.diagnostics)")
         words = [
-            "migrate", "library/Library.sqlite", "--models", "library/Library.xcdatamodeld", "--mappings",
+            "migrate", "--accept-loss", "library/Library.sqlite", "--models", "library/Library.xcdatamodeld",
+            "--mappings",
             "library/Mappings", "--chunk-size", "10", "--progress", "json", "--json",
         ]
     }

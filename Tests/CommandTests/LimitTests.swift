@@ -22,7 +22,7 @@ struct LimitTests {
     }
 
     private var migrate: [String] {
-        ["migrate", library.store] + library.sources + ["--progress", "none"]
+        ["migrate", "--accept-loss", library.store] + library.sources + ["--progress", "none"]
     }
 
     /// Runs the program through a line of a shell; `"$@"` in the line is the program's command line.
@@ -58,7 +58,8 @@ struct LimitTests {
         #expect(try library.files() == ["Library.sqlite", "Library.xcdatamodeld", "Mappings"])
         let blocks = try FileLayer().attributes(library.store).size / 512 + 100
         let words = [
-            "migrate", library.store, "--models", library.models, "--no-mappings", "--to", "Library2", "--no-snapshot",
+            "migrate", "--accept-loss", library.store, "--models", library.models, "--no-mappings", "--to", "Library2",
+            "--no-snapshot",
             "--progress", "none",
         ]
         // Blocks of 512 bytes, as in POSIX, or of 1,024.
@@ -94,7 +95,7 @@ struct LimitTests {
         let commands = [
             ["generate", version, "--rows", "200", "--output", folder.file("New.sqlite")],
             ["snapshot", "create", library.store], ["verify", library.store, "--models", library.models],
-            ["migrate", library.store] + library.sources,
+            ["migrate", "--accept-loss", library.store] + library.sources,
         ]
         let telling = try CommandTable.read().commands.filter { $0.options.contains { $0.name == "--progress" } }
         #expect(telling.allSatisfy { known in commands.contains { $0.starts(with: known.words) } })

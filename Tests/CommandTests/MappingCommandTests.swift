@@ -91,7 +91,8 @@ struct MappingCommandTests {
         let store = folder.file("Store.sqlite")
         #expect(Captured.run(["generate", old, "--rows", "20", "--output", store]).exitCode == .success)
         let migrated = Captured.run([
-            "migrate", store, "--models", old, "--models", new, "--mappings", file, "--to", "New", "--no-snapshot",
+            "migrate", "--accept-loss", store, "--models", old, "--models", new, "--mappings", file, "--to", "New",
+            "--no-snapshot",
             "--progress", "none",
         ])
         #expect(migrated.exitCode == .success, "\(migrated.diagnostics)")
@@ -127,7 +128,7 @@ struct MappingCommandTests {
         #expect(Captured.run(["generate", old, "--rows", "20", "--output", store]).exitCode == .success)
         let sources = ["--models", old, "--models", new, "--mappings", file]
         let migrated = Captured.run(
-            ["migrate", store, "--to", "New", "--output", result, "--progress", "none"] + sources,
+            ["migrate", "--accept-loss", store, "--to", "New", "--output", result, "--progress", "none"] + sources,
             policies: ["BookPolicy": { BookPolicy() }])
         #expect(migrated.exitCode == .success, "\(migrated.diagnostics)")
         let verified = Captured.run(["verify", result, "--source", store] + sources)

@@ -21,7 +21,9 @@ struct OutputAtTargetTests {
         try app.generate("App", "App", rows: 50)
     }
 
-    private let call = ["migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--output", "New.sqlite"]
+    private let call = [
+        "migrate", "--accept-loss", "App.sqlite", "--models", "App.xcdatamodeld", "--output", "New.sqlite",
+    ]
 
     @Test("A dangling symbolic link at the path blocks an output, and a restored snapshot")
     func danglingLink() throws {

@@ -140,7 +140,7 @@ struct ProgramTests {
 
     @Test("Every command prints one JSON object with its keys in their order")
     func printsJSON() throws {
-        let migrate = ["migrate", library.store] + library.sources + ["--progress", "none"]
+        let migrate = ["migrate", "--accept-loss", library.store] + library.sources + ["--progress", "none"]
         let calls: [(words: [String], keys: [String])] = [
             (
                 ["inspect", library.store, "--models", library.models],
@@ -201,7 +201,10 @@ struct ProgramTests {
 
     @Test("A migration succeeds, and a second one has nothing to do")
     func migratesOnce() throws {
-        let words = ["migrate", library.store] + library.sources + ["--progress", "json", "--chunk-size", "50"]
+        let words =
+            ["migrate", "--accept-loss", library.store] + library.sources + [
+                "--progress", "json", "--chunk-size", "50",
+            ]
         let first = try FerryBinary.run(words + ["--json"], in: folder.path)
         #expect(first.exitCode == 0, "\(first.diagnostics)")
         #expect(first.output.contains("\"outcome\": \"migrated\""))

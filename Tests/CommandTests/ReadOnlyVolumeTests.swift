@@ -24,7 +24,7 @@ struct ReadOnlyVolumeTests {
         let script = """
             mount -t tmpfs none "$1" && cp "$2" "$1/App.sqlite" && mount -o remount,ro "$1" && exec "$3" migrate \
                 "$1/App.sqlite" --models "$4/Library.xcdatamodeld" --mappings "$4/Mappings" --to "Library$6" \
-                --output "$5" --progress none
+                --output "$5" --accept-loss --progress none
             """
         let output = folder.file("New.sqlite")
         let outcome = try FerryBinary.run(

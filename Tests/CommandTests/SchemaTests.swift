@@ -30,11 +30,18 @@ struct SchemaTests {
             ("tune", ["tune", "App.sqlite", "--sizes", "10,20"] + models, 0),
             ("migrate", ["migrate", "App.sqlite", "--refuse-loss"] + models, 2),
             ("migrate", ["migrate", "App.sqlite", "--rehearse"] + models, 0),
-            ("migrate", ["migrate", "App.sqlite", "--output", "New.sqlite", "--hold-swap"] + models, 75),
+            (
+                "migrate",
+                ["migrate", "--accept-loss", "App.sqlite", "--output", "New.sqlite", "--hold-swap"] + models, 75
+            ),
             ("status", ["status", "New.sqlite"], 0),
-            ("migrate", ["migrate", "App.sqlite", "--output", "New.sqlite"] + models, 0),
-            ("migrate", ["migrate", "App.sqlite"] + models, 0), ("migrate", ["migrate", "App.sqlite"] + models, 0),
-            ("migrate-several", ["migrate", "App.sqlite", "None.sqlite", "--report", "reports"] + models, 2),
+            ("migrate", ["migrate", "--accept-loss", "App.sqlite", "--output", "New.sqlite"] + models, 0),
+            ("migrate", ["migrate", "--accept-loss", "App.sqlite"] + models, 0),
+            ("migrate", ["migrate", "--accept-loss", "App.sqlite"] + models, 0),
+            (
+                "migrate-several",
+                ["migrate", "--accept-loss", "App.sqlite", "None.sqlite", "--report", "reports"] + models, 2
+            ),
             ("report", ["report", "reports"], 0),
             ("status", ["status", "App.sqlite"], 0),
             ("verify", ["verify", "App.sqlite"] + models, 0),
@@ -83,7 +90,7 @@ struct SchemaTests {
     @Test("Each line of --progress json matches the schema")
     func describesProgress() throws {
         let outcome = try FerryBinary.run(
-            ["migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--json", "--progress", "json"],
+            ["migrate", "--accept-loss", "App.sqlite", "--models", "App.xcdatamodeld", "--json", "--progress", "json"],
             in: app.folder.path)
         let schema = try JSONSchema("progress")
         let lines = outcome.diagnostics.split(separator: "\n").map(String.init)

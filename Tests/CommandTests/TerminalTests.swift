@@ -20,7 +20,7 @@ struct TerminalTests {
             ["help"], ["inspect", "App.sqlite"], ["inspect", "App.sqlite", "--models", "App.xcdatamodeld"],
             ["diff", "App.xcdatamodeld:App", "App.xcdatamodeld"], ["hashes", "App.xcdatamodeld"],
             ["plan", "App.sqlite", "--models", "App.xcdatamodeld"], ["plan", "App.sqlite", "--models", "None.momd"],
-            ["migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--output", "New.sqlite"],
+            ["migrate", "--accept-loss", "App.sqlite", "--models", "App.xcdatamodeld", "--output", "New.sqlite"],
             ["migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--refuse-loss"], ["status", "App.sqlite"],
             ["verify", "App.sqlite", "--models", "App.xcdatamodeld"],
             ["snapshot", "create", "App.sqlite"], ["snapshot", "list", "App.sqlite"],
@@ -64,7 +64,8 @@ struct TerminalTests {
     @Test("A bar is drawn within one line, and a warning is separate from it")
     func drawsBar() throws {
         let screen = try Terminal.run(
-            ["migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--output", "New.sqlite"], width: 60,
+            ["migrate", "--accept-loss", "App.sqlite", "--models", "App.xcdatamodeld", "--output", "New.sqlite"],
+            width: 60,
             in: app.folder.path)
         #expect(Colors.without(screen.text).contains("\r[") && screen.text.contains(" %"), "\(screen.text)")
         #expect(screen.lines.contains { $0.hasPrefix("ferry: warning: ") }, "\(screen.lines)")

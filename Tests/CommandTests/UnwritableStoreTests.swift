@@ -47,7 +47,7 @@ struct UnwritableStoreTests {
         for path in [folder.path, folder.path + "/demo"] { try files.setMode(0o777, of: path) }
         let before = try files.read(store)
         let words = [
-            "migrate", store, "--models", folder.file("demo/Library.xcdatamodeld"), "--mappings",
+            "migrate", "--accept-loss", store, "--models", folder.file("demo/Library.xcdatamodeld"), "--mappings",
             folder.file("demo/Mappings"), "--no-snapshot", "--json",
         ]
         let outcome = try run(words, in: folder.path)
@@ -89,7 +89,9 @@ struct UnwritableStoreTests {
         let output = results + "/New.sqlite"
         for words in [
             ["inspect", store], ["verify", store] + models,
-            ["migrate", store] + models + ["--mappings", folder.file("demo/Mappings"), "--output", output],
+            ["migrate", "--accept-loss", store] + models + [
+                "--mappings", folder.file("demo/Mappings"), "--output", output,
+            ],
         ] {
             let outcome = try run(words, in: results)
             #expect(outcome.exitCode == 0, "\(words[0]): \(outcome.diagnostics) \(outcome.output)")

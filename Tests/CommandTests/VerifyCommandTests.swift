@@ -122,7 +122,9 @@ struct VerifyCommandTests {
         let stores = ["\(library)/Library.sqlite", folder.file("2.sqlite"), folder.file("3.sqlite")]
         for step in 0...1 {
             let words =
-                ["migrate", stores[step]] + sources + ["--to", "Library\(step + 2)", "--output", stores[step + 1]]
+                ["migrate", "--accept-loss", stores[step]] + sources + [
+                    "--to", "Library\(step + 2)", "--output", stores[step + 1],
+                ]
             let migrated = Captured.run(words + ["--progress", "none"])
             #expect(migrated.exitCode == .success, "\(migrated.diagnostics)")
             let (told, exitCode) = try verify([stores[step + 1], "--source", stores[step]] + sources)
@@ -150,7 +152,8 @@ struct VerifyCommandTests {
         #expect(Captured.run(["demo", library, "--books", "40", "--prepare"]).exitCode == .success)
         let sources = ["--models", "\(library)/Library.xcdatamodeld", "--mappings", "\(library)/Mappings"]
         let (old, new) = ("\(library)/Library.sqlite", folder.file("New.sqlite"))
-        let words = ["migrate", old] + sources + ["--to", "Library2", "--output", new, "--progress", "none"]
+        let words =
+            ["migrate", "--accept-loss", old] + sources + ["--to", "Library2", "--output", new, "--progress", "none"]
         #expect(Captured.run(words).exitCode == .success)
         let index = try Connection(path: new, mode: .readOnly).value(
             "SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")

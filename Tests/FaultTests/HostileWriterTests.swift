@@ -81,7 +81,7 @@ private final class HostileRace {
         let ledger = HostileClient.Ledger()
         var outcome = Outcome()
         let migrate = [
-            "migrate", store, "--models", folder.file("source/Library.xcdatamodeld"), "--mappings",
+            "migrate", store, "--accept-loss", "--models", folder.file("source/Library.xcdatamodeld"), "--mappings",
             folder.file("source/Mappings"), "--to", "Library2", "--verify", "quick", "--progress", "none",
         ]
         let clients = Clients(store, ledger, &random)

@@ -86,7 +86,7 @@ struct KillJob {
     /// Small chunks give a run many moments; relative paths keep messages independent of the machine.
     var words: [String] {
         let models = ["--models", "source/Library.xcdatamodeld"]
-        let start = ["migrate", "work/\(Self.storeName)"] + models + ["--chunk-size", "50", "--json"]
+        let start = ["migrate", "--accept-loss", "work/\(Self.storeName)"] + models + ["--chunk-size", "50", "--json"]
         return switch kind {
         case .replaced, .replacedWithLog: start + ["--mappings", "source/Mappings"]
         case .output: start + ["--mappings", "source/Mappings", "--output", "work/New.sqlite"]

@@ -63,7 +63,8 @@ private final class RollbackStage {
         }
         try run(["demo", source, "--prepare", "--books", "300", "--authors", "60"])
         try run([
-            "migrate", "\(source)/Library.sqlite", "--models", "\(source)/Library.xcdatamodeld", "--mappings",
+            "migrate", "--accept-loss", "\(source)/Library.sqlite", "--models", "\(source)/Library.xcdatamodeld",
+            "--mappings",
             "\(source)/Mappings", "--to", "Library2", "--verify", "quick", "--progress", "none",
         ])
         // No snapshot has the app's writes after the migration yet.

@@ -36,7 +36,7 @@ struct DamageLossTests {
     func refused() throws {
         let stage = try DamagedStore(.copy, damage: [Self.untitled])
         var configuration = configuration(stage)
-        configuration.refusesLosses = true
+        configuration.losses = .refusePossible
         let before = try FileLayer().read(stage.store)
         let error = #expect(throws: FerryError.self) { try stage.migrator().migrate(configuration) }
         #expect(error?.code == .lossRefused && error?.remedy.description.contains("allowedLosses: [\"Book\"]") == true)

@@ -18,7 +18,8 @@ enum CommandJob {
         }
         let store = try Subject.copyStore(data, work: work)
         var words = [
-            "migrate", store, "--models", Subject.old(data), "--models", Subject.new(data), "--to", Subject.target,
+            "migrate", store, "--accept-loss", "--models", Subject.old(data), "--models", Subject.new(data), "--to",
+            Subject.target,
         ]
         words += ["--progress", "none", "--json"] + (takesSnapshot ? [] : ["--no-snapshot"])
         if try FileLayer().exists(Subject.mapping(data)) { words += ["--mappings", Subject.mapping(data)] }

@@ -42,7 +42,7 @@ struct ShapeRun {
         result.said.diskBytes = plan.peakDiskBytes.map { $0.values.reduce(0, +) }
         result.said.seconds = plan.estimatedSeconds
 
-        let migrated = try measure(["migrate"] + words + ["--progress", "json"], work)
+        let migrated = try measure(["migrate", "--accept-loss"] + words + ["--progress", "json"], work)
         if migrated.run.code != 0 { return refused(result, migrated) }
         let report = try decode(Report.self, migrated.output)
         let verification = report.phases.filter { $0.name == "verify" }.map(\.seconds).reduce(0, +)

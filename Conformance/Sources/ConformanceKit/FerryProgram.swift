@@ -17,7 +17,7 @@ public struct FerryProgram: Sendable {
     }
 
     public func migrate(_ one: ConformanceCase, store: String, output: String?) -> [String] {
-        var words = ["migrate", store, "--models", one.models, "--to", one.destination, "--json"]
+        var words = ["migrate", "--accept-loss", store, "--models", one.models, "--to", one.destination, "--json"]
         // Without this option the program would also read mapping models beside the models, which belong to other
         // cases.
         words += one.mapping.map { ["--mappings", $0] } ?? ["--no-mappings"]

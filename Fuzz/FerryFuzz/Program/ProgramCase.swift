@@ -136,19 +136,25 @@ struct ProgramCases {
                 .init(words: ["mapping", "check", "{}/mapping.json", "--models", "{}/M.xcdatamodeld"]),
                 .init(words: ["mapping", "show", "{}/mapping.json"]),
                 .init(words: [
-                    "migrate", "{}/Store.sqlite", "--models", "{}/M.xcdatamodeld", "--mappings", "{}/mapping.json",
+                    "migrate", "--accept-loss", "{}/Store.sqlite", "--models", "{}/M.xcdatamodeld", "--mappings",
+                    "{}/mapping.json",
                     "--output", "{}/New.sqlite",
                 ]),
                 .init(words: [
-                    "migrate", "{}/Store.sqlite", "--models", "{}/I.xcdatamodeld", "--output", "{}/New.sqlite",
+                    "migrate", "--accept-loss", "{}/Store.sqlite", "--models", "{}/I.xcdatamodeld", "--output",
+                    "{}/New.sqlite",
                 ]),
                 .init(
                     words: [
-                        "migrate", "{}/Store.sqlite", "--models", "{}/M.xcdatamodeld", "--mappings", "{}/mapping.json",
+                        "migrate", "--accept-loss", "{}/Store.sqlite", "--models", "{}/M.xcdatamodeld", "--mappings",
+                        "{}/mapping.json",
                     ], changesStore: true),
-                .init(words: ["migrate", "{}/Store.sqlite", "--models", "{}/I.xcdatamodeld"], changesStore: true),
+                .init(
+                    words: ["migrate", "--accept-loss", "{}/Store.sqlite", "--models", "{}/I.xcdatamodeld"],
+                    changesStore: true),
                 .init(words: [
-                    "migrate", "{}/Store.sqlite", "--models", "{}/M.xcdatamodeld", "--mappings", "{}/mapping.json",
+                    "migrate", "--accept-loss", "{}/Store.sqlite", "--models", "{}/M.xcdatamodeld", "--mappings",
+                    "{}/mapping.json",
                     "--executor", "row", "--output", "{}/New.sqlite",
                 ]),
                 .init(words: ["verify", "{}/Store.sqlite", "--models", "{}/M.xcdatamodeld"]),
@@ -159,7 +165,7 @@ struct ProgramCases {
 
     private func snapshots() throws -> ProgramCase {
         let place = try base("snapshots")
-        try ferry(["migrate", place + "/Store.sqlite", "--models", place + "/I.xcdatamodeld"])
+        try ferry(["migrate", "--accept-loss", place + "/Store.sqlite", "--models", place + "/I.xcdatamodeld"])
         try ferry(["snapshot", "create", place + "/Store.sqlite"])
         let names = try FileManager.default.contentsOfDirectory(atPath: place + "/Store.sqlite.snapshots").filter {
             $0.hasSuffix(".json") || $0.hasSuffix(".zst")
@@ -182,7 +188,8 @@ struct ProgramCases {
     private func held(inPlace: Bool) throws -> ProgramCase {
         let place = try base(inPlace ? "output" : "held")
         let models = ["--models", "{}/M.xcdatamodeld", "--mappings", "{}/mapping.json"]
-        let words = ["migrate", "{}/Store.sqlite"] + models + (inPlace ? ["--output", "{}/New.sqlite"] : [])
+        let words =
+            ["migrate", "--accept-loss", "{}/Store.sqlite"] + models + (inPlace ? ["--output", "{}/New.sqlite"] : [])
         let stop = inPlace ? ["--budget", "1ms", "--chunk-size", "5"] : ["--hold-swap"]
         let filled = (words + stop).map { $0.replacingOccurrences(of: "{}", with: place) }
         try ferry(filled, expecting: [0, 75])
@@ -230,8 +237,9 @@ struct ProgramCases {
                 .init(words: ["plan", "{}/Store.sqlite"] + models),
                 .init(words: ["inspect", "{}/Store.sqlite", "--models", "{}/Model.xcdatamodeld"]),
                 .init(words: ["mapping", "show", "{}/Model1_to_Model2.xcmappingmodel"]),
-                .init(words: ["migrate", "{}/Store.sqlite"] + models + ["--output", "{}/New.sqlite"]),
-                .init(words: ["migrate", "{}/Store.sqlite"] + models, changesStore: true),
+                .init(
+                    words: ["migrate", "--accept-loss", "{}/Store.sqlite"] + models + ["--output", "{}/New.sqlite"]),
+                .init(words: ["migrate", "--accept-loss", "{}/Store.sqlite"] + models, changesStore: true),
             ],
             targets: [
                 "Store.sqlite", "Store.sqlite", "Model1_to_Model2.xcmappingmodel/xcmapping.xml",

@@ -22,6 +22,17 @@ public struct Configuration: Sendable {
         case refuse
     }
 
+    /// The treatment of a migration that loses values, links or objects of the store.
+    public enum Losses: String, Sendable, Hashable, CaseIterable {
+        /// Migrates, as Core Data does; plan and report tell the losses.
+        case allow
+        /// Refuses what the store is known to lose, except for ``Configuration/allowedLosses``; the `ferry` command
+        /// migrates so.
+        case refuse
+        /// Also refuses what only the run could count (a filter, a later step), and damaged rows that are left out.
+        case refusePossible
+    }
+
     public enum VerifyMode: String, Sendable, Hashable, Codable { case full, quick, none }
 
     /// The executor of entity mappings without a policy; the migrated store is the same with each.
@@ -42,9 +53,8 @@ public struct Configuration: Sendable {
     public var infersMappings: Bool
     /// Whether mapping models beside or in a model bundle, on the chain and not given, are ignored instead of refused.
     public var passesOverMappings: Bool
-    /// Whether a migration that loses something is refused, except for ``allowedLosses``.
-    public var refusesLosses: Bool
-    /// Entities, or properties as `Entity.property`, that may be lost even then.
+    public var losses: Losses
+    /// Entities, or properties as `Entity.property`, that may be lost although ``losses`` refuses it.
     public var allowedLosses: Set<String>
     /// Whether the target may be older than the store's version; content that the target does not model is lost then.
     public var allowsDowngrade: Bool
@@ -130,7 +140,7 @@ public struct Configuration: Sendable {
 
     public init(
         target: String? = nil, chain: ChainChoice = .automatic, infersMappings: Bool = true,
-        passesOverMappings: Bool = false, refusesLosses: Bool = false, allowedLosses: Set<String> = [],
+        passesOverMappings: Bool = false, losses: Losses = .allow, allowedLosses: Set<String> = [],
         allowsDowngrade: Bool = false, allowsQuadratic: Bool = false, like: URL? = nil, joinTables: [String] = [],
         output: URL? = nil, chunkSize: ChunkSize = .automatic,
         chunkBytes: Int = 4 << 20, chunkTime: Duration = .milliseconds(500), memoryLimit: Int = 32 << 20,
@@ -145,7 +155,7 @@ public struct Configuration: Sendable {
         self.chain = chain
         self.infersMappings = infersMappings
         self.passesOverMappings = passesOverMappings
-        self.refusesLosses = refusesLosses
+        self.losses = losses
         self.allowedLosses = allowedLosses
         self.allowsDowngrade = allowsDowngrade
         self.allowsQuadratic = allowsQuadratic

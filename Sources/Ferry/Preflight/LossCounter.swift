@@ -27,19 +27,28 @@ struct LossCounter {
         return known
     }
 
-    /// The losses that some row has, or may have, with their counts; large tables are counted only if `all` is true.
-    func counted(_ losses: [ChainLoss], all: Bool) throws -> [ChainLoss] {
+    /// What is counted of tables with more than ``fewRows`` rows.
+    enum Effort {
+        /// Whether one of the first rows has a value.
+        case little
+        /// Whether any row has a value; links beyond the first of each object, and orders, are counted.
+        case presence
+        case all
+    }
+
+    /// The losses that some row has, or may have, with their counts.
+    func counted(_ losses: [ChainLoss], _ effort: Effort) throws -> [ChainLoss] {
         try losses.compactMap { loss in
             var loss = loss
             switch loss.count {
             case .exactly: break
-            case .about, .some, .unknown: loss.count = try count(loss, all: all)
+            case .about, .some, .unknown: loss.count = try count(loss, effort)
             }
             return loss.count == .exactly(0) ? nil : loss
         }
     }
 
-    private func count(_ loss: ChainLoss, all: Bool) throws -> ChainLoss.Count {
+    private func count(_ loss: ChainLoss, _ effort: Effort) throws -> ChainLoss.Count {
         // Only the run knows how many objects a filter or a conversion leaves out.
         guard loss.cause != .filtered else { return loss.count }
         var change = ""
@@ -50,18 +59,19 @@ struct LossCounter {
             change = " AND " + Self.changes(column, in: type)
         }
         guard let place = place(of: loss.property, in: loss.entities) else { return loss.count }
-        let (condition, isSmall) = (place.condition + change, all || rowsToRead(loss) <= Self.fewRows)
+        let condition = place.condition + change
+        let isSmall = effort == .all || rowsToRead(loss) <= Self.fewRows
         func number(_ sql: String) throws -> Int64 { try connection.integer(sql, place.numbers) ?? 0 }
         if case .relatedToOne(let isExact) = loss.cause {
             guard loss.step == 1 else { return loss.count }
-            guard isSmall, let key = place.key else { return .unknown }
+            guard isSmall || effort == .presence, let key = place.key else { return .unknown }
             // Keys beyond the first key of each object that has some.
             let count = try number(
                 "SELECT count(*) - count(DISTINCT \(key)) FROM \(place.table) WHERE \(condition)")
             return isExact || count == 0 ? .exactly(count) : .some
         }
         if loss.isOfOrder {
-            guard isSmall, let key = place.key else { return .unknown }
+            guard isSmall || effort == .presence, let key = place.key else { return .unknown }
             // Objects with several related objects, which therefore have an order.
             let count = try number(
                 """
@@ -74,6 +84,10 @@ struct LossCounter {
         if change.isEmpty, let counted = countedByWalk(place) { return .exactly(counted) }
         if isSmall { return .exactly(try number("SELECT count(*) FROM \(place.table) WHERE \(condition)")) }
         if loss.property == nil { return loss.count }
+        if effort == .presence {
+            return try number("SELECT EXISTS (SELECT 1 FROM \(place.table) WHERE \(condition))") == 1
+                ? .some : .exactly(0)
+        }
         let isThere = try number(
             """
             SELECT EXISTS (SELECT 1 FROM \(place.table) WHERE \(condition) AND rowid <= ifnull(
@@ -187,30 +201,59 @@ struct LossCounter {
 
 extension Configuration {
     /// The refusal of losses that are not allowed; nil if all are allowed.
-    func refusal(of losses: [ChainLoss]) -> FerryError? {
-        guard refusesLosses else { return nil }
-        let open = losses.filter { !allowedLosses.contains($0.name) && !allowedLosses.contains($0.entity) }
-        guard !open.isEmpty else { return nil }
+    func refusal(of losses: [ChainLoss], hasMappingModels: Bool = true) -> FerryError? {
+        let open = losses.filter { loss in
+            isRefused(loss) && !allowedLosses.contains(loss.name) && !allowedLosses.contains(loss.entity)
+        }
+        guard let first = open.first else { return nil }
         var names: [String] = []
         for name in open.map(\.name) where !names.contains(name) { names.append(name) }
         return FerryError(
-            .lossRefused, open.map(\.sentence).joined(separator: " "),
+            .lossRefused,
+            (hasMappingModels ? "" : "No mapping model was given. ") + open.map(\.sentence).joined(separator: " "),
             remedy: """
-                \(Self.remedy(for: open)), \
-                or allow the loss with \(setting: .allowedLosses, each: names.map { .element($0) }, separator: " ").
+                \(Self.remedy(for: open, hasMappingModels)), \
+                or allow the loss with \(setting: .allowedLosses, each: names.map { .element($0) }, separator: " "), \
+                or every loss with \(setting: .losses, .choice("allow")).
                 """,
-            place: .init(entity: open[0].entity, property: open[0].property))
+            place: .init(entity: first.entity, property: first.property), cause: RefusedLosses(names: names))
     }
 
-    private static func remedy(for losses: [ChainLoss]) -> String {
+    private func isRefused(_ loss: ChainLoss) -> Bool {
+        switch losses {
+        case .allow: false
+        // What `damaged` leaves out, or a mapping model removes, was asked for.
+        case .refuse: loss.count.isThere && !loss.isDamage && loss.cause != .removedByMapping
+        case .refusePossible: true
+        }
+    }
+
+    private static func remedy(for losses: [ChainLoss], _ hasMappingModels: Bool) -> String {
         if losses.allSatisfy(\.isDamage) { return "Repair these rows with the app" }
         if losses.allSatisfy(\.isInTheWay) { return "Move these values elsewhere, or restore a backup of the store" }
-        return losses.allSatisfy(\.isOfOrder)
-            ? "Keep the order in the new version and in its mapping models" : "Give it an heir in a mapping model"
+        if losses.allSatisfy(\.isOfOrder) { return "Keep the order in the new version and in its mapping models" }
+        return hasMappingModels
+            ? "Give it an heir in a mapping model" : "Give the mapping models of these versions, or write one"
     }
+}
+
+/// The names of the losses for which a migration is refused.
+package struct RefusedLosses: Error, Sendable {
+    package let names: [String]
 }
 
 extension ChainLoss {
     fileprivate var isDamage: Bool { if case .damaged = cause { true } else { false } }
     fileprivate var isInTheWay: Bool { if case .inTheWay = cause { true } else { false } }
+}
+
+extension ChainLoss.Count {
+    /// Whether the store has what is lost.
+    fileprivate var isThere: Bool {
+        switch self {
+        case .exactly(let number), .about(let number): number > 0
+        case .some: true
+        case .unknown: false
+        }
+    }
 }

@@ -47,7 +47,8 @@ extension MigrationRun {
                 planned.writesRows = false
                 planned.plan.losses = try LossCounter(
                     connection: store.sourceGuard.connection, layout: planned.layout, rows: planned.rows
-                ).counted(planned.plan.losses, all: false)
+                ).counted(planned.plan.losses, configuration.losses == .allow ? .little : .presence)
+                refuseLosses(of: &planned.plan)
                 return planned
             }
         }
@@ -86,8 +87,12 @@ extension MigrationRun {
         let areRowsEstimated = areRowsEstimated ?? inspection.entities.contains(where: \.isEstimated)
         let counter = LossCounter(connection: store.sourceGuard.connection, layout: layout, rows: rows, walk: walk)
         var plan = try plan(from: version, to: target, rows, areRowsEstimated: areRowsEstimated, counter)
-        if countsLosses { plan.losses = try counter.counted(plan.losses, all: countsAllLosses) }
-        if let refusal = configuration.refusal(of: plan.losses) { plan.refusals.append(refusal) }
+        if countsLosses {
+            // A resumed run does not ask again.
+            let effort: LossCounter.Effort = configuration.losses == .allow || counted != nil ? .little : .presence
+            plan.losses = try counter.counted(plan.losses, countsAllLosses ? .all : effort)
+            refuseLosses(of: &plan)
+        }
         let comparisons = Comparisons(of: plan, configuration)
         plan.warnings += comparisons.warnings
         plan.refusals += comparisons.refusals
@@ -98,6 +103,13 @@ extension MigrationRun {
         }
         return Planned(
             plan: plan, inspection: inspection, layout: layout, rows: rows, statements: statements, walk: walk)
+    }
+
+    private func refuseLosses(of plan: inout MigrationPlan) {
+        let isGiven = !inputs.mappingModels.isEmpty
+        if let refusal = configuration.refusal(of: plan.losses, hasMappingModels: isGiven) {
+            plan.refusals.append(refusal)
+        }
     }
 
     /// Makes the plan, and reads the rows on which the route depends.

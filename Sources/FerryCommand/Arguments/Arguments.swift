@@ -138,14 +138,15 @@ package struct Arguments {
         return words + ["--"] + operands
     }
 
-    /// The whole command line with another value of one option, to be pasted into a shell.
-    package func commandLine(with name: String, _ value: String) -> String {
+    /// The whole command line with other values of one option, to be pasted into a shell; those of an option that may
+    /// be repeated are added.
+    package func commandLine(with name: String, _ added: [String]) -> String {
         var words: [String] = ["ferry", syntax.name] + operands.map(ShellWord.quoted)
-        for option in syntax.options where option.name != name {
+        for option in syntax.options where option.name != name || option.kind == .repeated {
             if flags.contains(option.name) { words.append(option.name) }
             for value in values[option.name] ?? [] { words += [option.name, ShellWord.quoted(value)] }
         }
-        return (words + [name, ShellWord.quoted(value)]).joined(separator: " ")
+        return (words + added.flatMap { [name, ShellWord.quoted($0)] }).joined(separator: " ")
     }
 
     /// The value of an option that must be one of a few words.

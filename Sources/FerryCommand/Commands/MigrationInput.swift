@@ -35,8 +35,14 @@ struct MigrationInput {
             "--no-mappings",
             "Pass over mapping models that lie beside or in a model bundle and lead along the way, but are not given."),
         .value("--to", "VERSION", "The version to migrate to, by name or Bundle/Name. Default: the current version."),
-        .flag("--refuse-loss", "Refuse a migration that loses values or objects; plan lists them."),
-        .repeated("--lose", "NAME", "An entity, or Entity.property, that may be lost nevertheless. May be repeated."),
+        .repeated(
+            "--lose", "NAME", "An entity, or Entity.property, that may be lost; plan lists them. May be repeated."),
+        .flag(
+            "--accept-loss", "Migrate whatever is lost. Without it, migrate refuses to lose what --lose does not name."),
+        .flag(
+            "--refuse-loss",
+            "Refuse a loss that only the run can count (by a filter or a later step), too; plan then refuses as migrate does."
+        ),
         .value(
             "--chain", "FILE",
             "The versions to pass through, in their order: one name on each line, or a JSON array of names."),
@@ -75,24 +81,31 @@ struct MigrationInput {
         configuration.passesOverMappings = arguments.has("--no-mappings")
         configuration.like = arguments.value("--like")?.fileURL
         configuration.joinTables = arguments.values("--join-table")
-        configuration.refusesLosses = arguments.has("--refuse-loss")
+        if arguments.has("--refuse-loss"), !arguments.isTyped("--accept-loss") {
+            configuration.losses = .refusePossible
+        }
         configuration.allowedLosses = Set(arguments.values("--lose"))
         configuration.infersMappings = !arguments.has("--no-infer")
         configuration.allowsDowngrade = arguments.has("--allow-downgrade")
         configuration.allowsQuadratic = arguments.has("--allow-quadratic")
         configuration.damaged = try arguments.choice("--damaged", among: MigrationInput.damagedChoices) ?? .refuse
         configuration.dropUnknown = arguments.values("--drop-unknown")
-        if !configuration.refusesLosses, arguments.isTyped("--lose") {
-            throw arguments.wrong("--lose has no meaning without --refuse-loss.", "Give both, or neither.")
+        if arguments.isTyped("--refuse-loss"), arguments.isTyped("--accept-loss") {
+            throw arguments.wrong("--refuse-loss and --accept-loss contradict each other.", "Leave one of the two out.")
         }
         self.configuration = configuration
     }
 
-    /// The error; if the target is ambiguous, the remedy lists whole command lines.
+    /// The error; if the target is ambiguous, or losses are refused, the remedy has whole command lines.
     func worded(_ error: any Error) -> FerryError {
         var error = FerryError.from(error)
+        if let losses = error.cause as? RefusedLosses {
+            let call = arguments.commandLine(with: "--lose", losses.names)
+            error.remedy = "\(error.remedy) To lose this and nothing else:\n\(call)"
+            return error
+        }
         guard let candidates = error.cause as? TargetCandidates else { return error }
-        let calls = candidates.versions.map { arguments.commandLine(with: "--to", $0) }.joined(separator: "\n")
+        let calls = candidates.versions.map { arguments.commandLine(with: "--to", [$0]) }.joined(separator: "\n")
         error.remedy = "Name the one that is meant:\n\(calls)"
         return error
     }

@@ -96,6 +96,7 @@ struct ConfigKey: Sendable {
         ConfigKey(name: "joinTables", form: .texts, option: "--join-table"),
         ConfigKey(name: "refuseLosses", form: .flag, option: "--refuse-loss"),
         ConfigKey(name: "allowedLosses", form: .texts, option: "--lose"),
+        ConfigKey(name: "acceptLosses", form: .flag, option: "--accept-loss"),
         ConfigKey(name: "damaged", form: .text, option: "--damaged"),
         ConfigKey(name: "dropUnknown", form: .texts, option: "--drop-unknown"),
         ConfigKey(name: "executor", form: .text, option: "--executor"),

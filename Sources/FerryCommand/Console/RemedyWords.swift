@@ -5,8 +5,9 @@ internal import FerryBase
 enum RemedyWords {
     static let options: [Setting.Name: String] = [
         .models: "--models", .mappings: "--mappings", .source: "--source", .target: "--to", .chain: "--chain",
-        .infersMappings: "--no-infer", .passesOverMappings: "--no-mappings", .allowedLosses: "--lose",
-        .allowsDowngrade: "--allow-downgrade", .allowsQuadratic: "--allow-quadratic", .like: "--like",
+        .infersMappings: "--no-infer", .passesOverMappings: "--no-mappings", .losses: "--accept-loss",
+        .allowedLosses: "--lose", .allowsDowngrade: "--allow-downgrade", .allowsQuadratic: "--allow-quadratic",
+        .like: "--like",
         .joinTables: "--join-table", .output: "--output",
         .memoryLimit: "--memory-limit", .snapshotFolder: "--snapshot-dir", .snapshotLevel: "--snapshot-level",
         .damaged: "--damaged", .dropUnknown: "--drop-unknown", .restart: "--restart", .recovers: "--recover",
@@ -24,6 +25,7 @@ enum RemedyWords {
         guard let option = options[setting.name] else { return "\(setting)" }
         switch setting.value {
         case nil, .flag: return option
+        case .choice where setting.name == .losses: return option
         case .some(.some(let words)) where setting.name == .chain:
             return "\(option) FILE, where FILE names \(words), one on each line"
         case .choice(let word), .text(let word), .element(let word), .some(.some(let word)):

@@ -185,7 +185,9 @@ struct Demo {
 
     /// Fifty chunks for the books, so that the migration can be killed half way.
     private var migrateWords: [String] {
-        ["migrate", folder.store] + sources + ["--chunk-size", String(max(20, library.books / 50))]
+        ["migrate", folder.store] + sources + [
+            "--lose", "Book.shelf", "--chunk-size", String(max(20, library.books / 50)),
+        ]
     }
 
     /// Runs a command in this process; with `--json` without its standard output.

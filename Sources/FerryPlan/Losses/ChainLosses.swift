@@ -23,7 +23,7 @@ struct ChainLosses {
 
     private func count(of loss: ChainLoss) -> ChainLoss.Count {
         if loss.step == 1 || loss.isOfOrder || loss.cause == .removed || loss.cause == .noEntityMapping
-            || loss.cause == .notRead
+            || loss.cause == .removedByMapping || loss.cause == .notRead
         {
             let objects = loss.entities.map { rows[$0] ?? 0 }.reduce(0, +)
             if objects == 0, !areEstimated { return .exactly(0) }
@@ -84,7 +84,10 @@ struct ChainLosses {
         var cause = ChainLoss.Cause.removed
         if !isInferred {
             if property == nil {
-                cause = .noEntityMapping
+                let isRemoved = resolved.mappingModels.contains { model in
+                    model.entityMappings.contains { $0.source == entity && $0.destination == nil }
+                }
+                cause = isRemoved ? .removedByMapping : .noEntityMapping
             } else if let property, step > 0 || isKnown(property, of: entities, after: resolved) {
                 cause = .notRead
             }
@@ -210,6 +213,8 @@ package struct ChainLoss: Sendable {
         case removed
         /// No entity mapping carries the entity's objects.
         case noEntityMapping
+        /// An entity mapping says that the objects are removed.
+        case removedByMapping
         /// No entity mapping reads the property.
         case notRead
         /// Filters leave out objects, or iterations create no object for some of them.
@@ -279,6 +284,7 @@ package struct ChainLoss: Sendable {
         switch cause {
         case .removed: "\(version) does not have it"
         case .noEntityMapping: "no entity mapping to \(version) carries \(entity)"
+        case .removedByMapping: "a mapping model to \(version) removes \(entity)"
         case .notRead: "no entity mapping to \(version) reads it"
         case .filtered: "not all objects pass the entity mappings to \(version)"
         case .narrowed(let type): "\(version) stores it as \(type)"

@@ -57,7 +57,7 @@ struct ExchangedInversesTests {
         }
         let refused = try app.run(["migrate"] + words + more + ["--refuse-loss"])
         #expect(refused.exitCode == 2 && refused.diagnostics.contains("--lose Album.x --lose Album.y"), "\(refused)")
-        let done = try app.run(["migrate"] + words + more)
+        let done = try app.run(["migrate", "--accept-loss"] + words + more)
         #expect(done.exitCode == 0 && done.diagnostics.contains("Album.x is lost"), "\(done)")
     }
 

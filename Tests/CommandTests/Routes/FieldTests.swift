@@ -106,7 +106,7 @@ struct FieldTests {
         try generate(model, rows: 2)
         let manager = FileManager.default
         try manager.copyItem(atPath: app.folder.file("App.sqlite"), toPath: app.folder.file("Old.sqlite"))
-        #expect(try app.run("migrate", "App.sqlite", "--models", model, "--no-snapshot").exitCode == 0)
+        #expect(try app.run("migrate", "--accept-loss", "App.sqlite", "--models", model, "--no-snapshot").exitCode == 0)
         let verified = try app.run("verify", "App.sqlite", "--models", model, "--source", "Old.sqlite")
         #expect(verified.exitCode == 0 && verified.output.contains("4 rows compared"), "\(verified)")
         // A value that stayed is a difference.

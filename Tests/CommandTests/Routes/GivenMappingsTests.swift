@@ -25,7 +25,7 @@ struct GivenMappingsTests {
     }
 
     private func migrate(_ rest: String...) -> [String] {
-        ["migrate", "App.sqlite", "--models", "App.xcdatamodeld"] + rest
+        ["migrate", "--accept-loss", "App.sqlite", "--models", "App.xcdatamodeld"] + rest
     }
 
     @Test("A mapping model that is given twice, by one path, by two, or as a copy, makes each object once")
@@ -55,7 +55,7 @@ struct GivenMappingsTests {
         #expect(check.exitCode == 0 && check.output.contains(words), "\(check)")
         let plan = try app.run(["plan"] + given)
         #expect(plan.exitCode == 0 && plan.output.contains("Zero leads from App to App 1"), "\(plan)")
-        let done = try app.run(["migrate"] + given)
+        let done = try app.run(["migrate", "--accept-loss"] + given)
         #expect(done.exitCode == 0 && done.diagnostics.contains(words), "\(done)")
     }
 
@@ -110,10 +110,11 @@ struct GivenMappingsTests {
         #expect(plan.output.contains("\"mappingsNotGiven\""))
         // The remedies in the message work.
         try app.done(
-            "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "\(place)One.json", "--output",
+            "migrate", "--accept-loss", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "\(place)One.json",
+            "--output",
             "New.sqlite")
         #expect(try app.count("SELECT count(ZHEADING) FROM ZBOOK", in: "New.sqlite") == 4)
-        try app.done("migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--no-mappings")
+        try app.done("migrate", "--accept-loss", "App.sqlite", "--models", "App.xcdatamodeld", "--no-mappings")
         #expect(try app.count("SELECT count(ZHEADING) FROM ZBOOK") == 0)
     }
 
@@ -122,7 +123,8 @@ struct GivenMappingsTests {
         try app.write(Self.mapping().replacingOccurrences(of: "App 2", with: "App 7"), to: "Other.json")
         try app.write(Self.mapping(), to: "Old.json")
         try app.write(#"{ "runs": [], "ferry": 1, "destination": 1 }"#, to: "App.sqlite.ferry-log.json")
-        try app.done("migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps/One.json")
+        try app.done(
+            "migrate", "--accept-loss", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps/One.json")
     }
 
     @Test("Mapping models in a hidden folder, in a bundle, too deep, or after too many folders are ignored")

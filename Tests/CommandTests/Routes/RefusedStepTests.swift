@@ -63,7 +63,8 @@ struct RefusedStepTests {
     func verification() throws {
         try app.write(mapping("App 1", "App 2", #", "attributes": { "b": "$source.a" }"#), to: "Maps/One.json")
         try app.done(
-            "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps", "--to", "App 2", "--output",
+            "migrate", "--accept-loss", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps", "--to",
+            "App 2", "--output",
             "New.sqlite")
         let verify = ["verify", "New.sqlite", "--models", "App.xcdatamodeld", "--source", "App.sqlite"]
         let missing = try app.run(verify)
@@ -83,7 +84,9 @@ struct RefusedStepTests {
         try FileManager.default.setAttributes([.posixPermissions: 0o555], ofItemAtPath: shelf)
         defer { try? FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: shelf) }
         let options = ["--executor", isCopied ? "row" : "auto"]
-        let words = ["migrate", "Shelf/App.sqlite", "--models", "App.xcdatamodeld", "--output", "New.sqlite"] + options
+        let words =
+            ["migrate", "--accept-loss", "Shelf/App.sqlite", "--models", "App.xcdatamodeld", "--output", "New.sqlite"]
+            + options
         let outcome = try app.runUnprivileged(words)
         #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.diagnostics)")
         #expect(try app.count("SELECT count(*) FROM ZBOOK", in: "New.sqlite") == 4)

@@ -187,7 +187,7 @@ struct RouteTests {
                 "Book.price 2 App 2 stores it as integer32",
             ])
         let done = try app.done(
-            "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps", "--json")
+            "migrate", "--accept-loss", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps", "--json")
         #expect(done.output.contains("not all objects pass"))
         #expect(try app.count("SELECT count(*) FROM ZBOOK") == 3)
     }
@@ -219,7 +219,7 @@ struct RouteTests {
                 + $0.because.replacingOccurrences(of: "App 2 stores it as ", with: "")
         }
         #expect(told.sorted() == expected)
-        let done = try app.done("migrate", "App.sqlite", "--models", "App.xcdatamodeld")
+        let done = try app.done("migrate", "--accept-loss", "App.sqlite", "--models", "App.xcdatamodeld")
         for line in [
             "toFlag            1  App 2 stores it as boolean", "toFloat           2  App 2 stores it as float",
         ] {
@@ -236,7 +236,7 @@ struct RouteTests {
             RouteFolder.entity("Book", "pages:Integer 64"), RouteFolder.entity("Book", "pages:Integer 16"))
         try app.generate("App", "App 1")
         try app.execute("UPDATE ZBOOK SET ZPAGES = 70000 WHERE Z_PK = 2")
-        let failed = try app.run("migrate", "App.sqlite", "--models", "App.xcdatamodeld")
+        let failed = try app.run("migrate", "--accept-loss", "App.sqlite", "--models", "App.xcdatamodeld")
         #expect(failed.exitCode == 1 && failed.diagnostics.contains("exceeds its range"), "\(failed)")
         #expect(try app.count("SELECT ZPAGES FROM ZBOOK WHERE Z_PK = 2") == 70_000)
     }
@@ -301,7 +301,7 @@ struct RouteTests {
         try app.model("App", "Alpha", RouteFolder.entity("Book", "title", "new"))
         try app.current("App", "Alpha")
         try app.generate("App", "Zeta")
-        try app.done("migrate", "App.sqlite", "--models", "App.xcdatamodeld")
+        try app.done("migrate", "--accept-loss", "App.sqlite", "--models", "App.xcdatamodeld")
         #expect(try app.count("SELECT count(*) FROM pragma_table_info('ZBOOK') WHERE name = 'ZNEW'") == 1)
     }
 
