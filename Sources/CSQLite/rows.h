@@ -289,7 +289,9 @@ typedef struct {
     int64_t lowest, highest;
     int32_t is_begun, is_at_end;
     int64_t number;
-    /// The rows with other values, without NULL.
+    /// Whether NULL is a wrong value, as in a join table.
+    int32_t are_all;
+    /// The rows with other values.
     int64_t lost;
 } ferry_targets;
 
@@ -320,7 +322,10 @@ typedef struct {
 /// Returns `SQLITE_ROW`, or the error of the targets' statement.
 static inline int ferry_sqlite3_find_target(sqlite3_value *value, ferry_targets *targets) {
     int type = sqlite3_value_type(value);
-    if (type == SQLITE_NULL) return SQLITE_ROW;
+    if (type == SQLITE_NULL) {
+        targets->lost += targets->are_all;
+        return SQLITE_ROW;
+    }
     int64_t number = sqlite3_value_int64(value);
     if (targets->are_range) {
         if (type != SQLITE_INTEGER || number < targets->lowest || number > targets->highest) targets->lost++;

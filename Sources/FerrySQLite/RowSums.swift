@@ -33,10 +33,11 @@ package final class RowSums {
 
     /// The columns of `counted` are 1 in rows that meet a condition, else 0.
     ///
-    /// `order` is that of the first columns; without `targets` the first column may have any value.
+    /// `order` is that of the first columns; without `targets` the first column may have any value, and without
+    /// `areAll` also NULL.
     package init(
         _ sets: [Columns], counting counted: Range<Int> = 0..<0, order: RowOrder? = nil, targets: Targets? = nil,
-        key: KeyedHash.Key
+        areAll: Bool = false, key: KeyedHash.Key
     ) {
         self.targets = targets
         columns = Self.buffer(of: sets.flatMap(\.columns))
@@ -63,7 +64,7 @@ package final class RowSums {
                 sums: sums.baseAddress, sum_count: sums.count, first_counted: counted.lowerBound,
                 counts: self.counted.baseAddress, count_count: counted.count, low: key.low, high: key.high,
                 sequence: sequence,
-                targets: Self.targets(targets),
+                targets: Self.targets(targets, areAll: areAll),
                 columns: inputs.baseAddress, column_count: inputs.count, values: values.baseAddress, rows: 0, look: nil,
                 looker: nil, rows_between_looks: 1))
     }
@@ -74,8 +75,9 @@ package final class RowSums {
         return buffer
     }
 
-    private static func targets(_ targets: Targets?) -> ferry_targets {
+    private static func targets(_ targets: Targets?, areAll: Bool) -> ferry_targets {
         var found = ferry_targets()
+        found.are_all = areAll ? 1 : 0
         switch targets {
         case .rows(let statement): found.numbers = statement.handle
         case .range(let range):

@@ -154,6 +154,8 @@ final class MigrationRun {
         let report = try report(planned, store)
         estimates = MigrationReport.Estimates(report)
         relay.send(.planned(report))
+        // Of hundreds of entities they hold some MiB, which the run needs.
+        for index in planned.steps.indices { planned.steps[index].program = nil }
         try Self.refuse(report.refusals)
         if let begun = known, let found, begun.isUnfinishedInPlace {
             known = try continued(begun, planned.plan, sourceGuard, found)

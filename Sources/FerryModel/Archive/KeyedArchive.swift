@@ -80,7 +80,17 @@ package struct KeyedArchive: Sendable {
 
 /// Writes an archive as `NSKeyedArchiver` does; equal calls give equal bytes.
 struct KeyedArchiveWriter {
-    private var objects: [PropertyTree] = [.string("$null")]
+    private enum Object {
+        case reserved
+        case plain(PropertyTree)
+        /// A dictionary: the number of its keys in ``keyLists``, and its values in their order.
+        case filled(keys: Int, values: [PropertyTree])
+    }
+
+    private var objects: [Object] = [.plain(.string("$null"))]
+    /// The sorted keys of dictionaries, shared by the objects of a class: a model has thousands.
+    private var keyLists: [[String]] = []
+    private var keyListNumbers: [[String]: Int] = [:]
     private var texts: [String: Int] = [:]
     private var classes: [[String]: Int] = [:]
 
@@ -88,28 +98,51 @@ struct KeyedArchiveWriter {
     static let null = PropertyTree.uid(0)
 
     func encoded(root: PropertyTree) -> [UInt8] {
-        PropertyTree.dictionary([
-            "$version": .integer(100_000), "$archiver": .string("NSKeyedArchiver"), "$top": .dictionary(["root": root]),
-            "$objects": .array(objects),
-        ]).binary
+        // Keys in the order of their code units.
+        var writer = PropertyTreeWriter()
+        writer.addDictionary(["$archiver", "$objects", "$top", "$version"]) { writer, index in
+            switch index {
+            case 0: writer.add(.string("NSKeyedArchiver"))
+            case 1: writer.addArray(count: objects.count) { add(objects[$1], to: &$0) }
+            case 2: writer.add(.dictionary(["root": root]))
+            default: writer.add(.integer(100_000))
+            }
+        }
+        return writer.encoded()
+    }
+
+    private func add(_ object: Object, to writer: inout PropertyTreeWriter) -> UInt32 {
+        switch object {
+        case .reserved: writer.add(.null)
+        case .plain(let value): writer.add(value)
+        case .filled(let keys, let values): writer.addDictionary(keyLists[keys]) { $0.add(values[$1]) }
+        }
     }
 
     // MARK: Objects
 
     /// Reserves an object, so that the objects of a cycle can refer to it before it is filled.
     mutating func reserve() -> PropertyTree {
-        objects.append(.null)
+        objects.append(.reserved)
         return .uid(objects.count - 1)
     }
 
     /// - Precondition: The object was reserved and is not filled yet.
     mutating func fill(_ reserved: PropertyTree, _ lineage: [String], _ values: [String: PropertyTree]) {
-        guard case .uid(let position) = reserved, objects[position] == .null else {
+        guard case .uid(let position) = reserved, case .reserved = objects[position] else {
             preconditionFailure("An object is reserved once and filled once.")
         }
         var values = values
         values["$class"] = classReference(lineage)
-        objects[position] = .dictionary(values)
+        let sorted = values.sorted { codeUnitOrder($0.key, $1.key) }
+        objects[position] = .filled(keys: keyList(sorted.map(\.key)), values: sorted.map(\.value))
+    }
+
+    private mutating func keyList(_ keys: [String]) -> Int {
+        if let known = keyListNumbers[keys] { return known }
+        keyLists.append(keys)
+        keyListNumbers[keys] = keyLists.count - 1
+        return keyLists.count - 1
     }
 
     /// Adds an object; `lineage` is the class, then its superclasses.
@@ -122,9 +155,11 @@ struct KeyedArchiveWriter {
     private mutating func classReference(_ lineage: [String]) -> PropertyTree {
         if let known = classes[lineage] { return .uid(known) }
         objects.append(
-            .dictionary([
-                "$classname": .string(lineage.first ?? "NSObject"), "$classes": .array(lineage.map { .string($0) }),
-            ]))
+            .plain(
+                .dictionary([
+                    "$classname": .string(lineage.first ?? "NSObject"),
+                    "$classes": .array(lineage.map { .string($0) }),
+                ])))
         classes[lineage] = objects.count - 1
         return .uid(objects.count - 1)
     }
@@ -140,7 +175,7 @@ struct KeyedArchiveWriter {
     }
 
     mutating func plain(_ value: PropertyTree) -> PropertyTree {
-        objects.append(value)
+        objects.append(.plain(value))
         return .uid(objects.count - 1)
     }
 

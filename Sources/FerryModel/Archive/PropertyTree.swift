@@ -2,7 +2,7 @@ package import FerryBase
 internal import Foundation
 
 /// A property list as a value, for small lists and for lists to write.
-package indirect enum PropertyTree: Sendable, Hashable {
+package enum PropertyTree: Sendable, Hashable {
     case null
     case bool(Bool)
     case integer(Int64)
@@ -151,37 +151,78 @@ extension PropertyTree {
 ///
 /// Foundation's writer orders dictionaries by hash, which differs from process to process, but a resumed run must write
 /// the bytes of an uninterrupted run. This writer orders keys by code unit.
-private struct PropertyTreeWriter {
-    private struct Object {
-        /// The bytes of the object; for a collection, its marker and count.
-        let head: [UInt8]
-        var references: [Int] = []
-    }
-
-    private var objects: [Object] = []
+///
+/// The archive of a large model has some ten thousand objects, which are held without an allocation for each.
+struct PropertyTreeWriter {
+    /// The bytes of the objects, one object after another; of a collection only its marker and count.
+    private var heads: [UInt8] = []
+    /// The end of each object in ``heads``.
+    private var ends: [Int] = []
+    /// The objects in the collections, one collection after another.
+    private var references: [UInt32] = []
+    /// The part of ``references`` of each object; empty if it is no collection.
+    private var parts: [Range<UInt32>] = []
     /// Positions of the texts and numbers that the list already has: keys repeat in every object of an archive.
-    private var leaves: [[UInt8]: Int] = [:]
+    private var leaves: [[UInt8]: UInt32] = [:]
+    /// The same of references to an archive's objects.
+    private var identifiers: [Int: UInt32] = [:]
 
     // MARK: Objects
 
-    mutating func add(_ tree: PropertyTree) -> Int {
-        let position = objects.count
-        let head = head(of: tree)
+    @discardableResult
+    mutating func add(_ tree: PropertyTree) -> UInt32 {
         switch tree {
         case .array(let elements), .set(let elements):
-            objects.append(Object(head: head))
-            objects[position].references = elements.map { add($0) }
+            return addCollection(head(of: tree), count: elements.count) { writer, place in
+                for (index, element) in elements.enumerated() { writer.references[place + index] = writer.add(element) }
+            }
         case .dictionary(let entries):
-            objects.append(Object(head: head))
             let sorted = entries.sorted { codeUnitOrder($0.key, $1.key) }
-            let keys = sorted.map { add(.string($0.key)) }
-            objects[position].references = keys + sorted.map { add($0.value) }
+            return addDictionary(sorted.map(\.key)) { $0.add(sorted[$1].value) }
+        case .uid(let value):
+            if let known = identifiers[value] { return known }
+            let position = append(head(of: tree))
+            identifiers[value] = position
+            return position
         default:
+            let head = head(of: tree)
             if let known = leaves[head] { return known }
+            let position = append(head)
             leaves[head] = position
-            objects.append(Object(head: head))
+            return position
         }
+    }
+
+    /// Adds a dictionary whose keys are in the order of their code units; `addValue` adds the value of the n-th key.
+    @discardableResult
+    mutating func addDictionary(_ keys: [String], _ addValue: (inout Self, Int) -> UInt32) -> UInt32 {
+        addCollection(header(0xD0, keys.count), count: 2 * keys.count) { writer, place in
+            for (index, key) in keys.enumerated() { writer.references[place + index] = writer.add(.string(key)) }
+            for index in keys.indices { writer.references[place + keys.count + index] = addValue(&writer, index) }
+        }
+    }
+
+    mutating func addArray(count: Int, _ add: (inout Self, Int) -> UInt32) -> UInt32 {
+        addCollection(header(0xA0, count), count: count) { writer, place in
+            for index in 0..<count { writer.references[place + index] = add(&writer, index) }
+        }
+    }
+
+    private mutating func addCollection(
+        _ head: [UInt8], count: Int, _ fill: (inout Self, _ place: Int) -> Void
+    ) -> UInt32 {
+        let (position, place) = (append(head), references.count)
+        references += repeatElement(0, count: count)
+        parts[Int(position)] = UInt32(place)..<UInt32(place + count)
+        fill(&self, place)
         return position
+    }
+
+    private mutating func append(_ head: [UInt8]) -> UInt32 {
+        heads += head
+        ends.append(heads.count)
+        parts.append(0..<0)
+        return UInt32(ends.count - 1)
     }
 
     private func head(of tree: PropertyTree) -> [UInt8] {
@@ -225,20 +266,30 @@ private struct PropertyTreeWriter {
     // MARK: The file
 
     func encoded() -> [UInt8] {
-        let referenceWidth = PropertyTreeWriter.width(of: UInt64(objects.count))
-        var bytes = Array("bplist00".utf8)
-        var offsets: [Int] = []
-        for object in objects {
-            offsets.append(bytes.count)
-            bytes += object.head
-            for reference in object.references { bytes += bigEndian(UInt64(reference), width: referenceWidth) }
-        }
-        let table = bytes.count
+        let referenceWidth = PropertyTreeWriter.width(of: UInt64(ends.count))
+        let magic = Array("bplist00".utf8)
+        let table = magic.count + heads.count + references.count * referenceWidth
         let offsetWidth = PropertyTreeWriter.width(of: UInt64(table))
-        for offset in offsets { bytes += bigEndian(UInt64(offset), width: offsetWidth) }
+        var bytes = magic
+        bytes.reserveCapacity(table + ends.count * offsetWidth + 32)
+        var start = 0
+        for (end, part) in zip(ends, parts) {
+            bytes += heads[start..<end]
+            for reference in references[Int(part.lowerBound)..<Int(part.upperBound)] {
+                Self.append(UInt64(reference), width: referenceWidth, to: &bytes)
+            }
+            start = end
+        }
+        var offset = magic.count
+        start = 0
+        for (end, part) in zip(ends, parts) {
+            Self.append(UInt64(offset), width: offsetWidth, to: &bytes)
+            offset += end - start + part.count * referenceWidth
+            start = end
+        }
         bytes += [0, 0, 0, 0, 0, 0, UInt8(offsetWidth), UInt8(referenceWidth)]
         bytes +=
-            bigEndian(UInt64(objects.count), width: 8) + bigEndian(0, width: 8) + bigEndian(UInt64(table), width: 8)
+            bigEndian(UInt64(ends.count), width: 8) + bigEndian(0, width: 8) + bigEndian(UInt64(table), width: 8)
         return bytes
     }
 
@@ -252,6 +303,12 @@ private struct PropertyTreeWriter {
     }
 
     private func bigEndian(_ value: UInt64, width: Int) -> [UInt8] {
-        (0..<width).map { UInt8(truncatingIfNeeded: value >> UInt64(8 * (width - 1 - $0))) }
+        var bytes: [UInt8] = []
+        Self.append(value, width: width, to: &bytes)
+        return bytes
+    }
+
+    private static func append(_ value: UInt64, width: Int, to bytes: inout [UInt8]) {
+        for place in (0..<width).reversed() { bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(8 * place))) }
     }
 }

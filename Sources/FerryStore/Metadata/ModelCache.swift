@@ -117,7 +117,8 @@ package enum ModelCache {
             remedy: "Give the model's file instead.")
     }
 
-    /// Inflates raw DEFLATE data to at most `limit` bytes; nil if it is damaged, cut off or larger.
+    /// Inflates raw DEFLATE data to at most `limit` bytes; nil if it is damaged, cut off or larger, or has bytes behind
+    /// its end, which no cache of a real store has.
     ///
     /// A first pass counts the bytes, so that nothing above the limit is kept.
     static func inflate(_ bytes: UnsafeRawBufferPointer, limit: Int) -> [UInt8]? {
@@ -146,7 +147,7 @@ package enum ModelCache {
                 total += produced
                 guard total <= limit else { return nil }
                 take(buffer[..<produced])
-                if code == Z_STREAM_END { return total }
+                if code == Z_STREAM_END { return stream.avail_in == 0 ? total : nil }
                 // No end and no progress: the data is cut off.
                 guard code == Z_OK, produced > 0 || stream.avail_in > 0 else { return nil }
             }

@@ -98,7 +98,8 @@ struct IndexesCheck: Check {
         in context: VerificationContext
     ) throws -> IndexReadings.Found {
         let targets = try keys?.targets(above: .min, on: context.connection)
-        let sums = RowSums([.init(columns: columns)], order: index.order, targets: targets, key: key)
+        let sums = RowSums(
+            [.init(columns: columns)], order: index.order, targets: targets, areAll: keys?.areAll ?? false, key: key)
         try sums.add(
             index.selected, index.entries, on: context.connection,
             lookingEvery: VerificationContext.rowsPerAnnouncement

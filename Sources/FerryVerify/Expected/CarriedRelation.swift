@@ -214,7 +214,9 @@ struct LinkMerge {
                 destination, in: "\(table) INDEXED BY \(Connection.quoted(index.index.name))",
                 index.index.columns.dropFirst(2).map(\.sql), where: "")
             let targets = try index.keys?.targets(above: range.above, on: context.connection)
-            entries = RowSums([.init(columns: index.hashed)], order: index.index.order, targets: targets, key: key)
+            entries = RowSums(
+                [.init(columns: index.hashed)], order: index.index.order, targets: targets,
+                areAll: index.keys?.areAll ?? false, key: key)
         } else {
             new = try walk(
                 destination, in: table, pairs.compactMap(\.1), where: " AND \(destination.b) IS NOT NULL")

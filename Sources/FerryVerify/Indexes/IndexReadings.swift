@@ -38,6 +38,9 @@ struct IndexReadings {
         /// The range of the target objects' keys, if it has no gap.
         let wholeRange: ClosedRange<Int64>?
 
+        /// Whether NULL is wrong: in a join table, unlike a foreign key.
+        var areAll: Bool { !stored.areForeign }
+
         /// The target objects of keys above a lower bound.
         func targets(above key: Int64, on connection: Connection) throws -> RowSums.Targets {
             if let wholeRange { return .range(wholeRange) }
