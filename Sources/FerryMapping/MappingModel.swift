@@ -60,6 +60,8 @@ package struct EntityMapping: Sendable, Hashable {
     package var iteration: Iteration?
     /// Destination attributes whose values find an existing object; if empty, each object is created.
     package var unique: [String]
+    /// Whether nil in an attribute of ``unique`` equals nil; if not given, the destination's constraints decide.
+    package var nilIsEqual: Bool?
     /// Whether properties without a rule are automatic; otherwise they stay empty.
     package var isAutomatic: Bool
     /// Destination attribute name to its rule; a missing rule follows ``isAutomatic``.

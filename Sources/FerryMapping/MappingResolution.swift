@@ -91,6 +91,13 @@ extension MappingResolution {
         package var attributes: [String]
         /// One for each entity mapping whose objects the constraint covers.
         package var sources: [Source]
+        /// The model files of the older and the newer version; empty if a version is not from one file.
+        package var models: [String] = []
+
+        /// Whether another check, maybe of other versions, is about the same rows.
+        package func isSame(as other: UniquenessCheck) -> Bool {
+            entity == other.entity && attributes == other.attributes && sources == other.sources
+        }
 
         /// The refusal if so many values occur more than once, in so many rows.
         package func problem(values: Int64, rows: Int64) -> FerryError {
@@ -105,7 +112,9 @@ extension MappingResolution {
                 "\(entity) is to be unique by \(attributes.joined(separator: ", ")), but \(rows.counting("row")) share "
                     + "\(values.counting("value")).",
                 remedy: "Remove the duplicates with the app, \(merging)",
-                place: .init(entity: entity, property: attributes.first))
+                place: .init(
+                    entity: entity, property: attributes.joined(separator: ","),
+                    models: sources.count == 1 ? models : []))
         }
     }
 }

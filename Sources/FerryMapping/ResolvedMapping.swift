@@ -57,6 +57,8 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
     package var filter: Predicate?
     package var iteration: EntityMapping.Iteration?
     package var unique: [String]
+    /// Whether nil in an attribute of ``unique`` equals nil; if not, an object with nil there finds no other object.
+    package var nilIsEqual = true
     /// Every stored destination attribute in name order: its expression, or nil for the default value.
     package var attributes: [ResolvedAttribute]
     /// Destination relationships that are set, in name order.

@@ -122,6 +122,38 @@ struct ObjectLookupTests {
         #expect(try rig.connection.integer("SELECT count(*) FROM main.T") == Int64(model.count))
     }
 
+    /// A third of the objects has no key; the others are found among more than fit into memory.
+    @Test("Nil equals nothing if it is to, one by one and together", arguments: [1, 100], [8, 10])
+    func nilEqualsNothing(atOnce: Int, bits: Int) throws {
+        let rig = try Rig(types: ["VARCHAR", "VARCHAR"], bits: bits, nilIsEqual: false)
+        var random = SmallRandom("nil \(atOnce) \(bits)")
+        var model: [Int: Int64] = [:]
+        try rig.begin()
+        for chunk in 0..<20 {
+            if chunk > 0 {
+                let isLost = random.below(4) == 0
+                if isLost { try rig.rollBack() } else { try rig.commit() }
+                model = model.filter { $0.value <= rig.last }
+                if random.below(3) == 0 { try rig.openAnew() }
+                try rig.begin()
+            }
+            let values = (0..<300).map { _ in random.below(3) == 0 ? nil : random.below(2_000) }
+            let cells = values.map { $0.map { Value.text("value \($0)") } ?? .null }
+            let before = rig.last
+            let found =
+                atOnce > 1
+                ? try rig.findOrCreate(cells, atOnce: atOnce) : try cells.map { try rig.findOrCreate([$0, .text("")]) }
+            var next = before
+            for (value, key) in zip(values, found) {
+                let known = value.flatMap { model[$0] }
+                if known == nil { next += 1 }
+                #expect(key == known ?? next)
+                if let value { model[value] = key }
+            }
+        }
+        try rig.commit()
+    }
+
     @Test("Room is made even where all removable objects were found recently")
     func lately() throws {
         let rig = try Rig(types: ["VARCHAR", "VARCHAR"], bits: 8)
@@ -163,8 +195,12 @@ private final class Rig {
     private let bits: Int
     private var opened = 0
 
-    init(types: [String], bits: Int = 8) throws {
-        self.bits = bits
+    private let nilIsEqual: Bool
+    /// The second value of every object.
+    private var second: Value { nilIsEqual ? .null : .text("") }
+
+    init(types: [String], bits: Int = 8, nilIsEqual: Bool = true) throws {
+        (self.bits, self.nilIsEqual) = (bits, nilIsEqual)
         connection = try Connection(path: ":memory:", mode: .create)
         try connection.execute("ATTACH '' AS scratch")
         let columns = types.enumerated().map { "v\($0) \($1)" }
@@ -173,15 +209,17 @@ private final class Rig {
         try connection.execute("CREATE TEMP TABLE one (n INTEGER PRIMARY KEY, v \(types[0]))")
         try ScratchDatabase.createLookups(["T"], on: connection)
         self.columns = types.enumerated().map { ("v\($0)", .init(declaredType: $1)) }
-        lookup = try Self.open(self.columns, 0, bits: bits, on: connection)
+        lookup = try Self.open(self.columns, 0, bits: bits, nilIsEqual: nilIsEqual, on: connection)
     }
 
     private static func open(
-        _ columns: [(name: String, affinity: ColumnAffinity)], _ id: Int, bits: Int, on connection: Connection
+        _ columns: [(name: String, affinity: ColumnAffinity)], _ id: Int, bits: Int, nilIsEqual: Bool,
+        on connection: Connection
     ) throws -> ObjectLookup {
         let lookup = try ObjectLookup(
-            "T", of: "main.T", number: 1, columns: columns, key: ScratchDatabase.key(ofLookup: "T", on: connection),
-            id: id, known: ObjectHashTable(bits: bits), on: connection)
+            "T", of: "main.T", number: 1, columns: columns, nilIsEqual: nilIsEqual,
+            key: ScratchDatabase.key(ofLookup: "T", on: connection), id: id, known: ObjectHashTable(bits: bits),
+            on: connection)
         try connection.register("find", arguments: columns.count, deterministic: false) {
             [unowned lookup] arguments, result in
             if let key = try lookup.find(arguments, from: 0) { result.set(key) }
@@ -191,7 +229,7 @@ private final class Rig {
 
     func openAnew() throws {
         opened += 1
-        lookup = try Self.open(columns, opened, bits: bits, on: connection)
+        lookup = try Self.open(columns, opened, bits: bits, nilIsEqual: nilIsEqual, on: connection)
     }
 
     func find(_ values: [Value]) throws -> Int64? { try connection.integer("SELECT find(?1, ?2)", values) }
@@ -214,16 +252,16 @@ private final class Rig {
         var found: [Int64] = []
         for (index, value) in values.enumerated() {
             guard lookup.isOnDisk else {
-                found.append(try findOrCreate([value, .null]))
+                found.append(try findOrCreate([value, second]))
                 continue
             }
-            _ = try connection.rows("SELECT gather(?1, ?2, NULL)", [.integer(Int64(index)), value])
+            _ = try connection.rows("SELECT gather(?1, ?2, ?3)", [.integer(Int64(index)), value, second])
             guard batch.isFull || index == values.count - 1 else { continue }
             try lookup.find(batch) { row in
                 last += 1
                 try lookup.add(last)
                 try connection.run(
-                    "INSERT INTO main.T VALUES (?1, 1, ?2, NULL)", [.integer(last), values[Int(row.source)]])
+                    "INSERT INTO main.T VALUES (?1, 1, ?2, ?3)", [.integer(last), values[Int(row.source)], second])
                 return last
             }
             found += batch.rows.compactMap(\.destination)

@@ -148,6 +148,14 @@ struct JSONMappingFileTests {
                 #"Step.json:3: entityMappings[0].unique[1]: "a" is named twice."#
             ),
             (
+                #""source": "E", "destination": "E", "nilIsEqual": false"#,
+                "Step.json:3: entityMappings[0].nilIsEqual: it is about the attributes of \"unique\", which is missing"
+            ),
+            (
+                #""source": "E", "destination": "E", "unique": ["a"], "nilIsEqual": "no""#,
+                "Step.json:3: entityMappings[0].nilIsEqual: expected true or false, found a string."
+            ),
+            (
                 #""source": "E", "destination": "E", "forEach": {}"#,
                 "Step.json:3: entityMappings[0].forEach: it binds exactly one name"
             ),

@@ -136,6 +136,8 @@ public struct Loss: Sendable, Hashable, Codable {
     public var text: String
     /// Whether only a filter leaves objects out; the run then counts them.
     var isByFilter: Bool
+    /// Whether only the run shows which objects become one; absent in records of earlier tools.
+    var isByMerging: Bool?
     /// ``isOrder``; absent in records of earlier tools.
     var isOfOrder: Bool?
 
@@ -157,12 +159,18 @@ public struct Loss: Sendable, Hashable, Codable {
         because = loss.because
         text = loss.sentence
         isByFilter = loss.cause == .filtered
+        isByMerging = loss.merging != nil && loss.count.number == nil ? true : nil
         isOfOrder = loss.isOfOrder ? true : nil
     }
 
     /// The loss with the run's count, if only one entity mapping carries the entity.
     func counted(by mappings: [MigrationReport.EntityMappingReport]) -> Loss {
         let own = mappings.filter { $0.source == entity && $0.step == step }
+        if isByMerging == true, !own.isEmpty, own.allSatisfy({ $0.merged == 0 && $0.isEstimated != true }) {
+            var loss = self
+            (loss.rows, loss.isEstimated) = (0, false)
+            return loss
+        }
         guard isByFilter, own.count == 1, own[0].isEstimated != true else { return self }
         var loss = self
         loss.rows = own[0].dropped

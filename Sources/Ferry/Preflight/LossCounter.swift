@@ -38,7 +38,10 @@ struct LossCounter {
 
     /// The losses that some row has, or may have, with their counts.
     func counted(_ losses: [ChainLoss], _ effort: Effort) throws -> [ChainLoss] {
-        try losses.compactMap { loss in
+        let merges = losses.contains { loss in
+            loss.merging != nil && (effort != .little || rowsToRead(loss) <= Self.fewRows)
+        }
+        return try (merges ? countingMerged(losses) : losses).compactMap { loss in
             var loss = loss
             switch loss.count {
             case .exactly: break
@@ -50,7 +53,7 @@ struct LossCounter {
 
     private func count(_ loss: ChainLoss, _ effort: Effort) throws -> ChainLoss.Count {
         // Only the run knows how many objects a filter or a conversion leaves out.
-        guard loss.cause != .filtered else { return loss.count }
+        guard loss.cause != .filtered, loss.merging == nil else { return loss.count }
         var change = ""
         if case .narrowed(let type) = loss.cause {
             // A later step converts values that the store's rows do not show.
@@ -231,6 +234,7 @@ extension Configuration {
     private static func remedy(for losses: [ChainLoss], _ hasMappingModels: Bool) -> String {
         if losses.allSatisfy(\.isDamage) { return "Repair these rows with the app" }
         if losses.allSatisfy(\.isInTheWay) { return "Move these values elsewhere, or restore a backup of the store" }
+        if losses.allSatisfy({ $0.merging != nil }) { return "Make these values equal with the app" }
         if losses.allSatisfy(\.isOfOrder) { return "Keep the order in the new version and in its mapping models" }
         return hasMappingModels
             ? "Give it an heir in a mapping model" : "Give the mapping models of these versions, or write one"

@@ -90,7 +90,7 @@ struct MappingCheckCommand: PolicyCommand {
 
 /// A mapping model in the form of Ferry's mapping file.
 struct MappingRendering {
-    let model: MappingModel
+    var model: MappingModel
     /// Properties without a rule, each with a text that is no expression: the file is refused with its line and path.
     var marks: [Mark] = []
     /// The mapping model whose entity mappings the file replaces, as the file names it.
@@ -147,6 +147,7 @@ struct MappingRendering {
             if iteration.skipsInvalid { members += ["onInvalid": "skip"] }
         }
         if !mapping.unique.isEmpty { members += ["unique": mapping.unique] }
+        if let nilIsEqual = mapping.nilIsEqual { members += ["nilIsEqual": nilIsEqual] }
         if !mapping.isAutomatic { members += ["automatic": false] }
         let attributes = attributes(of: mapping)
         if !attributes.isEmpty { members += ["attributes": JSON.object(attributes)] }

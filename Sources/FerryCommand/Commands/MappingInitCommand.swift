@@ -28,6 +28,10 @@ struct MappingInitCommand: Command {
                 "--ferry", "PATH|URL",
                 "With --swift: the package of Ferry that it depends on. Default: the one that this program was built in."
             ),
+            .repeated(
+                "--unique", "ENTITY=ATTRIBUTES",
+                "Merges the entity's objects with equal values of these attributes, which commas separate. Nil is not "
+                    + "equal to nil."),
             .value("--output", "FILE", "Writes the mapping file there, and tells on standard output what is open."),
         ],
         example: "ferry mapping init App.xcdatamodeld:App App.xcdatamodeld:\"App 2\" > 1-2.json")
@@ -52,6 +56,7 @@ struct MappingInitCommand: Command {
         let destination = try VersionWord(arguments.operands[1]).version()
         let skeleton = MappingSkeleton(source: source, destination: destination)
         var rendering = MappingRendering(model: skeleton.mappingModel)
+        for word in arguments.values("--unique") { try merge(word, in: &rendering.model, destination.model) }
         rendering.marks = skeleton.open.flatMap { marks($0, in: destination.model, skeleton.mappingModel) }
         let open: [JSON] = skeleton.open.map { ["entity": $0.entity, "property": $0.property, "reason": $0.reason] }
         let notes = skeleton.open.map { item in
@@ -59,6 +64,33 @@ struct MappingInitCommand: Command {
         }
         try show(rendering, open, notes, on: console)
         return .success
+    }
+
+    /// Gives the entity mappings of `ENTITY=ATTRIBUTES` the attributes as their `unique`.
+    private func merge(
+        _ word: String, in mappingModel: inout MappingModel, _ model: ManagedObjectModel
+    ) throws(FerryError) {
+        let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
+        let names = parts.last?.split(separator: ",").map(String.init) ?? []
+        guard parts.count == 2, !names.isEmpty else {
+            throw arguments.wrong("--unique \(word) names no attributes.", "Write --unique ENTITY=ATTRIBUTE,ATTRIBUTE.")
+        }
+        let merged = mappingModel.entityMappings.indices.filter { index in
+            let mapping = mappingModel.entityMappings[index]
+            return mapping.destination.map { model.isKind($0, of: parts[0]) } ?? false
+        }
+        guard !merged.isEmpty else {
+            throw arguments.wrong(
+                "--unique names \(parts[0]), which gets no objects from the older version.",
+                "Name an entity of the newer version.")
+        }
+        if let unknown = names.first(where: { model.attribute($0, of: parts[0]) == nil }) {
+            throw arguments.wrong("\(parts[0]) has no attribute \"\(unknown)\".", "Correct the value of --unique.")
+        }
+        for index in merged {
+            mappingModel.entityMappings[index].unique = names
+            mappingModel.entityMappings[index].nilIsEqual = false
+        }
     }
 
     private func check() throws(FerryError) {
@@ -75,6 +107,9 @@ struct MappingInitCommand: Command {
         }
         if !isExtending, words.count != 2 {
             throw arguments.wrong("MODEL is missing.", "Name two versions, or --extends.")
+        }
+        if isExtending, !arguments.values("--unique").isEmpty {
+            throw arguments.wrong("--unique has no meaning with --extends.")
         }
         if !isExtending, !models.isEmpty { throw arguments.wrong("--models has no meaning without --extends.") }
     }

@@ -159,6 +159,12 @@ extension FerryError {
 
     /// The remedy with options and commands; each command has a line of its own.
     var wordedRemedy: String {
+        if code == .notUnique, place.models.count == 2, let entity = place.entity, let attributes = place.property {
+            let models = place.models.map(ShellWord.quoted).joined(separator: " ")
+            return remedy.commandLine + " To make one that merges them, for --mappings merging.json:\n"
+                + "ferry mapping init \(models) --unique \(ShellWord.quoted("\(entity)=\(attributes)")) "
+                + "--output merging.json\n"
+        }
         guard code == .missingPolicy, !remedy.isEmpty, let file = place.mappingModel else {
             return remedy.commandLine
         }

@@ -160,7 +160,7 @@ struct RunDatabase {
                 try ScratchDatabase.createPolicyTables(on: connection)
             }
             let lookups = resolved.entityMappings.filter { !$0.unique.isEmpty }
-                .map { ScratchDatabase.lookup(of: $0.destination, by: $0.unique) }
+                .map { ScratchDatabase.lookup(for: $0) }
             try ScratchDatabase.createLookups(Set(lookups).sorted(), on: connection)
         }
     }

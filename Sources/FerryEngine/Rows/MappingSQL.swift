@@ -295,10 +295,11 @@ extension MappingSQL {
         // SQLite keeps functions until the connection closes, so all mappings share the memory; filters have a quarter.
         let mappings = context.step.resolved.entityMappings
         let bytes = Self.lookupBytes(context.options.memory, finders: mappings.count { !$0.unique.isEmpty })
-        let name = ScratchDatabase.lookup(of: mapping.destination, by: mapping.unique)
+        let name = ScratchDatabase.lookup(for: mapping)
         return try ObjectLookup(
             name, of: "main.\(context.destinationTable(of: mapping))", number: context.destinationNumber(of: mapping),
-            columns: columns, key: ScratchDatabase.key(ofLookup: name, on: context.connection),
+            columns: columns, nilIsEqual: mapping.nilIsEqual,
+            key: ScratchDatabase.key(ofLookup: name, on: context.connection),
             id: mapping.position + (isLarge ? mappings.count : 0), known: ObjectHashTable(bytes: bytes),
             on: context.connection)
     }

@@ -7,6 +7,9 @@ internal import FerrySQLite
 package final class ObjectHashTable {
     /// The hash of one object's values.
     package struct Hash: Equatable {
+        /// Stands for no hash; an object's hash has this value once in 2¹²⁶.
+        static let none = Hash((0, 0))
+
         package var first: UInt64
         package var second: UInt64
 

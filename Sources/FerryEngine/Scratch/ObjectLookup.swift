@@ -19,6 +19,8 @@ package final class ObjectLookup {
     let id: Int
     private let key: KeyedHash.Key
     private let affinities: [ColumnAffinity]
+    /// Whether an object with NULL in a column is found by NULL; if not, it is not in the lookup.
+    private let nilIsEqual: Bool
     private let known: ObjectHashTable
     private let saved: ObjectHashesOnDisk
     private let learn: Statement
@@ -31,17 +33,18 @@ package final class ObjectLookup {
     private var clearings = 0
     private var unsaved = 0
     /// The hash of the last search.
-    private var hash = ObjectHashTable.Hash((0, 0))
+    private var hash = ObjectHashTable.Hash.none
 
     /// Finds objects with an entity number, `Z_ENT`, in a table of the new store, named as in SQL.
     ///
     /// `id` makes the names of the functions unique; `key` is that of ``ScratchDatabase/key(ofLookup:on:)``.
     package init(
         _ name: String, of table: String, number: Int64, columns: [(name: String, affinity: ColumnAffinity)],
-        key: KeyedHash.Key, id: Int, known: ObjectHashTable, on connection: Connection
+        nilIsEqual: Bool = true, key: KeyedHash.Key, id: Int, known: ObjectHashTable, on connection: Connection
     ) throws(DatabaseError) {
         (self.id, self.key, self.known) = (id, key, known)
         affinities = columns.map(\.affinity)
+        self.nilIsEqual = nilIsEqual
         // The functions live as long as the connection, and must not retain this lookup.
         let unsaved = "ferry_unsaved_\(id)"
         try connection.register(table: unsaved, columns: ["first", "second", "destination"], argumentCount: 0) {
@@ -97,6 +100,7 @@ package final class ObjectLookup {
 
     private func find(_ wanted: ObjectHashTable.Hash) throws -> Int64? {
         hash = wanted
+        guard hash != .none else { return nil }
         if let key = known.key(of: hash) { return key }
         guard saved.last != nil, filterContains(hash), let key = try saved.key(of: hash) else { return nil }
         // The next search may want the same object; without room, it reads scratch again.
@@ -110,6 +114,10 @@ package final class ObjectLookup {
     /// Adds an object under the values of the last search, which found none.
     package func add(_ key: Int64) throws {
         precondition(key > highest, "new objects get higher keys than all before them")
+        guard hash != .none else {
+            highest = key
+            return
+        }
         if !known.add(key, with: hash) {
             try makeRoom()
             guard known.add(key, with: hash) else {
@@ -129,12 +137,14 @@ package final class ObjectLookup {
     ///
     /// The batch's rows have hashes of ``hash(of:from:)``; `create` calls ``add(_:)``.
     package func find(_ batch: FoundBatch, _ create: (FoundBatch.Row) throws -> Int64) throws {
-        try batch.search(where: { known.key(of: $0) == nil && filterContains($0) }, saved.key(of:))
+        try batch.search(where: { $0 != .none && known.key(of: $0) == nil && filterContains($0) }, saved.key(of:))
         let before = clearings
         for index in batch.rows.indices {
             let row = batch.rows[index]
             hash = row.hash
-            if let key = row.destination {
+            if hash == .none {
+                batch.set(try create(row), at: index)
+            } else if let key = row.destination {
                 // A later row may want the same object; without room, its search reads scratch.
                 if known.key(of: hash) == nil { _ = known.add(key, with: hash) }
             } else if let key = known.key(of: hash) {
@@ -210,6 +220,8 @@ package final class ObjectLookup {
     // MARK: Hashes
 
     /// A hash that is equal for values that SQLite compares as equal (`IS`, BINARY collation) in their columns.
+    ///
+    /// `.none` for values that equal no others.
     package func hash(of arguments: borrowing FunctionArguments, from first: Int) -> ObjectHashTable.Hash {
         var hash = KeyedHash(key)
         for (offset, affinity) in affinities.enumerated() {
@@ -222,7 +234,9 @@ package final class ObjectLookup {
                 type = .text
             }
             switch type {
-            case .null: hash.add(Tag.null)
+            case .null:
+                guard nilIsEqual else { return .none }
+                hash.add(Tag.null)
             case .integer:
                 let integer = arguments.integer(index)
                 if case .real(let real) = affinity.stored(integer) {

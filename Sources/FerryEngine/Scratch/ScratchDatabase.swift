@@ -21,8 +21,10 @@ package struct ScratchDatabase {
     }
 
     /// The name of the lookup of an entity's objects by the attributes in `unique`.
-    static func lookup(of entity: String, by attributes: [String]) -> String {
-        ([entity] + attributes).joined(separator: ",")
+    ///
+    /// A lookup in which nil equals nothing lacks objects that the other kind has.
+    static func lookup(for mapping: ResolvedEntityMapping) -> String {
+        ([mapping.destination] + mapping.unique).joined(separator: ",") + (mapping.nilIsEqual ? "" : ",")
     }
 
     static func createAssociation(

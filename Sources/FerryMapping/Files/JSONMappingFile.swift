@@ -6,8 +6,8 @@ struct JSONMappingFile {
     private static let formatVersion = 1
     static let keys = ["ferry", "source", "destination", "extends", "entityMappings", "partitions", "tables", "note"]
     private static let entityMappingKeys = [
-        "name", "source", "destination", "where", "forEach", "onInvalid", "unique", "automatic", "attributes",
-        "relationships", "policy", "note",
+        "name", "source", "destination", "where", "forEach", "onInvalid", "unique", "nilIsEqual", "automatic",
+        "attributes", "relationships", "policy", "note",
     ]
     /// Variables that Core Data binds itself; an iteration cannot take these names.
     private static let boundVariables = [
@@ -206,6 +206,12 @@ struct JSONMappingFile {
             mapping.keepText(of: cursor, as: "where")
         }
         mapping.unique = try members["unique"].map(unique) ?? []
+        if let cursor = members["nilIsEqual"] {
+            mapping.nilIsEqual = try cursor.boolean()
+            if mapping.unique.isEmpty {
+                throw cursor.error("it is about the attributes of \"unique\", which is missing")
+            }
+        }
         mapping.isAutomatic = try members["automatic"]?.boolean() ?? true
         for (name, cursor) in try members["attributes"]?.members() ?? [] {
             mapping.attributes[name] = try attribute(cursor, name, of: &mapping)

@@ -165,6 +165,29 @@ extension StepResolver {
         }
         return mapping.mapping.unique
     }
+
+    /// Whether nil equals nil in `unique`: in Core Data's uniqueness constraints it does not.
+    ///
+    /// A mapping that finds or creates objects of another entity by a name has one object without a name.
+    func nilIsEqual(in mapping: LiveMapping) -> Bool {
+        if let given = mapping.mapping.nilIsEqual { return given }
+        let names = Set(mapping.mapping.unique)
+        let isConstraint = destination.model.lineage(of: mapping.destination).contains { entity in
+            entity.uniquenessConstraints.contains { Set($0) == names }
+        }
+        return !isConstraint || !carriesObjects(mapping)
+    }
+
+    /// Whether a mapping carries the objects of its source entity, instead of making objects of other ones beside them.
+    private func carriesObjects(_ mapping: LiveMapping) -> Bool {
+        guard mapping.mapping.iteration == nil else { return false }
+        if ModelMatching(source: source.model, destination: destination.model)
+            .sourceEntities[mapping.destination] == mapping.source
+        {
+            return true
+        }
+        return live.allSatisfy { $0.name == mapping.name || $0.source != mapping.source }
+    }
 }
 
 extension AttributeType {

@@ -58,7 +58,7 @@ extension StepResolver {
                 let own = family.compactMap { source(of: constraint, in: $0) }
                 let sources = own + others.compactMap { source(of: constraint, in: $0) }
                 guard sources.count == family.count + others.count, !isKept(own) else { continue }
-                checks.append(.init(entity: name, attributes: constraint, sources: sources))
+                checks.append(.init(entity: name, attributes: constraint, sources: sources, models: versionFiles))
             }
         }
         return checks
@@ -306,6 +306,16 @@ extension StepResolver {
                 remedy: part.property == nil
                     ? "Write what belongs there, or remove the line." : "Write an expression in its place, or null.")
         }
+    }
+
+    /// The files of both versions; none if one is not from a file of its own.
+    private var versionFiles: [String] {
+        let versions = [source, destination]
+        let known = ["xcdatamodel", "mom", "omo"]
+        let areFiles = versions.allSatisfy { version in
+            version.parts.count < 2 && known.contains(MappingFile.fileExtension(of: version.path))
+        }
+        return areFiles ? versions.map(\.path) : []
     }
 
     /// The model files of both versions; none if one is not from a model file.

@@ -149,6 +149,7 @@ struct StepResolver {
             iteration: mapping.mapping.iteration,
             unique: unique(of: mapping), attributes: attributes(of: mapping), relationships: relationships(of: mapping),
             keepsPrimaryKey: keepsPrimaryKey && mapping.policy == nil)
+        resolved.nilIsEqual = nilIsEqual(in: mapping)
         resolved.policy = mapping.policy
         resolved.policyFunctions = mapping.scope.policyFunctions
         resolved.policyKeepsPrimaryKeys = keepsPrimaryKey && mapping.policy != nil

@@ -12,7 +12,7 @@ extension Composition {
         for check in second.needsEmptySource { step.needsEmptySource += try emptyChecks(for: check) }
         step.needsUniqueValues = first.needsUniqueValues
         for check in second.needsUniqueValues {
-            if let check = try uniquenessCheck(for: check), !step.needsUniqueValues.contains(check) {
+            if let check = try uniquenessCheck(for: check), !step.needsUniqueValues.contains(where: check.isSame(as:)) {
                 step.needsUniqueValues.append(check)
             }
         }

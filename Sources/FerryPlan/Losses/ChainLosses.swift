@@ -14,11 +14,12 @@ struct ChainLosses {
     /// The losses, entity by entity, without those of no rows.
     func all() -> [ChainLoss] {
         let lost = LossTrace(steps).losses()
-        return (droppedProperties(lost) + filtered() + narrowed() + losingLinks(lost) + orders()).compactMap { loss in
-            var loss = loss
-            loss.count = count(of: loss)
-            return loss.count == .exactly(0) ? nil : loss
-        }
+        return (droppedProperties(lost) + filtered() + narrowed() + merged(lost) + losingLinks(lost) + orders())
+            .compactMap { loss in
+                var loss = loss
+                loss.count = count(of: loss)
+                return loss.count == .exactly(0) ? nil : loss
+            }
     }
 
     private func count(of loss: ChainLoss) -> ChainLoss.Count {
@@ -142,6 +143,12 @@ struct ChainLosses {
         return losses
     }
 
+    /// Values of merged objects; a property that is lost anyway is not reported again.
+    private func merged(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
+        steps.enumerated().flatMap { index, step in MergedValues(step).losses(at: index + 1, to: versions[index]) }
+            .filter { lost[StoredProperty(entity: $0.entity, property: $0.property)] == nil }
+    }
+
     private func losingLinks(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
         let overruled = overruled(lost)
         // A relationship that loses all links is not reported for the links beyond the first, too.
@@ -221,6 +228,8 @@ package struct ChainLoss: Sendable {
         case filtered
         /// The new type does not hold every value of the old one.
         case narrowed(to: AttributeType)
+        /// Objects with equal values become one, which keeps the first values.
+        case merged(Merging)
         /// The new relationship keeps one of several links; `isExact` if only links beyond the first are lost.
         case relatedToOne(isExact: Bool)
         /// Another rule fills the inverse, and thereby the relationship.
@@ -288,6 +297,8 @@ package struct ChainLoss: Sendable {
         case .notRead: "no entity mapping to \(version) reads it"
         case .filtered: "not all objects pass the entity mappings to \(version)"
         case .narrowed(let type): "\(version) stores it as \(type)"
+        case .merged(let merging):
+            "objects with equal \(merging.by.joined(separator: ", ")) become one in \(version), which keeps the first one"
         case .relatedToOne: "\(version) relates one object only, and there are more"
         case .overruled(let inverse): "\(version) fills it from its inverse \(inverse), which had other objects"
         case .unordered: "\(version) does not order it"

@@ -10,13 +10,16 @@ struct PropertyFlow {
     /// Source entities with a migration policy.
     private var policyEntities: Set<String> = []
 
-    init(_ step: ResolvedStep) {
+    /// Without `merging`, a value of an object that may be merged into another one continues only where it tells objects
+    /// apart.
+    init(_ step: ResolvedStep, merging: Bool = true) {
         model = step.source.model
         for mapping in step.entityMappings {
             add([.init(entity: mapping.source, property: nil)], .init(entity: mapping.destination, property: nil))
             if mapping.policy != nil { policyEntities.insert(mapping.source) }
             let elements = mapping.iteration.map { mentions(in: $0.elements, of: mapping) } ?? []
-            for attribute in mapping.attributes {
+            let mayVanish = !merging && !mapping.unique.isEmpty
+            for attribute in mapping.attributes where !mayVanish || mapping.unique.contains(attribute.name) {
                 guard let expression = attribute.expression else { continue }
                 var read = mentions(in: expression, of: mapping)
                 if let variable = mapping.iteration?.variable, expression.mentions(variable) { read += elements }
@@ -57,7 +60,7 @@ struct PropertyFlow {
     // MARK: Properties in expressions
 
     /// The source properties that an expression reads, each for every entity that may have it.
-    private func mentions(in expression: Expression, of mapping: ResolvedEntityMapping) -> [StoredProperty] {
+    func mentions(in expression: Expression, of mapping: ResolvedEntityMapping) -> [StoredProperty] {
         var found: [StoredProperty] = []
         expression.forEachPath { base, keys in
             switch base {
@@ -140,7 +143,7 @@ package struct StoredProperty: Sendable, Hashable {
 struct LossTrace {
     private let flows: [PropertyFlow]
 
-    init(_ steps: [ResolvedStep]) { flows = steps.map(PropertyFlow.init) }
+    init(_ steps: [ResolvedStep]) { flows = steps.map { PropertyFlow($0) } }
 
     /// The lost properties with the index of the losing step; a lost entity is listed without its properties.
     func losses() -> [StoredProperty: Int] {

@@ -122,8 +122,11 @@ struct RelationshipAssigner {
         of contribution: RelationshipContribution, _ storage: RelationshipStorage
     ) -> RelationshipContribution.Key {
         let (mapping, rule) = (contribution.mapping, contribution.rule)
-        // A policy relates its objects itself, in the second pass.
-        guard case .foreignKey = storage, mapping.policy == nil, isToOnePath(rule.from, in: mapping) else {
+        // A policy relates its objects itself, in the second pass. An object that several source objects become takes the
+        // first related object of any of them, which its row does not know.
+        guard case .foreignKey = storage, mapping.policy == nil, mapping.unique.isEmpty,
+            isToOnePath(rule.from, in: mapping)
+        else {
             return .afterRows
         }
         if counting.suffice(rule, of: mapping) { return .counted }

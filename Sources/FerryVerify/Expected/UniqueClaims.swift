@@ -19,18 +19,18 @@ final class UniqueClaims: UniqueObjects {
     }
 
     private final class Lookup {
-        let attributes: [String]
+        let search: UniqueSearch
         let table: String
         let rows: IntegerRows
         /// Whether the destination key of each source object is needed later.
         let isAssociated: Bool
         private let bytes: Int
         private(set) lazy var known = KnownValues(bytes: bytes)
-        /// The hash of the last search.
-        var sought = UniqueValues.Hash(low: 0, high: 0)
+        /// The hash of the last search; nil if its values equal no others.
+        var sought: UniqueValues.Hash?
 
-        init(_ attributes: [String], _ table: String, _ rows: IntegerRows, isAssociated: Bool, bytes: Int) {
-            (self.attributes, self.table, self.rows) = (attributes, table, rows)
+        init(_ search: UniqueSearch, _ table: String, _ rows: IntegerRows, isAssociated: Bool, bytes: Int) {
+            (self.search, self.table, self.rows) = (search, table, rows)
             (self.isAssociated, self.bytes) = (isAssociated, bytes)
         }
 
@@ -86,11 +86,12 @@ final class UniqueClaims: UniqueObjects {
             try context.connection.execute(
                 "CREATE TABLE IF NOT EXISTS \(table) (low, high, kind, mapping, key, element)")
             let isAssociated = mappings.contains {
-                $0.destination == search.destination && $0.unique == search.unique && associated.contains($0.position)
+                $0.destination == search.destination && UniqueSearch($0) == UniqueSearch(search)
+                    && associated.contains($0.position)
             }
             lookups[search.destination, default: []].append(
                 Lookup(
-                    search.unique, table, try IntegerRows(into: table, width: 6, on: context.connection),
+                    UniqueSearch(search), table, try IntegerRows(into: table, width: 6, on: context.connection),
                     isAssociated: isAssociated, bytes: context.verification.knownValueBytes / searches.count))
         }
     }
@@ -103,15 +104,16 @@ final class UniqueClaims: UniqueObjects {
         _ mapping: ResolvedEntityMapping, _ sought: [PlainValue], source: Int64, element: Int64,
         next: () throws -> [PlainValue]?
     ) throws -> FoundObject {
-        guard let lookup = lookups[mapping.destination]?.first(where: { $0.attributes == mapping.unique }) else {
+        guard let lookup = lookups[mapping.destination]?.first(where: { $0.search == UniqueSearch(mapping) }) else {
             preconditionFailure("no lookup for \(mapping.name)")
         }
-        lookup.sought = values.hash(of: sought)
-        if let key = lookup.known.find(lookup.sought) { return .key(key) }
-        if let next = try next(), values.hash(of: next) == lookup.sought { return .none }
-        try lookup.add(lookup.sought, .earlier, mapping: mapping.position, key: source, element: element)
+        lookup.sought = values.hash(of: sought, in: lookup.search)
+        guard let hash = lookup.sought else { return .none }
+        if let key = lookup.known.find(hash) { return .key(key) }
+        if let next = try next(), values.hash(of: next, in: lookup.search) == hash { return .none }
+        try lookup.add(hash, .earlier, mapping: mapping.position, key: source, element: element)
         // If no mapping needs the key, any key will do.
-        if !lookup.isAssociated { lookup.known.add(lookup.sought, key: 0) }
+        if !lookup.isAssociated { lookup.known.add(hash, key: 0) }
         return .earlier
     }
 
@@ -119,14 +121,16 @@ final class UniqueClaims: UniqueObjects {
         entity: String, key: Int64, by maker: ResolvedEntityMapping?, value: (String) throws -> PlainValue
     ) throws {
         for lookup in lookups[entity] ?? [] {
-            if let maker, lookup.attributes == maker.unique {
-                try lookup.add(lookup.sought, .made, key: key)
-                lookup.known.add(lookup.sought, key: key)
+            if let maker, lookup.search == UniqueSearch(maker) {
+                guard let hash = lookup.sought else { continue }
+                try lookup.add(hash, .made, key: key)
+                lookup.known.add(hash, key: key)
                 continue
             }
-            let hash = try values.hash(of: lookup.attributes.map(value))
             // The first object with the values remains.
-            guard lookup.known.find(hash) == nil else { continue }
+            guard let hash = try values.hash(of: lookup.search.attributes.map(value), in: lookup.search),
+                lookup.known.find(hash) == nil
+            else { continue }
             try lookup.add(hash, .object, key: key)
             lookup.known.add(hash, key: key)
         }

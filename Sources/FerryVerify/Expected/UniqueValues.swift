@@ -3,6 +3,8 @@ internal import FerryMapping
 internal import FerrySQLite
 
 /// Keyed hashes of 128 bits over the values of `unique`: equal exactly if SQLite's `IS` finds the values equal.
+///
+/// Values with nil have no hash where nil equals nothing.
 struct UniqueValues {
     struct Hash: Equatable {
         var low: UInt64
@@ -11,7 +13,8 @@ struct UniqueValues {
 
     let key: KeyedHash.Key
 
-    func hash(of values: [PlainValue]) -> Hash {
+    func hash(of values: [PlainValue], in search: UniqueSearch) -> Hash? {
+        if !search.nilIsEqual, values.contains(where: \.isNull) { return nil }
         var hash = KeyedHash(key)
         for value in values {
             switch value {
@@ -46,12 +49,20 @@ struct UniqueValues {
         var searches: [ResolvedEntityMapping] = []
         for mapping in mappings where !mapping.unique.isEmpty {
             let isKnown = searches.contains {
-                $0.destination == mapping.destination && $0.unique == mapping.unique
+                $0.destination == mapping.destination && UniqueSearch($0) == UniqueSearch(mapping)
             }
             if !isKnown { searches.append(mapping) }
         }
         return searches
     }
+}
+
+/// How mappings of one destination entity find objects: searches that are equal find the same ones.
+struct UniqueSearch: Equatable {
+    let attributes: [String]
+    let nilIsEqual: Bool
+
+    init(_ mapping: ResolvedEntityMapping) { (attributes, nilIsEqual) = (mapping.unique, mapping.nilIsEqual) }
 }
 
 /// The objects of a root table that mappings find by `unique`, in the order of a walk.
@@ -126,14 +137,14 @@ final class KnownValues {
 /// One table in the lookup file per entity and list of attributes; recent values are in memory, too.
 final class UniqueLookups: UniqueObjects {
     private final class Lookup {
-        let attributes: [String]
+        let search: UniqueSearch
         let insert: Statement
         let find: Statement
         private let bytes: Int
         private(set) lazy var known = KnownValues(bytes: bytes)
 
-        init(_ attributes: [String], insert: Statement, find: Statement, bytes: Int) {
-            (self.attributes, self.insert, self.find, self.bytes) = (attributes, insert, find, bytes)
+        init(_ search: UniqueSearch, insert: Statement, find: Statement, bytes: Int) {
+            (self.search, self.insert, self.find, self.bytes) = (search, insert, find, bytes)
         }
     }
 
@@ -150,7 +161,7 @@ final class UniqueLookups: UniqueObjects {
                 "CREATE TABLE IF NOT EXISTS \(table) (value BLOB PRIMARY KEY, key INTEGER) WITHOUT ROWID")
             lookups[mapping.destination, default: []].append(
                 Lookup(
-                    mapping.unique,
+                    UniqueSearch(mapping),
                     insert: try context.connection.prepare("INSERT OR IGNORE INTO \(table) VALUES (?, ?)"),
                     find: try context.connection.prepare("SELECT key FROM \(table) WHERE value = ?"),
                     bytes: context.verification.knownValueBytes / searches.count))
@@ -163,10 +174,10 @@ final class UniqueLookups: UniqueObjects {
         _ mapping: ResolvedEntityMapping, _ sought: [PlainValue], source: Int64, element: Int64,
         next: () throws -> [PlainValue]?
     ) throws -> FoundObject {
-        guard let lookup = lookups[mapping.destination]?.first(where: { $0.attributes == mapping.unique }) else {
+        guard let lookup = lookups[mapping.destination]?.first(where: { $0.search == UniqueSearch(mapping) }) else {
             preconditionFailure("no lookup for \(mapping.name)")
         }
-        let hash = values.hash(of: sought)
+        guard let hash = values.hash(of: sought, in: lookup.search) else { return .none }
         if let key = lookup.known.find(hash) { return .key(key) }
         try bind(hash, to: lookup.find)
         defer { lookup.find.reset() }
@@ -180,7 +191,10 @@ final class UniqueLookups: UniqueObjects {
         entity: String, key: Int64, by maker: ResolvedEntityMapping?, value: (String) throws -> PlainValue
     ) throws {
         for lookup in lookups[entity] ?? [] {
-            try bind(try values.hash(of: lookup.attributes.map(value)), to: lookup.insert)
+            guard let hash = try values.hash(of: lookup.search.attributes.map(value), in: lookup.search) else {
+                continue
+            }
+            try bind(hash, to: lookup.insert)
             try lookup.insert.bind(key, at: 2)
             try lookup.insert.run()
         }

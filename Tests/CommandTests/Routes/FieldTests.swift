@@ -30,6 +30,37 @@ struct FieldTests {
         #expect(try app.count("SELECT count(Z1BS) FROM ZB") == 2)
     }
 
+    @Test(
+        "A new uniqueness constraint: the printed command merges duplicates, leaves nil alone, and tells what is lost")
+    func uniqueMerges() throws {
+        let model = model("uniq.xcdatamodeld", of: "unique-merges-unsaid")
+        try generate(model, rows: 8)
+        try app.execute(
+            """
+            UPDATE ZUSER SET ZNAME = 'n' || Z_PK, ZREMOTEID = CASE WHEN Z_PK <= 3 THEN 'r1' WHEN Z_PK = 8 THEN 'r8' END,
+                ZDOMAIN = CASE WHEN Z_PK NOT IN (6, 7) THEN 'd' END
+            """)
+        let refused = try app.run("migrate", "App.sqlite", "--models", model, "--no-mappings")
+        #expect(refused.exitCode == 2)
+        let command = try #require(
+            refused.diagnostics.split(separator: "\n").first { $0.contains("ferry mapping init ") })
+        let words = command.split(separator: " ").map(String.init)
+        #expect(try app.run(Array(words.dropFirst())).exitCode == 0, "\(command)")
+        for mapping in ["merging.json", Fixtures.path("field/unique-merges-unsaid/uniq.json")] {
+            let all = ["App.sqlite", "--models", model, "--mappings", mapping]
+            let planned = try app.run(["plan"] + all + ["--check"])
+            #expect(planned.exitCode == 0 && planned.output.contains("Loses: User.name, 2 values."), "\(planned)")
+            let lossy = try app.run(["migrate"] + all + ["--refuse-loss"])
+            #expect(lossy.exitCode == 2 && lossy.diagnostics.contains("--lose User.name"), "\(lossy)")
+        }
+        let done = try app.run(
+            "migrate", "App.sqlite", "--models", model, "--mappings", "merging.json", "--refuse-loss", "--lose",
+            "User.name")
+        #expect(done.exitCode == 0, "\(done)")
+        #expect(try app.count("SELECT count(*) FROM ZUSER") == 6)
+        #expect(try app.count("SELECT count(*) FROM ZUSER WHERE ZNAME IN ('n1', 'n4', 'n5', 'n6', 'n7', 'n8')") == 6)
+    }
+
     @Test("A mapping file that makes a to-one relationship to-many without inverse tells the links that it loses")
     func linksByMappingFile() throws {
         let store = try Fixtures.copyStore("resourcesmanager/default.store", into: app.folder)
