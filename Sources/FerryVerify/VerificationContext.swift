@@ -26,6 +26,8 @@ final class VerificationContext {
     let conversion: ColumnConversion
     /// The associations that ``RowsCheck`` writes and ``RelationshipsCheck`` reads.
     let associations: AssociationTables
+    /// Pairs of relations that wait for their tables.
+    var pairs: [IntegerRows] = []
     /// The claims by `unique` about the root table being compared; the check owns them.
     weak var claims: UniqueClaims?
 

@@ -61,6 +61,10 @@ final class ExpectedRow {
     }
     /// The places of cells that need an evaluator or another row.
     let computed: [Int]
+    /// The column of the source's row that is 1 if the values of paths can be taken; nil without paths.
+    let soundColumn: Int?
+    /// The mapping's filter, if the source's row alone decides.
+    let ownFilter: RowPredicate?
 
     private let evaluator: PlainEvaluator
     private let objects: SourceObjects
@@ -137,10 +141,20 @@ final class ExpectedRow {
                 } else {
                     computed.append(place)
                 }
+            case .carry(.keyPath(let base, let steps), let attribute):
+                if let (column, _) = rows.column(
+                    along: .keyPath(base, steps + [.key(attribute)]), of: mapping.source)
+                {
+                    copies.append(ColumnPair(place + Self.firstColumn, column))
+                } else {
+                    computed.append(place)
+                }
             case .copyUnlessNull, .carry, .restore, .choose: computed.append(place)
             case .notCompared: break
             }
         }
+        soundColumn = rows.soundColumn
+        ownFilter = mapping.filter.flatMap { RowPredicate.make($0, of: mapping, rows: rows, in: context) }
         (self.copies, self.constants, self.ownComputed, self.computed) = (copies, constants, ownComputed, computed)
     }
 

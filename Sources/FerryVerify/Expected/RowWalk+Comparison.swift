@@ -72,6 +72,7 @@ extension RowWalk {
     ) throws -> Bool {
         guard actual.isWhole, row.isWhole else { return false }
         let (found, source) = (actual.walk, row.walk)
+        if let column = expected.soundColumn, source.integer(column) != 1 { return false }
         guard found.integer(1) == expected.entityNumber,
             version.map({ found.holdsSame(2, as: source, $0) }) ?? StoredValue.isEqual(found, 2, to: .integer(1)),
             found.holdsSame(expected.copies, as: source)
@@ -194,7 +195,7 @@ extension RowWalk {
         let expected = try ExpectedRow(mapping, rows: rows, by: evaluator, objects, in: context)
         expected.isLookedUp = lookups?.isNeeded(for: mapping.destination) ?? false
         expected.isAssociated = needsAssociation.contains(mapping.position)
-        let instances = Instances(mapping: mapping, evaluator: evaluator)
+        let instances = Instances(mapping, of: rows, by: evaluator, in: context)
         while let object = try rows.next() {
             try pause(next: next, &counts) { $0[mapping.source] = object.key }
             rows.open(object)
