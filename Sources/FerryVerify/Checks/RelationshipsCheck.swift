@@ -141,7 +141,11 @@ struct RelationshipsCheck: Check {
         let related = RelatedObjects(context, through: SourceObjects(context))
         // One walk over each mapping's objects serves all their relationships.
         for mapping in context.step.entityMappings {
-            let rules = expected.flatMap { relation in
+            let gathered = try expected.filter { relation in
+                let hasRules = relation.relation.rules.contains { $0.mapping.position == mapping.position }
+                return try hasRules && !relation.addAll(of: mapping)
+            }
+            let rules = gathered.flatMap { relation in
                 relation.relation.rules.filter { $0.mapping.position == mapping.position }.map {
                     (relation, (stored: $0, finding: related.rule($0.relationship)))
                 }

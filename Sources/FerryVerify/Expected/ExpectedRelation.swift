@@ -10,6 +10,8 @@ protocol ExpectedRelation {
     var context: VerificationContext { get }
     /// Adds the pairs of a rule for one object; a merged object is added once for each source object.
     func add(_ key: Int64, by rule: RelationRule, in scope: PlainScope, _ related: RelatedObjects) throws
+    /// Adds all pairs of a mapping's only rule at once; false if only its objects yield them.
+    func addAll(of mapping: ResolvedEntityMapping) throws -> Bool
     func compare() throws
     /// SQL of `owner`, `member` and `place`: the pairs seen from one side, with a number that orders the members.
     func inOrder(of side: RelationSide) -> String
@@ -21,6 +23,8 @@ enum RelationSide { case a, b }
 typealias RelationRule = (stored: StoredRelation.Rule, finding: RelatedObjects.Rule)
 
 extension ExpectedRelation {
+    func addAll(of mapping: ResolvedEntityMapping) throws -> Bool { false }
+
     /// Checks the positions of an ordered relationship.
     ///
     /// They increase strictly in the expected order. They are the source's own, or 2048 and 1024 more for each next
@@ -100,15 +104,30 @@ struct RelationPairs: ExpectedRelation {
 
     // The rowid counts the pairs; `side` is 1 if the rule belongs to `b`, and 2 if it is a mirrored rule.
     private let table: String
+    private let number: Int
     private let rows: IntegerRows
 
     init(_ relation: StoredRelation, number: Int, in context: VerificationContext) throws {
         self.relation = relation
         self.context = context
+        self.number = number
         table = "main.pairs_\(number)"
         try context.connection.execute("CREATE TABLE IF NOT EXISTS \(table) (a INTEGER, b INTEGER, side INTEGER)")
         rows = try IntegerRows(into: table, width: 3, on: context.connection)
         context.pairs.append(rows)
+    }
+
+    func addAll(of mapping: ResolvedEntityMapping) throws -> Bool {
+        let rules = relation.rules.filter { $0.mapping.position == mapping.position }
+        // The pairs of several rules would have another order.
+        guard rules.count == 1, let query = try PairQuery(rules[0], into: table, in: context) else { return false }
+        try rows.flush()
+        let name = "pairs \(number) of \(mapping.position)"
+        for (name, range) in try KeyRange.parts(name, of: query.table, on: context.connection) {
+            try context.announce(relation.key.property)
+            try context.progress.once(name, in: context) { try query.run(range, on: context.connection) }
+        }
+        return true
     }
 
     func add(_ key: Int64, by rule: RelationRule, in scope: PlainScope, _ related: RelatedObjects) throws {

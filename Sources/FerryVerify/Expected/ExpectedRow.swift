@@ -44,6 +44,11 @@ final class ExpectedRow {
     private let places: [String: Int]
     /// The columns of the attributes of `unique` in a row that is read.
     let uniquePlaces: [Int]
+    /// The cells of the attributes of `unique`; nil for one that is not stored.
+    private let uniqueCells: [Int?]
+    /// Whether a policy makes the objects.
+    let hasPolicy: Bool
+    let filter: Predicate?
 
     /// The first column of a table in a row that is read, after `Z_PK`, `Z_ENT` and `Z_OPT`.
     static let firstColumn = 3
@@ -125,6 +130,8 @@ final class ExpectedRow {
         self.cells = cells
         self.places = places
         uniquePlaces = mapping.unique.compactMap { places[$0].map { $0 + Self.firstColumn } }
+        uniqueCells = mapping.unique.map { places[$0] }
+        (hasPolicy, filter) = (mapping.policy != nil, mapping.filter)
         self.notRecomputed = notRecomputed
         var copies: [ColumnPair] = []
         var constants: [(Int, PlainValue)] = []
@@ -287,6 +294,11 @@ final class ExpectedRow {
     func value(of attribute: String, in scope: PlainScope, _ row: StoredRows) throws -> PlainValue {
         guard let place = places[attribute] else { return .null }
         return try value(at: place, in: scope, row) ?? .null
+    }
+
+    /// The values of `unique`, as their columns store them.
+    func uniqueValues(in scope: PlainScope, _ row: StoredRows) throws -> [PlainValue] {
+        try uniqueCells.map { place in try place.flatMap { try value(at: $0, in: scope, row) } ?? .null }
     }
 
     /// The location of a cell's value, if it is a stored value too large to be read with its row.

@@ -233,12 +233,11 @@ extension RowWalk {
         func value(of attribute: String) throws -> PlainValue {
             try expected.value(of: attribute, in: scope, row)
         }
-        let mapping = expected.mapping
         var key = next
         var found = FoundObject.none
         if expected.isUnique, let lookups {
             found = try lookups.find(
-                mapping, mapping.unique.map(value), source: scope.source.key, element: element
+                expected, expected.uniqueValues(in: scope, row), source: scope.source.key, element: element
             ) { try uniqueValues(at: key, expected) }
         }
         switch found {
@@ -252,14 +251,15 @@ extension RowWalk {
             counts.wrote(by: expected.position)
             if expected.isLookedUp {
                 try lookups?.add(
-                    entity: mapping.destination, key: key, by: expected.isUnique ? mapping : nil, value: value)
+                    entity: expected.mapping.destination, key: key, by: expected.isUnique ? expected.mapping : nil,
+                    value: value)
             }
             // An object that fails here has used its key.
             try reportingFailures(expected, scope.source) { try compare(expected, key: key, scope, row, version: nil) }
         }
         try compareLinks(of: scope.source.key, to: key)
         if expected.isAssociated {
-            try context.associations.record(mapping, source: scope.source.key, element: element, key: key)
+            try context.associations.record(expected.mapping, source: scope.source.key, element: element, key: key)
         }
     }
 

@@ -240,19 +240,18 @@ final class RowWalk {
                 try compare(expected, key: rows.key, nil, rows.row, version: SourceRows.versionColumn)
             }
         }
-        let mapping = expected.mapping
         let object = rows.object
         rows.open(object)
         try reportingFailures(expected, object) {
             let scope = PlainScope(source: object)
-            if mapping.policy != nil { return try compareMade(expected, object, scope, rows.row) }
-            if let filter = mapping.filter, try !holds(filter, expected, rows, in: scope) {
-                counts.dropped(by: mapping.position)
+            if expected.hasPolicy { return try compareMade(expected, object, scope, rows.row) }
+            if let filter = expected.filter, try !holds(filter, expected, rows, in: scope) {
+                counts.dropped(by: expected.position)
                 return
             }
-            counts.wrote(by: mapping.position)
+            counts.wrote(by: expected.position)
             if expected.isLookedUp {
-                try lookups?.add(entity: mapping.destination, key: object.key, by: nil) { attribute in
+                try lookups?.add(entity: expected.mapping.destination, key: object.key, by: nil) { attribute in
                     try expected.value(of: attribute, in: scope, rows.row)
                 }
             }

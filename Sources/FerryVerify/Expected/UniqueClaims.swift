@@ -65,6 +65,8 @@ final class UniqueClaims: UniqueObjects {
 
     /// By destination entity.
     private var lookups: [String: [Lookup]] = [:]
+    // Usually the next search is of the same mapping as the one before.
+    private var last: (position: Int, lookup: Lookup)?
     private let mappings: [ResolvedEntityMapping]
     private let values: UniqueValues
     private let context: VerificationContext
@@ -100,19 +102,27 @@ final class UniqueClaims: UniqueObjects {
     // MARK: Claims
 
     func find(
-        _ mapping: ResolvedEntityMapping, _ sought: [PlainValue], source: Int64, element: Int64,
+        _ expected: ExpectedRow, _ sought: [PlainValue], source: Int64, element: Int64,
         next: () throws -> [PlainValue]?
     ) throws -> FoundObject {
-        guard let lookup = lookups[mapping.destination]?.first(where: { $0.attributes == mapping.unique }) else {
-            preconditionFailure("no lookup for \(mapping.name)")
-        }
+        let lookup = lookup(of: expected)
         lookup.sought = values.hash(of: sought)
         if let key = lookup.known.find(lookup.sought) { return .key(key) }
         if let next = try next(), values.hash(of: next) == lookup.sought { return .none }
-        try lookup.add(lookup.sought, .earlier, mapping: mapping.position, key: source, element: element)
+        try lookup.add(lookup.sought, .earlier, mapping: expected.position, key: source, element: element)
         // If no mapping needs the key, any key will do.
         if !lookup.isAssociated { lookup.known.add(lookup.sought, key: 0) }
         return .earlier
+    }
+
+    private func lookup(of expected: ExpectedRow) -> Lookup {
+        if let last, last.position == expected.position { return last.lookup }
+        let mapping = expected.mapping
+        guard let lookup = lookups[mapping.destination]?.first(where: { $0.attributes == mapping.unique }) else {
+            preconditionFailure("no lookup for \(mapping.name)")
+        }
+        last = (expected.position, lookup)
+        return lookup
     }
 
     func add(
