@@ -32,13 +32,22 @@ struct PairQuery {
             // Of several related objects only the first would count.
             guard rule.isToMany || links.areInRowsOfA else { return nil }
             let other = try context.sourceTable(of: declared.destinationEntity).name
+            let sound = SoundLinks(name, of: mapping.source, in: context)
+            let isSound = try sound.map { try context.areSound($0) } ?? false
             let holder = links.areInRowsOfA ? "o" : links.areInRowsOfB ? "t" : "j"
             let order = [links.bOrder, links.b].compactMap { $0 }.map { "\(holder).\($0)" }
-            related = (
-                "t.Z_PK",
-                "\(table) o \(links.joined("CROSS JOIN", with: other, in: "source")) WHERE t.Z_ENT IN (\(numbers)) AND",
-                (["o.Z_PK"] + (links.areInRowsOfA ? [] : order)).joined(separator: ", ")
-            )
+            let orders = (["o.Z_PK"] + (links.areInRowsOfA ? [] : order)).joined(separator: ", ")
+            if let sound, isSound {
+                // The related objects need not be read.
+                let key = "\(holder).\(links.b)"
+                let join = links.areInRowsOfA ? "" : "CROSS JOIN source.\(links.table) j ON j.\(links.a) = o.Z_PK"
+                related = (
+                    key, "\(table) o \(join) WHERE \(key) IS NOT NULL AND \(sound.number) IN (\(numbers)) AND", orders
+                )
+            } else {
+                let join = links.joined("CROSS JOIN", with: other, in: "source")
+                related = ("t.Z_PK", "\(table) o \(join) WHERE t.Z_ENT IN (\(numbers)) AND", orders)
+            }
         }
         let columns = rule.isInverse ? "\(related.key), o.Z_PK" : "o.Z_PK, \(related.key)"
         let side = rule.isMirrored ? 2 : rule.isInverse ? 1 : 0
