@@ -54,10 +54,12 @@ protocol Check: Sendable {
     func parts(in context: VerificationContext) throws -> [CheckPart]
     /// The parts that need the outcomes of the first parts of all checks.
     func laterParts(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [CheckPart]
-    /// Whether there is work for ``runBeside(in:)``.
-    func hasWorkBeside(in context: VerificationContext) throws -> Bool
-    /// Does the work that needs the lookup file, on the calling thread, while walkers run the later parts.
-    func runBeside(in context: VerificationContext) throws
+    /// Whether there is work for ``runBeside(_:in:)``.
+    func hasWorkBeside(_ parts: PartsStage, in context: VerificationContext) throws -> Bool
+    /// Does the work that needs the lookup file, on the calling thread, while walkers run the parts.
+    ///
+    /// Beside the first parts, work that needs none of their outcomes.
+    func runBeside(_ parts: PartsStage, in context: VerificationContext) throws
     /// Does the rest of the check, after all parts.
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws
     func run(in context: VerificationContext) throws
@@ -70,9 +72,9 @@ extension Check {
 
     func laterParts(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [CheckPart] { [] }
 
-    func hasWorkBeside(in context: VerificationContext) throws -> Bool { false }
+    func hasWorkBeside(_ parts: PartsStage, in context: VerificationContext) throws -> Bool { false }
 
-    func runBeside(in context: VerificationContext) throws {}
+    func runBeside(_ parts: PartsStage, in context: VerificationContext) throws {}
 
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {}
 
@@ -80,6 +82,8 @@ extension Check {
         preconditionFailure("\(Self.name) is made in parts")
     }
 }
+
+enum PartsStage { case first, later }
 
 /// The stores that a check needs: a migrated store with its source, or one store on its own.
 enum CheckScope: Sendable {

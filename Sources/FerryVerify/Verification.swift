@@ -130,7 +130,7 @@ package struct Verification: Sendable {
     }
 
     /// The version of the saved state: a call resumes only a state that counts and hashes in the same way.
-    private static let form = "6"
+    private static let form = "7"
 
     /// The identity of the verification and of its files; nil if no later call can resume it.
     private var key: String? {
@@ -166,11 +166,13 @@ package struct Verification: Sendable {
     private func make(_ checks: [any Check], in context: VerificationContext) throws {
         let partsProgress = PartsProgress(progress)
         var parts = try checks.map { try $0.parts(in: context) }
-        var failure = try make(parts, partsProgress, in: context)
+        let before = context.report
+        var failure = try make(parts, .first, of: checks, partsProgress, in: context)
+        // What was found beside parts that found damage of pages can be a result of that damage.
+        if context.progress.state.outcomes.values.contains(where: \.isUnreadable) { context.report = before }
         if failure == nil, !context.progress.state.outcomes.values.contains(where: \.isUnreadable) {
             let later = try checks.map { try $0.laterParts(context.progress.state.outcomes, in: context) }
-            let beside = try checks.contains { try $0.hasWorkBeside(in: context) } ? checks : []
-            failure = try make(later, beside: beside, partsProgress, in: context)
+            failure = try make(later, .later, of: checks, partsProgress, in: context)
             parts = zip(parts, later).map { $0 + $1 }
         }
         try context.takeCaches(memory.workingCaches)
@@ -188,21 +190,22 @@ package struct Verification: Sendable {
 
     /// Lets walkers run the parts without an outcome, while this thread runs the checks' work beside them.
     private func make(
-        _ parts: [[CheckPart]], beside checks: [any Check] = [], _ partsProgress: PartsProgress,
+        _ parts: [[CheckPart]], _ stage: PartsStage, of checks: [any Check], _ partsProgress: PartsProgress,
         in context: VerificationContext
     ) throws -> (any Error)? {
+        let checks = try checks.filter { try $0.hasWorkBeside(stage, in: context) }
         let open = parts.flatMap { $0 }.filter { context.progress.state.outcomes[$0.name] == nil }
         if open.isEmpty, checks.isEmpty { return nil }
         let count = min(walkers, open.count)
         // The calling thread's work needs as much cache as a walker.
         let own = checks.isEmpty ? ownCacheBytes : memory.workingCaches / (count + 1)
-        if !checks.isEmpty { try context.takeCaches(own) }
+        try context.takeCaches(own)
         defer { context.onAnnouncement = nil }
         var isBeside = true
         let caches = (memory.workingCaches - own) / max(count, 1)
         return try Walkers.make(open, walkers: count, caches: caches, of: context) { handleEvents in
             context.onAnnouncement = handleEvents
-            for check in checks { try check.runBeside(in: context) }
+            for check in checks { try check.runBeside(stage, in: context) }
             context.onAnnouncement = nil
             isBeside = false
         } take: { part, event in

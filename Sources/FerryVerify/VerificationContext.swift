@@ -26,6 +26,8 @@ final class VerificationContext {
     let conversion: ColumnConversion
     /// The associations that ``RowsCheck`` writes and ``RelationshipsCheck`` reads.
     let associations: AssociationTables
+    /// Pairs of relations that wait for their tables.
+    var pairs: [IntegerRows] = []
     /// The claims by `unique` about the root table being compared; the check owns them.
     weak var claims: UniqueClaims?
 
@@ -64,6 +66,7 @@ final class VerificationContext {
     /// The look-ups of equal values that conditions asked for; one that was asked for once is not made yet.
     private var equalValues: [EqualValues.Key: EqualValues?] = [:]
     private var equalValueTables = 0
+    private var soundLinks: [SoundLinks: Bool] = [:]
     /// Called at every announcement, to handle events of walkers between two rows.
     var onAnnouncement: (() throws -> Void)?
     private var rowsSinceAnnouncement = 0
@@ -236,6 +239,13 @@ final class VerificationContext {
         equalValueTables += 1
         equalValues[key] = values
         return values
+    }
+
+    func areSound(_ links: SoundLinks) throws -> Bool {
+        if let known = soundLinks[links] { return known }
+        let areSound = try links.areSound(in: self)
+        soundLinks[links] = areSound
+        return areSound
     }
 
     // MARK: Mappings

@@ -164,6 +164,7 @@ final class VerificationProgress {
     private func commit(_ context: VerificationContext) throws {
         try context.associations.flush()
         try context.claims?.flush()
+        for rows in context.pairs { try rows.flush() }
         state.checked = context.report.checked
         state.notRecomputed = context.report.notRecomputed
         state.differences = context.report.differences

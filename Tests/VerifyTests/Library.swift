@@ -11,7 +11,7 @@ import Testing
 /// A small library: its models, a source store, and the destination of a correct migration, all written by hand.
 struct Library {
     let folder: TemporaryFolder
-    let step: ResolvedStep
+    var step: ResolvedStep
     var counts: [EntityMappingCounts]
 
     var source: String { folder.path + "/source.sqlite" }

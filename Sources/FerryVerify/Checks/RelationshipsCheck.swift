@@ -38,29 +38,72 @@ struct RelationshipsCheck: Check {
         }
     }
 
-    func hasWorkBeside(in context: VerificationContext) throws -> Bool { try !notAssociated(in: context).isEmpty }
-
-    /// Merges the associations of new objects with their links, as soon as all are known.
-    func runBeside(in context: VerificationContext) throws {
-        for mapping in try notAssociated(in: context) { try NewRows.associate(mapping, in: context) }
+    /// Relations that the walkers do not compare, with the mappings of whose new objects they need the associations.
+    private func others(
+        in context: VerificationContext
+    ) throws -> [(number: Int, relation: StoredRelation, needed: [ResolvedEntityMapping])] {
         let forms = try context.relationForms.get()
-        for relation in forms.relations where !relation.isMadeByPolicies(in: context) {
-            guard case .other = forms.form(of: relation) else { continue }
-            _ = try AssociatedRelation(relation, in: context)?.isShown()
+        return known(in: forms, context).enumerated().compactMap { number, relation in
+            guard case .other = forms.form(of: relation) else { return nil }
+            return (number, relation, relation.associatedMappings(in: context))
         }
     }
 
+    private func known(in forms: RelationForms, _ context: VerificationContext) -> [StoredRelation] {
+        forms.relations.filter { !$0.isMadeByPolicies(in: context) }
+    }
+
+    func hasWorkBeside(_ parts: PartsStage, in context: VerificationContext) throws -> Bool {
+        switch parts {
+        case .first: try !context.step.hasPolicies && !others(in: context).isEmpty
+        case .later: try !notAssociated(in: context).isEmpty
+        }
+    }
+
+    func runBeside(_ parts: PartsStage, in context: VerificationContext) throws {
+        switch parts {
+        case .first: try compareOthers(in: context)
+        case .later:
+            // Merges the associations of new objects with their links, as soon as all are known.
+            for mapping in try notAssociated(in: context) { try NewRows.associate(mapping, in: context) }
+            for (_, relation, _) in try others(in: context) {
+                _ = try AssociatedRelation(relation, in: context)?.isShown()
+            }
+        }
+    }
+
+    /// Compares all relations that the walkers do not, unless keys overflow.
+    private func compareOthers(in context: VerificationContext) throws {
+        if context.step.hasPolicies { return }
+        let others = try others(in: context)
+        let needed = Dictionary(grouping: others.flatMap(\.needed)) {
+            context.destinationModel.root(of: $0.destination)
+        }
+        for root in needed.keys.sorted(by: codeUnitOrder) {
+            try NewRows(root, in: context)?.associate(needed[root] ?? [])
+        }
+        // A walk of the rows has recorded those of other root tables.
+        let comparable = try others.filter { _, relation, mappings in
+            let areKnown = mappings.allSatisfy { mapping in
+                NewRows(context.destinationModel.root(of: mapping.destination), in: context) == nil
+                    || NewRows.areAssociated(mapping, in: context)
+            }
+            return try areKnown && AssociatedRelation(relation, in: context)?.isShown() != true
+        }
+        try compare(
+            try comparable.map { number, relation, _ in try expected(relation, number: number, in: context) },
+            "first", in: context)
+    }
+
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
-        let related = RelatedObjects(context, through: SourceObjects(context))
         let forms = try context.relationForms.get()
-        let relations = forms.relations
         try context.progress.once("relationships of policies", in: context) {
-            for relation in relations where relation.isMadeByPolicies(in: context) {
+            for relation in forms.relations where relation.isMadeByPolicies(in: context) {
                 context.report.notRecomputed += try relation.count(in: context)
             }
         }
-        let known = relations.filter { !$0.isMadeByPolicies(in: context) }
-        let expected = try known.enumerated().filter { _, relation in
+        let expected = try known(in: forms, context).enumerated().filter { _, relation in
+            if context.progress.state.done.contains(Self.unit(relation)) { return false }
             switch forms.form(of: relation) {
             case .carried(let links): return try !links.isShown(in: context)
             case .other: return try AssociatedRelation(relation, in: context)?.isShown() != true
@@ -77,18 +120,39 @@ struct RelationshipsCheck: Check {
             return false
         }.map { number, relation in
             for mapping in relation.associatedMappings(in: context) { try NewRows.associate(mapping, in: context) }
-            return DirectKeys.suffice(for: relation, in: context)
-                ? try DirectKeys(relation, in: context) as any ExpectedRelation
-                : try RelationPairs(relation, number: number, in: context)
+            return try self.expected(relation, number: number, in: context)
         }
+        try compare(expected, "last", in: context)
+    }
+
+    private static func unit(_ relation: StoredRelation) -> String { "relationship \(relation.key.title)" }
+
+    private func expected(
+        _ relation: StoredRelation, number: Int, in context: VerificationContext
+    ) throws -> any ExpectedRelation {
+        DirectKeys.suffice(for: relation, in: context)
+            ? try DirectKeys(relation, in: context) : try RelationPairs(relation, number: number, in: context)
+    }
+
+    /// Gathers the pairs of relations by their rules, and compares them.
+    private func compare(
+        _ expected: [any ExpectedRelation], _ name: String, in context: VerificationContext
+    ) throws {
+        let related = RelatedObjects(context, through: SourceObjects(context))
         // One walk over each mapping's objects serves all their relationships.
         for mapping in context.step.entityMappings {
-            let rules = expected.flatMap { relation in
-                relation.relation.rules.filter { $0.mapping.position == mapping.position }.map { (relation, $0) }
+            let gathered = try expected.filter { relation in
+                let hasRules = relation.relation.rules.contains { $0.mapping.position == mapping.position }
+                return try hasRules && !relation.addAll(of: mapping)
+            }
+            let rules = gathered.flatMap { relation in
+                relation.relation.rules.filter { $0.mapping.position == mapping.position }.map {
+                    (relation, (stored: $0, finding: related.rule($0.relationship)))
+                }
             }
             if rules.isEmpty { continue }
             try context.announce(mapping.name)
-            try context.pausing("relationships of \(mapping.position)") {
+            try context.pausing("\(name) relationships of \(mapping.position)") {
                 try related.eachObject(of: mapping) { key, scope in
                     for (relation, rule) in rules { try relation.add(key, by: rule, in: scope, related) }
                 }
@@ -96,7 +160,7 @@ struct RelationshipsCheck: Check {
         }
         for relation in expected {
             try context.announce(relation.relation.key.property)
-            try context.progress.once("relationship \(relation.relation.key.title)", in: context) {
+            try context.progress.once(Self.unit(relation.relation), in: context) {
                 try relation.compare()
                 try relation.checkPositions()
             }

@@ -57,19 +57,27 @@ struct RowsCheck: Check {
         }
     }
 
-    /// Root tables with objects that `unique` looks up, or that no part compares.
-    private func undivided(in context: VerificationContext) throws -> [(number: Int, root: String, isDivisible: Bool)] {
+    /// Root tables with objects that `unique` looks up, beside the first parts; or that no part compares.
+    private func undivided(
+        _ parts: PartsStage, in context: VerificationContext
+    ) throws -> [(number: Int, root: String, isDivisible: Bool)] {
         try context.destinationTables.map(\.root).enumerated().compactMap { number, root in
             let isDivisible = RowWalk.isDivisible(root, in: context)
             if isDivisible, context.newKeyMappings(into: root).isEmpty { return nil }
-            if try NewRows(root, in: context)?.rows(context.progress.state.outcomes) != nil { return nil }
+            let rows = NewRows(root, in: context)
+            switch parts {
+            case .first: if rows != nil { return nil }
+            case .later: if try rows.map({ try $0.rows(context.progress.state.outcomes) != nil }) ?? true { return nil }
+            }
             return (number, root, isDivisible)
         }
     }
 
-    func hasWorkBeside(in context: VerificationContext) throws -> Bool { try !undivided(in: context).isEmpty }
+    func hasWorkBeside(_ parts: PartsStage, in context: VerificationContext) throws -> Bool {
+        try !undivided(parts, in: context).isEmpty
+    }
 
-    func runBeside(in context: VerificationContext) throws {
+    func runBeside(_ parts: PartsStage, in context: VerificationContext) throws {
         let progress = context.progress
         var counts = RecountedMappings(context.step.entityMappings, known: progress.state.counts)
         func walk(_ root: String, _ part: RowWalk.Part, _ lookups: (any UniqueObjects)?) throws {
@@ -77,10 +85,11 @@ struct RowsCheck: Check {
             try walk.run(&counts)
             progress.state.counts = counts.counts
         }
-        for (number, root, isDivisible) in try undivided(in: context) {
+        for (number, root, isDivisible) in try undivided(parts, in: context) {
             let part: RowWalk.Part = isDivisible ? .new : .all
             let newKeyMappings = context.newKeyMappings(into: root)
             guard newKeyMappings.contains(where: { !$0.unique.isEmpty }) else {
+                if parts == .later { try NewRows.forgetAssociations(into: root, in: context) }
                 try context.pausing("rows:\(root)") { try walk(root, part, nil) }
                 continue
             }

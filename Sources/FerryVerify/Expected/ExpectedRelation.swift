@@ -9,7 +9,9 @@ protocol ExpectedRelation {
     var relation: StoredRelation { get }
     var context: VerificationContext { get }
     /// Adds the pairs of a rule for one object; a merged object is added once for each source object.
-    func add(_ key: Int64, by rule: StoredRelation.Rule, in scope: PlainScope, _ related: RelatedObjects) throws
+    func add(_ key: Int64, by rule: RelationRule, in scope: PlainScope, _ related: RelatedObjects) throws
+    /// Adds all pairs of a mapping's only rule at once; false if only its objects yield them.
+    func addAll(of mapping: ResolvedEntityMapping) throws -> Bool
     func compare() throws
     /// SQL of `owner`, `member` and `place`: the pairs seen from one side, with a number that orders the members.
     func inOrder(of side: RelationSide) -> String
@@ -17,7 +19,12 @@ protocol ExpectedRelation {
 
 enum RelationSide { case a, b }
 
+/// A rule, with its form in which the related objects are found.
+typealias RelationRule = (stored: StoredRelation.Rule, finding: RelatedObjects.Rule)
+
 extension ExpectedRelation {
+    func addAll(of mapping: ResolvedEntityMapping) throws -> Bool { false }
+
     /// Checks the positions of an ordered relationship.
     ///
     /// They increase strictly in the expected order. They are the source's own, or 2048 and 1024 more for each next
@@ -97,35 +104,49 @@ struct RelationPairs: ExpectedRelation {
 
     // The rowid counts the pairs; `side` is 1 if the rule belongs to `b`, and 2 if it is a mirrored rule.
     private let table: String
-    private let insert: Statement
+    private let number: Int
+    private let rows: IntegerRows
 
     init(_ relation: StoredRelation, number: Int, in context: VerificationContext) throws {
         self.relation = relation
         self.context = context
+        self.number = number
         table = "main.pairs_\(number)"
         try context.connection.execute("CREATE TABLE IF NOT EXISTS \(table) (a INTEGER, b INTEGER, side INTEGER)")
-        insert = try context.connection.prepare("INSERT INTO \(table) VALUES (?, ?, ?)")
+        rows = try IntegerRows(into: table, width: 3, on: context.connection)
+        context.pairs.append(rows)
     }
 
-    func add(_ key: Int64, by rule: StoredRelation.Rule, in scope: PlainScope, _ related: RelatedObjects) throws {
-        guard rule.isToMany else {
-            if let other = try related.firstCandidate(related.rule(rule.relationship), in: scope) {
-                try record(key, other, rule)
+    func addAll(of mapping: ResolvedEntityMapping) throws -> Bool {
+        let rules = relation.rules.filter { $0.mapping.position == mapping.position }
+        // The pairs of several rules would have another order.
+        guard rules.count == 1, let query = try PairQuery(rules[0], into: table, in: context) else { return false }
+        try rows.flush()
+        let name = "pairs \(number) of \(mapping.position)"
+        for (name, range) in try KeyRange.parts(name, of: query.table, on: context.connection) {
+            try context.announce(relation.key.property)
+            try context.progress.once(name, in: context) { try query.run(range, on: context.connection) }
+        }
+        return true
+    }
+
+    func add(_ key: Int64, by rule: RelationRule, in scope: PlainScope, _ related: RelatedObjects) throws {
+        guard rule.stored.isToMany else {
+            if let other = try related.firstCandidate(rule.finding, in: scope) {
+                try record(key, other, rule.stored)
             }
             return
         }
-        try related.eachCandidate(related.rule(rule.relationship), in: scope) { try record(key, $0.key, rule) }
+        try related.eachCandidate(rule.finding, in: scope) { try record(key, $0.key, rule.stored) }
     }
 
     private func record(_ own: Int64, _ other: Int64, _ rule: StoredRelation.Rule) throws {
-        try insert.bind(own, at: rule.isInverse ? 2 : 1)
-        try insert.bind(other, at: rule.isInverse ? 1 : 2)
-        let side: Int64 = rule.isMirrored ? 2 : rule.isInverse ? 1 : 0
-        try insert.bind(side, at: 3)
-        try insert.run()
+        let (a, b) = rule.isInverse ? (other, own) : (own, other)
+        try rows.add(a, b, rule.isMirrored ? 2 : rule.isInverse ? 1 : 0)
     }
 
     func compare() throws {
+        try rows.flush()
         let links = relation.links
         guard isKeyed else {
             // A pair of a relationship that is its own inverse has a row for one direction or for both, as in the source.
@@ -304,8 +325,8 @@ final class DirectKeys: ExpectedRelation {
         find = try context.connection.prepare("SELECT \(column) FROM destination.\(table) WHERE Z_PK = ?")
     }
 
-    func add(_ key: Int64, by rule: StoredRelation.Rule, in scope: PlainScope, _ related: RelatedObjects) throws {
-        let expected = try related.firstCandidate(related.rule(rule.relationship), in: scope)
+    func add(_ key: Int64, by rule: RelationRule, in scope: PlainScope, _ related: RelatedObjects) throws {
+        let expected = try related.firstCandidate(rule.finding, in: scope)
         try find.bind(key, at: 1)
         defer { find.reset() }
         let exists = try find.step()

@@ -44,6 +44,11 @@ final class ExpectedRow {
     private let places: [String: Int]
     /// The columns of the attributes of `unique` in a row that is read.
     let uniquePlaces: [Int]
+    /// The cells of the attributes of `unique`; nil for one that is not stored.
+    private let uniqueCells: [Int?]
+    /// Whether a policy makes the objects.
+    let hasPolicy: Bool
+    let filter: Predicate?
 
     /// The first column of a table in a row that is read, after `Z_PK`, `Z_ENT` and `Z_OPT`.
     static let firstColumn = 3
@@ -61,6 +66,10 @@ final class ExpectedRow {
     }
     /// The places of cells that need an evaluator or another row.
     let computed: [Int]
+    /// The column of the source's row that is 1 if the values of paths can be taken; nil without paths.
+    let soundColumn: Int?
+    /// The mapping's filter, if the source's row alone decides.
+    let ownFilter: RowPredicate?
 
     private let evaluator: PlainEvaluator
     private let objects: SourceObjects
@@ -121,6 +130,8 @@ final class ExpectedRow {
         self.cells = cells
         self.places = places
         uniquePlaces = mapping.unique.compactMap { places[$0].map { $0 + Self.firstColumn } }
+        uniqueCells = mapping.unique.map { places[$0] }
+        (hasPolicy, filter) = (mapping.policy != nil, mapping.filter)
         self.notRecomputed = notRecomputed
         var copies: [ColumnPair] = []
         var constants: [(Int, PlainValue)] = []
@@ -137,10 +148,20 @@ final class ExpectedRow {
                 } else {
                     computed.append(place)
                 }
+            case .carry(.keyPath(let base, let steps), let attribute):
+                if let (column, _) = rows.column(
+                    along: .keyPath(base, steps + [.key(attribute)]), of: mapping.source)
+                {
+                    copies.append(ColumnPair(place + Self.firstColumn, column))
+                } else {
+                    computed.append(place)
+                }
             case .copyUnlessNull, .carry, .restore, .choose: computed.append(place)
             case .notCompared: break
             }
         }
+        soundColumn = rows.soundColumn
+        ownFilter = mapping.filter.flatMap { RowPredicate.make($0, of: mapping, rows: rows, in: context) }
         (self.copies, self.constants, self.ownComputed, self.computed) = (copies, constants, ownComputed, computed)
     }
 
@@ -273,6 +294,11 @@ final class ExpectedRow {
     func value(of attribute: String, in scope: PlainScope, _ row: StoredRows) throws -> PlainValue {
         guard let place = places[attribute] else { return .null }
         return try value(at: place, in: scope, row) ?? .null
+    }
+
+    /// The values of `unique`, as their columns store them.
+    func uniqueValues(in scope: PlainScope, _ row: StoredRows) throws -> [PlainValue] {
+        try uniqueCells.map { place in try place.flatMap { try value(at: $0, in: scope, row) } ?? .null }
     }
 
     /// The location of a cell's value, if it is a stored value too large to be read with its row.

@@ -79,10 +79,56 @@ struct NewRows {
         return rows
     }
 
+    /// Records the associations of mappings in the lookup file, beside the parts that count and compare their objects.
+    func associate(_ needed: [ResolvedEntityMapping]) throws {
+        let unit = "associations into \(root)"
+        guard
+            let last = newKeyMappings.lastIndex(where: { mapping in
+                needed.contains { $0.position == mapping.position }
+            })
+        else { return }
+        try context.progress.once(unit, in: context) {
+            var (key, isTooHigh) = (try context.highestKeptKey(in: root), false)
+            for mapping in newKeyMappings[...last] {
+                try context.announce(mapping.name)
+                let isNeeded = needed.contains { $0.position == mapping.position }
+                try Instances.eachPassing(mapping, in: .all, assuming: [], context) { source, element in
+                    if isTooHigh { return }
+                    (key, isTooHigh) = key.addingReportingOverflow(1)
+                    if isNeeded, !isTooHigh {
+                        try context.associations.record(mapping, source: source, element: element, key: key)
+                    }
+                }
+            }
+            // Then one walk must find the first missing key.
+            if isTooHigh {
+                for mapping in needed { try context.associations.removeAll(of: mapping) }
+            } else {
+                for mapping in needed { context.progress.state.done.insert(Self.unit(mapping)) }
+            }
+        }
+    }
+
+    private static func unit(_ mapping: ResolvedEntityMapping) -> String { "associations of \(mapping.position)" }
+
+    static func areAssociated(_ mapping: ResolvedEntityMapping, in context: VerificationContext) -> Bool {
+        context.progress.state.done.contains(unit(mapping))
+    }
+
+    /// Removes the associations of a root table whose objects one walk compares, which records them again.
+    static func forgetAssociations(into root: String, in context: VerificationContext) throws {
+        for mapping in context.newKeyMappings(into: root) where areAssociated(mapping, in: context) {
+            try context.progress.once("\(unit(mapping)) again", in: context) {
+                try context.associations.removeAll(of: mapping)
+            }
+        }
+    }
+
     /// Records the associations of a mapping in the lookup file, range by range, for a comparison pair by pair.
     ///
-    /// Does nothing for a mapping whose associations one walk has recorded together with its comparison.
+    /// Does nothing for a mapping whose associations one walk has recorded.
     static func associate(_ mapping: ResolvedEntityMapping, in context: VerificationContext) throws {
+        if areAssociated(mapping, in: context) { return }
         let root = context.destinationModel.root(of: mapping.destination)
         guard let rows = try NewRows(root, in: context)?.rows(context.progress.state.outcomes) else { return }
         for (name, made) in rows where made.mapping == mapping.position {
@@ -200,110 +246,5 @@ struct SoundLinks: Sendable, Hashable {
             WHERE o.\(links.b) IS NOT NULL AND t.Z_ENT IS NOT \(number) ORDER BY o.\(links.b) LIMIT 1
             """)
         return lost == nil
-    }
-}
-
-/// The number of source objects, or of elements of objects, that an entity mapping reads.
-struct InstanceCount {
-    private let mapping: ResolvedEntityMapping
-    private let sound: Set<SoundLinks>
-    private let context: VerificationContext
-
-    /// Does not read the objects at the end of links that are assumed to be sound.
-    init(of mapping: ResolvedEntityMapping, assuming sound: Set<SoundLinks>, in context: VerificationContext) {
-        (self.mapping, self.sound, self.context) = (mapping, sound, context)
-    }
-
-    /// The links along which a mapping iterates, if SQL can show that they are sound; nil without such links.
-    static func links(of mapping: ResolvedEntityMapping, in context: VerificationContext) -> SoundLinks? {
-        step(of: mapping).flatMap { SoundLinks($0, of: mapping.source, in: context) }
-    }
-
-    /// The relationship of the source object along which a mapping iterates, if the iteration is nothing else.
-    private static func step(of mapping: ResolvedEntityMapping) -> String? {
-        mapping.iteration?.elements.fromSource.sourceKey
-    }
-
-    /// The number read from source objects in a range; nil if only reading them all can tell.
-    func read(in range: KeyRange = .all) throws -> Int64? {
-        let table = try context.sourceTable(of: mapping.source).name
-        var condition = "o.Z_ENT = \(try context.sourceNumber(of: mapping.source))"
-        if range != .all { condition += " AND \(range.condition(on: "o.Z_PK"))" }
-        if mapping.iteration == nil {
-            return try context.connection.integer("SELECT count(*) FROM source.\(table) o WHERE \(condition)")
-        }
-        guard let name = Self.step(of: mapping),
-            let relationship = context.sourceModel.relationship(name, of: mapping.source),
-            let links = context.source.storage(of: name, in: mapping.source).map(StoredLinks.init)
-        else { return nil }
-        let related: String
-        if let known = Self.links(of: mapping, in: context), sound.contains(known) {
-            related =
-                links.areInRowsOfA
-                ? "WHERE o.\(links.b) IS NOT NULL"
-                : "JOIN source.\(links.table) j ON j.\(links.a) = o.Z_PK WHERE j.\(links.b) IS NOT NULL"
-        } else {
-            let other = try context.sourceTable(of: relationship.destinationEntity).name
-            let known = context.source.entityNumbers.values.sorted().sqlList
-            related = "\(links.joined("JOIN", with: other, in: "source")) WHERE t.Z_ENT IN (\(known))"
-        }
-        return try context.connection.integer("SELECT count(*) FROM source.\(table) o \(related) AND \(condition)")
-    }
-
-    /// The number of objects made from source objects in a range.
-    func made(in range: KeyRange) throws -> Int64 {
-        if mapping.filter == nil, let known = try read(in: range) { return known }
-        var count: Int64 = 0
-        try Instances.eachPassing(mapping, in: range, assuming: [], context) { _, _ in count += 1 }
-        return count
-    }
-}
-
-/// The instances that an entity mapping makes of a source object: one, or one for each element of its iteration.
-struct Instances {
-    let mapping: ResolvedEntityMapping
-    let evaluator: PlainEvaluator
-
-    /// Calls the body with each instance in order: scope, index of the element (or 0), whether the filter passes it.
-    func each(of object: PlainObject, _ body: (PlainScope, Int64, Bool) throws -> Void) throws {
-        let scope = PlainScope(source: object)
-        guard let iteration = mapping.iteration else { return try body(scope, 0, try passes(scope)) }
-        do {
-            try evaluator.eachElement(of: iteration.elements, in: scope) { element, index in
-                let scope = PlainScope(source: object, variable: iteration.variable, element: element)
-                try body(scope, index, try passes(scope))
-            }
-        } catch is PlainJSON.Invalid where iteration.skipsInvalid {
-            try body(scope, 0, false)
-        }
-    }
-
-    /// Calls the body with the source object and the element of each instance that the filter passes.
-    static func eachPassing(
-        _ mapping: ResolvedEntityMapping, in range: KeyRange, assuming sound: Set<SoundLinks>,
-        _ context: VerificationContext, _ body: (_ source: Int64, _ element: Int64) throws -> Void
-    ) throws {
-        let objects = SourceObjects(context, sound: sound)
-        let rows = try SourceRows(
-            for: [mapping], onlyEntity: mapping.source, withValues: false, range: range, objects: objects, in: context)
-        let instances = Instances(
-            mapping: mapping, evaluator: PlainEvaluator(objects: objects, now: context.verification.now ?? 0))
-        while let object = try rows.next() {
-            rows.open(object)
-            do {
-                try instances.each(of: object) { _, element, passes in
-                    if passes { try body(object.key, element) }
-                }
-            } catch let error where error is PlainFailure || error is PlainJSON.Invalid {
-                // The row comparison reports the failure and counts in the same way.
-            }
-            objects.closeRow()
-            try context.advance(mapping.name, done: 0, total: nil)
-        }
-    }
-
-    private func passes(_ scope: PlainScope) throws -> Bool {
-        guard let filter = mapping.filter else { return true }
-        return try evaluator.holds(filter, in: scope)
     }
 }

@@ -74,7 +74,7 @@ final class RelatedObjects {
             for: [mapping], onlyEntity: mapping.source, withValues: false,
             range: context.progress.state.object.map(KeyRange.from) ?? .all,
             objects: objects, in: context)
-        let instances = Instances(mapping: mapping, evaluator: evaluator)
+        let instances = Instances(mapping, of: rows, by: evaluator, in: context)
         while let object = try rows.next() {
             try context.progress.pause(in: context) { $0.object = object.key }
             rows.open(object)

@@ -21,7 +21,21 @@ class RowExpression {
     ) -> RowExpression? {
         switch expression {
         case .constant(let constant): return Constant(PlainEvaluator.value(ofConstant: constant))
+        case .ternary(let condition, let first, let second):
+            guard let condition = RowPredicate.make(condition, of: mapping, rows: rows, in: context),
+                let first = make(first, of: mapping, rows: rows, in: context),
+                let second = make(second, of: mapping, rows: rows, in: context)
+            else { return nil }
+            return Choice(condition, first, second)
+        case .predefined("ifnil:then:", let operands) where operands.count == 2:
+            guard let first = make(operands[0], of: mapping, rows: rows, in: context),
+                let second = make(operands[1], of: mapping, rows: rows, in: context)
+            else { return nil }
+            return Substitution(first, second)
         case .keyPath:
+            if let (column, attribute) = rows.column(along: expression, of: mapping.source) {
+                return RowColumn(column, attribute)
+            }
             guard let name = expression.fromSource.sourceKey,
                 context.sourceModel.relationship(name, of: mapping.source) == nil,
                 let attribute = context.sourceModel.attribute(name, of: mapping.source),
@@ -46,6 +60,15 @@ class RowExpression {
     /// The value for a row without large values.
     func value(in row: Statement) throws -> PlainValue { preconditionFailure("each kind of expression has its own") }
 
+    /// Whether the value is NULL; that of a value in an external file is known.
+    func isNull(in row: Statement) throws -> Bool {
+        do {
+            return try value(in: row).plain.isNull
+        } catch let failure as PlainFailure where failure == .valueInFile {
+            return false
+        }
+    }
+
     private final class Constant: RowExpression {
         private let constant: PlainValue
         init(_ constant: PlainValue) { self.constant = constant }
@@ -59,6 +82,31 @@ class RowExpression {
             (self.column, form) = (column, StoredValue.Form(attribute))
         }
         override func value(in row: Statement) throws -> PlainValue { try StoredValue.decode(row, column, as: form) }
+        override func isNull(in row: Statement) -> Bool { row.isNull(column) }
+    }
+
+    private final class Choice: RowExpression {
+        private let condition: RowPredicate
+        private let first: RowExpression
+        private let second: RowExpression
+        init(_ condition: RowPredicate, _ first: RowExpression, _ second: RowExpression) {
+            (self.condition, self.first, self.second) = (condition, first, second)
+        }
+        override func value(in row: Statement) throws -> PlainValue {
+            try condition.holds(in: row) ? first.value(in: row) : second.value(in: row)
+        }
+    }
+
+    private final class Substitution: RowExpression {
+        private let value: RowExpression
+        private let substitute: RowExpression
+        init(_ value: RowExpression, _ substitute: RowExpression) {
+            (self.value, self.substitute) = (value, substitute)
+        }
+        override func value(in row: Statement) throws -> PlainValue {
+            let known = try value.value(in: row).plain
+            return known.isNull ? try substitute.value(in: row) : known
+        }
     }
 
     private final class Operation: RowExpression {

@@ -72,6 +72,7 @@ extension RowWalk {
     ) throws -> Bool {
         guard actual.isWhole, row.isWhole else { return false }
         let (found, source) = (actual.walk, row.walk)
+        if let column = expected.soundColumn, source.integer(column) != 1 { return false }
         guard found.integer(1) == expected.entityNumber,
             version.map({ found.holdsSame(2, as: source, $0) }) ?? StoredValue.isEqual(found, 2, to: .integer(1)),
             found.holdsSame(expected.copies, as: source)
@@ -194,7 +195,7 @@ extension RowWalk {
         let expected = try ExpectedRow(mapping, rows: rows, by: evaluator, objects, in: context)
         expected.isLookedUp = lookups?.isNeeded(for: mapping.destination) ?? false
         expected.isAssociated = needsAssociation.contains(mapping.position)
-        let instances = Instances(mapping: mapping, evaluator: evaluator)
+        let instances = Instances(mapping, of: rows, by: evaluator, in: context)
         while let object = try rows.next() {
             try pause(next: next, &counts) { $0[mapping.source] = object.key }
             rows.open(object)
@@ -232,12 +233,11 @@ extension RowWalk {
         func value(of attribute: String) throws -> PlainValue {
             try expected.value(of: attribute, in: scope, row)
         }
-        let mapping = expected.mapping
         var key = next
         var found = FoundObject.none
         if expected.isUnique, let lookups {
             found = try lookups.find(
-                mapping, mapping.unique.map(value), source: scope.source.key, element: element
+                expected, expected.uniqueValues(in: scope, row), source: scope.source.key, element: element
             ) { try uniqueValues(at: key, expected) }
         }
         switch found {
@@ -251,14 +251,15 @@ extension RowWalk {
             counts.wrote(by: expected.position)
             if expected.isLookedUp {
                 try lookups?.add(
-                    entity: mapping.destination, key: key, by: expected.isUnique ? mapping : nil, value: value)
+                    entity: expected.mapping.destination, key: key, by: expected.isUnique ? expected.mapping : nil,
+                    value: value)
             }
             // An object that fails here has used its key.
             try reportingFailures(expected, scope.source) { try compare(expected, key: key, scope, row, version: nil) }
         }
         try compareLinks(of: scope.source.key, to: key)
         if expected.isAssociated {
-            try context.associations.record(mapping, source: scope.source.key, element: element, key: key)
+            try context.associations.record(expected.mapping, source: scope.source.key, element: element, key: key)
         }
     }
 

@@ -1,4 +1,5 @@
 internal import FerryBase
+internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
 internal import FerrySQLite
@@ -190,7 +191,8 @@ final class RowWalk {
                 let row = try ExpectedRow(mapping, rows: walk.rows, by: evaluator, objects, in: context)
                 row.isLookedUp = lookups?.isNeeded(for: mapping.destination) ?? false
                 row.isPlain =
-                    mapping.policy == nil && mapping.filter == nil && row.computed.isEmpty && !row.isLookedUp
+                    mapping.policy == nil && (mapping.filter == nil || row.ownFilter != nil) && row.computed.isEmpty
+                    && !row.isLookedUp
                     && !keys.hasRules(for: mapping.position)
                 walk.expected[try context.sourceNumber(of: mapping.source), default: []].append(row)
             }
@@ -229,30 +231,39 @@ final class RowWalk {
         _ expected: ExpectedRow, _ rows: SourceRows, _ counts: inout RecountedMappings
     ) throws {
         counts.read(by: expected.position)
-        if expected.isPlain {
-            counts.wrote(by: expected.position)
+        if expected.isPlain, expected.ownFilter == nil || rows.isOwn {
             return try reportingFailures(expected, rows.object) {
+                if let filter = expected.ownFilter, try !filter.holds(in: rows.row.walk) {
+                    return counts.dropped(by: expected.position)
+                }
+                counts.wrote(by: expected.position)
                 try compare(expected, key: rows.key, nil, rows.row, version: SourceRows.versionColumn)
             }
         }
-        let mapping = expected.mapping
         let object = rows.object
         rows.open(object)
         try reportingFailures(expected, object) {
             let scope = PlainScope(source: object)
-            if mapping.policy != nil { return try compareMade(expected, object, scope, rows.row) }
-            if let filter = mapping.filter, try !evaluator.holds(filter, in: scope) {
-                counts.dropped(by: mapping.position)
+            if expected.hasPolicy { return try compareMade(expected, object, scope, rows.row) }
+            if let filter = expected.filter, try !holds(filter, expected, rows, in: scope) {
+                counts.dropped(by: expected.position)
                 return
             }
-            counts.wrote(by: mapping.position)
+            counts.wrote(by: expected.position)
             if expected.isLookedUp {
-                try lookups?.add(entity: mapping.destination, key: object.key, by: nil) { attribute in
+                try lookups?.add(entity: expected.mapping.destination, key: object.key, by: nil) { attribute in
                     try expected.value(of: attribute, in: scope, rows.row)
                 }
             }
             try compare(expected, key: object.key, scope, rows.row, version: SourceRows.versionColumn)
         }
+    }
+
+    private func holds(
+        _ filter: Predicate, _ expected: ExpectedRow, _ rows: SourceRows, in scope: PlainScope
+    ) throws -> Bool {
+        if let own = expected.ownFilter, rows.isOwn { return try own.holds(in: rows.row.walk) }
+        return try evaluator.holds(filter, in: scope)
     }
 
     /// Names of relations that must be compared pair by pair.

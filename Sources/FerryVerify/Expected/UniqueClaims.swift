@@ -65,6 +65,8 @@ final class UniqueClaims: UniqueObjects {
 
     /// By destination entity.
     private var lookups: [String: [Lookup]] = [:]
+    // Usually the next search is of the same mapping as the one before.
+    private var last: (position: Int, lookup: Lookup)?
     private let mappings: [ResolvedEntityMapping]
     private let values: UniqueValues
     private let context: VerificationContext
@@ -101,20 +103,28 @@ final class UniqueClaims: UniqueObjects {
     // MARK: Claims
 
     func find(
-        _ mapping: ResolvedEntityMapping, _ sought: [PlainValue], source: Int64, element: Int64,
+        _ expected: ExpectedRow, _ sought: [PlainValue], source: Int64, element: Int64,
         next: () throws -> [PlainValue]?
     ) throws -> FoundObject {
-        guard let lookup = lookups[mapping.destination]?.first(where: { $0.search == UniqueSearch(mapping) }) else {
-            preconditionFailure("no lookup for \(mapping.name)")
-        }
+        let lookup = lookup(of: expected)
         lookup.sought = values.hash(of: sought, in: lookup.search)
         guard let hash = lookup.sought else { return .none }
         if let key = lookup.known.find(hash) { return .key(key) }
         if let next = try next(), values.hash(of: next, in: lookup.search) == hash { return .none }
-        try lookup.add(hash, .earlier, mapping: mapping.position, key: source, element: element)
+        try lookup.add(hash, .earlier, mapping: expected.position, key: source, element: element)
         // If no mapping needs the key, any key will do.
         if !lookup.isAssociated { lookup.known.add(hash, key: 0) }
         return .earlier
+    }
+
+    private func lookup(of expected: ExpectedRow) -> Lookup {
+        if let last, last.position == expected.position { return last.lookup }
+        let mapping = expected.mapping
+        guard let lookup = lookups[mapping.destination]?.first(where: { $0.search == UniqueSearch(mapping) }) else {
+            preconditionFailure("no lookup for \(mapping.name)")
+        }
+        last = (expected.position, lookup)
+        return lookup
     }
 
     func add(

@@ -72,7 +72,7 @@ protocol UniqueObjects: AnyObject {
     ///
     /// `next` returns the values of the destination's object at the next new key; nil if it has none.
     func find(
-        _ mapping: ResolvedEntityMapping, _ sought: [PlainValue], source: Int64, element: Int64,
+        _ expected: ExpectedRow, _ sought: [PlainValue], source: Int64, element: Int64,
         next: () throws -> [PlainValue]?
     ) throws -> FoundObject
     /// Adds an object, with the mapping that made it after a search; the first of equal values remains.
@@ -171,9 +171,10 @@ final class UniqueLookups: UniqueObjects {
     func isNeeded(for entity: String) -> Bool { lookups[entity] != nil }
 
     func find(
-        _ mapping: ResolvedEntityMapping, _ sought: [PlainValue], source: Int64, element: Int64,
+        _ expected: ExpectedRow, _ sought: [PlainValue], source: Int64, element: Int64,
         next: () throws -> [PlainValue]?
     ) throws -> FoundObject {
+        let mapping = expected.mapping
         guard let lookup = lookups[mapping.destination]?.first(where: { $0.search == UniqueSearch(mapping) }) else {
             preconditionFailure("no lookup for \(mapping.name)")
         }

@@ -16,7 +16,7 @@ enum Walkers {
     /// Meanwhile the calling thread runs `beside`, with a closure that handles waiting events. An error of either ends
     /// the work.
     ///
-    /// - Returns: The error of the first part that failed.
+    /// - Returns: The error of the first part that failed, or of a read by `beside`.
     static func make(
         _ parts: [CheckPart], walkers: Int, caches: Int, of context: VerificationContext,
         beside: (_ handleEvents: @escaping () throws -> Void) throws -> Void,
@@ -43,7 +43,7 @@ enum Walkers {
                 break
             }
         }
-        var (failures, thrown): ([Int: any Error], (any Error)?) = ([:], nil)
+        var (failures, thrown, unread): ([Int: any Error], (any Error)?, (any Error)?) = ([:], nil, nil)
         func process(_ index: Int, _ result: Result<Event, any Error>) throws {
             switch result {
             case .failure(let error): failures[index] = error
@@ -52,6 +52,9 @@ enum Walkers {
         }
         do {
             try beside { while let (index, result) = queue.next(waits: false) { try process(index, result) } }
+        } catch let error as DatabaseError where !error.isInterrupted {
+            // A part may find the damage behind the error.
+            unread = error
         } catch {
             thrown = error
             queue.end()
@@ -65,7 +68,7 @@ enum Walkers {
         // Frees the walkers' memory before the next step needs its own.
         releaseUnusedMemory()
         if let thrown { throw thrown }
-        return failures.min { $0.key < $1.key }?.value
+        return failures.min { $0.key < $1.key }?.value ?? unread
     }
 }
 

@@ -56,12 +56,27 @@ struct PlainJSONDocument {
     /// The document itself, and the last value under the name, if the document is an object.
     private let whole: Range<Int>
     private let member: Range<Int>?
+    /// The values of a short document, which is parsed once; nil for a longer one, whose values take too much memory.
+    private let values: PlainJSON?
+    private let name: String
+
+    private static let shortBytes = 1 << 14
 
     /// Checks a whole document.
     ///
     /// - Throws: ``PlainJSON/Invalid``; what the text throws.
     init(_ text: PlainText, member name: String) throws {
-        self.text = text
+        (self.text, self.name) = (text, name)
+        if text.isInMemory, text.count <= Self.shortBytes {
+            do {
+                values = try PlainJSON(text.bytes(0..<text.count))
+            } catch {
+                throw text.failure ?? error
+            }
+            (whole, member, first) = (0..<text.count, nil, nil)
+            return
+        }
+        values = nil
         try text.checkEncoding()
         let wanted = Array(name.utf8)
         var found: Range<Int>?
@@ -76,12 +91,16 @@ struct PlainJSONDocument {
     }
 
     /// The value under the name; nil without one, and of a document that is no object.
-    func memberValue() throws -> PlainJSON? { try member.map { try PlainJSON(text.bytes($0)) } }
+    func memberValue() throws -> PlainJSON? {
+        if let values { return values.member(name) }
+        return try member.map { try PlainJSON(text.bytes($0)) }
+    }
 
     /// Calls the body with each element of the array under the name; without a name, the document is the array.
     ///
     /// - Throws: ``PlainJSON/Invalid`` if there is something else than an array or null; what body and text throw.
     func eachElement(isNamed: Bool, _ body: (PlainJSON) throws -> Void) throws {
+        if let values { return try Self.eachElement(of: values, named: isNamed ? name : nil, body) }
         let isObject = first == UInt8(ascii: "{")
         guard let list = isNamed && isObject ? member : whole else { return }
         switch text.byte(at: list.lowerBound) {
@@ -91,6 +110,24 @@ struct PlainJSONDocument {
         }
         var parser = PlainJSONParser(text, keepsValues: false, at: list.lowerBound + 1)
         while let element = try parser.nextElement() { try body(try PlainJSON(text.bytes(element))) }
+    }
+
+    private static func eachElement(
+        of document: PlainJSON, named name: String?, _ body: (PlainJSON) throws -> Void
+    ) throws {
+        var list = document
+        if let name, case .object = document {
+            guard let member = document.member(name) else { return }
+            list = member
+        } else if name != nil, document != .null {
+            // Only an object has members.
+            throw PlainJSON.Invalid(offset: 0)
+        }
+        switch list {
+        case .null: return
+        case .array(let elements, _): for element in elements { try body(element) }
+        default: throw PlainJSON.Invalid(offset: 0)
+        }
     }
 }
 
@@ -234,13 +271,15 @@ struct PlainJSONParser {
         try take(UInt8(ascii: "\""))
         while let byte = next, byte != UInt8(ascii: "\"") {
             guard byte >= 0x20 else { throw PlainJSON.Invalid(offset: offset) }
-            offset += 1
-            if byte == UInt8(ascii: "\\") {
-                try escape(into: &result)
-                if !isKept { result.removeAll(keepingCapacity: true) }
-            } else if isKept {
-                result.append(byte)
+            guard byte == UInt8(ascii: "\\") else {
+                let run = text.unescaped(at: offset)
+                if isKept { result += run }
+                offset += run.count
+                continue
             }
+            offset += 1
+            try escape(into: &result)
+            if !isKept { result.removeAll(keepingCapacity: true) }
         }
         try take(UInt8(ascii: "\""))
         return result

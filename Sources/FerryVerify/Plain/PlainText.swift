@@ -24,6 +24,8 @@ package final class PlainText {
         window = []
     }
 
+    var isInMemory: Bool { window.count == count }
+
     /// Nil behind the end.
     func byte(at offset: Int) -> UInt8? {
         let place = offset - start
@@ -40,6 +42,17 @@ package final class PlainText {
             failure = error
             return nil
         }
+    }
+
+    /// The bytes in memory from an offset on, up to a quote, a backslash or a control character.
+    func unescaped(at offset: Int) -> ArraySlice<UInt8> {
+        let place = offset - start
+        let end = window.withUnsafeBufferPointer { bytes in
+            var end = place
+            while end < bytes.count, bytes[end] >= 0x20, bytes[end] != 0x22, bytes[end] != 0x5c { end += 1 }
+            return end
+        }
+        return window[place..<end]
     }
 
     /// Bytes of a text in memory.

@@ -1,0 +1,122 @@
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// The number of source objects, or of elements of objects, that an entity mapping reads.
+struct InstanceCount {
+    private let mapping: ResolvedEntityMapping
+    private let sound: Set<SoundLinks>
+    private let context: VerificationContext
+
+    /// Does not read the objects at the end of links that are assumed to be sound.
+    init(of mapping: ResolvedEntityMapping, assuming sound: Set<SoundLinks>, in context: VerificationContext) {
+        (self.mapping, self.sound, self.context) = (mapping, sound, context)
+    }
+
+    /// The links along which a mapping iterates, if SQL can show that they are sound; nil without such links.
+    static func links(of mapping: ResolvedEntityMapping, in context: VerificationContext) -> SoundLinks? {
+        step(of: mapping).flatMap { SoundLinks($0, of: mapping.source, in: context) }
+    }
+
+    /// The relationship of the source object along which a mapping iterates, if the iteration is nothing else.
+    private static func step(of mapping: ResolvedEntityMapping) -> String? {
+        mapping.iteration?.elements.fromSource.sourceKey
+    }
+
+    /// The number read from source objects in a range; nil if only reading them all can tell.
+    func read(in range: KeyRange = .all) throws -> Int64? {
+        let table = try context.sourceTable(of: mapping.source).name
+        var condition = "o.Z_ENT = \(try context.sourceNumber(of: mapping.source))"
+        if range != .all { condition += " AND \(range.condition(on: "o.Z_PK"))" }
+        if mapping.iteration == nil {
+            return try context.connection.integer("SELECT count(*) FROM source.\(table) o WHERE \(condition)")
+        }
+        guard let name = Self.step(of: mapping),
+            let relationship = context.sourceModel.relationship(name, of: mapping.source),
+            let links = context.source.storage(of: name, in: mapping.source).map(StoredLinks.init)
+        else { return nil }
+        let related: String
+        if let known = Self.links(of: mapping, in: context), sound.contains(known) {
+            related =
+                links.areInRowsOfA
+                ? "WHERE o.\(links.b) IS NOT NULL"
+                : "JOIN source.\(links.table) j ON j.\(links.a) = o.Z_PK WHERE j.\(links.b) IS NOT NULL"
+        } else {
+            let other = try context.sourceTable(of: relationship.destinationEntity).name
+            let known = context.source.entityNumbers.values.sorted().sqlList
+            related = "\(links.joined("JOIN", with: other, in: "source")) WHERE t.Z_ENT IN (\(known))"
+        }
+        return try context.connection.integer("SELECT count(*) FROM source.\(table) o \(related) AND \(condition)")
+    }
+
+    /// The number of objects made from source objects in a range.
+    func made(in range: KeyRange) throws -> Int64 {
+        if mapping.filter == nil, let known = try read(in: range) { return known }
+        var count: Int64 = 0
+        try Instances.eachPassing(mapping, in: range, assuming: [], context) { _, _ in count += 1 }
+        return count
+    }
+}
+
+/// The instances that an entity mapping makes of a source object: one, or one for each element of its iteration.
+struct Instances {
+    private let mapping: ResolvedEntityMapping
+    private let evaluator: PlainEvaluator
+    private let rows: SourceRows
+    /// The mapping's filter, if the source's row alone decides.
+    private let ownFilter: RowPredicate?
+
+    init(
+        _ mapping: ResolvedEntityMapping, of rows: SourceRows, by evaluator: PlainEvaluator,
+        in context: VerificationContext
+    ) {
+        (self.mapping, self.rows, self.evaluator) = (mapping, rows, evaluator)
+        ownFilter = mapping.filter.flatMap { RowPredicate.make($0, of: mapping, rows: rows, in: context) }
+    }
+
+    /// Calls the body with each instance in order: scope, index of the element (or 0), whether the filter passes it.
+    func each(of object: PlainObject, _ body: (PlainScope, Int64, Bool) throws -> Void) throws {
+        let scope = PlainScope(source: object)
+        guard let iteration = mapping.iteration else { return try body(scope, 0, try passes(scope)) }
+        do {
+            try evaluator.eachElement(of: iteration.elements, in: scope) { element, index in
+                let scope = PlainScope(source: object, variable: iteration.variable, element: element)
+                try body(scope, index, try passes(scope))
+            }
+        } catch is PlainJSON.Invalid where iteration.skipsInvalid {
+            try body(scope, 0, false)
+        }
+    }
+
+    /// Calls the body with the source object and the element of each instance that the filter passes.
+    static func eachPassing(
+        _ mapping: ResolvedEntityMapping, in range: KeyRange, assuming sound: Set<SoundLinks>,
+        _ context: VerificationContext, _ body: (_ source: Int64, _ element: Int64) throws -> Void
+    ) throws {
+        let objects = SourceObjects(context, sound: sound)
+        let rows = try SourceRows(
+            for: [mapping], onlyEntity: mapping.source, withValues: false, range: range, objects: objects, in: context)
+        let instances = Instances(
+            mapping, of: rows, by: PlainEvaluator(objects: objects, now: context.verification.now ?? 0), in: context)
+        while let object = try rows.next() {
+            rows.open(object)
+            do {
+                try instances.each(of: object) { _, element, passes in
+                    if passes { try body(object.key, element) }
+                }
+            } catch let error where error is PlainFailure || error is PlainJSON.Invalid {
+                // The row comparison reports the failure and counts in the same way.
+            }
+            objects.closeRow()
+            try context.advance(mapping.name, done: 0, total: nil)
+        }
+    }
+
+    private func passes(_ scope: PlainScope) throws -> Bool {
+        guard let filter = mapping.filter else { return true }
+        if let ownFilter, rows.isOwn { return try ownFilter.holds(in: rows.row.walk) }
+        return try evaluator.holds(filter, in: scope)
+    }
+}
