@@ -18,7 +18,7 @@ enum WorkCosts {
     static let row = 0.23e-6
     static let rowByte = 3.8e-9
     /// For a value of a row, a foreign key taken unchanged, one found by a rule, and a part of an expression.
-    static let rowValue = 0.04e-6
+    static let rowValue = 0.05e-6
     static let rowKey = 0.4e-6
     static let rowLink = 1.2e-6
     static let rowExpression = 0.3e-6
@@ -28,7 +28,7 @@ enum WorkCosts {
     static let iterated = 1.7e-6
     static let link = 0.65e-6
     /// For an object whose foreign key is found after all rows are written.
-    static let linkedLater = 3e-6
+    static let linkedLater = 4e-6
     /// For an entry of an index of numbers, and of texts.
     static let number = 0.65e-6
     static let text = 0.95e-6
@@ -36,10 +36,10 @@ enum WorkCosts {
     static let verifiedRow = 0.6e-6
     static let verifiedByte = 1e-9
     /// For a value of a row, a foreign key taken unchanged, one found by a rule, and a part of an expression.
-    static let verifiedValue = 0.05e-6
-    static let verifiedKey = 0.3e-6
-    static let verifiedRule = 2e-6
-    static let verifiedExpression = 1.2e-6
+    static let verifiedValue = 0.07e-6
+    static let verifiedKey = 0.2e-6
+    static let verifiedRule = 0.7e-6
+    static let verifiedExpression = 0.3e-6
     static let verifiedLink = 0.25e-6
     static let verifiedEntry = 0.15e-6
     /// For a row that is found by its values, and for sorting the result; one thread does both.
@@ -81,7 +81,7 @@ enum WorkCosts {
 
     /// The fixed cost of a phase, and of a mapping, an index, and a table: mostly that of a synced COMMIT.
     static let phase = 0.02
-    static let item = 1.5e-3
+    static let item = 2e-3
 
     static func seconds(_ work: StatementWork) -> Double {
         statement + work.readRows * readRow + work.readBytes * readByte
