@@ -29,7 +29,8 @@ static int64_t folder_bytes;
 static int add_file(const char *path, const struct stat *status, int kind, struct FTW *place) {
     (void)path;
     (void)place;
-    if (kind == FTW_F) folder_bytes += (int64_t)status->st_blocks * 512;
+    // Each link of a file counts as its share: a hard link beside a file takes no space.
+    if (kind == FTW_F) folder_bytes += (int64_t)status->st_blocks * 512 / (int64_t)(status->st_nlink ? status->st_nlink : 1);
     return 0;
 }
 

@@ -29,6 +29,12 @@ public final class StopRequest: Sendable {
 
         var isDue: Bool { reason != nil || deadline.map { Clock.nanoseconds() >= $0 } ?? false }
 
+        mutating func endUnit(at now: UInt64) {
+            guard let last = lastEnd else { return }
+            longestUnit = max(longestUnit, Clock.nanoseconds(from: last, to: now))
+            lastEnd = now
+        }
+
         mutating func token() -> Int {
             nextToken += 1
             return nextToken
@@ -98,9 +104,20 @@ public final class StopRequest: Sendable {
     package func unitIsDone(at now: UInt64 = Clock.nanoseconds()) {
         state.withLock { state in
             state.unitsDone += 1
-            guard let last = state.lastEnd else { return }
-            state.longestUnit = max(state.longestUnit, Clock.nanoseconds(from: last, to: now))
-            state.lastEnd = now
+            state.endUnit(at: now)
+        }
+    }
+
+    /// Ends a unit that is recorded only if a stop is due: a stop would lose nothing here.
+    package func unitCanEnd(at now: UInt64 = Clock.nanoseconds()) { state.withLock { $0.endUnit(at: now) } }
+
+    /// Counts a unit whose time is known already.
+    package func unitIsRecorded() { state.withLock { $0.unitsDone += 1 } }
+
+    /// Takes the time of a unit that ran beside other ones.
+    package func unitTook(nanoseconds: UInt64) {
+        state.withLock { state in
+            if state.lastEnd != nil { state.longestUnit = max(state.longestUnit, nanoseconds) }
         }
     }
 

@@ -67,6 +67,8 @@ package struct Verification: Sendable {
     package var jobs: Int?
     /// The least work between two stops within a table, so that a call with little time left makes progress.
     package var leastNanoseconds: UInt64 = 250_000_000
+    /// Whether other work of the run goes on meanwhile.
+    package var isBeside = false
     package var trace: TraceHook?
     package var progress: ProgressHook?
     package var stop: StopRequest
@@ -222,6 +224,9 @@ package struct Verification: Sendable {
             }
         }
     }
+
+    /// The number of parts in which the rows of a table with so many keys are compared.
+    package static func parts(ofKeys keys: UInt64) -> UInt64 { KeyRange.number(ofPartsOf: keys) }
 
     var walkers: Int {
         let jobs = jobs ?? ProcessInfo.processInfo.activeProcessorCount

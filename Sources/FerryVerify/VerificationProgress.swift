@@ -82,10 +82,14 @@ final class VerificationProgress {
     private let leastNanoseconds: UInt64
     private var objectsSinceClockReading = 0
     private var lastCommit = Clock.nanoseconds()
+    /// The end of the last unit: the run's own units end at other times if this verification runs beside them.
+    private var lastEnd = Clock.nanoseconds()
+    private let isBeside: Bool
 
     /// The key identifies the verification and its files; nil if no later call resumes it.
     init(of verification: Verification, on connection: Connection, key: String?) throws {
         (stop, leastNanoseconds) = (verification.stop, verification.leastNanoseconds)
+        isBeside = verification.isBeside
         self.connection = connection
         isKept = key != nil
         state = State(key: key ?? "")
@@ -114,6 +118,7 @@ final class VerificationProgress {
         try body()
         state.done.insert(unit)
         (state.rows, state.object) = (nil, nil)
+        if isKept { endUnit(at: Clock.nanoseconds()) }
         guard isKept, stop.isDue || Clock.nanoseconds(since: lastCommit) >= Self.interval else { return }
         try commit(context)
     }
@@ -137,7 +142,10 @@ final class VerificationProgress {
     }
 
     private func commitIfDue(_ context: VerificationContext, _ position: (inout State) -> Void) throws {
-        let worked = Clock.nanoseconds(since: lastCommit)
+        let now = Clock.nanoseconds()
+        // Commits are rare, but a stop makes one at once.
+        endUnit(at: now)
+        let worked = Clock.nanoseconds(from: lastCommit, to: now)
         guard worked >= Self.interval || (stop.isDue && worked >= leastNanoseconds) else { return }
         position(&state)
         try commit(context)
@@ -161,6 +169,15 @@ final class VerificationProgress {
         state.counts = before.counts
     }
 
+    private func endUnit(at now: UInt64) {
+        if isBeside {
+            stop.unitTook(nanoseconds: Clock.nanoseconds(from: lastEnd, to: now))
+        } else {
+            stop.unitCanEnd(at: now)
+        }
+        lastEnd = now
+    }
+
     private func commit(_ context: VerificationContext) throws {
         try context.associations.flush()
         try context.claims?.flush()
@@ -170,8 +187,9 @@ final class VerificationProgress {
         state.differences = context.report.differences
         try connection.run("UPDATE main.progress SET state = ?", [.blob([UInt8](JSONEncoder().encode(state)))])
         try connection.execute("COMMIT")
-        stop.unitIsDone()
         lastCommit = Clock.nanoseconds()
+        endUnit(at: lastCommit)
+        stop.unitIsRecorded()
         try connection.execute("BEGIN")
     }
 }

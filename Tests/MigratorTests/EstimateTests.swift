@@ -99,6 +99,47 @@ struct EstimateTests {
         #expect(stop.longestUnitNanoseconds == 50 && stop.unitsDone == 5)
     }
 
+    @Test("A unit ends where a stop would lose nothing, although nothing is recorded there")
+    func unrecordedUnits() {
+        let stop = StopRequest()
+        stop.unitTook(nanoseconds: 70)
+        #expect(stop.longestUnitNanoseconds == 0)
+        stop.beginUnits(at: 10)
+        stop.unitCanEnd(at: 30)
+        stop.unitCanEnd(at: 45)
+        #expect(stop.longestUnitNanoseconds == 20 && stop.unitsDone == 0)
+        // Beside the others: the time of the next one still counts from its own beginning.
+        stop.unitTook(nanoseconds: 25)
+        stop.unitIsRecorded()
+        #expect(stop.longestUnitNanoseconds == 25 && stop.unitsDone == 1)
+        stop.unitIsDone(at: 75)
+        #expect(stop.longestUnitNanoseconds == 30 && stop.unitsDone == 2)
+    }
+
+    @Test("The speed of the machine is that of most rounds of the probe")
+    func probe() {
+        let usual = MachineProbe.factor(rounds: [0.008, 0.008, 0.008])
+        #expect(abs(usual - 1) < 0.001)
+        let heldUp = MachineProbe.factor(rounds: [0.008, 0.09, 0.008, 0.001, 0.008])
+        #expect(abs(heldUp - 1) < 0.001)
+        #expect(MachineProbe.factor(rounds: [0.02]) > 2 && MachineProbe.factor(rounds: [9]) < 10)
+    }
+
+    @Test("The number of different values follows from those that a sample has once and twice")
+    func distinct() throws {
+        for (kinds, rows) in [(5, 100_000.0), (1_000, 100_000), (20_000, 200_000)] {
+            var sample = DistinctValues.Sample()
+            var random = SplitMix(seed: 7)
+            for _ in 0..<400 { sample.add(Int.random(in: 0..<kinds, using: &random)) }
+            let found = try #require(sample.distinct(among: rows))
+            #expect(found > Double(kinds) / 2 && found < Double(kinds) * 2, "\(kinds): \(found)")
+        }
+        var different = DistinctValues.Sample()
+        for value in 0..<400 { different.add(value) }
+        #expect(different.distinct(among: 5_000) == 5_000)
+        #expect(DistinctValues.Sample().distinct(among: 5_000) == nil)
+    }
+
     @Test("A snapshot of what cannot be compressed needs its size, one of zeros almost nothing")
     func snapshotShare() throws {
         struct Content: PageSource {

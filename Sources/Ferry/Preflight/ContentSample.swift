@@ -104,6 +104,8 @@ struct ContentSample {
         var sums = columns.map { _ in 0.0 }
         var firsts: [Double?] = columns.map { _ in nil }
         var varied = columns.map { _ in false }
+        var lasts: [Double?] = columns.map { _ in nil }
+        var inOrder = columns.map { _ in true }
         var seen = 0.0
         for probe in 0..<Self.probes {
             try statement.bind(first + range / Self.probes * probe, at: 1)
@@ -119,13 +121,21 @@ struct ContentSample {
                 default: break
                 }
                 sums[index] += value.map { Self.isLong(column) ? $0 : Self.bytes(of: $0) } ?? 0
+                if let value, !Self.isLong(column) {
+                    inOrder[index] = inOrder[index] && lasts[index].map { $0 <= value } ?? true
+                    lasts[index] = value
+                }
                 // A long value is not read; values of one type differ as a rule.
                 if seen == 0 { firsts[index] = value }
                 varied[index] = varied[index] || firsts[index] != value || (Self.isLong(column) && value != nil)
             }
             seen += 1
         }
-        return zip(sums, varied).map { StoreContents.Column(width: $0 / max(1, seen), isVaried: $1) }
+        return columns.indices.map { index in
+            var column = StoreContents.Column(width: sums[index] / max(1, seen), isVaried: varied[index])
+            column.isInOrder = inOrder[index] && !Self.isLong(columns[index])
+            return column
+        }
     }
 
     private func length(of column: Column, in table: EntityTable, row: Int64) throws -> Int {

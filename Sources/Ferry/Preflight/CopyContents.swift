@@ -62,6 +62,11 @@ extension StoreContents {
     /// An iteration is counted with the most objects that it can make, which may be far too many.
     private static let ratios = 0.3...3.0
 
+    /// The bytes of the entries of the largest index.
+    var largestIndexBytes: Double {
+        tables.values.flatMap { table in table.indexes.map { table.count * entry(of: $0).width } }.max() ?? 0
+    }
+
     /// The bytes of these contents relative to others.
     func ratio(to others: StoreContents) -> Double {
         func sum(_ contents: StoreContents) -> Double {

@@ -131,9 +131,6 @@ struct InPlaceEstimates {
         /// Bytes of pages that the transaction has freed: reusing them journals them.
         private var free = 0.0
 
-        /// SQLite sorts less than this in memory, under any memory limit.
-        private static let unsorted = Double(1 << 20)
-
         var peak: Double { growth + journal + sorted }
 
         mutating func add(_ works: [StatementWork]) {
@@ -146,7 +143,7 @@ struct InPlaceEstimates {
                 free -= reused
                 journal += reused
                 growth += new - reused
-                if work.entryBytes > Self.unsorted { sorted = max(sorted, work.entryBytes * 2) }
+                if work.entryBytes > StoreContents.sortedInMemory { sorted = max(sorted, work.entryBytes * 2) }
             }
         }
     }

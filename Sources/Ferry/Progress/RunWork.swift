@@ -94,6 +94,8 @@ extension RunWork {
             package var hasPolicy: Bool
             /// The bytes of a row that is read; nil for the step's average.
             package var width: Double?
+            /// What a row consists of.
+            package var parts = RowParts()
 
             package init(
                 _ name: String, rows: Double, made: Double? = nil, foundIn: String? = nil, isIterated: Bool = false,
@@ -102,6 +104,25 @@ extension RunWork {
                 (self.name, self.rows, self.made) = (name, rows, made ?? rows)
                 (self.foundIn, self.isIterated, self.isInSwift) = (foundIn, isIterated, isInSwift)
                 self.hasPolicy = hasPolicy
+            }
+        }
+
+        /// The average numbers of a row's values, of foreign keys that it takes unchanged, of those that are found by
+        /// a rule, and of the parts of the expressions that compute its values.
+        package struct RowParts: Sendable, Hashable {
+            package var values = 0.0
+            package var keys = 0.0
+            package var links = 0.0
+            package var expressions = 0.0
+
+            package init() {}
+
+            /// Adds parts of a share of the rows.
+            mutating func add(_ other: Self, share: Double) {
+                values += other.values * share
+                keys += other.keys * share
+                links += other.links * share
+                expressions += other.expressions * share
             }
         }
 
@@ -114,6 +135,7 @@ extension RunWork {
             package var isEarly: Bool
             /// The bytes of a row; nil for the step's average.
             package var width: Double?
+            package var parts = RowParts()
 
             package init(_ names: [String], rows: Double, isText: Bool = false, isEarly: Bool = false) {
                 (self.names, self.rows, self.isText, self.isEarly) = (names, rows, isText, isEarly)
@@ -128,6 +150,8 @@ extension RunWork {
         package var mappings: [Mapping] = []
         package var tables: [Content] = []
         package var joins: [Content] = []
+        /// Relationships whose foreign keys are found after all rows are written, with the number of objects.
+        package var linked: [Content] = []
         package var indexes: [Content] = []
         /// The rows that a step in place rewrites, if its statements are not known.
         package var rewritten = 0.0
@@ -217,15 +241,16 @@ extension RunWork {
 
     private static func pieces(of step: Step, _ number: Int, _ verify: Configuration.VerifyMode, jobs: Int) -> [Piece] {
         let base = Part([], count: 0, seconds: WorkCosts.phase)
-        // Preparing a statement takes longer with more tables in the schema.
-        let item = WorkCosts.item * (1 + Double(step.tables.count) / 50)
+        let item = WorkCosts.item
         var pieces: [Piece] = []
         if step.isCopy {
             pieces.append(Piece(.rows, step: number, step.mappings.map { part(of: $0, step.width, item) } + [base]))
             pieces.append(
                 Piece(
                     .relationships, step: number,
-                    step.joins.map { Part($0.names, count: 0, seconds: item + $0.rows * WorkCosts.link) } + [base]))
+                    step.joins.map { Part($0.names, count: 0, seconds: item + $0.rows * WorkCosts.link) }
+                        + step.linked.map { Part($0.names, count: 0, seconds: item + $0.rows * WorkCosts.linkedLater) }
+                        + [base]))
             pieces.append(
                 Piece(
                     .indexes, step: number,
@@ -256,7 +281,10 @@ extension RunWork {
     /// The seconds for one row that a mapping reads.
     static func secondsPerRow(of mapping: Step.Mapping, _ average: Double) -> Double {
         if mapping.foundIn != nil { return WorkCosts.row + WorkCosts.found }
+        let parts = mapping.parts
         var cost = WorkCosts.row + (mapping.width ?? average) * WorkCosts.rowByte
+        cost += parts.values * WorkCosts.rowValue + parts.keys * WorkCosts.rowKey + parts.links * WorkCosts.rowLink
+        cost += parts.expressions * WorkCosts.rowExpression
         if mapping.isInSwift { cost += WorkCosts.rowInSwift }
         if mapping.hasPolicy { cost += WorkCosts.rowOfPolicy }
         return cost
@@ -270,7 +298,7 @@ extension RunWork {
         // Links are compared together with rows, and report no progress.
         let links = step.joins.reduce(0) { $0 + $1.rows } * WorkCosts.verifiedLink
         let rows = step.tables.reduce(0) { $0 + $1.rows }
-        let row = WorkCosts.verifiedRow + links / max(1, rows)
+        let linksOfRow = links / max(1, rows)
         let entries = step.indexes.map { index in
             Part(index.names, count: index.rows, seconds: item + index.rows * WorkCosts.verifiedEntry * scale)
         }
@@ -285,85 +313,16 @@ extension RunWork {
         let tables = step.tables.map { table in
             Part(
                 table.names, count: table.rows,
-                seconds: item + table.rows * (row + (table.width ?? step.width) * WorkCosts.verifiedByte) * scale,
+                seconds: item + table.rows * (linksOfRow + verifiedSecondsPerRow(of: table, step.width)) * scale,
                 needsTotal: true)
         }
         return entries + found + tables
     }
-}
 
-extension RunWork.Step {
-    /// The assumed share of new objects among rows of a find-or-create mapping.
-    private static let madeOfFound = 0.3
-
-    /// A step of a plan without a copy: all its work is one transaction.
-    init(_ step: StepPlan, rows: [String: Int64], bytes: Int64) {
-        self.init(isCopy: step.mode == .copy, bytes: Double(bytes), objects: Double(rows.values.reduce(0, +)))
-        rewritten = step.partitions.flatMap(\.entityMappings).reduce(0) {
-            $0 + Double(rows[$1.mapping.source] ?? $1.rows)
-        }
-    }
-
-    /// A step of a plan with a copy, with the most rows that it reads and makes.
-    ///
-    /// `found` are the entities whose objects were found or created, so that there may be fewer; the step adds its own.
-    init(
-        _ step: StepPlan, _ program: StepProgram, from source: StoreLayout, to destination: StoreLayout,
-        reads: ScratchNeed.Rows, makes: ScratchNeed.Rows, found: inout Set<String>
-    ) {
-        self.init(
-            isCopy: step.mode == .copy, bytes: Double(reads.bytes),
-            objects: Double(reads.objects.values.reduce(0, +)))
-        let mapped = step.partitions.flatMap(\.entityMappings)
-        let foundBefore = found
-        func rows(_ plan: EntityMappingPlan) -> Double {
-            guard !plan.isKnown || plan.isEstimated else { return Double(plan.rows) }
-            let entity = plan.mapping.source
-            return Double(reads.objects[entity] ?? 0) * (foundBefore.contains(entity) ? Self.madeOfFound : 1)
-        }
-        // An iteration makes at most the objects that its entity's other mappings do not make.
-        let kept = mapped.filter { $0.mapping.iteration == nil }
-            .reduce(into: [String: Double]()) { $0[$1.mapping.destination, default: 0] += rows($1) }
-        let byPosition = Dictionary(uniqueKeysWithValues: mapped.map { ($0.mapping.position, $0) })
-        for pass in StepOperation.passes(step, source) {
-            let group = pass.compactMap { byPosition[$0] }
-            guard let first = group.first else { continue }
-            let iterated = first.mapping.iteration != nil
-            let entity = first.mapping.destination
-            let made = max(0, Double(makes.objects[entity] ?? 0) - (kept[entity] ?? 0))
-            mappings.append(
-                Mapping(
-                    first.mapping.name, rows: group.reduce(0) { $0 + rows($1) }, made: iterated ? made : nil,
-                    foundIn: first.mapping.unique.isEmpty ? nil : destination.table(of: entity)?.name,
-                    isIterated: iterated,
-                    isInSwift: group.contains { $0.executor == .row }, hasPolicy: first.mapping.policy != nil))
-        }
-        found.formUnion(mapped.filter { !$0.mapping.unique.isEmpty }.map(\.mapping.destination))
-        // A join table that is copied unchanged gets its index first, if the source's index has the same form.
-        let copied = Set(program.joinTables.filter { $0.origin != nil }.map(\.table.index.name))
-        addContents(of: destination, makes, found, filledWithTable: copied)
-        rewritten = step.mode == .copy ? 0 : mappings.reduce(0) { $0 + $1.rows }
-    }
-
-    private mutating func addContents(
-        of layout: StoreLayout, _ makes: ScratchNeed.Rows, _ found: Set<String>, filledWithTable early: Set<String>
-    ) {
-        var rowsOfTable: [String: Double] = [:]
-        for (entity, count) in makes.objects {
-            guard let table = layout.table(of: entity)?.name else { continue }
-            rowsOfTable[table, default: 0] += Double(count) * (found.contains(entity) ? Self.madeOfFound : 1)
-        }
-        tables = rowsOfTable.sorted { $0.key < $1.key }.map { Content([$0.key], rows: $0.value) }
-        joins = layout.joinTables.map { table in
-            Content(
-                [table.name, table.relationship.title, table.inverse.title],
-                rows: Double(makes.links[table.relationship] ?? 0))
-        }
-        for join in joins { rowsOfTable[join.names[0]] = join.rows }
-        indexes = layout.indexes.map { index in
-            Content(
-                [index.name], rows: rowsOfTable[index.table] ?? 0, isText: layout.holdsTexts(index),
-                isEarly: early.contains(index.name))
-        }
+    /// The seconds of a row's comparison in a full verification, with as many threads as in the measurement.
+    static func verifiedSecondsPerRow(of table: Step.Content, _ average: Double) -> Double {
+        WorkCosts.verifiedRow + (table.width ?? average) * WorkCosts.verifiedByte
+            + table.parts.values * WorkCosts.verifiedValue + table.parts.keys * WorkCosts.verifiedKey
+            + table.parts.links * WorkCosts.verifiedRule + table.parts.expressions * WorkCosts.verifiedExpression
     }
 }

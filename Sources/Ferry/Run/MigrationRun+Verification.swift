@@ -110,6 +110,7 @@ extension MigrationRun {
         if let shares = memory.besideEachOther { verification.memory = shares.verification }
         let processors = ProcessInfo.processInfo.activeProcessorCount
         verification.jobs = max(1, min(configuration.jobs ?? processors, processors - 1))
+        verification.isBeside = true
         let mode = configuration.verify
         return try VerificationBeside(of: number, isShown: isShown, stop: stop) { [verification] in
             try Self.summary(of: verification, mode)

@@ -1,6 +1,6 @@
 package import FerryBase
 internal import FerryExpression
-internal import FerryMapping
+package import FerryMapping
 internal import FerryModel
 package import FerryPlan
 package import FerrySQLite
@@ -155,6 +155,9 @@ package struct ScratchNeed: Sendable {
         package var links: [PropertyKey: Int64]
         /// The average number of JSON elements in one value, by entity and attribute.
         package var elements: [PropertyKey: Double]
+        /// The estimated number of objects that a mapping with `unique` makes, by its name; without an entry, the
+        /// most that it can make counts.
+        package var distinct: [String: Int64] = [:]
         /// The size of the store in bytes.
         package var bytes: Int64
 
@@ -198,12 +201,14 @@ package struct ScratchNeed: Sendable {
     package private(set) var scratch: Int64 = 0
     /// The bytes of the largest sort.
     package private(set) var sorted: Int64 = 0
+    /// The bytes of sorting the largest index.
+    private var sortedIndex: Int64 = 0
     /// The bytes of verification, during which scratch still exists.
     package private(set) var verification: Int64 = 0
     package private(set) var rowsAfter: Rows
 
     /// The sum at its peak.
-    package var peak: Int64 { scratch + max(sorted, verification) }
+    package var peak: Int64 { scratch + max(sorted, sortedIndex, verification) }
 
     /// Estimates the need of a copy step for some rows of the source.
     package init(
@@ -218,21 +223,23 @@ package struct ScratchNeed: Sendable {
         var objects: [String: Int64] = [:]
         scratch = Self.base
         for (mapping, count) in zip(mappings, made) {
-            objects[mapping.destination, default: 0] += count
+            let distinct = rows.distinct[mapping.name].map { min($0, count) }
+            objects[mapping.destination, default: 0] += distinct ?? count
             if program.keys[mapping.position].association != .none {
                 scratch += count * (mapping.policy == nil ? Bytes.association : Bytes.policyAssociation)
                 if step.resolved.hasPolicies { scratch += count * Bytes.association }
             }
             // The lookup also holds existing objects.
-            let known = count + (rows.objects[mapping.destination] ?? 0)
-            if !mapping.unique.isEmpty, known > MappingSQL.objectsInMemory(memory, finders: finders) {
-                scratch += known * Bytes.lookup
-            }
+            let known = (distinct ?? count) + (rows.objects[mapping.destination] ?? 0)
+            let isInMemory = known <= MappingSQL.objectsInMemory(memory, finders: finders)
+            if !mapping.unique.isEmpty, !isInMemory { scratch += known * Bytes.lookup }
             if mapping.policy != nil { scratch += count * (Bytes.policyLookup + width / 2) }
             guard verifies else { continue }
             if !mapping.keepsPrimaryKey { verification += count * Bytes.verifiedAssociation }
             if !mapping.unique.isEmpty {
-                verification += known * Bytes.verifiedValue + Self.files(ofSorting: known * Bytes.verifiedValue)
+                // Verification notes each search, unless it remembers the object.
+                let noted = (isInMemory ? known : max(known, count)) * Bytes.verifiedValue
+                verification += noted + Self.files(ofSorting: noted)
             }
         }
         for index in step.resolved.memberIndexes {
@@ -252,7 +259,7 @@ package struct ScratchNeed: Sendable {
             // Sorted by pair, then by position on either side, then by primary key.
             sorted = max(sorted, Self.files(ofSorting: count * Bytes.sortedLink) * (isGathered ? 3 : 1))
         }
-        sorted = max(sorted, Self.files(ofSorting: Self.largestIndex(destination, objects, links, width)))
+        sortedIndex = Self.files(ofSorting: Self.largestIndex(destination, objects, links, width))
         if verifies {
             let pairs = Self.pairs(destination, objects, links)
             verification += pairs.reduce(0, +) * Bytes.verifiedLink
@@ -261,9 +268,13 @@ package struct ScratchNeed: Sendable {
         rowsAfter = Rows(objects: objects, links: links, elements: [:], bytes: rows.bytes)
     }
 
+    /// Takes the bytes of the largest index, where they are known better than by the average object.
+    package mutating func setLargestIndex(bytes: Int64) { sortedIndex = min(sortedIndex, Self.files(ofSorting: bytes)) }
+
     // MARK: Objects
 
-    private static func objects(
+    /// The most objects that a mapping makes or finds.
+    package static func objects(
         madeBy mapping: ResolvedEntityMapping, _ source: StoreLayout, _ rows: Rows
     ) -> Int64 {
         let read = rows.objects[mapping.source] ?? 0

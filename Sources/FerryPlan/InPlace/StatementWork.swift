@@ -31,6 +31,8 @@ package struct StatementWork: Sendable, Hashable {
     /// The sorted entries of a new index with different keys, and with equal ones.
     package var sortedEntries = 0.0
     package var equalEntries = 0.0
+    /// The sorted entries of an index that is too large to be sorted in memory.
+    package var mergedEntries = 0.0
     package var entryBytes = 0.0
     /// The entries that a write changes in existing indexes, each at a place of its own.
     package var changedEntries = 0.0
@@ -71,6 +73,8 @@ package struct StoreContents: Sendable {
         package var width: Double
         /// Whether the values differ; an index of equal values, most often NULL, needs no sorting.
         package var isVaried: Bool
+        /// Whether no value is below that of a row with a lower key, as with keys of objects made together.
+        package var isInOrder = false
 
         package init(width: Double, isVaried: Bool) { (self.width, self.isVaried) = (width, isVaried) }
         static let unknown = Column(width: 8, isVaried: true)
@@ -85,13 +89,17 @@ package struct StoreContents: Sendable {
 
     /// The bytes of an index entry beside its key: the row's key, the header and the cell pointer.
     private static let entryBytes = 9.0
+    /// SQLite sorts less than this in memory, under any memory limit.
+    package static let sortedInMemory = Double(1 << 20)
 
     package func entry(of index: IndexDefinition) -> Column {
         let columns = tables[index.table.uppercased()]?.columns ?? [:]
         let parts = (index.listedColumns ?? []).map { columns[$0.uppercased()] ?? .unknown }
         guard !parts.isEmpty else { return Column(width: 16, isVaried: true) }
-        return Column(
+        var entry = Column(
             width: parts.reduce(Self.entryBytes) { $0 + $1.width }, isVaried: parts.contains { $0.isVaried })
+        entry.isInOrder = parts[0].isInOrder && parts[0].isVaried
+        return entry
     }
 
     /// The bytes of all indexes of a table.
@@ -179,8 +187,9 @@ extension StoreContents {
             read(index.table, &work)
             let entry = entry(of: index)
             let rows = tables[index.table.uppercased()]?.count ?? 0
-            if entry.isVaried { work.sortedEntries = rows } else { work.equalEntries = rows }
+            if entry.isVaried, !entry.isInOrder { work.sortedEntries = rows } else { work.equalEntries = rows }
             work.entryBytes = rows * entry.width
+            if work.entryBytes > Self.sortedInMemory { work.mergedEntries = work.sortedEntries }
             tables[index.table.uppercased()]?.indexes.append(index)
         }
         return work
@@ -216,8 +225,10 @@ extension InPlacePlan {
             for slot in move.slots {
                 let values = move.rows.compactMap { slot.values[$0.position] }
                 let columns = values.map { $0.content(from: old) }
-                table.columns[slot.column.name.uppercased()] = StoreContents.Column(
+                var column = StoreContents.Column(
                     width: columns.map(\.width).max() ?? 0, isVaried: columns.contains { $0.isVaried })
+                column.isInOrder = columns.count == 1 && columns[0].isInOrder
+                table.columns[slot.column.name.uppercased()] = column
             }
             for name in ["Z_PK", "Z_ENT", "Z_OPT"] {
                 table.columns[name] = .init(width: name == "Z_PK" ? 4 : 1, isVaried: name == "Z_PK")

@@ -92,6 +92,19 @@ private struct DamageScan {
     let schema: String
     var walk: PageWalk?
     var found: [StoreDamage] = []
+    /// The columns of mandatory attributes, by root entity; found once, since a model may have hundreds of tables.
+    private lazy var mandatory: [String: [(key: PropertyKey, column: Column)]] = {
+        let columns = layout.attributeColumns.sorted { $0.key < $1.key }.filter { key, _ in
+            guard let attribute = layout.model.attribute(key.property, of: key.entity) else { return false }
+            return !attribute.isOptional && !attribute.isDerived
+        }
+        return Dictionary(grouping: columns) { layout.model.root(of: $0.key.entity) }
+            .mapValues { $0.map { (key: $0.key, column: $0.value) } }
+    }()
+
+    init(layout: StoreLayout, connection: Connection, schema: String, walk: PageWalk? = nil) {
+        (self.layout, self.connection, self.schema, self.walk) = (layout, connection, schema, walk)
+    }
 
     // MARK: Relationships
 
@@ -214,11 +227,7 @@ private struct DamageScan {
         if !areEntitiesSound {
             counts.append((PropertyKey(table.root, ""), "a.Z_ENT IS NULL OR NOT \(isOfFamily("a", of: table.root))"))
         }
-        for (key, column) in layout.attributeColumns.sorted(by: { $0.key < $1.key })
-        where missingValues && layout.model.root(of: key.entity) == table.root {
-            guard let attribute = layout.model.attribute(key.property, of: key.entity), !attribute.isOptional,
-                !attribute.isDerived
-            else { continue }
+        for (key, column) in missingValues ? mandatory[table.root] ?? [] : [] {
             counts.append((key, "\(EmptyValues.condition([column.name])) AND \(isOfFamily("a", of: key.entity))"))
         }
         guard !counts.isEmpty else { return }

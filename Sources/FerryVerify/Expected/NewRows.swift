@@ -177,6 +177,9 @@ struct KeyRange: Sendable, Hashable {
         return bounds.isEmpty ? "1" : bounds.joined(separator: " AND ")
     }
 
+    /// The number of ranges into which so many keys are divided.
+    static func number(ofPartsOf keys: UInt64) -> UInt64 { max(1, min(keys / leastKeys, mostParts)) }
+
     /// Consecutive ranges that together hold every key up to a last one, each with the name of its part: at least one,
     /// and more if the keys of the table, or the key to reach, are many.
     static func parts(
@@ -186,7 +189,7 @@ struct KeyRange: Sendable, Hashable {
         let (lowest, highest) = try keys(of: table, numberedBy: key, on: connection)
         let end = min(max(highest, reached), last)
         let span = lowest < end ? UInt64(bitPattern: end &- lowest) : 0
-        let count = max(1, min(span / leastKeys, mostParts))
+        let count = number(ofPartsOf: span)
         let bounds = (1..<count).map { lowest &+ Int64(bitPattern: span / count * $0) }
         return zip([.min] + bounds, bounds + [last]).enumerated().map { number, bounds in
             ("\(name):\(number)", KeyRange(above: bounds.0, through: bounds.1))

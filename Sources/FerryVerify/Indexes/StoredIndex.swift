@@ -187,7 +187,7 @@ struct TableIndexes: Sendable {
             }
         }
         let isNumbered = try context.connection.value(
-            "SELECT 1 FROM pragma_table_list WHERE schema = 'destination' AND name = ? AND wr = 0", [.text(table)])
+            "SELECT 1 FROM pragma_table_list(?) WHERE schema = 'destination' AND wr = 0", [.text(table)])
         if isNumbered == nil { rowID = nil }
         (self.compared, rows) = (compared, IndexedRows(compared))
     }

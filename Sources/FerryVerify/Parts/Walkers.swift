@@ -214,7 +214,9 @@ extension VerificationContext {
         (report, isUnreadable) = (VerificationReport(mode: verification.mode), false)
         var outcome = PartOutcome()
         try verification.stop.check()
+        let start = Clock.nanoseconds()
         try part.make(self, &outcome)
+        verification.stop.unitTook(nanoseconds: Clock.nanoseconds(since: start))
         outcome.checked = report.checked
         outcome.notRecomputed = report.notRecomputed
         outcome.differences = report.differences

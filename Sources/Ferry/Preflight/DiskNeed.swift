@@ -1,0 +1,89 @@
+internal import FerryBase
+
+/// The disk space that a run needs beside the store at its peak, per volume.
+struct DiskNeed {
+    private struct Volume {
+        var folder: String
+        var bytes: Int64
+    }
+
+    private let files: FileLayer
+    private var volumes: [UInt64: Volume] = [:]
+
+    /// Estimated sizes of new stores, and of journals, may be low by a tenth.
+    private static let margin = 1.1
+    /// The bytes of a snapshot for one byte of content, if no sample is at hand; most compress rather to a third.
+    static let usualSnapshot = 0.6
+    /// Empty tables, records of the run, side files.
+    private static let base: Int64 = 1 << 16
+
+    /// Adds up the space of `stores` new stores at one time: a step reads the destination of the step before.
+    ///
+    /// The old store, into which the swap writes, is on the volume of the run folder.
+    ///
+    /// - Throws: ``FerryError`` when a folder cannot be read.
+    init(
+        _ steps: [StepEstimates.Step], contentBytes: Int64, way: Way, runFolder: String, snapshot: Snapshot?,
+        files: FileLayer
+    ) throws(FerryError) {
+        self.files = files
+        guard let largest = steps.map(\.peak).max() else { return }
+        var bytes = largest
+        switch way {
+        case .inPlace: bytes = steps.reduce(0) { $0 + $1.peak }
+        case .copies(let stores, let swapsStore):
+            let sizes = steps.map(\.destinationBytes)
+            let destinations = sizes.sorted().suffix(stores).reduce(0, +)
+            // A verification beside the next step has its lookups beside that step's scratch.
+            bytes = destinations + largest * Int64(max(1, min(stores, steps.count) - 1))
+            // The swap keeps the old content in its journal, and the new one is in the run folder until its end.
+            if swapsStore, let last = sizes.last {
+                bytes = max(bytes, last + contentBytes + max(0, last - contentBytes))
+            }
+        }
+        try add(Int64(Double(bytes) * Self.margin) + Self.base, at: runFolder)
+        if let snapshot { try add(Int64(Double(contentBytes) * snapshot.share) + Self.base, at: snapshot.folder) }
+    }
+
+    enum Way {
+        /// One transaction on the store itself.
+        case inPlace
+        /// As many stores at one time; the last one may replace the content of the old store.
+        case copies(stores: Int, swapsStore: Bool)
+    }
+
+    struct Snapshot {
+        var folder: String
+        /// The bytes of the archive for one byte of content.
+        var share: Double
+    }
+
+    private mutating func add(_ bytes: Int64, at path: String) throws(FerryError) {
+        // The folder may not exist yet.
+        var folder = path
+        while try !files.exists(folder), FileLayer.parent(of: folder) != folder {
+            folder = FileLayer.parent(of: folder)
+        }
+        let volume = try files.volume(of: folder)
+        volumes[volume, default: Volume(folder: folder, bytes: 0)].bytes += bytes
+    }
+
+    /// Bytes, keyed by a folder on each volume.
+    var bytesByFolder: [String: Int64] {
+        Dictionary(volumes.values.map { ($0.folder, $0.bytes) }, uniquingKeysWith: +)
+    }
+
+    func refusals() throws(FerryError) -> [FerryError] {
+        var refusals: [FerryError] = []
+        for volume in volumes.values.sorted(by: { $0.folder < $1.folder }) {
+            let free = try files.freeBytes(at: volume.folder)
+            guard free < volume.bytes else { continue }
+            refusals.append(
+                FerryError(
+                    .diskFull,
+                    "The volume of \(volume.folder) has \(free) bytes free; the migration can need \(volume.bytes).",
+                    remedy: "Make room there, or put the snapshot on another volume with \(setting: .snapshotFolder)."))
+        }
+        return refusals
+    }
+}
