@@ -32,18 +32,21 @@ struct MemoryLimitTests {
             connections[connections.count - 1] += schema == "main" && !isGuard ? 2 * size : size
         }
         #expect(connections.count >= 9, "a guard, then rows and verification of two steps, this with a walker each")
-        var beside = 0
+        // The connection that waits for a verification's walkers has a part of the share meanwhile, or as much as a
+        // walker if it works itself.
+        var (beside, whole) = (0, 0)
+        let least = budget.databases / 20 * 19
         for connection in connections.dropFirst() {
-            // The connection that waits for a verification's walkers has little memory meanwhile, and all of it
-            // afterwards.
-            if connection <= 256 {
+            let alone = (connections[0] + connection) << 10
+            #expect(alone <= budget.databases)
+            if alone > least || (least..<budget.databases + 1).contains(alone + beside << 10) {
+                (beside, whole) = (0, whole + 1)
+            } else {
                 beside = connection
-                continue
             }
-            #expect((connections[0] + beside + connection) << 10 <= budget.databases)
-            #expect((connections[0] + beside + connection) << 10 > budget.databases / 20 * 19, "nothing is left unused")
-            beside = 0
         }
+        #expect(beside == 0, "the last connections use the whole share")
+        #expect(whole >= 6, "rows, and walkers and the end of the verification, of two steps use the whole share")
     }
 
     @Test("A limit that is too low is refused before the run writes")

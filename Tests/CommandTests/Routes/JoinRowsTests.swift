@@ -49,8 +49,11 @@ struct JoinRowsTests {
                 ["migrate", "App.sqlite", "--mappings", "map.json", "--output", "Made.sqlite"] + words)
             #expect(made.exitCode == 0, "\(made)")
         }
+        let mappings = inPlace ? [] : ["--mappings", "map.json"]
         let store = inPlace ? "New.sqlite" : "Made.sqlite"
-        func verified() throws -> Int32 { try app.run(["verify", store, "--source", "App.sqlite"] + words).exitCode }
+        func verified() throws -> Int32 {
+            try app.run(["verify", store, "--source", "App.sqlite"] + words + mappings).exitCode
+        }
         #expect(try verified() == 0)
         for (change, back) in [
             ("DELETE FROM \(table) WHERE \(a) = 1", "INSERT INTO \(table) (\(a), \(b)) VALUES (1, 2)"),
