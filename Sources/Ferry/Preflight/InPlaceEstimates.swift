@@ -40,7 +40,7 @@ struct InPlaceEstimates {
     ) throws -> Found {
         var found = Found()
         var disk = DiskUse()
-        let parts = isFirst && isWhole || step.parts.isEmpty ? [step] : step.parts
+        let parts = try isFirst && isWhole() || step.parts.isEmpty ? [step] : step.parts
         for (index, part) in parts.enumerated() {
             let start =
                 index == 0
@@ -74,9 +74,15 @@ struct InPlaceEstimates {
     }
 
     /// Whether the statements of the first step are known as they will run.
-    private var isWhole: Bool {
-        guard let statements = planned.statements, (try? statements.plan()) != nil else { return false }
-        return statements.whole != nil
+    private func isWhole() throws -> Bool {
+        guard let statements = planned.statements else { return false }
+        do {
+            _ = try statements.plan()
+            return statements.whole != nil
+        } catch let error as FerryError where error.code.consequence == .refused {
+            // Preflight reports the reason.
+            return false
+        }
     }
 
     private func plan(

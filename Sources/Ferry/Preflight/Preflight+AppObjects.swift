@@ -110,11 +110,12 @@ extension Preflight {
             guard let place = destination.place(of: leftover), let rows = try leftover.count(on: connection), rows > 0
             else { continue }
             inTheWay.insert(leftover)
-            losses.append(
-                ChainLoss(
-                    entity: place.entity, property: place.property, entities: [place.entity],
-                    version: step.versions.last ?? step.resolved.destination.name, step: 1,
-                    cause: .inTheWay(leftover.name), count: .exactly(rows)))
+            let loss = ChainLoss(
+                entity: place.entity, property: place.property, entities: [place.entity],
+                version: step.versions.last ?? step.resolved.destination.name, step: 1,
+                cause: .inTheWay(leftover.name), count: .exactly(rows))
+            losses.append(loss)
+            warn(.loss, loss.sentence, about: .init(entity: place.entity, property: place.property))
         }
         return inTheWay
     }

@@ -91,7 +91,7 @@ extension MigrationRun {
             // A resumed run does not ask again.
             let effort: LossCounter.Effort = configuration.losses == .allow || counted != nil ? .little : .presence
             plan.losses = try counter.counted(plan.losses, countsAllLosses ? .all : effort)
-            refuseLosses(of: &plan)
+            if counted == nil { refuseLosses(of: &plan) }
         }
         let comparisons = Comparisons(of: plan, configuration)
         plan.warnings += comparisons.warnings

@@ -37,6 +37,7 @@ extension MigrationRun {
             try preflight.findLeftoversInTheWay()
             if let refusal = configuration.refusal(of: preflight.losses) { report.refusals.append(refusal) }
             report.losses += preflight.losses.map(Loss.init)
+            report.warnings += preflight.findings.warnings
             if planned.plan.refusedSteps.isEmpty {
                 report.refusals += laterSteps(of: planned, store).refusalsOfCounts()
             }

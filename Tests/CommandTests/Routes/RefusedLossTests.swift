@@ -52,6 +52,14 @@ struct RefusedLossTests {
         #expect(try app.run(["migrate"] + words).exitCode == 0)
     }
 
+    @Test("A resumed run does not ask again")
+    func resumed() throws {
+        let call = ["migrate"] + words + ["--output", "New.sqlite"]
+        #expect(try app.run(call + ["--hold-swap", "--accept-loss"]).exitCode == 75)
+        #expect(try app.run(call).exitCode == 0)
+        #expect(try app.run(["migrate"] + words + ["--output", "Other.sqlite"]).exitCode == 2)
+    }
+
     @Test("plan, --dry-run and --rehearse only report losses")
     func reported() throws {
         for call in [["plan"], ["migrate", "--dry-run"], ["migrate", "--rehearse"]] {
