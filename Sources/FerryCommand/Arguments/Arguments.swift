@@ -140,9 +140,12 @@ package struct Arguments {
 
     /// The whole command line with other values of one option, to be pasted into a shell; those of an option that may
     /// be repeated are added.
+    ///
+    /// A pasted command reads `ferry.json` again, but for the option that it gives.
     package func commandLine(with name: String, _ added: [String]) -> String {
         var words: [String] = ["ferry", syntax.name] + operands.map(ShellWord.quoted)
-        for option in syntax.options where option.name != name || option.kind == .repeated {
+        for option in syntax.options
+        where option.name == name ? option.kind == .repeated : isTyped(option.name) {
             if flags.contains(option.name) { words.append(option.name) }
             for value in values[option.name] ?? [] { words += [option.name, ShellWord.quoted(value)] }
         }

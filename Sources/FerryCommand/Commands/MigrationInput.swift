@@ -90,7 +90,10 @@ struct MigrationInput {
         configuration.allowsQuadratic = arguments.has("--allow-quadratic")
         configuration.damaged = try arguments.choice("--damaged", among: MigrationInput.damagedChoices) ?? .refuse
         configuration.dropUnknown = arguments.values("--drop-unknown")
-        if arguments.isTyped("--refuse-loss"), arguments.isTyped("--accept-loss") {
+        // One of the command line counts more than one of `ferry.json`.
+        if arguments.has("--refuse-loss"), arguments.has("--accept-loss"),
+            arguments.isTyped("--refuse-loss") == arguments.isTyped("--accept-loss")
+        {
             throw arguments.wrong("--refuse-loss and --accept-loss contradict each other.", "Leave one of the two out.")
         }
         self.configuration = configuration

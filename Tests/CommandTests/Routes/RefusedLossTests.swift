@@ -52,6 +52,24 @@ struct RefusedLossTests {
         #expect(try app.run(["migrate"] + words).exitCode == 0)
     }
 
+    @Test("The printed command works beside a ferry.json, which may not contradict itself")
+    func withConfig() throws {
+        try app.write(
+            #"{ "ferry": 1, "models": "App.xcdatamodeld", "refuseLosses": true, "allowedLosses": ["Book.note"] }"#,
+            to: "ferry.json")
+        let refused = try app.run("migrate", "App.sqlite")
+        let line = try #require(
+            refused.diagnostics.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+                .first { $0.hasPrefix("ferry migrate") })
+        #expect(line == "ferry migrate App.sqlite --lose Book.note --lose Book.shelf")
+        #expect(try app.run("migrate", "App.sqlite", "--output", "1.sqlite", "--accept-loss").exitCode == 0)
+        #expect(try app.run(line.split(separator: " ").dropFirst().map(String.init)).exitCode == 0)
+        try app.write(
+            #"{ "ferry": 1, "models": "App.xcdatamodeld", "refuseLosses": true, "acceptLosses": true }"#,
+            to: "ferry.json")
+        #expect(try app.run("migrate", "App.sqlite").exitCode == 64)
+    }
+
     @Test("A resumed run does not ask again")
     func resumed() throws {
         let call = ["migrate"] + words + ["--output", "New.sqlite"]
