@@ -20,9 +20,13 @@ extension MigrationRun {
         } catch {
             // The step and the verification beside it stop together.
             stop.request(FerryError.wrapping(error, on: place.store))
-            if let beside, let found = beside.difference() {
-                try discard(after: beside.number, folder)
-                throw found
+            if let beside {
+                if let found = beside.difference() {
+                    try discard(after: beside.number, folder)
+                    throw found
+                }
+                // Otherwise the next call would verify the step again.
+                if let summary = beside.success() { try keep(summary, of: beside.number, &record, folder) }
             }
             throw error
         }

@@ -126,18 +126,24 @@ extension MigrationRun {
         let number = verification.number
         relay.begin(.verify, step: number)
         do {
-            let found = try verification.wait()
-            record.migration?.steps[number - 1].verification = found
+            try keep(verification.wait(), of: number, &record, folder)
         } catch {
             if verification.difference() != nil { try discard(after: number, folder) }
             throw error
         }
         releaseUnusedMemory()
+        stop.unitIsDone()
+    }
+
+    /// Records the verification of a step, and removes the files that it needed.
+    func keep(
+        _ summary: VerificationSummary, of number: Int, _ record: inout RunRecord, _ folder: RunFolder
+    ) throws {
+        record.migration?.steps[number - 1].verification = summary
         noteTimes(&record)
         try folder.save(record)
         try files.removeTree(folder.stepFolder(number) + "/verify")
         if number > 1 { try files.removeTree(folder.stepFolder(number - 1)) }
-        stop.unitIsDone()
     }
 
     /// Deletes the step after one whose verification found differences.
@@ -174,6 +180,11 @@ final class VerificationBeside: Sendable {
     func wait() throws -> VerificationSummary {
         isShown.withLock { $0 = true }
         return try result.get()
+    }
+
+    /// Waits for the end, and returns the summary if no error ended the verification.
+    func success() -> VerificationSummary? {
+        if case .success(let summary) = result { summary } else { nil }
     }
 
     /// Waits for the end, and returns the error with the differences, if there are any.
