@@ -35,18 +35,21 @@ package struct MigrationPlan: Sendable {
         self.warnings = warnings
     }
 
-    /// Whether each step writes a file of its own, for inspection between steps.
-    package var isStaged = false
+    /// The reason why steps in place run on a file of the run folder even if none is a copy; nil if they need not.
+    package var runsInFolderBecause: String?
+
+    /// Whether no step is a copy.
+    package var isInPlace: Bool { !steps.isEmpty && steps.allSatisfy { $0.mode == .inPlace } }
 
     /// Whether one transaction can take the store itself through all steps.
-    package var isInPlace: Bool { !isStaged && !steps.isEmpty && steps.allSatisfy { $0.mode == .inPlace } }
+    package var mayChangeStore: Bool { isInPlace && runsInFolderBecause == nil }
 }
 
 package struct StepPlan: Sendable {
     package enum Mode: String, Sendable { case inPlace, copy, none }
 
     package var mode: Mode
-    /// The reason why an inferred step is a copy; nil for steps in place and for steps by mapping models.
+    /// The reason why a step is a copy; nil for steps in place.
     package var needsCopyBecause: String?
     package var resolved: ResolvedStep
     package var partitions: [PartitionPlan]

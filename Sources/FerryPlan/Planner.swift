@@ -12,8 +12,8 @@ package struct Planner: Sendable {
     package var mappingModels: [MappingModel]
     package var policies: KnownPolicies
     package var executor: ExecutorChoice
-    /// Whether inferred steps are always copies, as with the row executor; fixed by a run's first call.
-    package var copiesInferred: Bool
+    /// The reason why steps that could run in place are copies, as with the row executor; fixed by a run's first call.
+    package var copying: Copying
     /// Whether steps are composed; otherwise each runs alone, in the mode of the composed chain.
     package var composes: Bool
     package var route = ChainRoute()
@@ -28,6 +28,28 @@ package struct Planner: Sendable {
     /// Warnings from reading the models and mapping models.
     package var inputWarnings: [FerryWarning] = []
 
+    package struct Copying: Sendable, Hashable, Codable {
+        /// For every step; in words that follow "because".
+        package var allBecause: String?
+        /// For the steps of mapping models; those that are inferred run in place, or are refused.
+        package var mappedBecause: String?
+
+        package init(allBecause: String? = nil, mappedBecause: String? = nil) {
+            (self.allBecause, self.mappedBecause) = (allBecause, mappedBecause)
+        }
+
+        /// An executor that was asked for fills tables; statements in place change rows as the set executor would.
+        init(_ executor: ExecutorChoice) {
+            switch executor {
+            case .auto: self.init()
+            case .row: self.init(allBecause: "the row executor was asked for")
+            case .set: self.init(mappedBecause: "the set executor was asked for")
+            }
+        }
+
+        func reason(for step: StepPlan) -> String? { allBecause ?? (step.isInferred ? nil : mappedBecause) }
+    }
+
     package init(
         catalog: ModelCatalog, mappingModels: [MappingModel], policies: KnownPolicies = KnownPolicies(),
         executor: ExecutorChoice = .auto, composes: Bool = true
@@ -36,7 +58,7 @@ package struct Planner: Sendable {
         self.mappingModels = mappingModels
         self.policies = policies
         self.executor = executor
-        copiesInferred = executor == .row
+        copying = Copying(executor)
         self.composes = composes
     }
 
@@ -117,8 +139,7 @@ package struct Planner: Sendable {
 
     /// Chooses in-place mode where possible; beside a copy, such a step runs in the run folder, never on the store.
     private func chooseModes(of plan: inout MigrationPlan) {
-        for index in plan.steps.indices where plan.steps[index].isInferred {
-            guard plan.steps[index].needsCopyBecause == nil else { continue }
+        for index in plan.steps.indices where plan.steps[index].needsCopyBecause == nil {
             plan.steps[index].mode = .inPlace
             for part in plan.steps[index].parts.indices { plan.steps[index].parts[part].mode = .inPlace }
         }
@@ -167,10 +188,8 @@ package struct Planner: Sendable {
         } catch {
             return (nil, [error])
         }
-        if step.isInferred {
-            step.needsCopyBecause =
-                copiesInferred ? "the row executor was asked for" : step.obstacleInPlace(&layouts)
-        }
+        step.needsCopyBecause =
+            copying.reason(for: step) ?? step.obstacleInPlace(&layouts)
         return (step, [])
     }
 }

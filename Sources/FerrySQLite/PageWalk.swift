@@ -36,13 +36,17 @@ package struct PageWalk {
     package let longestRows: [String: (bytes: Int64, key: Int64)]
     /// The counts by table, without tables that the walk could not count.
     package let tallies: [String: RowTally]
+    /// The tables and indexes whose pages, with those of their long values, are byte for byte those of the same numbers
+    /// in the other database; empty without one.
+    package let sameTrees: Set<String>
 
     /// Walks over all pages; nil if they cannot be read in one pass.
     ///
-    /// The connection must be in a transaction as for ``PageReader``. A stop request interrupts the walk.
+    /// The connection must be in a transaction as for ``PageReader``. A stop request interrupts the walk. With the schema
+    /// of another database, pages are compared with those of that one.
     package init?(
         _ connection: Connection, schema: String = "main", counting counted: [Counted] = [],
-        stop: StopRequest = StopRequest()
+        comparingWith other: String? = nil, stop: StopRequest = StopRequest()
     ) throws(DatabaseError) {
         guard connection.isInTransaction else { return nil }
         let time = Clock.nanoseconds()
@@ -53,10 +57,13 @@ package struct PageWalk {
             !reader.readsLog || pageCount <= WriteAheadLog.windowPages,
             let pages = try WalkedPages(reader, count: pageCount)
         else { return nil }
+        let others = try other.flatMap { schema throws(DatabaseError) in
+            try WalkedPages(of: connection, schema: schema, pageSize: reader.pageSize)
+        }
         let isInterrupted = Locked(false)
         let interrupter = stop.add { isInterrupted.withLock { $0 = true } }
         defer { interrupter.end() }
-        var walk = TreeWalk(pages, isInterrupted)
+        var walk = TreeWalk(pages, comparingWith: others, isInterrupted)
         defer { walk.free() }
         let rows = try walk.run(trees)
         // Only SQLite can compare the keys of tables without row ids.
@@ -70,6 +77,7 @@ package struct PageWalk {
         longestRows = (rows ?? [:]).mapValues(\.longest)
         wholeRanges = (rows ?? [:]).compactMapValues(\.wholeRange)
         tallies = isSound ? trees.tallies : [:]
+        sameTrees = isSound ? walk.sameTrees : []
         connection.report(
             "-- quick_check of \(schema) of \(connection.path)", nanoseconds: Clock.nanoseconds(since: time))
     }

@@ -18,9 +18,14 @@ struct TreeWalk {
     private var leafLevel: Int?
     private var walked = 0
     private var rows = RowsOfTable()
+    /// The pages of another database, and whether those of the current tree are the same so far.
+    private var others: WalkedPages?
+    private var isSame = false
+    private(set) var sameTrees: Set<String> = []
 
-    init(_ pages: WalkedPages, _ isInterrupted: Locked<Bool>) {
+    init(_ pages: WalkedPages, comparingWith others: WalkedPages?, _ isInterrupted: Locked<Bool>) {
         self.pages = pages
+        self.others = others
         self.isInterrupted = isInterrupted
         usable = pages.usable
         hasMap = pages.largestRoot != 0
@@ -33,6 +38,7 @@ struct TreeWalk {
         placed.deallocate()
         for link in links { link.deallocate() }
         pages.free()
+        others?.free()
     }
 
     /// Nil if the walk finds damage.
@@ -44,9 +50,10 @@ struct TreeWalk {
         var counts: [String: RowsOfTable] = [:]
         for tree in trees.trees {
             if hasMap, tree.root > 1, try !mapHas(tree.root, .root, 0) { return nil }
-            (leafLevel, rows) = (nil, RowsOfTable())
+            (leafLevel, rows, isSame) = (nil, RowsOfTable(), others != nil)
             var low: Int64?
             guard try walk(tree.root, level: 0, of: tree.isTable, tree.tally, &low, high: .max) else { return nil }
+            if isSame { sameTrees.insert(tree.table) }
             if tree.isTable { counts[tree.table] = rows }
         }
         return allArePlaced ? counts : nil
@@ -72,6 +79,7 @@ struct TreeWalk {
                 bytes, page == 1 ? 100 : 0, usable, tally?.pointer, &found, links) != 0,
             (found.is_table != 0) == isTable
         else { return false }
+        if isSame { isSame = try others?.hold(bytes, as: page, run: run) == true }
         for index in 0..<Int(found.links) where links[index].overflow != 0 {
             guard try follow(links[index].overflow, pages: links[index].overflow_pages, from: page) else {
                 return false
@@ -126,6 +134,7 @@ struct TreeWalk {
         var page = first
         for index in 0..<count {
             guard place(page), let next = try pages.firstNumber(of: page) else { return false }
+            if isSame { isSame = try pages.aloneIsSame(page, in: others) }
             try countPage()
             if index + 1 == count { return next == 0 }
             if hasMap, try !mapHas(next, .overflow, page) { return false }
@@ -255,9 +264,40 @@ struct WalkedPages {
         mapNumbers = [UInt32](repeating: 0, count: mapSlots)
     }
 
+    /// The pages of a database to compare with; nil if none of its pages can be compared.
+    init?(of connection: Connection, schema: String, pageSize: Int) throws(DatabaseError) {
+        let reader = try PageReader(connection, schema: schema)
+        guard reader.pageSize == pageSize, let count = try connection.pragma("page_count", in: schema)?.integer else {
+            return nil
+        }
+        try self.init(reader, count: count)
+    }
+
     func free() {
         window.deallocate()
         mapPages.deallocate()
+    }
+
+    // MARK: Comparing
+
+    /// Whether the page of a number has these bytes; the next calls will be for the `run` pages from this one on.
+    mutating func hold(_ bytes: UnsafePointer<UInt8>, as page: UInt32, run: UInt32) throws(DatabaseError) -> Bool {
+        guard let own = try self.bytes(of: page, run: run) else { return false }
+        return isSame(own, bytes)
+    }
+
+    private func isSame(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer) -> Bool {
+        compareBytes(.init(start: left, count: pageSize), .init(start: right, count: pageSize)) == 0
+    }
+
+    /// Whether a page is that of the other database, read without the window.
+    func aloneIsSame(_ page: UInt32, in others: WalkedPages?) throws(DatabaseError) -> Bool {
+        guard let others, page <= others.count else { return false }
+        let buffer = UnsafeMutableRawPointer.allocate(byteCount: 2 * pageSize, alignment: 4096)
+        defer { buffer.deallocate() }
+        try read(page, 1, into: buffer)
+        try others.read(page, 1, into: buffer + pageSize)
+        return isSame(buffer, buffer + pageSize)
     }
 
     // MARK: Pages

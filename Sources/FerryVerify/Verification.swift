@@ -158,6 +158,9 @@ package struct Verification: Sendable {
             try context.progress.once(checks[0].name, in: context) { try checks[0].init().run(in: context) }
             // The other checks need these tables and columns.
             if context.isUnreadable { return }
+            if KeptTables.mayExist(in: context) {
+                try context.progress.once("kept tables", in: context) { try KeptTables(in: context).find() }
+            }
             try make(checks.dropFirst().map { $0.init() }, in: context)
         }
         context.report.sort(by: Self.checkNames)

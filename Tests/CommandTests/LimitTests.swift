@@ -22,7 +22,7 @@ struct LimitTests {
     }
 
     private var migrate: [String] {
-        ["migrate", "--accept-loss", library.store] + library.sources + ["--progress", "none"]
+        ["migrate", "--accept-loss", library.store] + library.sources + ["--progress", "none", "--executor", "set"]
     }
 
     /// Runs the program through a line of a shell; `"$@"` in the line is the program's command line.

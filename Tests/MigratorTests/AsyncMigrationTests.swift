@@ -8,7 +8,7 @@ import Testing
 struct AsyncMigrationTests {
     private let small: SmallMigration
     private let migrator: Migrator
-    private let byRows = Configuration(chunkSize: .rows(5), takesSnapshot: false)
+    private let byRows = Configuration(chunkSize: .rows(5), executor: .set, takesSnapshot: false)
 
     init() throws {
         small = try SmallMigration(rows: 120)

@@ -13,7 +13,7 @@ struct DamagedStore {
     enum Way: CaseIterable {
         /// In place on the store itself, or on a copy at an output, which is verified against the store.
         case inPlace, inPlaceOutput
-        /// By a mapping model.
+        /// By a mapping model and the set executor.
         case copy
         /// By the row executor: with a mapping model, or with the inferred mapping that could run in place.
         case rows, inferredRows
@@ -25,7 +25,10 @@ struct DamagedStore {
 
         var isCopy: Bool { self != .inPlace && self != .inPlaceOutput }
         var hasMapping: Bool { isCopy && self != .inferredRows }
-        var executor: Configuration.Executor { self == .rows || self == .inferredRows ? .row : .automatic }
+        var executor: Configuration.Executor {
+            if self == .rows || self == .inferredRows { return .row }
+            return self == .copy ? .set : .automatic
+        }
     }
 
     struct Policy: EntityMigrationPolicy {}

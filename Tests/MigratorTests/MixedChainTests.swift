@@ -28,8 +28,10 @@ struct MixedChainTests {
         arguments: TinyStore.Form.allCases)
     func agrees(_ form: TinyStore.Form) throws {
         let copied = try MixedMigration(form: form, isAllCopies: true)
-        #expect(try copied.migrator().plan().steps.allSatisfy { $0.mode == .copy })
-        _ = try copied.migrator().migrate(quick)
+        var copying = quick
+        copying.executor = .set
+        #expect(try copied.migrator().plan(copying).steps.allSatisfy { $0.mode == .copy })
+        _ = try copied.migrator().migrate(copying)
         let mixed = try MixedMigration(form: form)
         let report = try mixed.migrator().migrate(quick)
         #expect(report.mode == .copy && report.chain.count == 5)

@@ -11,7 +11,7 @@ import TestSupport
 struct MixedMigration {
     let folder: TemporaryFolder
     var store: String { folder.file("App.sqlite") }
-    /// Mapping files for all steps, so that every one of them is a copy.
+    /// Mapping files for all steps, so that the set executor makes every one of them a copy.
     let isAllCopies: Bool
 
     init(rows: Int64 = 12, form: TinyStore.Form = .plain, isAllCopies: Bool = false) throws {

@@ -21,7 +21,7 @@ struct ReportCodingTests {
     @Test("A report of a copy, of a migration in place, and of damage can be encoded and decoded")
     func migrations() throws {
         let small = try SmallMigration(rows: 60)
-        let copy = try small.migrator().migrate(Configuration(chunkSize: .rows(7)))
+        let copy = try small.migrator().migrate(Configuration(chunkSize: .rows(7), executor: .set))
         #expect(try readBack(copy) == copy && copy.mode == .copy && copy.chunks.longest != nil)
         #expect(copy.phases.map(\.phase).contains(.verify) && copy.wallTime > .zero)
         let inferred = try InferredMigration()
@@ -38,7 +38,7 @@ struct ReportCodingTests {
     func plans() throws {
         let small = try SmallMigration()
         let migrator = try small.migrator()
-        let plan = try readBack(migrator.plan())
+        let plan = try readBack(migrator.plan(Configuration(executor: .set)))
         #expect(plan.steps.map(\.mode) == [.copy, .copy] && plan.longestUnit?.time ?? .zero > .zero)
         #expect(plan.steps[0].partitions.joined().allSatisfy { $0.executor == .set || $0.executor == .row })
         let refused = try migrator.plan(Configuration(target: "App 3", infersMappings: false, memoryLimit: 32 << 20))

@@ -15,7 +15,7 @@ struct VerifiedBesideTests {
     /// Returns a configuration of four copied steps, each separate.
     private static func configuration(beside: Bool = true) -> Configuration {
         var configuration = Configuration(
-            chunkSize: .rows(5), composes: false, now: { Date(timeIntervalSinceReferenceDate: 0) })
+            chunkSize: .rows(5), executor: .set, composes: false, now: { Date(timeIntervalSinceReferenceDate: 0) })
         configuration.leastVerifiedBeside = beside ? 0 : .max
         return configuration
     }

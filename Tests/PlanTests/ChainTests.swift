@@ -15,7 +15,7 @@ struct ChainTests {
         )
         #expect(plan.refusals.isEmpty)
         #expect(plan.chain == ["V1", "V2", "V3"])
-        #expect(plan.steps.map(\.mode) == [.copy, .copy])
+        #expect(plan.steps.map(\.mode) == [.inPlace, .inPlace])
     }
 
     @Test("takes the shorter of two paths")

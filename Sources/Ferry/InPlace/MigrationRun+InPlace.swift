@@ -170,7 +170,7 @@ extension Connection {
 extension RunRecord {
     /// Whether the run changes the store itself and its end is not recorded.
     var isUnfinishedInPlace: Bool {
-        migration.map { $0.isInPlace && $0.options.output == nil } ?? false
+        migration.map { $0.isInPlace && $0.runsInFolder != true && $0.options.output == nil } ?? false
     }
 
     /// Whether this run gave a store the hashes of a version.

@@ -13,7 +13,7 @@ extension StepEstimates {
     func longestUnit(of steps: [Step], swapsStore: Bool) -> PlanReport.LongestUnit? {
         guard plan.refusals.isEmpty, !steps.isEmpty else { return nil }
         let name = FileLayer.name(of: store.path)
-        if plan.isInPlace, configuration.output == nil {
+        if plan.mayChangeStore, configuration.output == nil {
             let seconds = steps.reduce(WorkCosts.commit) { $0 + $1.work.secondsInPlace }
             return unit(.transaction, name, 1, rows: Double(allRows), seconds: seconds)
         }

@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerryMapping
+internal import FerryPlan
 package import FerrySQLite
 internal import Foundation
 
@@ -87,10 +88,13 @@ package struct RunRecord: Codable, Sendable {
         var passes: [[String]]?
         /// `now()` of every expression, in seconds since 2001-01-01 UTC.
         var now: Double
-        /// Whether no step is a copy; without an output one transaction then changes the store itself.
+        /// Whether no step is a copy.
         var isInPlace = false
-        /// Whether steps that could run in place are copies; absent in records of earlier tools.
-        var copiesInferred: Bool?
+        /// Whether steps in place change a file of the run folder; else, without an output, one transaction changes the
+        /// store itself. Absent in records of earlier tools.
+        var runsInFolder: Bool?
+        /// Why steps that could run in place are copies; absent in records of earlier tools.
+        var copying: Planner.Copying?
         /// The completed steps, the last perhaps unverified; those on the store itself are recorded before COMMIT.
         var steps: [StepRecord] = []
         /// The last step, counted from 1, whose source passed the check of its rows.

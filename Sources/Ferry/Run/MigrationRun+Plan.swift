@@ -87,6 +87,16 @@ extension MigrationRun {
         let areRowsEstimated = areRowsEstimated ?? inspection.entities.contains(where: \.isEstimated)
         let counter = LossCounter(connection: store.sourceGuard.connection, layout: layout, rows: rows, walk: walk)
         var plan = try plan(from: version, to: target, rows, areRowsEstimated: areRowsEstimated, counter)
+        var statements = statements(plan, on: store)
+        if let reason = try obstacleOfStore(plan, statements, layout, walk) {
+            copying = Planner.Copying(mappedBecause: reason)
+            plan = try self.plan(from: version, to: target, rows, areRowsEstimated: areRowsEstimated, counter)
+            statements = self.statements(plan, on: store)
+        }
+        if try plan.runsInFolderBecause == nil && writesMappedRows(plan, statements) {
+            // On the store itself nothing would be left with which to compare every value.
+            plan.runsInFolderBecause = "it is verified in full before it replaces the store"
+        }
         if countsLosses {
             // A resumed run does not ask again.
             let effort: LossCounter.Effort = configuration.losses == .allow || counted != nil ? .little : .presence
@@ -98,11 +108,14 @@ extension MigrationRun {
         plan.refusals += comparisons.refusals
         // Without a way to the target, the names do not matter.
         if !plan.steps.isEmpty { plan.refusals += nameRefusals }
-        let statements = plan.firstStep.map { step in
-            StatementsInPlace(step, dropping: configuration.dropping) { store.sourceGuard.connection }
-        }
         return Planned(
             plan: plan, inspection: inspection, layout: layout, rows: rows, statements: statements, walk: walk)
+    }
+
+    private func statements(_ plan: MigrationPlan, on store: OpenedStore) -> StatementsInPlace? {
+        plan.firstStep.map { step in
+            StatementsInPlace(step, dropping: configuration.dropping) { store.sourceGuard.connection }
+        }
     }
 
     private func refuseLosses(of plan: inout MigrationPlan) {
@@ -130,14 +143,16 @@ extension MigrationRun {
             planner.values = try counter.presence(of: plan.questions)
             plan = planner.plan(from: version, to: target, rows: rows, areRowsEstimated: areRowsEstimated)
         }
-        plan.isStaged = configuration.hasStages
+        if configuration.hasStages {
+            plan.runsInFolderBecause = "a hook is to see its result"
+        }
         return plan
     }
 
     /// Whether a plan is one step in place that writes no row and has no requirements on rows.
     private func writesNoRow(_ planned: Planned) throws -> Bool {
         let plan = planned.plan
-        guard plan.refusals.isEmpty, plan.isInPlace, plan.steps.count == 1, let statements = planned.statements,
+        guard plan.refusals.isEmpty, plan.mayChangeStore, plan.steps.count == 1, let statements = planned.statements,
             let step = plan.steps.first, step.needsRowCheck.isEmpty, step.needsEmptySource.isEmpty,
             step.needsUniqueValues.isEmpty, step.needsValues.isEmpty
         else { return false }
@@ -180,7 +195,7 @@ extension MigrationRun {
         planner.mappingModelsBeside = inputs.mappingModelsBeside
         planner.inputWarnings = inputs.warnings
         // The executor may change between calls; the mode of a step must not.
-        if let copiesInferred { planner.copiesInferred = copiesInferred }
+        if let copying { planner.copying = copying }
         return planner
     }
 }

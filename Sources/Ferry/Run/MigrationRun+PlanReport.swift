@@ -78,7 +78,7 @@ extension MigrationRun {
         guard planned.plan.refusals.isEmpty, !planned.steps.isEmpty else { return report }
         report.peakDiskBytes = try diskNeed(planned.plan, store, planned.steps).bytesByFolder
         report.longestUnit = try stepEstimates(planned, store).longestUnit(
-            of: planned.steps, swapsStore: place.output == nil && !planned.plan.isInPlace)
+            of: planned.steps, swapsStore: place.output == nil && !planned.plan.mayChangeStore)
         let machine = try machine(for: store)
         var seconds = try time(since: start).inSeconds + work(planned, store).seconds(machine: machine)
         if readsRows, planned.writesRows { seconds += try Double(store.contentBytes()) * WorkCosts.check * machine }
@@ -102,7 +102,7 @@ extension MigrationRun {
     ) throws -> DiskNeed {
         try DiskNeed(
             steps, contentBytes: store.contentBytes(),
-            way: plan.isInPlace && place.output == nil
+            way: plan.mayChangeStore && place.output == nil
                 ? .inPlace : .copies(stores: stores, swapsStore: place.output == nil),
             runFolder: FileLayer.parent(of: place.result),
             snapshot: takesSnapshot ? .init(folder: snapshotFolder, share: shareOfSnapshot(store)) : nil,
@@ -177,15 +177,11 @@ extension PlanReport {
         switch step.mode {
         case .none: "nothing is to be done"
         case .copy:
-            step.needsCopyBecause
-                ?? (step.mappingModelNames.count == 1
-                    ? "its mapping model makes objects anew" : "its mapping models make objects anew")
+            step.needsCopyBecause ?? "the plan ends before it"
         case .inPlace:
-            plan.isInPlace
-                ? "it is inferred, and every object keeps its row"
-                : plan.isStaged
-                    ? "it is inferred, and every object keeps its row; a hook is to see its result, so it runs in the run folder"
-                    : "it is inferred, and every object keeps its row; another step needs a copy, so it runs in the run folder"
+            plan.mayChangeStore
+                ? "every object keeps its row"
+                : "every object keeps its row; \(plan.runsInFolderBecause ?? "another step needs a copy"), so it runs in the run folder"
         }
     }
 

@@ -14,7 +14,7 @@ extension MigrationRun {
             dropUnknown: configuration.dropUnknown.sorted(),
             schema: plan.steps.last?.resolved.destination.model.knownSchema?.digest,
             joinTables: configuration.joinTables.isEmpty ? nil : configuration.joinTables.sorted(),
-            hasStages: plan.isStaged ? true : nil)
+            hasStages: configuration.hasStages ? true : nil)
     }
 
     /// Resumes a run with the same options, or begins a new one unless it is refused.
@@ -53,7 +53,8 @@ extension MigrationRun {
                 migration: RunRecord.Migration(
                     options: options(plan), chain: plan.chain, passes: plan.passes,
                     now: configuration.now().timeIntervalSinceReferenceDate, isInPlace: plan.isInPlace,
-                    copiesInferred: planner.copiesInferred, rows: rows, findings: findings,
+                    runsInFolder: !plan.mayChangeStore,
+                    copying: planner.copying, rows: rows, findings: findings,
                     mappingModels: plan.fingerprints))
             // From here on the folder belongs to this run.
             try folder.save(record)
@@ -95,7 +96,10 @@ extension MigrationRun {
             ("division into steps", migration.passes == plan.passes),
             ("output", isSameOutput),
             ("verification", migration.options.verify == wanted.verify),
-            ("mode", migration.isInPlace == plan.isInPlace),
+            (
+                "mode",
+                migration.isInPlace == plan.isInPlace && (migration.runsInFolder ?? false) == !plan.mayChangeStore
+            ),
             ("snapshot", migration.options.takesSnapshot == wanted.takesSnapshot),
             ("treatment of damaged rows", migration.options.damaged == wanted.damaged),
             ("list of objects to drop", migration.options.dropUnknown == wanted.dropUnknown),

@@ -38,11 +38,11 @@ extension MigrationRun {
         let plan = planned.plan
         verifiesBeside = try canVerifyBeside(plan, store, planned.steps)
         return RunWork(
-            steps: planned.steps.map(\.work), isOneTransaction: plan.isInPlace && place.output == nil,
+            steps: planned.steps.map(\.work), isOneTransaction: plan.mayChangeStore && place.output == nil,
             takesSnapshot: takesSnapshot, verify: configuration.verify,
             jobs: configuration.jobs ?? ProcessInfo.processInfo.activeProcessorCount,
             verifiedBeside: { self.verifiesBesideNext(plan, $0) },
-            swaps: place.output == nil && !plan.isInPlace)
+            swaps: place.output == nil && !plan.mayChangeStore)
     }
 }
 

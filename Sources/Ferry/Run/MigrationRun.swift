@@ -28,8 +28,8 @@ final class MigrationRun {
     var isResumed = false
     /// The use of the phases in earlier calls.
     private var earlierPhases: [PhaseUse] = []
-    /// Whether the resumed run copies steps that could run in place; nil for a new run.
-    var copiesInferred: Bool?
+    /// Why a resumed run, or one whose store a step cannot change in place, copies steps; nil if the executor decides.
+    var copying: Planner.Copying?
     /// Whether steps are verified while the next ones run, if their modes allow it.
     var verifiesBeside = false
     /// Bytes of models, plan and statements, measured when the plan is made.
@@ -117,7 +117,7 @@ final class MigrationRun {
         _ sourceGuard: SourceGuard, folder found: RunFolder?, record: RunRecord?
     ) throws -> MigrationReport {
         var known = record
-        copiesInferred = known?.migration.flatMap { $0.copiesInferred ?? ($0.isInPlace ? false : nil) }
+        copying = known?.migration.flatMap { $0.copying ?? ($0.isInPlace ? Planner.Copying() : nil) }
         guard sourceGuard.access == .readWrite || place.output != nil else {
             throw FerryError(
                 .storeReadOnly, "\(place.store), or its folder, cannot be written.",
@@ -171,7 +171,7 @@ final class MigrationRun {
         settleMemory(before: bytes)
         try takeSnapshot(store, version, rows: planned.rows, &record, folder)
         settleMemory(before: bytes)
-        if planned.plan.isInPlace, place.output == nil {
+        if planned.plan.mayChangeStore, place.output == nil {
             return try finish(folder, &record, sourceGuard) {
                 try runInPlace(planned, sourceGuard, &$0, folder)
             }

@@ -237,13 +237,14 @@ struct SchemaRehearsal {
 
     private static let statistics = "sqlite_stat1"
 
-    /// Runs the statements of a plan, except those on rows.
+    /// Runs the statements of a plan, except those on rows: no other statement reads the time.
     func run(_ plan: InPlacePlan) throws {
+        let now = 0.0
         var alterations: TableAlterations?
         var rest = plan.statements.filter { !$0.writesObjects }[...]
         while let next = rest.first {
             guard next.alteration != nil else {
-                try connection.run(next)
+                try connection.run(next, now: now)
                 rest.removeFirst()
                 continue
             }
@@ -254,7 +255,7 @@ struct SchemaRehearsal {
             rest = rest.dropFirst(together.count)
         }
         try StaleStatistics.remove(on: connection)
-        for planned in plan.closing { try connection.run(planned) }
+        for planned in plan.closing { try connection.run(planned, now: now) }
     }
 
     // MARK: Schema entries

@@ -120,7 +120,7 @@ package struct InPlaceRun {
             let planned = try InPlacePlanning(step, on: connection, dropping: options.dropping)
             for computations in try planned.statements(leaving: nil).computations {
                 let search = FailedRowSearch(
-                    computations, on: connection, largestValue: options.wholeValueBytes)
+                    computations, on: connection, now: options.now, largestValue: options.wholeValueBytes)
                 if let row = try search.first() { return row }
             }
         } catch {}  // The first failure is the one to report.
@@ -274,7 +274,7 @@ package struct InPlaceRun {
                 guard Clock.nanoseconds(since: lists.last) >= Self.tickNanoseconds else { return }
                 tell(planned.reason, at: place)
             } _: {
-                try connection.run(planned)
+                try connection.run(planned, now: options.now)
             }
         } catch let error as DatabaseError {
             // Errors of our functions and of constraints get a message in terms of the model.
@@ -358,11 +358,21 @@ struct InPlaceCounts {
 }
 
 extension Connection {
-    func run(_ planned: InPlaceStatement) throws(DatabaseError) {
+    /// Runs a statement; `now` is the run's fixed time.
+    func run(_ planned: InPlaceStatement, now: Double) throws(DatabaseError) {
         guard !planned.values.isEmpty else { return try execute(planned.sql) }
         let statement = try prepare(planned.sql)
-        for named in planned.values { try statement.bind(Value(named.value), named: named.name) }
+        for named in planned.values { try statement.bind(Value(named.value, now: now), named: named.name) }
         try statement.run()
+    }
+}
+
+extension Value {
+    init(_ value: InPlaceValues.Value, now: Double) {
+        switch value {
+        case .stored(let stored): self.init(stored)
+        case .now: self = .real(now)
+        }
     }
 }
 

@@ -41,12 +41,12 @@ struct FailedRowSearch {
         largestValue = context.options.wholeValueBytes
     }
 
-    init(_ computations: InPlaceComputations, on connection: Connection, largestValue: Int) {
+    init(_ computations: InPlaceComputations, on connection: Connection, now: Double, largestValue: Int) {
         self.connection = connection
         entity = computations.entity
         columns = computations.columns
         rows = "main.\(computations.table) WHERE Z_PK > :low AND Z_PK <= :high AND Z_ENT = \(computations.number)"
-        parameters = computations.values.map { ($0.name, Value($0.value)) }
+        parameters = computations.values.map { ($0.name, Value($0.value, now: now)) }
         self.largestValue = largestValue
     }
 

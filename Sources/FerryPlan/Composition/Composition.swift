@@ -176,7 +176,7 @@ struct ChainComposition {
 
     private static func part(_ part: StepPlan, of step: StepPlan) -> StepPlan {
         var part = part
-        if part.isInferred, part.needsCopyBecause == nil { part.needsCopyBecause = step.needsCopyBecause }
+        if part.needsCopyBecause == nil { part.needsCopyBecause = step.needsCopyBecause }
         return part
     }
 }
@@ -241,9 +241,7 @@ private struct Group {
         } catch {
             throw CompositionObstacle(error.message)
         }
-        if let copied = [first, second].first(where: { $0.needsCopyBecause != nil || !$0.isInferred }) {
-            step.needsCopyBecause = copied.needsCopyBecause ?? "a mapping model on the way makes objects anew"
-        }
+        step.needsCopyBecause = first.needsCopyBecause ?? second.needsCopyBecause
         return step
     }
 }
@@ -252,7 +250,7 @@ extension StepPlan {
     /// The reason why steps that can be done in place one by one cannot be so in one pass, or nil.
     fileprivate func obstacleToOnePass() -> CompositionObstacle? {
         var layouts = AssumedLayouts()
-        guard !parts.isEmpty, isInferred, needsCopyBecause == nil, let reason = obstacleInPlace(&layouts) else {
+        guard !parts.isEmpty, needsCopyBecause == nil, let reason = obstacleInPlace(&layouts) else {
             return nil
         }
         return CompositionObstacle("in one pass it could not be done in place (\(reason))")

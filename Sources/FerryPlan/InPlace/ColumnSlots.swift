@@ -238,7 +238,7 @@ extension [NumberPair] {
 struct RowComputation: Sendable, Hashable {
     fileprivate enum Operand: Hashable {
         case column(String)
-        case value(DefaultValue)
+        case value(InPlaceValues.Value)
     }
 
     /// The source column whose values are converted; nil if other columns are read.
@@ -294,12 +294,13 @@ private struct RowOperands: PathResolver {
 
     mutating func elementText() throws(FerryError) -> String { throw Self.tooMuch }
 
-    mutating func parameter(program: [UInt8]) -> String { add(.value(.blob(program))) }
+    mutating func parameter(program: [UInt8]) -> String { add(.value(.stored(.blob(program)))) }
 
     mutating func parameter(_ value: SQLParameter) -> String {
-        // Inferred expressions never read the time.
-        guard case .constant(let constant) = value, let stored = constant.stored else { return "NULL" }
-        return add(.value(stored))
+        switch value {
+        case .constant(let constant): constant.stored.map { add(.value(.stored($0))) } ?? "NULL"
+        case .now: add(.value(.now))
+        }
     }
 
     private static var tooMuch: FerryError {

@@ -62,5 +62,14 @@ extension InPlaceStatement {
 }
 
 extension [InPlaceValues.Named] {
-    fileprivate var text: String { isEmpty ? "" : " [\(map { "\($0.name) \($0.value)" }.joined(separator: ", "))]" }
+    fileprivate var text: String { isEmpty ? "" : " [\(map { "\($0.name) \($0.value.text)" }.joined(separator: ", "))]" }
+}
+
+extension InPlaceValues.Value {
+    fileprivate var text: String {
+        switch self {
+        case .stored(let value): "\(value)"
+        case .now: "now"
+        }
+    }
 }

@@ -159,17 +159,28 @@ struct Renaming: Sendable, Hashable {
 
 /// The bound values of a statement: SQL text contains entity numbers, but no values of a model.
 package struct InPlaceValues: Sendable, Hashable {
+    package enum Value: Sendable, Hashable {
+        case stored(DefaultValue)
+        /// The run's fixed time, in seconds since 2001-01-01 UTC.
+        case now
+    }
+
     package struct Named: Sendable, Hashable {
         package var name: String
-        package var value: DefaultValue
+        package var value: Value
     }
 
     private(set) var named: [Named] = []
 
-    mutating func addNamed(_ name: String, _ value: DefaultValue) { named.append(Named(name: name, value: value)) }
+    mutating func addNamed(_ name: String, _ value: DefaultValue) {
+        named.append(Named(name: name, value: .stored(value)))
+    }
+
+    /// Adds a stored value and returns its parameter.
+    mutating func add(_ value: DefaultValue) -> String { add(.stored(value)) }
 
     /// Adds a value and returns its parameter.
-    mutating func add(_ value: DefaultValue) -> String {
+    mutating func add(_ value: Value) -> String {
         if let known = named.first(where: { $0.value == value }) { return known.name }
         let name = ":v\(named.count)"
         named.append(Named(name: name, value: value))

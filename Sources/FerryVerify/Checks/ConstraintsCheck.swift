@@ -66,6 +66,12 @@ struct ConstraintsCheck: Check {
         for relationship in context.destinationModel.relationships(of: entity) where !relationship.isTransient {
             guard let storage = context.destination.storage(of: relationship.name, in: entity) else { continue }
             guard let limits = Limits(relationship) else { continue }
+            let tables = [table.name, StoredLinks(storage).table]
+            if tables.allSatisfy({ KeptTables.hold($0, in: context) }),
+                try keeps(limits, of: relationship.name, of: entity, origins, in: context)
+            {
+                continue
+            }
             let links = StoredLinks(storage)
             let query =
                 if links.areInRowsOfA {
@@ -83,11 +89,36 @@ struct ConstraintsCheck: Check {
         }
     }
 
+    /// Whether the relationship that every mapping of an entity carries had the same limits.
+    private func keeps(
+        _ limits: Limits, of relationship: String, of entity: String, _ origins: RelationshipOrigins,
+        in context: VerificationContext
+    ) throws -> Bool {
+        keepingMappings(of: entity, in: context).allSatisfy { mapping in
+            origins.origin(of: relationship, in: mapping).flatMap { Limits($0) } == limits
+        }
+    }
+
     // MARK: Uniqueness
+
+    /// Whether a constraint was one of the source's on the same columns of a table that pages have shown.
+    private func isKept(
+        _ constraint: [String], of entity: String, _ table: EntityTable, in context: VerificationContext
+    ) -> Bool {
+        KeptTables.hold(table.name, in: context)
+            && keepingMappings(of: entity, in: context).allSatisfy { mapping in
+                let names = constraint.map { name in
+                    mapping.attributes.first { $0.name == name }?.expression?.sourceKeys
+                }
+                let constraints = context.sourceModel.entities[mapping.source]?.uniquenessConstraints ?? []
+                return constraints.contains { $0.map(Optional.some) == names }
+            }
+    }
 
     private func check(
         _ constraint: [String], of entity: String, _ table: EntityTable, in context: VerificationContext
     ) throws {
+        if isKept(constraint, of: entity, table, in: context) { return }
         let columns = constraint.compactMap { name -> String? in
             if let column = context.destination.column(of: name, in: entity) { return column.name }
             if case .foreignKey(_, let column, _, _)? = context.destination.storage(of: name, in: entity) {
@@ -171,7 +202,7 @@ struct ConstraintsCheck: Check {
     }
 }
 
-private struct Limits {
+private struct Limits: Equatable {
     let isOptional: Bool
     let least: Int
     let most: Int?

@@ -20,16 +20,27 @@ struct IntegrityCheck: Check {
         context.isUnreadable = true
     }
 
+    /// Records what another check's walk over all pages has shown, if it shows as much.
+    static func record(_ walk: PageWalk, in context: VerificationContext) throws {
+        guard walk.isSound, try suffices(walkIn: context) else { return }
+        context.progress.state.outcomes[name] = PartOutcome()
+    }
+
     private func isShownByPageWalk(_ context: VerificationContext) throws -> Bool {
         let connection = context.connection
+        guard try Self.suffices(walkIn: context) else { return false }
+        let walk = { try PageWalk(connection, schema: "destination", stop: context.verification.stop) }
+        return try (connection.isInTransaction ? walk() : connection.transaction("BEGIN", walk))?.isSound == true
+    }
+
+    /// Whether a walk over pages checks as much as `quick_check` would.
+    private static func suffices(walkIn context: VerificationContext) throws -> Bool {
         // quick_check also reads column constraints, which Core Data's tables do not have, and virtual tables.
-        let needsPragma = try connection.integer(
+        let needsPragma = try context.connection.integer(
             """
             SELECT 1 FROM destination.sqlite_master WHERE type = 'table' AND (sql LIKE '%NULL%' OR sql LIKE '%CHECK%'
                 OR sql LIKE '%STRICT%' OR sql LIKE 'CREATE VIRTUAL%')
             """)
-        guard needsPragma == nil else { return false }
-        let walk = { try PageWalk(connection, schema: "destination", stop: context.verification.stop) }
-        return try (connection.isInTransaction ? walk() : connection.transaction("BEGIN", walk))?.isSound == true
+        return needsPragma == nil
     }
 }

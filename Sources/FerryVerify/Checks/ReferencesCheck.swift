@@ -13,7 +13,7 @@ struct ReferencesCheck: Check {
     /// Checks each key column, unless an index holds its keys in order: then ``IndexReadings`` checks them.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         let readings = try context.indexReadings.get()
-        return try StoredKeys.all(in: context).filter { readings.index(of: $0) == nil }.map { keys in
+        return try Self.keys(in: context).filter { readings.index(of: $0) == nil }.map { keys in
             CheckPart(name: Self.name(of: keys), subject: nil) { context, outcome in
                 try context.announce(keys.table)
                 if keys.needOnlyTargets, keys.areForeign {
@@ -31,7 +31,7 @@ struct ReferencesCheck: Check {
         let outcomes = context.progress.state.outcomes
         let tallies = try TableTally.all(outcomes, in: context)
         let readings = try context.indexReadings.get()
-        for keys in try StoredKeys.all(in: context) {
+        for keys in try Self.keys(in: context) {
             let isShown =
                 try readings.index(of: keys).map { try readings.showsKeys(of: $0, tallies, outcomes, in: context) }
                 ?? outcomes[Self.name(of: keys)]?.isShown ?? false
@@ -41,6 +41,11 @@ struct ReferencesCheck: Check {
             if isShown, !haveCompanions || tallies[root]?.hasSoundCompanions(keys.relationship) == true { continue }
             _ = try report(keys, in: context)
         }
+    }
+
+    /// All keys but those of kept tables, which lead to objects that keep theirs.
+    private static func keys(in context: VerificationContext) throws -> [StoredKeys] {
+        try StoredKeys.all(in: context).filter { !KeptTables.hold($0.table, in: context) }
     }
 
     private static func name(of keys: StoredKeys) -> String { partName(keys.relationship, keys.column) }

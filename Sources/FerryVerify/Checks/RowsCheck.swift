@@ -15,10 +15,29 @@ struct RowsCheck: Check {
 
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         try context.destinationTables.filter { RowWalk.isDivisible($0.root, in: context) }.flatMap { table in
+            if let kept = try keptPart(of: table, in: context) { return [kept] }
             let counting = try TableTally.counting(ofRowsOf: table, in: context)
             return try Self.ranges(of: table, in: context).map { name, range in
                 try part(name, .kept(range), of: table, counting, in: context)
             } + (try NewRows(table.root, in: context)?.counts() ?? [])
+        }
+    }
+
+    /// The counts of a table whose rows pages have shown; nil for any other table.
+    private func keptPart(of table: EntityTable, in context: VerificationContext) throws -> CheckPart? {
+        guard KeptTables.hold(table.name, in: context),
+            let tally = try TableTally.all(context.progress.state.outcomes, in: context)[table.root]
+        else { return nil }
+        let counts = context.mappings(into: table.root).map { mapping in
+            var counts = EntityMappingCounts(
+                name: mapping.name, source: mapping.source, destination: mapping.destination)
+            counts.read = tally.rowsByEntity[mapping.destination] ?? 0
+            counts.written = counts.read
+            return counts
+        }
+        return CheckPart(name: "kept rows:\(table.root)", subject: table.name) { context, outcome in
+            (outcome.counts, outcome.rows) = (counts, tally.rows)
+            context.report.checked += tally.rows
         }
     }
 

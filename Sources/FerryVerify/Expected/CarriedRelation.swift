@@ -154,15 +154,23 @@ struct CarriedRelation: Sendable {
 
     var name: String { relation.key.title }
 
+    /// Whether pages have shown all tables that hold the links.
+    private func areKept(in context: VerificationContext) -> Bool {
+        ([destination.table] + [relation.other?.links.table].compactMap { $0 }).allSatisfy {
+            KeptTables.hold($0, in: context)
+        }
+    }
+
     /// The parts that together show the whole relation, with the key range of `a` of each; none if the rows show it.
     func parts(in context: VerificationContext) throws -> [(name: String, range: KeyRange)] {
-        if destination.areInRowsOfA { return [] }
+        if destination.areInRowsOfA || areKept(in: context) { return [] }
         return try KeyRange.parts(
             "links:\(name)", of: "destination." + context.destinationTable(of: a).name, on: context.connection)
     }
 
     /// Whether all parts of the relation, or the rows with its foreign keys, showed no difference.
     func isShown(in context: VerificationContext) throws -> Bool {
+        if areKept(in: context) { return true }
         let outcomes = context.progress.state.outcomes
         if destination.areInRowsOfA {
             return relation.haveSidesAgreed(outcomes)

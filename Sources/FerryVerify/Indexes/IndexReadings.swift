@@ -94,7 +94,7 @@ struct IndexReadings {
             WHERE type = 'index' AND (tbl_name NOT LIKE 'ferry\\_%' ESCAPE '\\'
                 OR tbl_name IN (SELECT name FROM source.sqlite_master)) ORDER BY tbl_name
             """)
-        return tables.compactMap { $0[0].text }
+        return tables.compactMap { $0[0].text }.filter { !KeptTables.hold($0, in: context) }
     }
 
     // MARK: Readings

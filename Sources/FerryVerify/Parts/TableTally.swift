@@ -23,7 +23,9 @@ struct TableTally: Sendable {
 
     /// Parts that count the rows of all tables, except tables whose rows are compared and counted in one reading.
     static func parts(in context: VerificationContext) throws -> [CheckPart] {
-        try context.destinationTables.filter { try !isCountedWithRows($0, in: context) }.flatMap { table in
+        try context.destinationTables.filter {
+            try !KeptTables.hold($0.name, in: context) && !isCountedWithRows($0, in: context)
+        }.flatMap { table in
             let conditions = try items(of: table, in: context).map(\.condition)
             let indexed = try Self.parts(forIndexesOf: table.name, in: context).map { _ in
                 try Self.indexed(table.name, in: context)
@@ -81,6 +83,12 @@ struct TableTally: Sendable {
         for table in context.destinationTables {
             let items = try items(of: table, in: context).map(\.item)
             var tally = TableTally()
+            if let kept = KeptTables.outcome(of: table.name, in: context)?.tally {
+                tally.rows = kept.first ?? 0
+                for (item, count) in zip(items, kept.dropFirst()) { tally.counts[item, default: 0] += count }
+                tallies[table.root] = tally
+                continue
+            }
             for (name, _) in try ranges(of: table, in: context) {
                 let counts = outcomes[name]?.tally ?? []
                 tally.rows += counts.first ?? 0
@@ -116,6 +124,28 @@ struct TableTally: Sendable {
             let found = (row.first ?? []).map { $0.integer ?? 0 }
             counts += counts.isEmpty ? found[...] : found.dropFirst()
         } while !rest.isEmpty
+        return counts
+    }
+
+    /// The counts of a table that pages have shown, from a walk over them; nil if the walk did not count all.
+    ///
+    /// Its companion columns are the source's.
+    static func counts(
+        of table: EntityTable, _ tally: RowTally, in context: VerificationContext
+    ) throws -> [Int64]? {
+        var counts = [tally.rows.values.reduce(0, +)]
+        for (item, _) in try items(of: table, in: context) {
+            switch item {
+            case .entity(let entity): counts.append(tally.rows[try context.destinationNumber(of: entity)] ?? 0)
+            case .empty(let key):
+                let number = try context.destinationNumber(of: key.entity)
+                guard let column = context.destination.column(of: key.property, in: key.entity)?.name,
+                    let empty = tally.empty(column, of: number)
+                else { return nil }
+                counts.append(empty)
+            case .companions: counts.append(0)
+            }
+        }
         return counts
     }
 

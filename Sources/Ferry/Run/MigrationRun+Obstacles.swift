@@ -1,0 +1,56 @@
+internal import FerryBase
+internal import FerryEngine
+internal import FerryPlan
+internal import FerrySQLite
+internal import FerryStore
+
+/// What the store itself has against a step of a mapping model in place, though the models allow it.
+extension MigrationRun {
+    /// The reason why the steps of mapping models must be copies of this store; nil if they need not.
+    ///
+    /// A copy writes long values in pieces, and leaves behind what is in the way of statements in place.
+    func obstacleOfStore(
+        _ plan: MigrationPlan, _ statements: StatementsInPlace?, _ layout: StoreLayout, _ walk: PageWalk?
+    ) throws -> String? {
+        guard copying == nil, configuration.executor == .automatic else { return nil }
+        let mapped = plan.steps.filter { $0.mode == .inPlace && !$0.isInferred }
+        guard !mapped.isEmpty else { return nil }
+        var written: Set<String>?
+        if let first = plan.steps.first, first.mode == .inPlace, !first.isInferred, let statements {
+            do {
+                let found = try statements.plan()
+                let names = found.continued.filter { found.touched.contains($0.key) }.values
+                // The tables that later steps write are not known yet.
+                if mapped.count == 1 { written = Set(names) }
+            } catch let error as FerryError where error.code.consequence == .refused {
+                return error.message
+            }
+        }
+        return try longRow(in: written, layout, walk)
+    }
+
+    /// Whether steps of mapping models write rows in place that are to be verified in full.
+    func writesMappedRows(_ plan: MigrationPlan, _ statements: StatementsInPlace?) throws -> Bool {
+        guard configuration.verify == .full, plan.isInPlace, !plan.steps.allSatisfy(\.isInferred) else { return false }
+        guard plan.steps.count == 1, let statements else { return true }
+        do {
+            return try !statements.plan().touched.isEmpty
+        } catch let error as FerryError where error.code.consequence == .refused {
+            return true
+        }
+    }
+
+    /// The reason why a row is too long to be written anew in place: SQLite holds it whole in memory.
+    ///
+    /// `tables` are those whose rows are written; with nil, all may be.
+    private func longRow(in tables: Set<String>?, _ layout: StoreLayout, _ walk: PageWalk?) throws -> String? {
+        var options = EngineOptions(chunkSize: .automatic, now: 0)
+        (options.chunkBytes, options.memoryLimit) = (configuration.chunkBytes, configuration.memoryLimit)
+        for table in layout.tablesInOrder where tables?.contains(table.name) != false {
+            guard let longest = walk?.longestRows[table.name], longest.bytes > options.wholeValueBytes else { continue }
+            return
+                "the table of \(table.root) has a row of \(longest.bytes >> 20) MiB, which only a copy writes in pieces"
+        }
+        return nil
+    }
+}

@@ -1,0 +1,291 @@
+internal import FerryExpression
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// The tables that a step in place has not written, shown by pages: the b-trees of the destination's table and of its
+/// indexes consist of the same pages, byte for byte, as those of the source's table.
+///
+/// Equal pages show equal rows; that the rows have to be equal follows from the rules: every object keeps its key and
+/// entity number, and each column of the table is that of the source, in the same place of the record.
+struct KeptTables {
+    private let context: VerificationContext
+    private let columns: (source: TableColumns, destination: TableColumns)
+
+    init(in context: VerificationContext) throws {
+        self.context = context
+        columns = (TableColumns(schema: "source", context), TableColumns(schema: "destination", context))
+    }
+
+    /// Whether equal pages can show anything: both stores are files of one run in place, and all is verified.
+    static func mayExist(in context: VerificationContext) -> Bool {
+        let verification = context.verification
+        return verification.isInPlace && verification.mode == .full && !verification.isStoreAlone
+            && verification.sampledPerMille >= 1_000 && !context.step.hasPolicies && !verification.isThorough
+    }
+
+    private static func name(of table: String) -> String { "kept:\(table)" }
+
+    /// The outcome of a table that pages have shown; nil if its rows must be compared.
+    static func outcome(of table: String, in context: VerificationContext) -> PartOutcome? {
+        context.progress.state.outcomes[name(of: table)]
+    }
+
+    static func hold(_ table: String, in context: VerificationContext) -> Bool { outcome(of: table, in: context) != nil }
+
+    /// Walks over all pages of the destination, and records the tables that they show and that the pages are sound.
+    func find() throws {
+        let entityTables = try context.destinationTables.filter { try isSame($0) }
+        let joins = try context.relationForms.get().carried.filter { try isSameJoin($0) }
+        if entityTables.isEmpty, joins.isEmpty { return }
+        try context.announce("pages")
+        let counted = entityTables.map { table in
+            PageWalk.Counted(
+                table: table.name, column: "Z_ENT", groups: context.destinationModel.family(of: table.root).count)
+        }
+        let walk = try PageWalk(
+            context.connection, schema: "destination", counting: counted, comparingWith: "source",
+            stop: context.verification.stop)
+        guard let walk, walk.isSound else { return }
+        try IntegrityCheck.record(walk, in: context)
+        let trees = try SameTrees(walk, in: context)
+        for table in entityTables {
+            guard let source = try sourceTable(of: table.root)?.name, trees.hold(table.name, as: source),
+                let tally = walk.tallies[table.name], let counts = try TableTally.counts(of: table, tally, in: context)
+            else { continue }
+            var outcome = PartOutcome()
+            outcome.tally = counts
+            context.progress.state.outcomes[Self.name(of: table.name)] = outcome
+        }
+        for links in joins where trees.hold(links.destination.table, as: links.source.table) {
+            var outcome = PartOutcome()
+            outcome.isShown = true
+            context.progress.state.outcomes[Self.name(of: links.destination.table)] = outcome
+        }
+    }
+
+    // MARK: Rules
+
+    /// Whether all objects of a root entity's table are those of one table of the source, with key and entity number.
+    private func isCarried(_ root: String) throws -> Bool {
+        guard let source = try sourceTable(of: root), context.newKeyMappings(into: root).isEmpty else { return false }
+        let mappings = context.mappings(into: root)
+        let family = context.sourceModel.family(of: source.root).filter {
+            context.sourceModel.entities[$0]?.isAbstract != true
+        }
+        return try mappings.count == family.count && Set(mappings.map(\.source)) == Set(family)
+            && mappings.allSatisfy { mapping in
+                try mapping.keepsPrimaryKey && mapping.filter == nil && mapping.policy == nil && mapping.iteration == nil && mapping.unique.isEmpty
+                    && context.sourceNumber(of: mapping.source) == context.destinationNumber(of: mapping.destination)
+            }
+    }
+
+    private func sourceTable(of root: String) throws -> EntityTable? {
+        let roots = context.sourceRoots(into: root)
+        return try roots.count == 1 ? roots.first.map { try context.sourceTable(of: $0) } : nil
+    }
+
+    private func isSame(_ table: EntityTable) throws -> Bool {
+        guard try isCarried(table.root), let source = try sourceTable(of: table.root) else { return false }
+        let places = Places(
+            source: try columns.source.of(source.name), destination: try columns.destination.of(table.name))
+        let keys = try keyColumns(of: table, places)
+        guard let keys, ["Z_PK", "Z_ENT", "Z_OPT"].allSatisfy({ places.isSame($0, as: $0) }) else { return false }
+        return try context.mappings(into: table.root).allSatisfy { mapping in
+            try isSame(table, mapping, source, places, besides: keys)
+        }
+    }
+
+    /// Whether every column of an entity's rows, but those of keys, is that of the source in its place.
+    private func isSame(
+        _ table: EntityTable, _ mapping: ResolvedEntityMapping, _ source: EntityTable, _ places: Places,
+        besides keys: Set<String>
+    ) throws -> Bool {
+        var left = Set(table.columns.map(\.name)).subtracting(keys)
+        for attribute in context.destinationModel.leaves(of: mapping.destination) where !attribute.isTransient {
+            guard let column = context.destination.column(of: attribute.name, in: mapping.destination)?.name else {
+                continue
+            }
+            left.remove(column)
+            if context.destinationModel.isComputedByStore(attribute, of: mapping.destination)
+                || context.destinationModel.isCarriedAsFound(attribute, of: mapping.destination)
+            {
+                return false
+            }
+            let rule = mapping.attributes.first { $0.name == attribute.name }
+            guard let expression = rule?.expression else {
+                // A new column has no value in the records of old rows.
+                guard rule?.defaultValue(of: attribute) == nil, places.isNew(column) else { return false }
+                continue
+            }
+            guard let old = SourceAttribute(expression, mapping, context.sourceModel), old.isOwn,
+                old.attribute.type == attribute.type,
+                old.attribute.allowsExternalStorage == attribute.allowsExternalStorage,
+                let before = context.source.column(of: old.attribute.name, in: mapping.source)?.name,
+                places.isSame(before, as: column)
+            else { return false }
+        }
+        // The columns of other entities hold nothing of this entity's own objects.
+        let own = context.source.knownColumns(of: source, in: mapping.source)
+        return left.allSatisfy { column in places.isNew(column) || places.source(of: column).map { !own.contains($0) } ?? false }
+    }
+
+    /// The columns of a table's foreign keys, if all are those of the source in their places; else nil.
+    private func keyColumns(of table: EntityTable, _ places: Places) throws -> Set<String>? {
+        var found: Set<String> = []
+        for key in context.foreignKeys[table.name] ?? [] {
+            guard case .foreignKey(_, let column, let entityColumn, let orderColumn)? =
+                context.destination.relationshipStorage[key],
+                let keys = try carriedKeys(column, of: table.name),
+                let before = sourceStorage(of: keys.source)
+            else { return nil }
+            let pairs = [(column, before.column), (entityColumn, before.entityColumn), (orderColumn, before.orderColumn)]
+            for (new, old) in pairs {
+                guard let new else { continue }
+                guard let old, places.isSame(old, as: new) else { return nil }
+                found.insert(new)
+            }
+        }
+        let hasInverseless = context.destination.relationshipStorage.values.contains {
+            if case .inverseless(table.name, _) = $0 { true } else { false }
+        }
+        return hasInverseless ? nil : found
+    }
+
+    /// The keys of a column, if they are those of the source and lead to objects that keep key and entity number.
+    private func carriedKeys(_ column: String, of table: String) throws -> CarriedRelation.Keys? {
+        for links in try context.relationForms.get().carried {
+            guard let keys = links.keys.first(where: { $0.destination.table == table && $0.destination.b == column })
+            else { continue }
+            return try [links.a, links.b].allSatisfy { try isCarried(context.destinationModel.root(of: $0)) } ? keys : nil
+        }
+        return nil
+    }
+
+    private func sourceStorage(
+        of links: StoredLinks
+    ) -> (column: String?, entityColumn: String?, orderColumn: String?)? {
+        for case .foreignKey(links.table, links.b, let entityColumn, let orderColumn)
+            in context.source.relationshipStorage.values
+        {
+            return (links.b, entityColumn, orderColumn)
+        }
+        return nil
+    }
+
+    /// Whether a join table's links are those of the source, in the same places of the record.
+    private func isSameJoin(_ links: CarriedRelation) throws -> Bool {
+        let (new, old) = (links.destination, links.source)
+        guard !new.areInRowsOfA,
+            try [links.a, links.b].allSatisfy({ try isCarried(context.destinationModel.root(of: $0)) })
+        else { return false }
+        let places = Places(
+            source: try columns.source.of(old.table), destination: try columns.destination.of(new.table))
+        return [(old.a, new.a), (old.b, new.b), (old.aOrder, new.aOrder), (old.bOrder, new.bOrder)].allSatisfy {
+            guard let column = $1 else { return true }
+            return $0.map { places.isSame($0, as: column) } ?? false
+        }
+    }
+}
+
+/// The places of columns in the records of a table of the source and of one of the destination.
+private struct Places {
+    let source: [TableColumns.Column]
+    let destination: [TableColumns.Column]
+
+    func isSame(_ old: String, as new: String) -> Bool {
+        guard let place = source.firstIndex(where: { $0.name == old }), place < destination.count else { return false }
+        return destination[place].name == new && destination[place].type == source[place].type
+    }
+
+    /// Whether the records of old rows end before a column.
+    func isNew(_ column: String) -> Bool {
+        destination.firstIndex { $0.name == column }.map { $0 >= source.count } ?? false
+    }
+
+    /// The source's column in the place of one of the destination.
+    func source(of column: String) -> String? {
+        destination.firstIndex { $0.name == column }.flatMap { $0 < source.count ? source[$0].name : nil }
+    }
+}
+
+/// The columns of a store's tables, in the order of the record.
+private struct TableColumns {
+    struct Column {
+        var name: String
+        var type: String
+    }
+
+    private let schema: String
+    private let context: VerificationContext
+
+    init(schema: String, _ context: VerificationContext) { (self.schema, self.context) = (schema, context) }
+
+    func of(_ table: String) throws -> [Column] {
+        try context.connection.rows(
+            "SELECT name, upper(type) FROM pragma_table_xinfo(?1, ?2) ORDER BY cid", [.text(table), .text(schema)]
+        ).map { Column(name: $0[0].text ?? "", type: $0[1].text ?? "") }
+    }
+}
+
+/// The tables whose pages, with those of all their indexes, are those of a table of the source.
+private struct SameTrees {
+    private struct Tree {
+        var name: String
+        var table: String
+        var isTable: Bool
+    }
+
+    private let walk: PageWalk
+    private let context: VerificationContext
+    /// By root page, and the destination's also by the name of the table.
+    private let source: [Int64: Tree]
+    private let destination: [String: [(root: Int64, tree: Tree)]]
+
+    init(_ walk: PageWalk, in context: VerificationContext) throws {
+        (self.walk, self.context) = (walk, context)
+        func trees(_ schema: String) throws -> [(root: Int64, tree: Tree)] {
+            try context.connection.rows(
+                "SELECT rootpage, name, tbl_name, type = 'table' FROM \(schema).sqlite_master WHERE rootpage > 0"
+            ).map { row in
+                (
+                    row[0].integer ?? 0,
+                    Tree(name: row[1].text ?? "", table: row[2].text ?? "", isTable: row[3].integer == 1)
+                )
+            }
+        }
+        source = Dictionary(try trees("source").map { ($0.root, $0.tree) }, uniquingKeysWith: { first, _ in first })
+        destination = Dictionary(grouping: try trees("destination")) { $0.tree.table }
+    }
+
+    func hold(_ table: String, as old: String) -> Bool {
+        let trees = destination[table] ?? []
+        return !trees.isEmpty
+            && trees.allSatisfy { root, tree in
+                guard walk.sameTrees.contains(tree.name), let before = source[root], before.table == old,
+                    before.isTable == tree.isTable
+                else { return false }
+                return tree.isTable || haveSameForm(tree.name, before.name)
+            }
+    }
+
+    /// Whether two indexes have the same columns, by place, in the same order; one of an expression or of a part of the
+    /// rows never has.
+    private func haveSameForm(_ index: String, _ old: String) -> Bool {
+        func form(_ name: String, _ schema: String) throws -> [[Value]] {
+            let isPartial = try context.connection.integer(
+                "SELECT sql LIKE '% WHERE %' FROM \(schema).sqlite_master WHERE type = 'index' AND name = ?",
+                [.text(name)])
+            guard isPartial != 1 else { return [] }
+            return try context.connection.rows(
+                "SELECT cid, \"desc\", coll FROM pragma_index_xinfo(?1, ?2) ORDER BY seqno", [.text(name), .text(schema)])
+        }
+        do {
+            let (new, before) = (try form(index, "destination"), try form(old, "source"))
+            return !new.isEmpty && new == before && new.allSatisfy { ($0[0].integer ?? -2) >= -1 }
+        } catch {
+            return false
+        }
+    }
+}
