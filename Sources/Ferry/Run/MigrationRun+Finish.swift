@@ -6,7 +6,11 @@ internal import Foundation
 
 extension MigrationRun {
     /// Puts the last step's destination in place; the rename, or COMMIT of the swap, ends the migration.
-    func putInPlace(_ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder) throws {
+    ///
+    /// `steps` are those of a plan all in place, for a swap that runs them again.
+    func putInPlace(
+        _ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder, steps: RepeatedSteps? = nil
+    ) throws {
         try stop.check()
         record.phase = .swap
         if configuration.holdsSwap {
@@ -30,7 +34,7 @@ extension MigrationRun {
             try Swap(
                 sourceGuard: sourceGuard, destination: destination, folder: folder, memory: memory,
                 largestLogged: configuration.largestLoggedSwap, stop: stop, progress: relay.hook(),
-                trace: configuration.trace,
+                trace: configuration.trace, steps: steps,
                 checkDestination: { [record] in try self.checkVerified(record, destination) }
             ).run(&record)
         }

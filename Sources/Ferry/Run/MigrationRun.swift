@@ -179,7 +179,21 @@ final class MigrationRun {
         var steps = planned.plan
         if configuration.damaged == .drop, steps.steps[0].mode == .copy { steps.steps[0].leaveOutDamagedRows() }
         try runSteps(steps, sourceGuard, &record, folder)
-        return try finish(folder, &record, sourceGuard) { try putInPlace(sourceGuard, &$0, folder) }
+        let repeated = repeatedSteps(planned, record)
+        return try finish(folder, &record, sourceGuard) { try putInPlace(sourceGuard, &$0, folder, steps: repeated) }
+    }
+
+    /// The steps of a plan all in place, for the swap; nil if a step copies, or if a hook may have changed its result.
+    private func repeatedSteps(_ planned: Planned, _ record: RunRecord) -> RepeatedSteps? {
+        guard planned.plan.isInPlace, !configuration.hasStages, let migration = record.migration else { return nil }
+        var options = engineOptions(migration, step: 1)
+        let progress = options.progress
+        options.progress = { update in
+            var update = update
+            update.phase = .swap
+            progress?(update)
+        }
+        return RepeatedSteps(steps: planned.plan.steps, options: options, found: planned.statements?.whole)
     }
 
     /// Marks this call as a continuation of an earlier call's run.

@@ -4,6 +4,8 @@ internal import FerryStore
 
 /// Writes the content of a verified destination into a store, through SQLite and in one transaction.
 ///
+/// After steps in place it writes only the pages that they change (``RepeatedSteps``), else all.
+///
 /// The file at the store's path stays the same one, so that every SQLite client sees an ordinary commit, whenever it
 /// opened the store. A rename under an open connection is not safe: the connection to the old file, in WAL mode or not,
 /// finds the new store's `-wal` by the path and writes into it. See `docs/resume.md`.
@@ -21,6 +23,8 @@ package struct Swap {
     var stop = StopRequest()
     var progress: ProgressHook?
     var trace: TraceHook?
+    /// The steps that have made the destination of the store, if all ran in place.
+    var steps: RepeatedSteps?
     /// Throws if the destination has changed since its verification.
     var checkDestination: () throws -> Void = {}
 
@@ -57,17 +61,20 @@ package struct Swap {
 
     private func overwrite(_ connection: Connection, with source: Connection, _ record: inout RunRecord) throws {
         try connection.execute("PRAGMA synchronous = EXTRA")
-        try connection.shareCaches(memory.workingCaches, among: ["main": 1])
+        try connection.shareCaches(memory.workingCaches, among: steps == nil ? ["main": 1] : ["main": 5, "temp": 1])
         let journal = JournalSwitch(connection: connection, folder: folder)
         try journal.begin(&record, for: source, largestLogged: largestLogged)
         do {
-            try connection.overwrite(with: source) { state in
-                try stop.check()
-                progress?(ProgressUpdate(phase: .swap, done: state.donePages, total: state.allPages))
-                // SQLite commits after this check.
-                if state.isBeforeCommit {
-                    try checkDestination()
-                    try connection.checkPlace()
+            let check = {
+                try checkDestination()
+                try connection.checkPlace()
+            }
+            if try steps?.run(on: connection, as: source, beforeCommit: check) != true {
+                try connection.overwrite(with: source) { state in
+                    try stop.check()
+                    progress?(ProgressUpdate(phase: .swap, done: state.donePages, total: state.allPages))
+                    // SQLite commits after this check.
+                    if state.isBeforeCommit { try check() }
                 }
             }
         } catch {

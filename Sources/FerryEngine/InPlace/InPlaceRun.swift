@@ -10,6 +10,8 @@ package struct InPlaceWork {
     package let step: ResolvedStep
     /// Tables of the new version whose rows the statements write.
     package let tables: Set<String>
+    /// Other tables whose rows they write.
+    package let tablesBeside: Set<String>
     /// The store, as the main database.
     package let connection: Connection
     /// The damage of the store; nil if no scan ran.
@@ -144,7 +146,7 @@ package struct InPlaceRun {
         var counts = try InPlaceCounts(step, of: source, plan, on: connection)
         let check = try checks(
             InPlaceWork(
-                step: step.resolved, tables: plan.touched, connection: connection, damage: options.sourceDamage))
+                step: step.resolved, tables: plan.touched, tablesBeside: plan.touchedBeside, connection: connection, damage: options.sourceDamage))
         for changes in plan.droppedHistory {
             let rows = try connection.integer(changes.sql) ?? 0
             if rows > 0 { report.healed.append(("droppedHistory", changes.entity, rows)) }

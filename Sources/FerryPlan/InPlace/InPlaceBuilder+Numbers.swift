@@ -42,6 +42,7 @@ extension InPlaceBuilder {
             plan.droppedHistory = dropped.map {
                 .init(entity: $0.entity, sql: "SELECT count(*) FROM \(table) WHERE ZENTITY = \($0.number)")
             }
+            plan.touchedBeside.insert(history.changes.name)
             add(
                 "DELETE FROM \(table) WHERE ZENTITY IN (\(dropped.map(\.number).sqlList))",
                 "their entities are no more", writesObjects: true)
@@ -56,6 +57,7 @@ extension InPlaceBuilder {
         let tombstones = history.changes.columns.filter { $0.hasPrefix("\"ZTOMBSTONE") }
         let all = [number, kept("ZCOLUMNS", \.keepsColumns)] + tombstones.map { kept($0, \.keepsTombstones) }
         guard all.contains(where: { $0 != nil }) else { return }
+        plan.touchedBeside.insert(history.changes.name)
         add(
             "UPDATE \(table) SET \(all.compactMap(\.self).joined(separator: ", "))",
             "changes name the same entities as before", writesObjects: true)
@@ -69,6 +71,7 @@ extension InPlaceBuilder {
         guard !moved.isEmpty else { return }
         let reason = "mirrored objects have the same entities as before"
         for table in schema.numberedCloudKitTables {
+            plan.touchedBeside.insert(table)
             let cases = moved.map { "WHEN \($0.old) THEN -\($0.new)" }.joined(separator: " ")
             add(
                 "UPDATE \(quoted(table)) SET ZENTITYID = CASE ZENTITYID \(cases) END "

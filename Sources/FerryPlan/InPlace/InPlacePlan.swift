@@ -16,6 +16,8 @@ package struct InPlacePlan: Sendable, Equatable {
     package internal(set) var closing: [InPlaceStatement] = []
     /// Tables of the new version whose rows are written, by their new names.
     package internal(set) var touched: Set<String> = []
+    /// Tables beside those of the model, history for example, whose rows are written.
+    package internal(set) var touchedBeside: Set<String> = []
     /// History changes of dropped entities, to be counted before the statements run.
     package internal(set) var droppedHistory: [CountedRows] = []
 
