@@ -14,6 +14,16 @@
 /// pages and to the end of the file in turn.
 enum { FERRY_BEHIND_BYTES = 64 << 10, FERRY_BEHIND_RUNS = 3 };
 
+/// The file control that sets a `ferry_behind_call`; SQLite's own numbers are small.
+enum { FERRY_BEHIND_CALL = 0x46455252 };
+
+/// A function that is called once, within the next commit by a rollback journal: all pages are written, and the journal
+/// still undoes them. Any other code than `SQLITE_OK` fails the commit. NULL for none.
+typedef struct {
+    int (*before_end)(void *);
+    void *argument;
+} ferry_behind_call;
+
 /// A run of consecutive page writes.
 typedef struct {
     /// The offset after the last page.
@@ -29,6 +39,7 @@ typedef struct {
     ferry_filter_file filter;
     ferry_behind_run runs[FERRY_BEHIND_RUNS];
     unsigned clock;
+    ferry_behind_call call;
 } ferry_behind_file;
 
 static inline ferry_behind_run *ferry_behind_runs(sqlite3_file *file) { return ((ferry_behind_file *)file)->runs; }
@@ -157,7 +168,20 @@ static int ferry_behind_control(sqlite3_file *file, int operation, void *argumen
     // SQLite sends these at a sync, or where a sync would be without `synchronous` OFF; others query, or give hints.
     int ends = operation == SQLITE_FCNTL_SYNC || operation == SQLITE_FCNTL_COMMIT_PHASETWO;
     int code = ends ? ferry_behind_flush(file) : SQLITE_OK;
-    return code == SQLITE_OK ? ferry_pass_control(file, operation, argument) : code;
+    if (code != SQLITE_OK) return code;
+    ferry_behind_file *behind = (ferry_behind_file *)file;
+    if (operation == FERRY_BEHIND_CALL) {
+        behind->call = *(ferry_behind_call *)argument;
+        return SQLITE_OK;
+    }
+    if (operation == SQLITE_FCNTL_SYNC && behind->call.before_end) {
+        ferry_behind_call call = behind->call;
+        // A rollback syncs, too.
+        behind->call.before_end = NULL;
+        code = call.before_end(call.argument);
+        if (code != SQLITE_OK) return code;
+    }
+    return ferry_pass_control(file, operation, argument);
 }
 
 static int ferry_behind_shm_lock(sqlite3_file *file, int offset, int count, int flags) {

@@ -125,6 +125,23 @@ package struct OutputFile: ~Copyable {
         offset = size
     }
 
+    /// Writes bytes at any offset; the next sequential write is where it was.
+    package mutating func overwrite(_ bytes: UnsafeRawBufferPointer, at place: Int64) throws(FerryError) {
+        let end = offset
+        offset = place
+        defer { offset = end }
+        try write(bytes)
+    }
+
+    /// Extends the file by zero bytes, unless it is longer already; the next write starts at its new end.
+    package mutating func extend(to size: Int64) throws(FerryError) {
+        let descriptor = descriptor
+        let now = try files.perform("look at \(path)") { () throws(SystemError) in
+            try FileAttributes(descriptor: descriptor).size
+        }
+        if now < size { try truncate(to: size) }
+    }
+
     package mutating func sync() throws(FerryError) {
         let descriptor = descriptor
         try files.perform("sync \(path)") { () throws(SystemError) in

@@ -148,6 +148,10 @@ final class VerificationContext {
     private static func attachStores(of verification: Verification, to connection: Connection) throws {
         // SQLite must not write the `-wal` of an unfinished step back into the main file.
         if verification.isInPlace { connection.keepWriteAheadLogOnClose() }
+        if let sourceVFS = verification.sourceVFS {
+            try connection.attach(path: verification.sourcePath, as: "source", mode: .immutable, by: sourceVFS)
+            return try connection.attach(path: verification.destinationPath, as: "destination", mode: .immutable)
+        }
         let destinationMode = verification.isDestinationImmutable ? Connection.Mode.unlocked : .readOnly
         let sourceMode =
             if verification.isStoreAlone {

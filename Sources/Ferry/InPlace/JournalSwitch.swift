@@ -64,9 +64,11 @@ struct JournalSwitch {
         guard answer == mode.lowercased() else { throw inUse }
     }
 
-    private var inUse: FerryError {
+    private var inUse: FerryError { Self.inUse(store.main) }
+
+    static func inUse(_ path: String) -> FerryError {
         FerryError(
-            .storeInUseAtSwap, "\(store.main) is open in another program, so nothing in it was changed.",
+            .storeInUseAtSwap, "\(path) is open in another program, so nothing in it was changed.",
             remedy: "Close that program and \(action: .again): what is done is kept.")
     }
 

@@ -25,12 +25,15 @@ extension MigrationRun {
         // Another program may write before the writer has locked the store; the fingerprint shows that.
         let seen = try sourceGuard.fingerprint()
         try record.checkSource(seen)
+        let isVerified = verifiesBeforeCommit(planned)
         if try seen.store.usesWriteAheadLog && planned.writesRows
-            && writesMuch(planned.plan.steps, on: sourceGuard.connection, planned.statements)
+            && (isVerified || writesMuch(planned.plan.steps, on: sourceGuard.connection, planned.statements))
         {
             // The guard and the writer both need exclusive access.
             let isAlone = try sourceGuard.takeExclusively()
             sourceGuard.release()
+            // Only a rollback journal shows the old store beside the new one.
+            if !isAlone, isVerified { throw JournalSwitch.inUse(place.store) }
             if !isAlone {
                 let warning = FerryWarning(
                     .openElsewhere,
@@ -74,6 +77,7 @@ extension MigrationRun {
         guard let migration = record.migration else { preconditionFailure("a step is that of a migration") }
         let options = engineOptions(migration, step: 1)
         let journal = JournalSwitch(connection: connection, folder: folder)
+        let isVerified = verifiesBeforeCommit(planned)
         if leavesLog {
             try journal.leaveLog(&record)
             try connection.execute("BEGIN EXCLUSIVE")
@@ -85,14 +89,21 @@ extension MigrationRun {
         do {
             try InPlaceRun.run(
                 plan.steps, on: connection, options: options, checks: options.checksInPlace,
-                found: planned.statements?.whole
-            ) { reports in
-                relay.begin(.swap)
-                addSteps(plan, reports, to: &current)
-                noteTimes(&current)
-                try folder.save(current)
-                try connection.checkPlace()
-            }
+                found: planned.statements?.whole,
+                beforeCommit: { reports in
+                    addSteps(plan, reports, to: &current)
+                    if isVerified { return }
+                    relay.begin(.swap)
+                    try save(&current, folder, connection)
+                },
+                commit: { connection in
+                    guard isVerified else { return try connection.execute("COMMIT") }
+                    try connection.commit {
+                        try verifyBeforeCommit(plan.steps[0], options, &current, folder)
+                        relay.begin(.swap)
+                        try save(&current, folder, connection)
+                    }
+                })
             try connection.checkPlace()
         } catch {
             // The first error is reported; the next call restores the rest.
@@ -108,6 +119,20 @@ extension MigrationRun {
             _ = try connection.checkpoint("TRUNCATE")
         }
         withExtendedLifetime(connection) {}
+    }
+
+    /// Whether all values are compared with those of the old store before COMMIT: the steps of mapping models write what
+    /// their expressions say, inferred ones what the models alone say.
+    private func verifiesBeforeCommit(_ planned: Planned) -> Bool {
+        configuration.verify == .full && planned.writesRows && planned.plan.steps.count == 1
+            && !planned.plan.steps[0].isInferred
+    }
+
+    /// Saves the record with the steps, as the last thing before COMMIT.
+    private func save(_ record: inout RunRecord, _ folder: RunFolder, _ connection: Connection) throws {
+        noteTimes(&record)
+        try folder.save(record)
+        try connection.checkPlace()
     }
 
     /// The record of a run in place of which only the snapshot was taken; nil if the store or the plan has changed.

@@ -29,9 +29,20 @@ extension MigrationRun {
         return try longRow(in: written, layout, walk)
     }
 
-    /// Whether steps of mapping models write rows in place that are to be verified in full.
-    func writesMappedRows(_ plan: MigrationPlan, _ statements: StatementsInPlace?) throws -> Bool {
-        guard configuration.verify == .full, plan.isInPlace, !plan.steps.allSatisfy(\.isInferred) else { return false }
+    /// The reason why steps in place run on a file of the run folder, though none is a copy; nil on the store itself.
+    func reasonForFolder(_ plan: MigrationPlan, _ statements: StatementsInPlace?) throws -> String? {
+        if configuration.hasStages { return "a hook is to see its result" }
+        guard try plan.isInPlace && !plan.steps.allSatisfy(\.isInferred) && writesRows(plan, statements) else {
+            return nil
+        }
+        if configuration.holdsSwap { return "the swap is to wait" }
+        if configuration.budget != nil { return "the time may end before it is done" }
+        // The transaction shows the store before its first step and after its last one.
+        if configuration.verify == .full, plan.steps.count > 1 { return "each step is verified by itself" }
+        return nil
+    }
+
+    private func writesRows(_ plan: MigrationPlan, _ statements: StatementsInPlace?) throws -> Bool {
         guard plan.steps.count == 1, let statements else { return true }
         do {
             return try !statements.plan().touched.isEmpty

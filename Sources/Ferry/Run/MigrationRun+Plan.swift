@@ -93,10 +93,7 @@ extension MigrationRun {
             plan = try self.plan(from: version, to: target, rows, areRowsEstimated: areRowsEstimated, counter)
             statements = self.statements(plan, on: store)
         }
-        if try plan.runsInFolderBecause == nil && writesMappedRows(plan, statements) {
-            // On the store itself nothing would be left with which to compare every value.
-            plan.runsInFolderBecause = "it is verified in full before it replaces the store"
-        }
+        plan.runsInFolderBecause = try reasonForFolder(plan, statements)
         if countsLosses {
             // A resumed run does not ask again.
             let effort: LossCounter.Effort = configuration.losses == .allow || counted != nil ? .little : .presence
@@ -142,9 +139,6 @@ extension MigrationRun {
             planner.comparisons = plan.comparisons
             planner.values = try counter.presence(of: plan.questions)
             plan = planner.plan(from: version, to: target, rows: rows, areRowsEstimated: areRowsEstimated)
-        }
-        if configuration.hasStages {
-            plan.runsInFolderBecause = "a hook is to see its result"
         }
         return plan
     }

@@ -3,6 +3,7 @@ internal import FerryEngine
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
+internal import FerrySQLite
 internal import FerryStore
 internal import FerryVerify
 internal import Foundation
@@ -22,8 +23,26 @@ extension MigrationRun {
         record.migration?.steps[number - 1].verification = summary
     }
 
+    /// Verifies the step in place whose transaction on the store itself is being committed, against the store before it.
+    func verifyBeforeCommit(
+        _ step: StepPlan, _ options: EngineOptions, _ record: inout RunRecord, _ folder: RunFolder
+    ) throws {
+        relay.begin(.verify, step: 1)
+        let run = StepOfStore(step: step, store: place.store, folder: folder.path, options: options)
+        let pages = try JournaledPages(
+            ofJournal: StoreFileNames(place.store).journal, places: folder.path + "/journaled", files: files)
+        var verification = try verification(of: run, 1, record, progress: relay.hook(step: 1))
+        verification.sourceVFS = try VFS(temporaryFolder: nil, for: .readingBefore(pages))
+        // The transaction of a later call is another one.
+        verification.resumeKey = nil
+        let summary = try Self.summary(of: verification, configuration.verify)
+        try files.removeTree(verification.workFolder)
+        record.migration?.steps[0].verification = summary
+        releaseUnusedMemory()
+    }
+
     private func verification(
-        of run: any StepWork, _ number: Int, _ record: RunRecord, progress: @escaping ProgressHook
+        of run: any MigratedStep, _ number: Int, _ record: RunRecord, progress: @escaping ProgressHook
     ) throws -> Verification {
         guard let migration = record.migration else { preconditionFailure("a step is that of a migration") }
         let made = migration.steps[number - 1]
@@ -73,7 +92,9 @@ extension MigrationRun {
             .verificationFailed,
             "The new store of version \(version) is not what the mapping models say: "
                 + "\(kinds.joined(separator: ", "))\(more). The store was not changed.",
-            remedy: """
+            remedy: verification.sourceVFS != nil
+                ? "\(ways)Migrate to a new store with \(setting: .output) to look at it."
+                : """
                 \(ways)The new store is kept in \(FileLayer.parent(of: verification.destinationPath)) to be looked at; \
                 \(on: .restart) makes it anew.
                 """,
@@ -150,6 +171,19 @@ extension MigrationRun {
     func discard(after number: Int, _ folder: RunFolder) throws {
         try files.removeTree(folder.stepFolder(number + 1))
     }
+}
+
+/// A step on the store itself, whose transaction is not committed yet.
+private struct StepOfStore: MigratedStep {
+    let step: StepPlan
+    let store: String
+    let folder: String
+    let options: EngineOptions
+
+    var sourcePath: String { store }
+    var destinationPath: String { store }
+    /// The transaction has the exclusive lock.
+    var isSourcePrivate: Bool { true }
 }
 
 /// A verification on a thread of its own.

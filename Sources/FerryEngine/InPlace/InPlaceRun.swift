@@ -63,7 +63,8 @@ package struct InPlaceRun {
     @discardableResult
     package static func run(
         _ steps: [StepPlan], on connection: Connection, options: EngineOptions, checks: @escaping Checks,
-        found: InPlacePlan? = nil, beforeCommit: ([StepReport]) throws -> Void = { _ in }
+        found: InPlacePlan? = nil, beforeCommit: ([StepReport]) throws -> Void = { _ in },
+        commit: (Connection) throws -> Void = { try $0.execute("COMMIT") }
     ) throws -> [StepReport] {
         let reports = try connection.abandoning(on: options.stop) {
             do {
@@ -82,7 +83,7 @@ package struct InPlaceRun {
                 }
                 try options.stop.check()
                 try beforeCommit(reports)
-                try connection.execute("COMMIT")
+                try commit(connection)
                 return reports
             } catch {
                 // SQLite may have rolled back by itself (disk full, I/O error); the first error is the one to report.

@@ -32,7 +32,9 @@ struct KeptTables {
         context.progress.state.outcomes[name(of: table)]
     }
 
-    static func hold(_ table: String, in context: VerificationContext) -> Bool { outcome(of: table, in: context) != nil }
+    static func hold(_ table: String, in context: VerificationContext) -> Bool {
+        outcome(of: table, in: context) != nil
+    }
 
     /// Walks over all pages of the destination, and records the tables that they show and that the pages are sound.
     func find() throws {
@@ -76,7 +78,8 @@ struct KeptTables {
         }
         return try mappings.count == family.count && Set(mappings.map(\.source)) == Set(family)
             && mappings.allSatisfy { mapping in
-                try mapping.keepsPrimaryKey && mapping.filter == nil && mapping.policy == nil && mapping.iteration == nil && mapping.unique.isEmpty
+                try mapping.keepsPrimaryKey && mapping.filter == nil && mapping.policy == nil
+                    && mapping.iteration == nil && mapping.unique.isEmpty
                     && context.sourceNumber(of: mapping.source) == context.destinationNumber(of: mapping.destination)
             }
     }
@@ -128,19 +131,24 @@ struct KeptTables {
         }
         // The columns of other entities hold nothing of this entity's own objects.
         let own = context.source.knownColumns(of: source, in: mapping.source)
-        return left.allSatisfy { column in places.isNew(column) || places.source(of: column).map { !own.contains($0) } ?? false }
+        return left.allSatisfy { column in
+            places.isNew(column) || places.source(of: column).map { !own.contains($0) } ?? false
+        }
     }
 
     /// The columns of a table's foreign keys, if all are those of the source in their places; else nil.
     private func keyColumns(of table: EntityTable, _ places: Places) throws -> Set<String>? {
         var found: Set<String> = []
         for key in context.foreignKeys[table.name] ?? [] {
-            guard case .foreignKey(_, let column, let entityColumn, let orderColumn)? =
-                context.destination.relationshipStorage[key],
+            guard
+                case .foreignKey(_, let column, let entityColumn, let orderColumn)? =
+                    context.destination.relationshipStorage[key],
                 let keys = try carriedKeys(column, of: table.name),
                 let before = sourceStorage(of: keys.source)
             else { return nil }
-            let pairs = [(column, before.column), (entityColumn, before.entityColumn), (orderColumn, before.orderColumn)]
+            let pairs = [
+                (column, before.column), (entityColumn, before.entityColumn), (orderColumn, before.orderColumn),
+            ]
             for (new, old) in pairs {
                 guard let new else { continue }
                 guard let old, places.isSame(old, as: new) else { return nil }
@@ -158,7 +166,8 @@ struct KeptTables {
         for links in try context.relationForms.get().carried {
             guard let keys = links.keys.first(where: { $0.destination.table == table && $0.destination.b == column })
             else { continue }
-            return try [links.a, links.b].allSatisfy { try isCarried(context.destinationModel.root(of: $0)) } ? keys : nil
+            return try [links.a, links.b].allSatisfy { try isCarried(context.destinationModel.root(of: $0)) }
+                ? keys : nil
         }
         return nil
     }
@@ -279,7 +288,8 @@ private struct SameTrees {
                 [.text(name)])
             guard isPartial != 1 else { return [] }
             return try context.connection.rows(
-                "SELECT cid, \"desc\", coll FROM pragma_index_xinfo(?1, ?2) ORDER BY seqno", [.text(name), .text(schema)])
+                "SELECT cid, \"desc\", coll FROM pragma_index_xinfo(?1, ?2) ORDER BY seqno",
+                [.text(name), .text(schema)])
         }
         do {
             let (new, before) = (try form(index, "destination"), try form(old, "source"))
