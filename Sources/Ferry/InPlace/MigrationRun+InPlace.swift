@@ -91,6 +91,7 @@ extension MigrationRun {
                 addSteps(plan, reports, to: &current)
                 noteTimes(&current)
                 try folder.save(current)
+                try checkSnapshot(current, folder)
                 try connection.checkPlace()
             }
             try connection.checkPlace()
