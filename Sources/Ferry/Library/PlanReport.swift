@@ -27,6 +27,11 @@ public struct PlanReport: Sendable, Codable {
     /// Content of the store's rows that the migrated store does not have; the first of the warnings say the same.
     public var losses: [Loss] = []
 
+    /// What a migration scans before it changes anything, and this plan has not: a migration may still refuse by it.
+    ///
+    /// Nil in plans of earlier versions.
+    public var notScanned: [String]?
+
     public var isUpToDate: Bool { steps.isEmpty && refusals.isEmpty }
 
     /// From one model version to the next one used.

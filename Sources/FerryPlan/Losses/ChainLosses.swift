@@ -240,6 +240,8 @@ package struct ChainLoss: Sendable {
         case orderedAnew
         /// The damaged object or link is left out at the caller's request; the value describes the damage.
         case damaged(String)
+        /// The parts of persistent history that number the properties of the named entity, which are others now.
+        case history(String)
         /// The new table or column has the name of one with rows, which no model explains; the value is that name.
         case inTheWay(String)
     }
@@ -304,6 +306,8 @@ package struct ChainLoss: Sendable {
         case .unordered: "\(version) does not order it"
         case .orderedAnew: "the entity mappings to \(version) make its order anew"
         case .damaged(let what): "damage: \(what)"
+        case .history(let entity):
+            "the history numbers the properties of \(entity), which differ in \(version), in an order that is not known"
         case .inTheWay(let name): "\(name) is left of another migration, and is empty in \(version)"
         }
     }
