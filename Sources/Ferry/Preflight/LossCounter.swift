@@ -53,7 +53,7 @@ struct LossCounter {
 
     private func count(_ loss: ChainLoss, _ effort: Effort) throws -> ChainLoss.Count {
         // Only the run knows how many objects a filter or a conversion leaves out.
-        guard loss.cause != .filtered, loss.merging == nil else { return loss.count }
+        guard !loss.isByFilter, loss.merging == nil else { return loss.count }
         var change = ""
         if case .narrowed(let type) = loss.cause {
             // A later step converts values that the store's rows do not show.
