@@ -151,11 +151,16 @@ struct ChainLosses {
     /// Whether an entity mapping of every object keeps an attribute's values whole, beside others that narrow them.
     private func isKept(_ attribute: String, of entity: String, by step: ResolvedStep) -> Bool {
         guard let type = step.source.model.attribute(attribute, of: entity)?.type else { return false }
+        let (flow, property) = (PropertyFlow(step), StoredProperty(entity: entity, property: attribute))
         return step.entityMappings.contains { mapping in
             mapping.source == entity && mapping.readsEveryObject && mapping.unique.isEmpty
                 && mapping.attributes.contains { new in
+                    guard let expression = new.expression else { return false }
                     let after = step.destination.model.attribute(new.name, of: mapping.destination)?.type
-                    return new.expression?.sourceKeys == attribute && after.map { !type.loses(in: $0) } == true
+                    // What an expression computes of the value is the mapping's own business.
+                    return expression.sourceKeys == attribute
+                        ? after.map { !type.loses(in: $0) } == true
+                        : flow.mentions(in: expression, of: mapping).contains(property)
                 }
         }
     }

