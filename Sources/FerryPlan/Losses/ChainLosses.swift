@@ -138,7 +138,10 @@ struct ChainLosses {
                     guard let name = attribute.expression?.sourceKeys,
                         let old = step.source.model.attribute(name, of: mapping.source),
                         let new = step.destination.model.attribute(attribute.name, of: mapping.destination),
-                        old.type.loses(in: new.type), !isKept(name, of: mapping.source, by: step)
+                        old.type.loses(in: new.type), !isKept(name, beside: mapping, by: step),
+                        !losses.contains(where: {
+                            $0.entity == mapping.source && $0.property == name && $0.step == index + 1
+                        })
                     else { continue }
                     losses.append(
                         loss(mapping.source, name, of: [mapping.source], at: index, .narrowed(to: new.type)))
@@ -148,12 +151,16 @@ struct ChainLosses {
         return losses
     }
 
-    /// Whether an entity mapping of every object keeps an attribute's values whole, beside others that narrow them.
-    private func isKept(_ attribute: String, of entity: String, by step: ResolvedStep) -> Bool {
+    /// Whether an entity mapping that carries the objects keeps an attribute's values whole, beside one that narrows them.
+    private func isKept(_ attribute: String, beside narrowing: ResolvedEntityMapping, by step: ResolvedStep) -> Bool {
+        let entity = narrowing.source
+        // Objects that are carried by the narrowing mapping itself need another one that reads all of them.
+        let isPart = narrowing.iteration != nil || !narrowing.unique.isEmpty
         guard let type = step.source.model.attribute(attribute, of: entity)?.type else { return false }
         let (flow, property) = (PropertyFlow(step), StoredProperty(entity: entity, property: attribute))
         return step.entityMappings.contains { mapping in
-            mapping.source == entity && mapping.readsEveryObject && mapping.unique.isEmpty
+            mapping.source == entity && mapping.iteration == nil && mapping.unique.isEmpty
+                && (isPart || mapping.readsEveryObject)
                 && mapping.attributes.contains { new in
                     guard let expression = new.expression else { return false }
                     let after = step.destination.model.attribute(new.name, of: mapping.destination)?.type
