@@ -214,6 +214,10 @@ extension FerryError.Code {
     public static let runActive = Self("runActive", .refused)
     /// A file or folder exists at the path of an output.
     public static let outputExists = Self("outputExists", .refused)
+    /// The path of an output belongs to SQLite, to a run, to snapshots or to external files.
+    public static let reservedPath = Self("reservedPath", .refused)
+    /// A file name leaves no room for the names of the files beside it.
+    public static let nameTooLong = Self("nameTooLong", .refused)
     /// The snapshot cannot be restored.
     public static let badSnapshot = Self("badSnapshot", .refused)
     /// The snapshot does not exist.
@@ -267,7 +271,8 @@ extension FerryError.Code {
         unknownVersion, ambiguousVersion, noSuchVersion, unreachable, backward, missingPolicy, unsupported, badModel,
         badMapping, ambiguousChain, lossRefused, layoutUnknown, mappingsNotGiven, badExpression, quadratic,
         badArchive, mandatoryValue, notUnique, damagedSource, storeDamaged, unknownObject, diskFull, sourceChanged,
-        destinationChanged, runMoved, runDiffers, runActive, outputExists, badSnapshot, noSnapshot, badLog,
+        destinationChanged, runMoved, runDiffers, runActive, outputExists, reservedPath, nameTooLong, badSnapshot,
+        noSnapshot, badLog,
         databaseFailed, fileFailed, snapshotFailed, rowFailed, stageFailed, noKeysLeft, internalError, valueTooLarge,
         outOfMemory,
         verificationFailed, snapshotDamaged,

@@ -8,10 +8,13 @@ extension FileLayer {
         case bytes
     }
 
+    /// The size of the longest file that is read whole, unless a caller says otherwise.
+    package static let longestText = 16 << 20
+
     /// Reads a whole file of bounded size.
     ///
     /// - Throws: ``FerryError`` `.fileFailed` if the file is larger than `limit` bytes.
-    package func read(_ path: String, limit: Int = 16 << 20) throws(FerryError) -> [UInt8] {
+    package func read(_ path: String, limit: Int = longestText) throws(FerryError) -> [UInt8] {
         let input = try open(path)
         let size = try input.size()
         guard size <= Int64(limit) else {

@@ -101,10 +101,16 @@ struct ExternalData {
 
 extension SHA256 {
     package mutating func update(contentOf input: borrowing InputFile) throws(FerryError) {
+        try update(contentOf: input, stop: nil)
+    }
+
+    /// Adds the content of a file; a stop request may end the reading.
+    mutating func update(contentOf input: borrowing InputFile, stop: StopRequest?) throws(FerryError) {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 4096)
         defer { buffer.deallocate() }
         var offset: Int64 = 0
         while true {
+            try stop?.check()
             let count = try input.read(into: buffer, at: offset)
             if count == 0 { return }
             update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))

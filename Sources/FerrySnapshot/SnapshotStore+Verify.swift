@@ -20,6 +20,31 @@ extension SnapshotStore {
         }
     }
 
+    /// Checks that a snapshot is as it was made: its manifest, the size and the hash of its archive, the external files'
+    /// sizes. The archive was decoded when it was made, and decodes to the same content while its bytes are the same.
+    ///
+    /// - Throws: ``FerryError`` `.snapshotDamaged`, `.noSnapshot`, or the reason of the stop request.
+    package func lookAgain(at archivePath: String, stop: StopRequest = StopRequest()) throws {
+        let snapshot = try snapshot(archivePath)
+        if let problem = snapshot.problem { throw problem }
+        let head = try Manifest.read(snapshot.manifestPath, files: files)
+        guard try files.attributes(archivePath).size == head.archive.bytes else {
+            throw ArchiveReader.damaged(archivePath, "it has another size than its manifest says")
+        }
+        var hash = SHA256()
+        try hash.update(contentOf: files.open(archivePath), stop: stop)
+        guard hash.finalize().hexadecimal == head.archive.sha256 else {
+            throw ArchiveReader.damaged(archivePath, "its bytes are not those that were written")
+        }
+        guard head.external != nil else { return }
+        _ = try Manifest.read(snapshot.manifestPath, files: files) { file in
+            let path = snapshot.externalPath + "/" + file.name
+            guard try files.attributesIfPresent(path)?.size == file.bytes else {
+                throw ArchiveReader.damaged(path, "it is not the file that was copied")
+            }
+        }
+    }
+
     /// Reads a whole snapshot, and returns its damage, or nil.
     package func problem(of snapshot: Snapshot, stop: StopRequest = StopRequest()) throws -> FerryError? {
         do {

@@ -183,7 +183,7 @@ struct MappingCommandTests {
         #expect(refused.exitCode == .refused)
         for words in [
             "policy App.BookPolicy exists only", "shows of it: Book to Book; where title != NULL.",
-            "ferry mapping init --extends \(base) --models \(old) \(new) --output stand-in.json",
+            "ferry mapping init --extends \(base) --models \(old) \(new) --output stand-in-Base.json",
         ] { #expect(refused.output.contains(words), "\(words)") }
 
         let file = folder.file("sub/stand-in.json")

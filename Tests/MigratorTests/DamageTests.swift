@@ -235,7 +235,9 @@ struct DamageTests {
         let migrator = try store.migrator()
         let stop = StopRequest()
         #expect(throws: FerryError.self) {
-            try migrator.migrate(Configuration(target: "App 2", executor: .set, takesSnapshot: false, damaged: .drop), stop: stop) {
+            try migrator.migrate(
+                Configuration(target: "App 2", executor: .set, takesSnapshot: false, damaged: .drop), stop: stop
+            ) {
                 if case .phase(.rows, _) = $0 { stop.request(FerryError(.interrupted, "Enough.")) }
             }
         }

@@ -42,6 +42,7 @@ struct StoreDamageTests {
             ("UPDATE ZPORTRAIT SET ZAUTHOR = NULL", .oneSidedInverse, "Author", "portrait", 1),
             ("UPDATE ZAUTHOR SET ZPORTRAIT = NULL", .oneSidedInverse, "Portrait", "author", 1),
             ("UPDATE ZBOOK SET ZTITLE = NULL WHERE Z_PK = 2", .missingValue, "Book", "title", 1),
+            ("UPDATE ZBOOK SET ZSHELF = NULL WHERE Z_PK = 2", .missingValue, "Book", "shelf", 1),
             ("UPDATE ZSHELF SET Z_ENT = 2; UPDATE ZBOOK SET ZSHELF = NULL", .unknownEntity, "Shelf", nil, 1),
             (
                 "UPDATE ZAUTHOR SET Z_ENT = NULL, ZPORTRAIT = NULL; UPDATE ZPORTRAIT SET ZAUTHOR = NULL; "
@@ -61,7 +62,9 @@ struct StoreDamageTests {
         let walk = try #require(try PageWalk(of: store.layout, on: store.connection))
         // A walk's findings replace a second check, and do not change the result.
         for walk in [nil, walk] {
-            let found = try StoreDamage.scan(store.layout, on: store.connection, walk: walk)
+            var found = try StoreDamage.scan(store.layout, on: store.connection, walk: walk)
+            // A mandatory relationship that is empty is told beside what emptied it.
+            if kind != .missingValue { found.removeAll { $0.kind == .missingValue } }
             #expect(found.map(\.kind) == [kind])
             #expect(found.map(\.entity) == [entity])
             #expect(found.map(\.property) == [property])

@@ -132,6 +132,7 @@ extension MigrationRun {
     private func save(_ record: inout RunRecord, _ folder: RunFolder, _ connection: Connection) throws {
         noteTimes(&record)
         try folder.save(record)
+        try checkSnapshot(record, folder)
         try connection.checkPlace()
     }
 

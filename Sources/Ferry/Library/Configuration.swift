@@ -133,6 +133,8 @@ public struct Configuration: Sendable {
     package var leastVerifiedBeside: Int64 = 64 << 20
     /// Whether a store of the target version is copied to the output; false in a rehearsal of a migration in place.
     package var copiesUnchanged = true
+    /// Whether the run is a rehearsal, whose output is in a folder of Ferry's own.
+    package var isRehearsal = false
     /// The time of work on this machine relative to that of the estimates' costs; nil to measure it, by a short probe.
     package var machine: Double?
     /// The duration in seconds from which the result of a check of the store's pages is kept for the next call.

@@ -18,6 +18,7 @@ extension Migrator {
         onEvent: @escaping @Sendable (MigrationEvent) -> Void = { _ in }
     ) throws -> RehearsalReport {
         let place = try RunPlace(store: store.filePath, output: configuration.output?.filePath, files: files)
+        try configuration.checkPlaces(of: place, files: files)
         let folder = place.result + ".ferry-rehearsal"
         try files.refuseLink(folder)
         try files.createDirectory(folder, mode: 0o700)
@@ -33,6 +34,7 @@ extension Migrator {
         }
         var rehearsed = configuration
         rehearsed.recovers = false
+        rehearsed.isRehearsal = true
         rehearsed.copiesUnchanged = configuration.output != nil
         rehearsed.output = URL(fileURLWithPath: folder + "/" + FileLayer.name(of: place.result))
         let watch = RehearsalWatch(folder: folder, files: files, sample: sample, stop: stop)

@@ -27,6 +27,11 @@ public struct PlanReport: Sendable, Codable {
     /// Content of the store's rows that the migrated store does not have; the first of the warnings say the same.
     public var losses: [Loss] = []
 
+    /// What a migration scans before it changes anything, and this plan has not: a migration may still refuse by it.
+    ///
+    /// Nil in plans of earlier versions.
+    public var notScanned: [String]?
+
     public var isUpToDate: Bool { steps.isEmpty && refusals.isEmpty }
 
     /// From one model version to the next one used.
@@ -136,6 +141,8 @@ public struct Loss: Sendable, Hashable, Codable {
     public var text: String
     /// Whether only a filter leaves objects out; the run then counts them.
     var isByFilter: Bool
+    /// The entity mappings that leave objects out; absent in records of earlier tools.
+    var filters: [String]?
     /// Whether only the run shows which objects become one; absent in records of earlier tools.
     var isByMerging: Bool?
     /// ``isOrder``; absent in records of earlier tools.
@@ -158,7 +165,8 @@ public struct Loss: Sendable, Hashable, Codable {
         isEstimated = loss.count.isEstimated
         because = loss.because
         text = loss.sentence
-        isByFilter = loss.cause == .filtered
+        isByFilter = loss.isByFilter
+        if case .filtered(let mappings) = loss.cause { filters = mappings }
         isByMerging = loss.merging != nil && loss.count.number == nil ? true : nil
         isOfOrder = loss.isOfOrder ? true : nil
     }
@@ -171,9 +179,13 @@ public struct Loss: Sendable, Hashable, Codable {
             (loss.rows, loss.isEstimated) = (0, false)
             return loss
         }
-        guard isByFilter, own.count == 1, own[0].isEstimated != true else { return self }
+        // Other mappings may read the same objects for a part of them.
+        let filtering = own.filter { filters?.contains($0.name) == true }
+        guard isByFilter, let dropping = (filtering.isEmpty ? own : filtering).first,
+            (filtering.isEmpty ? own : filtering).count == 1, dropping.isEstimated != true
+        else { return self }
         var loss = self
-        loss.rows = own[0].dropped
+        loss.rows = dropping.dropped
         loss.isEstimated = false
         return loss
     }

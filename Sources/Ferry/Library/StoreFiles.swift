@@ -70,7 +70,9 @@ public struct StoreFiles: Sendable {
         trace: TraceHook? = nil
     ) throws -> RollbackReport {
         let path = try RunPlace.place(store.filePath, files: files)
+        try WritePlace.checkStoreName(path)
         let snapshots = StoreSnapshots(of: path, folder: folder?.filePath, files: files)
+        try WritePlace(beside: [path], files: files).checkSnapshotFolder(snapshots.snapshots.folder)
         // A rollback may add a snapshot.
         let all = try snapshots.list()
         var report = try Rollback(
@@ -97,6 +99,7 @@ public struct StoreFiles: Sendable {
     ) throws -> SnapshotEntry {
         let path = try RunPlace.existing(store.filePath, files: files)
         let snapshots = StoreSnapshots(of: path, folder: folder?.filePath, files: files)
+        try WritePlace(beside: [path], files: files).checkSnapshotFolder(snapshots.snapshots.folder)
         let sourceGuard = try SourceGuard(path: path, purpose: .migrating, files: files)
         let snapshot = try sourceGuard.closing {
             let opened = try OpenedStore(sourceGuard)
@@ -122,6 +125,8 @@ public struct StoreFiles: Sendable {
     /// - Throws: ``FerryError`` `.outputExists`, `.noSnapshot`, `.badSnapshot`.
     public func restoreSnapshot(_ snapshot: URL? = nil, in folder: URL? = nil, to output: URL) throws -> SnapshotEntry {
         let snapshots = try snapshotStore(folder)
+        try WritePlace.checkStoreName(output.filePath)
+        try WritePlace(beside: [snapshots.store], files: files).check(output.filePath, endings: [])
         let whole = try snapshots.choose(snapshot?.filePath)
         try StoreFileNames(output.filePath).checkNothingIsThere(files: files)
         try snapshots.restore(whole, to: output.filePath, stop: StopRequest())

@@ -63,6 +63,7 @@ public struct Verifier: Sendable {
                 (verification.jobs, verification.progress, verification.stop) = (options.jobs, onProgress, stop)
                 return VerificationSummary(try verification.run())
             }
+            summary.added = try objects(besideModelOf: version, in: opened)
             let snapshots = StoreSnapshots(of: opened.path, folder: nil, files: files)
             if let changed = try snapshots.changedExternalFiles(stop: stop) {
                 summary.differences.append(
@@ -106,7 +107,11 @@ public struct Verifier: Sendable {
                     verification.isThorough = options.checksIntegrity
                     verification.jobs = options.jobs
                     verification.sampledPerMille = Int64((max(0, min(1, options.sample)) * 1_000).rounded(.up))
-                    return VerificationSummary(try verification.run())
+                    var summary = VerificationSummary(try verification.run())
+                    let before = Set(try objects(besideModelOf: step.resolved.source, in: old))
+                    summary.added = try objects(besideModelOf: step.resolved.destination, in: new)
+                        .filter { !before.contains($0) }
+                    return summary
                 }
             }
         }
@@ -121,6 +126,23 @@ public struct Verifier: Sendable {
         let names = try new.sourceGuard.connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'")
         let found = Set(names.compactMap { $0[0].text })
         return found.isSuperset(of: canonical.tables.values.map(\.name) + canonical.joinTables.map(\.name))
+    }
+
+    // MARK: Objects of the app
+
+    /// The objects of a store's schema that its model does not explain, with their types.
+    private func objects(besideModelOf version: ModelVersion, in store: OpenedStore) throws -> [String] {
+        let connection = store.sourceGuard.connection
+        let catalog = try StoreCatalog(connection)
+        let layout = try StoreLayout.actual(for: version.model, on: connection)
+        let unknown = StoreObjects(catalog, layout: layout).unknownObjects
+        let types = Dictionary(catalog.others.map { ($0.name, $0.type) }, uniquingKeysWith: { first, _ in first })
+        let tables = Set((layout.tables.values.map(\.name) + layout.joinTables.map(\.name)).map { $0.uppercased() })
+        // The names of Core Data's own begin with the table's, or with Z_.
+        let indexes = catalog.indexes.filter {
+            tables.contains($0.table.uppercased()) && !$0.name.uppercased().hasPrefix("Z")
+        }
+        return unknown.map { "\(types[$0] ?? "table") \($0)" } + indexes.map { "index \($0.name)" }
     }
 
     // MARK: Stores
@@ -166,6 +188,13 @@ public struct Verifier: Sendable {
                     compared by the migration itself, before it ends.
                     """, place: refusal.place)
         }
+        if plan.refusals.contains(where: { $0.code == .backward }) {
+            throw FerryError(
+                .unsupported,
+                "\(new.path) has version \(to), which is older than version \(from) of \(old.path): the two stores are "
+                    + "exchanged.",
+                remedy: "Verify \(old.path), with \(new.path) as \(setting: .source).")
+        }
         if plan.steps.isEmpty, let refusal = plan.refusals.first { throw refusal }
         guard plan.steps.count == 1 else {
             throw FerryError(
@@ -197,9 +226,10 @@ public struct Verifier: Sendable {
             let result = try body(opened)
             // Several connections read, each from the state that it finds.
             if case .storeChanged(let change) = before.compare(with: try opened.sourceGuard.fingerprint()) {
-                throw FerryError(
-                    .sourceChanged, "\(path) was written while it was verified: \(change).",
-                    remedy: "Close the programs that use it, and \(action: .again).")
+                throw FerryError.namingRun(
+                    FerryError(
+                        .sourceChanged, "\(path) was written while it was verified: \(change).",
+                        remedy: "Close the programs that use it, and \(action: .again)."), on: path, files: files)
             }
             return result
         }

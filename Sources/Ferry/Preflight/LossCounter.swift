@@ -53,7 +53,7 @@ struct LossCounter {
 
     private func count(_ loss: ChainLoss, _ effort: Effort) throws -> ChainLoss.Count {
         // Only the run knows how many objects a filter or a conversion leaves out.
-        guard loss.cause != .filtered, loss.merging == nil else { return loss.count }
+        guard !loss.isByFilter, loss.merging == nil else { return loss.count }
         var change = ""
         if case .narrowed(let type) = loss.cause {
             // A later step converts values that the store's rows do not show.
@@ -233,6 +233,7 @@ extension Configuration {
 
     private static func remedy(for losses: [ChainLoss], _ hasMappingModels: Bool) -> String {
         if losses.allSatisfy(\.isDamage) { return "Repair these rows with the app" }
+        if losses.allSatisfy(\.isOfHistory) { return "Let the app process its history before" }
         if losses.allSatisfy(\.isInTheWay) { return "Move these values elsewhere, or restore a backup of the store" }
         if losses.allSatisfy({ $0.merging != nil }) { return "Make these values equal with the app" }
         if losses.allSatisfy(\.isOfOrder) { return "Keep the order in the new version and in its mapping models" }
@@ -248,6 +249,7 @@ package struct RefusedLosses: Error, Sendable {
 
 extension ChainLoss {
     fileprivate var isDamage: Bool { if case .damaged = cause { true } else { false } }
+    fileprivate var isOfHistory: Bool { if case .history = cause { true } else { false } }
     fileprivate var isInTheWay: Bool { if case .inTheWay = cause { true } else { false } }
 }
 

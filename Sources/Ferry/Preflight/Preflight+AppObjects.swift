@@ -34,6 +34,7 @@ extension Preflight {
                 about: .init(object: object.name))
         }
         try findDroppedHistory(appObjects)
+        try findLostHistory()
     }
 
     /// Objects that no copy can carry: otherwise a later copy step would find them after the first step's work.
@@ -118,6 +119,57 @@ extension Preflight {
             warn(.loss, loss.sentence, about: .init(entity: place.entity, property: place.property))
         }
         return inTheWay
+    }
+
+    /// Finds the parts of the history that become empty since they number an entity's properties or preserved values.
+    mutating func findLostHistory() throws {
+        let catalog = try StoreCatalog(connection)
+        guard step.mode != .none, let table = catalog.tables.first(where: { $0.name.uppercased() == "ACHANGE" }) else {
+            return
+        }
+        let columns = table.columns.map { $0.name.uppercased() }
+        let tombstones = columns.filter { $0.hasPrefix("ZTOMBSTONE") }
+        // By entity of the step at hand: the number in the store, and whether each part is still there.
+        var numbers = layout.entityNumbers.mapValues {
+            (number: $0, columns: columns.contains("ZCOLUMNS"), tombstones: true)
+        }
+        for (index, step) in planned.plan.steps.enumerated() {
+            var next = [String: (number: Int64, columns: Bool, tombstones: Bool)]()
+            for mapping in step.resolved.entityMappings where mapping.keepsPrimaryKey {
+                guard var known = numbers[mapping.source], next[mapping.destination] == nil else { continue }
+                let kept = HistoryTables.keeps(of: mapping.entities, in: step.resolved.versions.map(\.model))
+                if known.columns, !kept.columns {
+                    try noteLostHistory(["ZCOLUMNS"], of: mapping, known.number, index + 1, step, in: table)
+                    known.columns = false
+                }
+                if known.tombstones, !kept.tombstones {
+                    try noteLostHistory(tombstones, of: mapping, known.number, index + 1, step, in: table)
+                    known.tombstones = false
+                }
+                next[mapping.destination] = known
+            }
+            numbers = next
+        }
+    }
+
+    private mutating func noteLostHistory(
+        _ columns: [String], of mapping: ResolvedEntityMapping, _ number: Int64, _ index: Int, _ step: StepPlan,
+        in table: StoreCatalog.Table
+    ) throws {
+        guard !columns.isEmpty else { return }
+        let isThere = columns.map { "\(Connection.quoted($0)) IS NOT NULL" }.balanced(by: "OR")
+        let count =
+            try connection.integer(
+                "SELECT count(*) FROM \(Connection.quoted(table.name)) WHERE ZENTITY = ? AND (\(isThere))",
+                [.integer(number)]) ?? 0
+        guard count > 0 else { return }
+        let loss = ChainLoss(
+            entity: table.name, property: columns == ["ZCOLUMNS"] ? "ZCOLUMNS" : "ZTOMBSTONE",
+            entities: [mapping.source],
+            version: step.versions.last ?? step.resolved.destination.name, step: index,
+            cause: .history(mapping.source), count: .exactly(count))
+        losses.append(loss)
+        warn(.loss, loss.sentence, about: .init(entity: mapping.source))
     }
 
     private mutating func findDroppedHistory(_ appObjects: AppObjects) throws {

@@ -46,20 +46,6 @@ extension Preflight {
     }
 }
 
-extension FerryError {
-    /// Wraps an error from before the run: pages that SQLite cannot read become `.storeDamaged`.
-    static func beforeRun(_ error: any Error, on path: String) -> FerryError {
-        let wrapped = wrapping(error, on: path)
-        guard let cause = (error as? DatabaseError) ?? (wrapped.cause as? DatabaseError), cause.isCorrupt else {
-            return wrapped
-        }
-        return FerryError(
-            .storeDamaged, "The file \(path) is damaged: SQLite cannot read it (\(cause.message)).",
-            remedy: "Restore a backup or a snapshot, or get what is left into a new file with .recover of the sqlite3 "
-                + "shell and migrate that.", cause: cause)
-    }
-}
-
 /// The result of a check of a store's pages, which takes minutes, kept for the next call until the run begins.
 struct PageCheck: Codable {
     var store: Fingerprint

@@ -6,7 +6,9 @@ internal import Foundation
 struct RunLog {
     private static let limit = 20
 
-    private static let ending = ".ferry-log.json"
+    static let ending = ".ferry-log.json"
+    /// The ending of a log that could not be read.
+    static let setAside = ending + ".unreadable"
 
     let path: String
     private let files: FileLayer
@@ -60,7 +62,7 @@ struct RunLog {
         do {
             content = try decoded() ?? content
         } catch {
-            let aside = path + ".unreadable"
+            let aside = path.dropLast(Self.ending.count).appending(Self.setAside)
             try files.rename(path, to: aside)
             warning = FerryWarning(
                 .logReplaced, "The log \(path) could not be read; it is \(aside) now.", about: .init(path: path))
@@ -119,8 +121,13 @@ struct RunLog {
         }
     }
 
-    /// The log; a file that is no log counts as empty.
-    private func read() throws -> Content { try files.decoded(Content.self, at: path) ?? Content() }
+    /// The log; a file that is no log counts as empty, also one that is too long for a log.
+    private func read() throws -> Content {
+        guard let file = try files.attributesIfPresent(path), file.isRegularFile,
+            file.size <= Int64(FileLayer.longestText)
+        else { return Content() }
+        return try files.decoded(Content.self, at: path) ?? Content()
+    }
 
     private func decoded() throws -> Content? {
         guard try files.exists(path) else { return nil }

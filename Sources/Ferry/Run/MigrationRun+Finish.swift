@@ -35,7 +35,8 @@ extension MigrationRun {
                 sourceGuard: sourceGuard, destination: destination, folder: folder, memory: memory,
                 largestLogged: configuration.largestLoggedSwap, stop: stop, progress: relay.hook(),
                 trace: configuration.trace, steps: steps,
-                checkDestination: { [record] in try self.checkVerified(record, destination) }
+                checkDestination: { [record] in try self.checkVerified(record, destination) },
+                checkSnapshot: { [record] in try self.checkSnapshot(record, folder) }
             ).run(&record)
         }
         noteTimes(&record)

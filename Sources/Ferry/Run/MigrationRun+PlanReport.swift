@@ -26,6 +26,7 @@ extension MigrationRun {
                     .notLocked, "\(place.store) cannot be written here: no lock keeps other programs out of it.",
                     about: .init(path: place.store)))
         }
+        report.notScanned = checksRows ? [] : scans(of: planned)
         guard var preflight = Preflight(planned, store, configuration) else { return report }
         if checksRows {
             try preflight.check()
@@ -35,6 +36,7 @@ extension MigrationRun {
         } else {
             report.refusals += try preflight.refusalsOfAppObjects() + preflight.refusalsOfCounts()
             try preflight.findLeftoversInTheWay()
+            try preflight.findLostHistory()
             if let refusal = configuration.refusal(of: preflight.losses) { report.refusals.append(refusal) }
             report.losses += preflight.losses.map(Loss.init)
             report.warnings += preflight.findings.warnings
@@ -43,6 +45,40 @@ extension MigrationRun {
             }
         }
         return report
+    }
+
+    /// The scans of a preflight that need the rows, in words.
+    private func scans(of planned: Planned) -> [String] {
+        guard planned.plan.refusals.isEmpty else { return [] }
+        var scans = planned.writesRows ? ["damaged pages, rows and links"] : []
+        let steps = planned.plan.steps
+        let mandatory = steps.flatMap { step in
+            step.resolved.entityMappings.flatMap { mapping in
+                step.resolved.mandatoryValues(of: mapping).map { "\(mapping.destination).\($0.destination)" }
+            } + step.needsValues.map { "\($0.entity).\($0.attribute)" }
+        }
+        if let list = Self.list(mandatory) { scans.append("empty values of the mandatory \(list)") }
+        let unique = steps.flatMap { step in
+            step.needsUniqueValues.map { "\($0.entity).\($0.attributes.joined(separator: "+"))" }
+        }
+        if let list = Self.list(unique) { scans.append("duplicates of the unique \(list)") }
+        let texts = steps.first?.resolved.source.model.sortedEntityNames.contains { entity in
+            steps[0].resolved.source.model.attributes(of: entity).contains { $0.type == .string }
+        }
+        if planned.writesRows, texts == true { scans.append("texts above the memory limit") }
+        if planned.plan.losses.contains(where: { $0.count.isEstimated }) {
+            scans.append("the exact number of what is lost")
+        }
+        return scans
+    }
+
+    /// A few names of a list; nil for an empty one.
+    private static func list(_ names: [String]) -> String? {
+        var distinct: [String] = []
+        for name in names where !distinct.contains(name) { distinct.append(name) }
+        guard !distinct.isEmpty else { return nil }
+        return distinct.prefix(4).joined(separator: ", ")
+            + (distinct.count > 4 ? " and \(distinct.count - 4) more" : "")
     }
 
     func stepEstimates(_ planned: Planned, _ store: OpenedStore) throws -> StepEstimates {

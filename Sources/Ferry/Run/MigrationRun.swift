@@ -61,6 +61,7 @@ final class MigrationRun {
         bytesBefore = ProcessUse.now(files: files)
         place = try RunPlace(store: store, output: configuration.output?.filePath, files: files)
         try configuration.checkMemory()
+        try configuration.checkPlaces(of: place, files: files)
     }
 
     /// The division of the memory limit for this store's models and plan.

@@ -143,7 +143,46 @@ extension SnapshotEntry {
     }
 }
 
+/// The snapshot behind a change of a store, which is looked at in the last moment before the COMMIT.
+struct WayBack {
+    let archive: String
+    let store: String
+    let files: FileLayer
+    let stop: StopRequest
+
+    /// - Throws: ``FerryError`` `.snapshotFailed` when the snapshot is gone or not as it was made.
+    func check() throws {
+        do {
+            try SnapshotStore(folder: FileLayer.parent(of: archive), files: files).lookAgain(at: archive, stop: stop)
+        } catch let error as FerryError where Self.codes.contains(error.code) {
+            throw FerryError(
+                .snapshotFailed,
+                "The snapshot \(archive) was removed or damaged after it was taken, so \(store) was not changed. "
+                    + error.message,
+                remedy: "\(action: .again), which takes a new snapshot first.", cause: error)
+        }
+    }
+
+    private static let codes: Set<FerryError.Code> = [
+        .snapshotDamaged, .noSnapshot, .notFound, .fileFailed, .notARegularFile,
+    ]
+}
+
 extension MigrationRun {
+    /// Checks the run's snapshot before a COMMIT; without it, the next call takes another one.
+    func checkSnapshot(_ record: RunRecord, _ folder: RunFolder) throws {
+        guard takesSnapshot, let archive = record.snapshot else { return }
+        do {
+            try WayBack(archive: archive, store: place.store, files: files, stop: stop).check()
+        } catch let error as FerryError where error.code == .snapshotFailed {
+            if var saved = folder.record {
+                saved.snapshot = nil
+                try folder.save(saved)
+            }
+            throw error
+        }
+    }
+
     /// Takes the snapshot for a rollback, unless an earlier call has.
     func takeSnapshot(
         _ store: OpenedStore, _ version: ModelVersion, rows: [String: Int64], _ record: inout RunRecord,

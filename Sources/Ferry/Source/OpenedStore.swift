@@ -14,7 +14,7 @@ struct OpenedStore {
             try Self.checkEncoding(sourceGuard)
             metadata = try StoreMetadata.read(from: sourceGuard.connection)
         } catch {
-            throw FerryError.wrapping(error, on: sourceGuard.store.main)
+            throw FerryError.beforeRun(error, on: sourceGuard.store.main)
         }
     }
 
@@ -76,7 +76,7 @@ struct OpenedStore {
                 try StoreInspection(of: layout, on: connection, counting: counting, walk: walk(layout)), layout
             )
         } catch {
-            throw FerryError.wrapping(error, on: path)
+            throw FerryError.beforeRun(error, on: path)
         }
     }
 

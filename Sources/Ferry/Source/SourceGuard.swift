@@ -40,6 +40,7 @@ package final class SourceGuard {
         store = StoreFileNames(path)
         self.files = files
         try Self.checkMainFile(path, files: files)
+        try Self.checkSideFiles(store, purpose, files: files)
         self.sideFiles = try sideFiles ?? SideFiles(of: store, files: files)
         do {
             let store = store
@@ -47,14 +48,14 @@ package final class SourceGuard {
                 try Self.connect(store, $0, purpose, files: files, vfs: vfs, memory: memory, trace: trace)
             }
         } catch {
-            throw FerryError.wrapping(error, on: path)
+            throw FerryError.namingRun(FerryError.beforeRun(error, on: path), on: path, files: files)
         }
         do {
             try checkIsStore()
         } catch {
             // The first error is reported; a failed close leaves only empty side files.
             do { try close() } catch {}
-            throw FerryError.wrapping(error, on: path)
+            throw FerryError.namingRun(FerryError.beforeRun(error, on: path), on: path, files: files)
         }
     }
 
@@ -76,6 +77,26 @@ package final class SourceGuard {
         }
         guard attributes.isRegularFile else { throw FerryError.notADatabase(path, "not a regular file") }
         guard attributes.size > 0 else { throw FerryError.notADatabase(path, "an empty file") }
+    }
+
+    /// Refuses a folder, a link or a device under the name of a side file: SQLite would not open it, and then reads the
+    /// main file without it, or fails.
+    private static func checkSideFiles(
+        _ store: StoreFileNames, _ purpose: Purpose, files: FileLayer
+    ) throws(FerryError) {
+        // The index holds no content, so a reader can do without.
+        for path in purpose == .migrating ? store.sides : [store.log, store.journal] {
+            let isLink = try files.isSymbolicLink(path)
+            let isRegular = try files.attributesIfPresent(path)?.isRegularFile
+            guard isLink || isRegular == false else { continue }
+            throw FerryError(
+                .notARegularFile,
+                "\(path) is not a regular file but \(isLink ? "a symbolic link" : "a folder, a pipe or a device"), and "
+                    + "SQLite needs that name for itself.",
+                remedy: isLink
+                    ? "Put the file that it leads to in its place, or remove the link if it leads nowhere."
+                    : "Move it away.")
+        }
     }
 
     /// Opens a store in the first mode that its file and its folder allow.

@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerrySQLite
+internal import Foundation
 
 extension FerryError {
     /// Any error as one for the user: unchanged if it is a ``FerryError``, else as one on the file.
@@ -29,6 +30,10 @@ extension FerryError {
                 .databaseFailed, "\(path) cannot be opened.",
                 remedy: "Check that its folder is there, and the permissions of the file and of its folder.",
                 cause: error)
+        case let error as DatabaseError where error.isCorrupt:
+            FerryError(
+                .databaseFailed, "The file \(path) is damaged: SQLite cannot read it (\(error.message)).",
+                remedy: damagedRemedy, cause: error)
         case let error as DatabaseError:
             FerryError(
                 .databaseFailed, "SQLite failed on \(path): \(error.message) (code \(error.code)).",
@@ -48,10 +53,50 @@ extension FerryError {
         }
     }
 
+    /// An error before anything was written; one that says that the store's pages do not fit together refuses.
+    static func beforeRun(_ error: any Error, on path: String) -> FerryError {
+        var wrapped = wrapping(error, on: path)
+        if (wrapped.cause as? DatabaseError)?.isCorrupt == true { wrapped.code = .storeDamaged }
+        return wrapped
+    }
+
+    private static let damagedRemedy: Remedy = """
+        Restore a backup or a snapshot, or get what is left into a new file with .recover of the sqlite3 shell and \
+        migrate that.
+        """
+
+    /// `what` are the words of ``DatabaseFiles/guess(_:)``, or like them.
     static func notADatabase(_ path: String, _ what: String) -> FerryError {
-        FerryError(
-            .notADatabase, "\(path) is no SQLite database: it is \(what).",
-            remedy: "Name the store's main file; an encrypted one must be decrypted first.")
+        func has(_ words: String...) -> Bool { words.contains { what.contains($0) } }
+        let remedy: Remedy =
+            if has("encrypted") {
+                "Name the store's main file; an encrypted one must be decrypted first."
+            } else if has("XML", "property list") {
+                "Ferry migrates SQLite stores. If this is a Core Data store of another type, have the app move it to one."
+            } else if has("without its database") {
+                "Name the store's main file, which has the same name without its last ending."
+            } else if has("empty file", "zero bytes", "cut off", "damaged") {
+                "Restore the store from a backup or a snapshot."
+            } else {
+                "Name the store's main file."
+            }
+        return FerryError(.notADatabase, "\(path) is not an SQLite database but \(what).", remedy: remedy)
+    }
+
+    /// An error by another program's use of a store, or that a run of another process is that program.
+    static func namingRun(_ error: any Error, on path: String, files: FileLayer) -> any Error {
+        guard let known = error as? FerryError, [.storeInUse, .sourceChanged].contains(known.code) else { return error }
+        let lock = RunFolder.path(beside: path) + "/lock"
+        do {
+            guard try files.isLocked(lock), let process = try files.lockHolder(lock), process != getpid() else {
+                return error
+            }
+            return FerryError(
+                .runActive, "A migration of \(path) by process \(process) is running.",
+                remedy: "Wait for it to end, or stop it, and \(action: .again).", cause: known)
+        } catch {
+            return known
+        }
     }
 
     static func storeInUse(_ path: String, cause: (any Error)? = nil) -> FerryError {

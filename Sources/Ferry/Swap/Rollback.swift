@@ -114,16 +114,19 @@ struct Rollback {
         var record = try begin(RunRecord(.rollback, in: folder, on: sourceGuard), snapshot, folder)
         // First, because a damaged snapshot ends the rollback here.
         let destination = try restore(snapshot, folder)
+        var kept: WayBack?
         if keepsReplaced, !isUnchanged {
             // The new snapshot will be the newest one, so the record must hold the choice.
             record.keptReplaced = []
             try folder.save(record)
-            let kept = try snapshots.create(opened, knownAs: replaced, level: 1, stop: stop, progress: nil)
-            record.keptReplaced = [kept.archivePath]
+            let taken = try snapshots.create(opened, knownAs: replaced, level: 1, stop: stop, progress: nil)
+            record.keptReplaced = [taken.archivePath]
+            kept = WayBack(archive: taken.archivePath, store: store, files: files, stop: stop)
             try folder.save(record)
         }
         try Swap(
-            sourceGuard: sourceGuard, destination: destination, folder: folder, stop: stop, trace: trace
+            sourceGuard: sourceGuard, destination: destination, folder: folder, stop: stop, trace: trace,
+            checkSnapshot: { try kept?.check() }
         ).run(&record)
         return try finish(snapshot, replaced: replaced, record, folder)
     }

@@ -27,6 +27,8 @@ package struct Swap {
     var steps: RepeatedSteps?
     /// Throws if the destination has changed since its verification.
     var checkDestination: () throws -> Void = {}
+    /// Throws if the snapshot of what the swap replaces is not whole.
+    var checkSnapshot: () throws -> Void = {}
 
     private var files: FileLayer { folder.files }
     private var store: StoreFileNames { sourceGuard.store }
@@ -67,6 +69,7 @@ package struct Swap {
         do {
             let check = {
                 try checkDestination()
+                try checkSnapshot()
                 try connection.checkPlace()
             }
             if try steps?.run(on: connection, as: source, beforeCommit: check) != true {

@@ -65,7 +65,14 @@ struct CommandCall {
         _ = try arguments.choice(ColorChoice.option.name, among: ColorChoice.allCases)
         let console = arguments.has("--quiet") ? console.quiet : console
         let instance = command.init(arguments: arguments)
-        if let migrating = instance as? any PolicyCommand { return try migrating.run(on: console, policies: policies) }
-        return try instance.run(on: console)
+        do {
+            if let migrating = instance as? any PolicyCommand {
+                return try migrating.run(on: console, policies: policies)
+            }
+            return try instance.run(on: console)
+        } catch {
+            guard command.syntax.operands.first?.name == MigrationInput.store.name else { throw error }
+            throw FerryError.from(error).naming(store: arguments.operands[0])
+        }
     }
 }

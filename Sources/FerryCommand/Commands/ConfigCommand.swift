@@ -1,3 +1,4 @@
+internal import Ferry
 internal import FerryBase
 internal import FerryMapping
 
@@ -24,6 +25,7 @@ struct ConfigInitCommand: Command {
         let files = FileLayer()
         let output = arguments.value("--output") ?? ConfigFile.fileName
         var (models, mappings) = (arguments.values("--models"), arguments.values("--mappings"))
+        try WritePlace().check(output)
         guard try !files.exists(output) else {
             throw FerryError(
                 .outputExists, "There is a file at \(output) already.",

@@ -42,6 +42,8 @@ struct GenerateCommand: Command {
         let renderer = ProgressRenderer(progress, on: console)
         defer { renderer.finish() }
         let output = arguments.value("--output") ?? ""
+        try WritePlace.checkStoreName(output)
+        try WritePlace().check(output, endings: [])
         let generator = try StoreGenerator(version, options: options)
         let start = Clock.nanoseconds()
         do {

@@ -1,3 +1,4 @@
+internal import Ferry
 internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
@@ -94,6 +95,7 @@ struct MappingInitCommand: Command {
     }
 
     private func check() throws(FerryError) {
+        if let output { try WritePlace().check(output) }
         let (isExtending, isPackage) = (arguments.value("--extends") != nil, arguments.has("--swift"))
         let (words, models) = (arguments.operands, arguments.values("--models"))
         if arguments.value("--ferry") != nil, !isPackage {

@@ -58,7 +58,7 @@ struct MigrateCommand: PolicyCommand {
         let migration = try StoreMigration(arguments)
         let report = try ReportPlace(from: arguments)
         let list = try StoreList(arguments.operands)
-        try report?.check(list.stores)
+        try report?.check(list.stores, output: arguments.value("--output"))
         let stop = migration.isDryRun ? StopRequest() : InterruptWatch.start(on: console)
         if arguments.operands.count > 1 {
             return try MigrationSeries(migration: migration, list: list, report: report)

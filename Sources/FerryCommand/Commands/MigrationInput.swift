@@ -101,7 +101,7 @@ struct MigrationInput {
 
     /// The error; if the target is ambiguous, or losses are refused, the remedy has whole command lines.
     func worded(_ error: any Error) -> FerryError {
-        var error = FerryError.from(error)
+        var error = FerryError.from(error).naming(store: store.filePath)
         if let losses = error.cause as? RefusedLosses {
             let call = arguments.commandLine(with: "--lose", losses.names)
             error.remedy = "\(error.remedy) To lose this and nothing else:\n\(call)"

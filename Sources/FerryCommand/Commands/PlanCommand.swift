@@ -49,6 +49,8 @@ struct PlanRendering {
     let config: String?
 
     init(_ plan: PlanReport, _ arguments: Arguments) {
+        var plan = plan
+        plan.refusals = plan.refusals.map { $0.naming(store: plan.store.filePath) }
         (self.plan, isVerbose, config) = (plan, arguments.has(Self.verbose.name), arguments.configPath)
     }
 
@@ -79,7 +81,7 @@ struct PlanRendering {
             "links": JSON.list(plan.links) {
                 ["from": $0.from, "to": $0.to, "inferred": $0.isInferred, "reason": $0.reason]
             },
-            "notes": plan.notes, "losses": LossTable(losses: plan.losses).json,
+            "notScanned": plan.notScanned, "notes": plan.notes, "losses": LossTable(losses: plan.losses).json,
             "estimatedSeconds": plan.estimatedTime?.inSeconds,
         ]
     }
@@ -111,6 +113,9 @@ struct PlanRendering {
         } else if !plan.chain.isEmpty {
             lines.append("Chain    " + plan.chain.joined(separator: " → "))
             lines.append("Rows     " + plan.rows.grouped)
+        }
+        if let scans = plan.notScanned, !scans.isEmpty, plan.refusals.isEmpty {
+            lines.append("Scans    not made, as --check does: " + scans.joined(separator: "; "))
         }
         for (folder, bytes) in plan.peakDiskBytes.sorted(by: { $0.key < $1.key }) {
             lines.append("Disk     at most \(Quantity.sizeText(bytes)) more in \(folder)")

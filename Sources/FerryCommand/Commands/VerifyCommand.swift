@@ -80,7 +80,7 @@ struct VerifyCommand: Command {
         [
             "mode": source == nil ? "store" : isSample ? "sample" : "full", "checked": summary.checked,
             "notRecomputed": summary.notRecomputed, "differences": MigrationRendering.json(summary.differences),
-            "store": store.filePath, "source": source?.filePath,
+            "store": store.filePath, "source": source?.filePath, "added": summary.added,
         ]
     }
 
@@ -91,10 +91,19 @@ struct VerifyCommand: Command {
                 "\(store.filePath) against \(source.filePath): \(summary.checked.counting("row")) compared"
                 + (summary.notRecomputed > 0 ? ", \(summary.notRecomputed.counting("value")) not recomputed" : "")
         }
-        guard !summary.differences.isEmpty else { return [Emphasis.good.mark("\(what), no differences.")] }
+        let added = addedLines(summary.added ?? [])
+        guard !summary.differences.isEmpty else { return [Emphasis.good.mark("\(what), no differences.")] + added }
         let table = TextTable(
             [.text("Check"), .text("Entity"), .number("Count"), .text("Example")],
             summary.differences.map { [$0.check.rawValue, $0.entity ?? "", $0.count.grouped, $0.example ?? ""] })
-        return [Emphasis.bad.mark("\(what), with differences:"), ""] + table.lines(width: width)
+        return [Emphasis.bad.mark("\(what), with differences:"), ""] + table.lines(width: width) + added
+    }
+
+    private func addedLines(_ added: [String]) -> [String] {
+        guard !added.isEmpty else { return [] }
+        let names = added.prefix(8).joined(separator: ", ") + (added.count > 8 ? " and \(added.count - 8) more" : "")
+        return [
+            "Of the app, \(source == nil ? "beside Core Data's" : "added to the schema since"), and not compared: \(names)."
+        ]
     }
 }

@@ -169,9 +169,12 @@ extension FerryError {
             return remedy.commandLine
         }
         let models = place.models.isEmpty ? ["PATH"] : place.models.map(ShellWord.quoted)
+        // Several mapping models of one plan need several files.
+        let base = FileLayer.name(of: file)
+        let name = "stand-in-\(base.lastIndex(of: ".").map { String(base[..<$0]) } ?? base).json"
         return remedy.commandLine + " To begin one:\nferry mapping init --extends \(ShellWord.quoted(file)) --models "
-            + models.joined(separator: " ") + " --output stand-in.json\n"
-            + "With --swift --output FOLDER in the place of --output stand-in.json it is a Swift package."
+            + models.joined(separator: " ") + " --output \(ShellWord.quoted(name))\n"
+            + "With --swift --output FOLDER in the place of --output \(ShellWord.quoted(name)) it is a Swift package."
     }
 
     /// Any error as a `FerryError`.

@@ -36,6 +36,22 @@ enum RemedyWords {
     }
 
     static func words(_ action: Remedy.Action) -> String { commands[action] ?? action.description }
+
+    /// The command with its store, so that it can be pasted.
+    static func words(_ action: Remedy.Action, of store: String) -> String {
+        let words = words(action)
+        return words.hasPrefix("`") ? "\(words.dropLast()) \(ShellWord.quoted(store))`" : words
+    }
+}
+
+extension FerryError {
+    /// The error with the store in the commands of its remedy.
+    func naming(store: String) -> FerryError {
+        guard remedy.actions.contains(where: { $0 != .again }) else { return self }
+        var named = self
+        named.remedy = Remedy(remedy.worded(RemedyWords.words) { RemedyWords.words($0, of: store) })
+        return named
+    }
 }
 
 extension Remedy {

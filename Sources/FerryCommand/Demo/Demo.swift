@@ -225,6 +225,7 @@ struct DemoFolder {
     init(_ asked: String?) throws(FerryError) {
         if let asked {
             path = asked
+            try WritePlace().check(asked + "/Library.sqlite")
             guard try files.attributesIfPresent(asked) != nil else { return }
             guard try files.attributes(asked).isDirectory, try files.list(asked).isEmpty else {
                 throw FerryError(

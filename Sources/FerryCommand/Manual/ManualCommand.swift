@@ -22,6 +22,7 @@ struct ManualCommand: Command {
                 throw arguments.wrong("--output writes every page.", "Leave out \"\(name)\", or --output.")
             }
             let files = FileLayer()
+            try WritePlace().check(folder + "/page")
             if try !files.exists(folder) { try files.createDirectory(folder) }
             for page in pages {
                 try files.replace("\(folder)/\(page.fileName)", with: Array((page.text + "\n").utf8))

@@ -1,3 +1,4 @@
+internal import Ferry
 internal import FerryBase
 
 /// The file that `--report` names: a page, or the object that `--json` prints.
@@ -32,13 +33,16 @@ struct ReportFile: Sendable {
     }
 
     /// - Throws: `outputExists` for a file that is no report of Ferry's, `notFound` without a folder.
-    func check() throws(FerryError) { try Self.check(path, signs: [Page.sign, Self.jsonSign]) }
+    func check(beside stores: [String] = []) throws(FerryError) {
+        try Self.check(path, signs: [Page.sign, Self.jsonSign], beside: stores)
+    }
 
     /// Checks that a file can be written: the path is free, or has a file of Ferry's, identified by its first bytes.
     ///
     /// - Throws: `outputExists` for any other file, `notFound` without a folder.
-    static func check(_ path: String, signs: [String]) throws(FerryError) {
+    static func check(_ path: String, signs: [String], beside stores: [String] = []) throws(FerryError) {
         let files = FileLayer()
+        try WritePlace(beside: stores).check(path)
         let folder = FileLayer.parent(of: path)
         guard try files.attributesIfPresent(folder)?.isDirectory == true else {
             throw FerryError(
@@ -129,9 +133,13 @@ enum ReportPlace: Sendable {
     }
 
     /// Checks that the reports can be written, before the migration changes anything.
-    func check(_ stores: [String]) throws(FerryError) {
-        if case .folder(let folder) = self { try FileLayer().createDirectory(folder) }
-        for store in stores { for file in try files(of: store) { try file.check() } }
+    func check(_ stores: [String], output: String?) throws(FerryError) {
+        let made = stores + [output].compactMap { $0 }
+        if case .folder(let folder) = self {
+            try WritePlace(beside: made).check(folder + "/report")
+            try FileLayer().createDirectory(folder)
+        }
+        for store in stores { for file in try files(of: store) { try file.check(beside: made) } }
     }
 
     /// Writes the report of a store; a failure is a warning, since it does not change the migration's outcome.

@@ -28,7 +28,7 @@ struct ChainLosses {
         {
             let objects = loss.entities.map { rows[$0] ?? 0 }.reduce(0, +)
             if objects == 0, !areEstimated { return .exactly(0) }
-            if loss.property == nil, loss.cause != .filtered {
+            if loss.property == nil, !loss.isByFilter {
                 return areEstimated ? .about(objects) : .exactly(objects)
             }
         }
@@ -104,16 +104,21 @@ struct ChainLosses {
         }
     }
 
-    /// Entities of which every entity mapping may leave out objects.
+    /// Entities whose objects may be left out by every entity mapping that makes one object of each.
+    ///
+    /// A mapping with elements or with `unique` reads an object for a part of it: beside one that carries the object,
+    /// it does not stand in for that one.
     private func filtered() -> [ChainLoss] {
         var losses: [ChainLoss] = []
         for (index, step) in steps.enumerated() {
             let carried = Dictionary(grouping: step.entityMappings, by: \.source)
             for (entity, mappings) in carried.sorted(by: { codeUnitOrder($0.key, $1.key) }) {
-                guard mappings.allSatisfy({ $0.filter != nil || $0.iteration != nil }),
-                    !mappings.contains(where: { $0.policy != nil }), !coverAll(mappings)
+                let carriers = mappings.filter { $0.iteration == nil && $0.unique.isEmpty }
+                let judged = carriers.isEmpty ? mappings : carriers
+                guard judged.allSatisfy({ $0.filter != nil || $0.iteration != nil }),
+                    !mappings.contains(where: { $0.policy != nil }), !coverAll(judged)
                 else { continue }
-                losses.append(loss(entity, nil, of: [entity], at: index, .filtered))
+                losses.append(loss(entity, nil, of: [entity], at: index, .filtered(by: judged.map(\.name))))
             }
         }
         return losses
@@ -133,7 +138,10 @@ struct ChainLosses {
                     guard let name = attribute.expression?.sourceKeys,
                         let old = step.source.model.attribute(name, of: mapping.source),
                         let new = step.destination.model.attribute(attribute.name, of: mapping.destination),
-                        old.type.loses(in: new.type)
+                        old.type.loses(in: new.type), !isKept(name, beside: mapping, by: step),
+                        !losses.contains(where: {
+                            $0.entity == mapping.source && $0.property == name && $0.step == index + 1
+                        })
                     else { continue }
                     losses.append(
                         loss(mapping.source, name, of: [mapping.source], at: index, .narrowed(to: new.type)))
@@ -141,6 +149,27 @@ struct ChainLosses {
             }
         }
         return losses
+    }
+
+    /// Whether an entity mapping that carries the objects keeps an attribute's values whole, beside one that narrows them.
+    private func isKept(_ attribute: String, beside narrowing: ResolvedEntityMapping, by step: ResolvedStep) -> Bool {
+        let entity = narrowing.source
+        // Objects that are carried by the narrowing mapping itself need another one that reads all of them.
+        let isPart = narrowing.iteration != nil || !narrowing.unique.isEmpty
+        guard let type = step.source.model.attribute(attribute, of: entity)?.type else { return false }
+        let (flow, property) = (PropertyFlow(step), StoredProperty(entity: entity, property: attribute))
+        return step.entityMappings.contains { mapping in
+            mapping.source == entity && mapping.iteration == nil && mapping.unique.isEmpty
+                && (isPart || mapping.readsEveryObject)
+                && mapping.attributes.contains { new in
+                    guard let expression = new.expression else { return false }
+                    let after = step.destination.model.attribute(new.name, of: mapping.destination)?.type
+                    // What an expression computes of the value is the mapping's own business.
+                    return expression.sourceKeys == attribute
+                        ? after.map { !type.loses(in: $0) } == true
+                        : flow.mentions(in: expression, of: mapping).contains(property)
+                }
+        }
     }
 
     /// Values of merged objects; a property that is lost anyway is not reported again.
@@ -224,8 +253,8 @@ package struct ChainLoss: Sendable {
         case removedByMapping
         /// No entity mapping reads the property.
         case notRead
-        /// Filters leave out objects, or iterations create no object for some of them.
-        case filtered
+        /// Filters of these entity mappings leave out objects, or iterations create no object for some of them.
+        case filtered(by: [String])
         /// The new type does not hold every value of the old one.
         case narrowed(to: AttributeType)
         /// Objects with equal values become one, which keeps the first values.
@@ -240,6 +269,8 @@ package struct ChainLoss: Sendable {
         case orderedAnew
         /// The damaged object or link is left out at the caller's request; the value describes the damage.
         case damaged(String)
+        /// The parts of persistent history that number the properties of the named entity, which are others now.
+        case history(String)
         /// The new table or column has the name of one with rows, which no model explains; the value is that name.
         case inTheWay(String)
     }
@@ -287,6 +318,7 @@ package struct ChainLoss: Sendable {
 
     package var name: String { property.map { "\(entity).\($0)" } ?? entity }
 
+    package var isByFilter: Bool { if case .filtered = cause { true } else { false } }
     package var isOfOrder: Bool { cause == .unordered || cause == .orderedAnew }
 
     package var because: String {
@@ -304,6 +336,8 @@ package struct ChainLoss: Sendable {
         case .unordered: "\(version) does not order it"
         case .orderedAnew: "the entity mappings to \(version) make its order anew"
         case .damaged(let what): "damage: \(what)"
+        case .history(let entity):
+            "the history numbers the properties of \(entity), which differ in \(version), in an order that is not known"
         case .inTheWay(let name): "\(name) is left of another migration, and is empty in \(version)"
         }
     }

@@ -93,10 +93,22 @@ struct MergedValues {
         step.entityMapping(named: name).map { $0.keepsPrimaryKey && $0.filter == nil } ?? false
     }
 
+    /// Whether another entity mapping carries the objects with the relationship, which its inverse may fill.
     private func isCarriedElsewhere(_ relationship: String, by mapping: ResolvedEntityMapping) -> Bool {
-        step.entityMappings.contains { other in
-            other.source == mapping.source && other.unique.isEmpty
-                && other.relationships.contains { $0.sourceRelationship == relationship && !$0.mappings.isEmpty }
+        let carriers = step.entityMappings.filter { $0.source == mapping.source && $0.unique.isEmpty }
+        let isOwn = carriers.contains { other in
+            other.relationships.contains { $0.sourceRelationship == relationship && !$0.mappings.isEmpty }
+        }
+        guard !isOwn, let old = step.source.model.relationship(relationship, of: mapping.source),
+            let inverse = step.source.model.inverse(of: old)
+        else { return isOwn }
+        let names = Set(carriers.map(\.name))
+        return step.entityMappings.contains { other in
+            other.unique.isEmpty
+                && other.relationships.contains {
+                    $0.sourceRelationship == inverse.name && !names.isDisjoint(with: $0.mappings)
+                        && step.source.model.isKind(other.source, of: old.destinationEntity)
+                }
         }
     }
 

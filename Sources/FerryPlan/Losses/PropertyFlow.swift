@@ -26,9 +26,9 @@ struct PropertyFlow {
                 add(read, StoredProperty(entity: mapping.destination, property: attribute.name))
             }
             for relationship in mapping.relationships where !relationship.mappings.isEmpty {
-                add(
-                    mentions(in: relationship.from, of: mapping) + elements,
-                    StoredProperty(entity: mapping.destination, property: relationship.name))
+                var read = mentions(in: relationship.from, of: mapping)
+                if let variable = mapping.iteration?.variable, relationship.from.mentions(variable) { read += elements }
+                add(read, StoredProperty(entity: mapping.destination, property: relationship.name))
             }
         }
     }

@@ -58,12 +58,20 @@ package struct HistoryTables: Sendable {
         guard let first = names.first, let last = names.last, let from = source.number(of: first),
             let to = destination.number(of: last)
         else { return nil }
-        let places = Array(zip(names, models))
-        var keeps = zip(places, places.dropFirst()).map { Self.keeps($0.0, of: $0.1, as: $1.0, of: $1.1) }
-        keeps.append(Self.keeps(first, of: source.model, as: last, of: destination.model))
+        let kept = keeps(of: names, in: models)
+        let ends = keeps(first, of: source.model, as: last, of: destination.model)
         return Translation(
-            from: from, to: to, keepsColumns: keeps.allSatisfy(\.columns),
-            keepsTombstones: keeps.allSatisfy(\.tombstones))
+            from: from, to: to, keepsColumns: kept.columns && ends.columns,
+            keepsTombstones: kept.tombstones && ends.tombstones)
+    }
+
+    /// Returns whether `ZCOLUMNS` and `ZTOMBSTONE…` keep their meaning for an entity, by its name in each version.
+    package static func keeps(
+        of names: [String], in models: [ManagedObjectModel]
+    ) -> (columns: Bool, tombstones: Bool) {
+        let places = Array(zip(names, models))
+        let kept = zip(places, places.dropFirst()).map { keeps($0.0, of: $0.1, as: $1.0, of: $1.1) }
+        return (kept.allSatisfy(\.columns), kept.allSatisfy(\.tombstones))
     }
 
     /// Returns whether `ZCOLUMNS` and `ZTOMBSTONE…` have the same meaning for an entity in two models.

@@ -92,14 +92,20 @@ private struct DamageScan {
     let schema: String
     var walk: PageWalk?
     var found: [StoreDamage] = []
-    /// The columns of mandatory attributes, by root entity; found once, since a model may have hundreds of tables.
-    private lazy var mandatory: [String: [(key: PropertyKey, column: Column)]] = {
+    /// The columns of mandatory attributes and to-one relationships, by root entity; found once, since a model may have hundreds of tables.
+    private lazy var mandatory: [String: [(key: PropertyKey, column: String)]] = {
         let columns = layout.attributeColumns.sorted { $0.key < $1.key }.filter { key, _ in
             guard let attribute = layout.model.attribute(key.property, of: key.entity) else { return false }
             return !attribute.isOptional && !attribute.isDerived
         }
-        return Dictionary(grouping: columns) { layout.model.root(of: $0.key.entity) }
-            .mapValues { $0.map { (key: $0.key, column: $0.value) } }
+        var all = columns.map { (key: $0.key, column: $0.value.name) }
+        for (key, storage) in layout.relationshipStorage.sorted(by: { $0.key < $1.key }) {
+            guard case .foreignKey(_, let column, _, _) = storage,
+                let relationship = layout.model.relationship(key.property, of: key.entity), !relationship.isOptional
+            else { continue }
+            all.append((key: key, column: column))
+        }
+        return Dictionary(grouping: all) { layout.model.root(of: $0.key.entity) }
     }()
 
     init(layout: StoreLayout, connection: Connection, schema: String, walk: PageWalk? = nil) {
@@ -228,7 +234,7 @@ private struct DamageScan {
             counts.append((PropertyKey(table.root, ""), "a.Z_ENT IS NULL OR NOT \(isOfFamily("a", of: table.root))"))
         }
         for (key, column) in missingValues ? mandatory[table.root] ?? [] : [] {
-            counts.append((key, "\(EmptyValues.condition([column.name])) AND \(isOfFamily("a", of: key.entity))"))
+            counts.append((key, "\(EmptyValues.condition([column])) AND \(isOfFamily("a", of: key.entity))"))
         }
         guard !counts.isEmpty else { return }
         let sums = counts.map { EmptyValues.sum(where: $0.1) }.joined(separator: ", ")

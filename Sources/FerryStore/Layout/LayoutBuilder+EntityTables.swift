@@ -50,7 +50,7 @@ extension LayoutBuilder {
                 }
                 // A column's name does not contain the names of the composites.
                 let own = leaf.name.split(separator: ".").last.map(String.init) ?? leaf.name
-                let (name, clash) = names.add(columnName(own), .attribute)
+                let (name, clash) = names.add(columnName(own), .attribute, of: PropertyKey(entity, leaf.name))
                 refuse(clash, entity: entity, property: leaf.name)
                 let column = Column(name: name, type: type)
                 columns[group, default: []].append(column)
@@ -65,7 +65,8 @@ extension LayoutBuilder {
         var orders: [(owner: PropertyKey, column: Column)] = []
         for relationship in relationships(of: entity) where !relationship.isToMany {
             let destination = relationship.destinationEntity
-            let (column, clash) = names.add(columnName(relationship.name), .toOne)
+            let (column, clash) = names.add(
+                columnName(relationship.name), .toOne, of: PropertyKey(entity, relationship.name))
             refuse(clash, entity: entity, property: relationship.name)
             columns[.integers, default: []].append(Column(name: column, type: "INTEGER"))
             var entityColumn: String?
@@ -80,8 +81,8 @@ extension LayoutBuilder {
                 orderColumn = name
                 orders.append((inverse.key, Column(name: name, type: "INTEGER")))
             }
-            if clash != nil, entityColumn != nil || orderColumn != nil {
-                refuseCollision(entity, relationship.name)
+            if let clash, entityColumn != nil || orderColumn != nil {
+                refuseCollision(entity, relationship.name, clash)
             }
             layout.relationshipStorage[PropertyKey(entity, relationship.name)] = .foreignKey(
                 table: table, column: column, entityColumn: entityColumn, orderColumn: orderColumn)
@@ -117,38 +118,47 @@ extension LayoutBuilder {
     }
 
     private mutating func refuse(_ clash: ColumnNames.Clash?, entity: String, property: String) {
-        if clash == .differentKind { refuseCollision(entity, property) }
+        if let clash, clash.isOfOtherKind { refuseCollision(entity, property, clash) }
     }
 
-    private mutating func refuseCollision(_ entity: String, _ property: String) {
+    private mutating func refuseCollision(_ entity: String, _ property: String, _ clash: ColumnNames.Clash) {
+        let other = clash.other.map { "that of \($0.entity).\($0.property)" } ?? "one of Core Data's own"
         refuse(
             entity, property,
-            "its column has the name of another one, and how Core Data tells these two apart is not known",
-            remedy: "Rename one of them in the model, keeping the old name as renaming identifier.")
+            "its column \(clash.name) is also \(other), and how Core Data tells these two apart is not known",
+            remedy: clash.other == nil
+                ? "Rename it in the model, keeping the old name as renaming identifier."
+                : "Rename one of them in the model, keeping the old name as renaming identifier.")
     }
 }
 
 /// The used column names of one table; a used name gets the next free number as a suffix.
 private struct ColumnNames {
     enum Kind { case attribute, toOne, system }
-    enum Clash {
-        /// Two attributes, or two to-one relationships.
-        case sameKind
-        /// An attribute and a to-one relationship, or one of Core Data's own columns.
-        case differentKind
+
+    struct Clash {
+        var name: String
+        /// The property that had the name first; nil for a column of Core Data's own.
+        var other: PropertyKey?
+        /// Whether an attribute meets a to-one relationship, or either meets one of Core Data's own columns.
+        var isOfOtherKind: Bool
     }
 
-    private var kinds: [String: Kind] = ["Z_PK": .system, "Z_ENT": .system, "Z_OPT": .system]
+    private var uses: [String: (kind: Kind, property: PropertyKey?)] = [
+        "Z_PK": (.system, nil), "Z_ENT": (.system, nil), "Z_OPT": (.system, nil),
+    ]
 
-    mutating func add(_ name: String, _ kind: Kind) -> (name: String, clash: Clash?) {
-        guard let other = kinds[name] else {
-            kinds[name] = kind
+    mutating func add(_ name: String, _ kind: Kind, of property: PropertyKey) -> (name: String, clash: Clash?) {
+        guard let other = uses[name] else {
+            uses[name] = (kind, property)
             return (name, nil)
         }
         var suffix = 1
-        while kinds["\(name)\(suffix)"] != nil { suffix += 1 }
-        kinds["\(name)\(suffix)"] = kind
-        return ("\(name)\(suffix)", other == kind ? .sameKind : .differentKind)
+        while uses["\(name)\(suffix)"] != nil { suffix += 1 }
+        uses["\(name)\(suffix)"] = (kind, property)
+        return (
+            "\(name)\(suffix)", Clash(name: name, other: other.property, isOfOtherKind: other.kind != kind)
+        )
     }
 }
 

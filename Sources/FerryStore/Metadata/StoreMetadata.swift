@@ -83,8 +83,8 @@ package struct StoreMetadata: Sendable, Hashable {
             }
             guard error.isNotADatabase else { throw error }
             throw FerryError(
-                .notADatabase, "\(path) is no SQLite database.",
-                remedy: "Name a store; an encrypted one must be decrypted first.", cause: error)
+                .notADatabase, "\(path) is not an SQLite database but damaged, or encrypted.",
+                remedy: "Restore the store from a backup; an encrypted one must be decrypted first.", cause: error)
         }
         var tree: PropertyTree?
         do {

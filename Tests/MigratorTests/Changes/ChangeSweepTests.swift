@@ -40,9 +40,13 @@ struct ChangeSweepTests {
 
     private static func name(_ type: String) -> String { "a" + type.filter { $0 != " " } }
 
-    private static let attributes = types.map {
-        #"<attribute name="\#(name($0.type))" optional="YES" attributeType="\#($0.type)"/>"#
-    }.joined()
+    private static let attributes =
+        types.map {
+            #"<attribute name="\#(name($0.type))" optional="YES" attributeType="\#($0.type)"/>"#
+        }.joined()
+        // A many-to-many relationship that is its own inverse.
+        + #"<relationship name="similar" optional="YES" toMany="YES" deletionRule="Nullify" destinationEntity="Book" "#
+        + #"inverseName="similar" inverseEntity="Book"/>"#
 
     private static let values = types.map { type, values in
         let cases = values.enumerated().map { "WHEN \($0) THEN \($1)" }.joined(separator: " ")
@@ -60,7 +64,26 @@ struct ChangeSweepTests {
         WITH RECURSIVE c(n) AS (SELECT 4 UNION ALL SELECT n + 1 FROM c WHERE n < 90)
         INSERT INTO Z_1TAGS (Z_1BOOKS, Z_5TAGS, Z_FOK_5TAGS) SELECT n, 1 + n % 2, 2048 FROM c
         """,
+        """
+        WITH RECURSIVE c(n) AS (SELECT 4 UNION ALL SELECT n + 1 FROM c WHERE n < 60)
+        INSERT INTO Z_1SIMILAR SELECT n, n + 9 FROM c UNION ALL SELECT n + 9, n FROM c
+        """,
         "UPDATE Z_PRIMARYKEY SET Z_MAX = 90 WHERE Z_NAME = 'Book'",
+        """
+        CREATE TABLE ATRANSACTION ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZTIMESTAMP FLOAT );
+        CREATE TABLE ACHANGE ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZCHANGETYPE INTEGER,
+            ZENTITY INTEGER, ZENTITYPK INTEGER, ZTRANSACTIONID INTEGER, ZCOLUMNS BLOB, ZTOMBSTONE0 BLOB );
+        INSERT INTO Z_PRIMARYKEY VALUES (16001, 'CHANGE', 0, 40), (16002, 'TRANSACTION', 0, 8)
+        """,
+        """
+        WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 8)
+        INSERT INTO ATRANSACTION SELECT n, 16002, NULL, n + 0.5 FROM c
+        """,
+        """
+        WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 40)
+        INSERT INTO ACHANGE SELECT n, 16001, NULL, n % 3, CASE n % 2 WHEN 0 THEN 1 ELSE 5 END, n, 1 + n % 8,
+            CASE n % 3 WHEN 1 THEN x'40' END, CASE n % 3 WHEN 2 THEN x'0102' END FROM c
+        """,
         "CREATE TABLE app_log (id INTEGER PRIMARY KEY, word TEXT)", "CREATE INDEX app_words ON app_log (lower(word))",
         "CREATE INDEX app_even ON app_log (word COLLATE NOCASE DESC) WHERE id % 2 = 0",
         """

@@ -47,18 +47,24 @@ struct RandomChange {
 
     private mutating func attempt() throws -> String? {
         switch kind {
-        case .rowBit: try flipCell { $0.hasPrefix("Z") && !$0.hasPrefix("Z_") || $0.hasPrefix("app_") }
+        case .rowBit: try flipCell(Self.isOfRows)
         case .joinBit: try flipCell(Self.isJoin)
         case .indexBit: try flipCell { $0.hasPrefix("*") }
         case .metadataBit: try flipCell(Self.isSystem)
         case .catalogBit: try flipCell { $0 == "sqlite_schema" }
-        case .cell: try changeCell { $0.hasPrefix("Z") && !$0.hasPrefix("Z_") || $0.hasPrefix("app_") }
+        case .cell: try changeCell(Self.isOfRows)
         case .link: try changeCell(onlyNumbers: true) { Self.isJoin($0) || $0 == "ZBOOK" || $0 == "ZCOVER" }
         case .metadata: try random.below(2) == 0 ? changeCell(Self.isSystem) : changeRow(Self.isSystem)
         case .row: try changeRow { !Self.isSystem($0) }
         case .catalog: try changeCatalog()
         case .externalFile: try changeFile()
         }
+    }
+
+    /// Tables of entities, of history and of the app.
+    private static func isOfRows(_ table: String) -> Bool {
+        table.hasPrefix("Z") && !table.hasPrefix("Z_")
+            || ["ACHANGE", "ATRANSACTION"].contains(table) || table.hasPrefix("app_")
     }
 
     private static func isSystem(_ table: String) -> Bool {
