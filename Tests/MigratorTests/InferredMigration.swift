@@ -6,13 +6,17 @@ import FerryStore
 import Foundation
 import TestSupport
 
-/// A store with three versions of its model; each step can be inferred.
+/// A store with three versions of its model; each step can be inferred, or is that of a mapping model that keeps every
+/// object's row.
 struct InferredMigration {
     let folder: TemporaryFolder
     var store: String { folder.file("App.sqlite") }
+    private let isMapped: Bool
 
-    init(rows: Int64 = 30, form: TinyStore.Form = .plain) throws {
+    init(rows: Int64 = 30, form: TinyStore.Form = .plain, isMapped: Bool = false) throws {
         folder = try TemporaryFolder()
+        self.isMapped = isMapped
+        try writeMappings()
         let title = "<attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/>"
         let heading = "<attribute name=\"heading\" elementID=\"title\" optional=\"YES\" attributeType=\"String\"/>"
         let copies =
@@ -36,7 +40,25 @@ struct InferredMigration {
     func migrator(files: FileLayer = FileLayer()) throws -> Migrator {
         try Migrator(
             store: URL(fileURLWithPath: store),
-            models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))], mappings: [], files: files)
+            models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))],
+            mappings: isMapped
+                ? ["One", "Two"].map { .url(URL(fileURLWithPath: folder.file("Mappings.apart/\($0).json"))) } : [],
+            files: files)
+    }
+
+    /// Writes the mapping files into a folder that the migrator does not search.
+    private func writeMappings() throws {
+        try FileLayer().createDirectory(folder.file("Mappings.apart"))
+        let book = #""entityMappings": [ { "name": "Books", "source": "Book", "destination": "Book", "attributes""#
+        for (name, text) in [
+            (
+                "One",
+                #"{ "source": "App 1", "destination": "App 2", \#(book): { "title": "uppercase:($source.title)" } } ] }"#
+            ),
+            ("Two", #"{ "source": "App 2", "destination": "App 3", \#(book): { "heading": "$source.title" } } ] }"#),
+        ] {
+            try FileLayer().replace(folder.file("Mappings.apart/\(name).json"), with: Array(text.utf8))
+        }
     }
 
     private func makeStore(rows: Int64, form: TinyStore.Form) throws {

@@ -11,6 +11,9 @@ struct Scenario {
         /// `unchangedToOutput` copies a store that is at its target. `staged` has hooks that write between steps.
         case copy, copyToOutput, inPlace, inPlaceByLog, inPlaceToOutput, mixed, mixedToOutput, policies, snapshot,
             rollback, unchangedToOutput, staged
+        /// By mapping models that keep every row: verified before COMMIT on the store itself, and step by step in the run
+        /// folder.
+        case mapped, mappedInFolder
     }
 
     let kind: Kind
@@ -38,6 +41,10 @@ struct Scenario {
             let inferred = try InferredMigration(form: form)
             (folder, store) = (inferred.folder, inferred.store)
             work = .migration { try inferred.migrator(files: $0) }
+        case .mapped, .mappedInFolder:
+            let mapped = try InferredMigration(form: form, isMapped: true)
+            (folder, store) = (mapped.folder, mapped.store)
+            work = .migration { try mapped.migrator(files: $0) }
         case .mixed, .mixedToOutput, .staged:
             let mixed = try MixedMigration(form: form)
             (folder, store) = (mixed.folder, mixed.store)
@@ -86,6 +93,8 @@ struct Scenario {
         configuration.output = output.map { URL(fileURLWithPath: $0) }
         configuration.largestLoggedStore = kind == .inPlaceByLog ? 1 << 20 : 0
         if kind == .unchangedToOutput { configuration.target = "App 1" }
+        if kind == .mapped { configuration.target = "App 2" }
+        if [.copy, .copyToOutput].contains(kind) { configuration.executor = .set }
         if kind == .staged {
             configuration.willMigrate = { try Self.look($0, faults) }
             configuration.didMigrate = { try Self.change($0, faults) }
