@@ -29,7 +29,8 @@ struct ChainCase: BenchmarkCase {
         let report = try probe.measure(rows: point.rows) {
             // Reading the models belongs to the measured work, as it belongs to every call.
             var configuration = Configuration(
-                target: ChainSubject.target(isChain: isChain), output: output, verify: .none, takesSnapshot: false,
+                target: ChainSubject.target(isChain: isChain), output: output, executor: isCopy ? .set : .automatic,
+                verify: .none, takesSnapshot: false,
                 trace: probe.trace)
             // One inferred mapping would lead straight to the last version, and lose an attribute that was renamed
             // twice.

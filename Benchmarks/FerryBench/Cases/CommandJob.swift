@@ -6,14 +6,17 @@ internal import Foundation
 /// Ferry's side of a budget for a whole command: the released program where the caller named one, else the same work by
 /// the library within the sample's own process.
 enum CommandJob {
-    /// Migrates a copy of the store in its place.
+    /// Migrates a copy of the store in its place; `copies` fills every table anew, also where rows could stay.
     static func inPlace(
-        _ data: String, work: String, rows: Int, takesSnapshot: Bool = true, probe: Probe
+        _ data: String, work: String, rows: Int, takesSnapshot: Bool = true, copies: Bool = true,
+        verify: Configuration.VerifyMode = .full, probe: Probe
     ) throws {
+        let executor: Configuration.Executor = copies ? .set : .automatic
         // This process cannot count the program's statements and allocations.
         guard let tool = probe.tool, !probe.isCounting else {
             try MigratorJob.inPlace(
-                data, work: work, rows: rows, Configuration(takesSnapshot: takesSnapshot), probe: probe)
+                data, work: work, rows: rows,
+                Configuration(executor: executor, verify: verify, takesSnapshot: takesSnapshot), probe: probe)
             return
         }
         let store = try Subject.copyStore(data, work: work)
@@ -21,6 +24,7 @@ enum CommandJob {
             "migrate", store, "--accept-loss", "--models", Subject.old(data), "--models", Subject.new(data), "--to",
             Subject.target,
         ]
+        words += ["--executor", executor.rawValue, "--verify", verify.rawValue]
         words += ["--progress", "none", "--json"] + (takesSnapshot ? [] : ["--no-snapshot"])
         if try FileLayer().exists(Subject.mapping(data)) { words += ["--mappings", Subject.mapping(data)] }
         let output = "\(work)/answer.json"

@@ -32,7 +32,8 @@ enum MigratorJob {
         let output = URL(fileURLWithPath: "\(work)/New.sqlite")
         let report = try probe.measure(rows: rows) {
             try migrator.migrate(
-                Configuration(target: Subject.target, output: output, verify: .none, trace: probe.trace))
+                Configuration(
+                    target: Subject.target, output: output, executor: .set, verify: .none, trace: probe.trace))
         }
         try note(report, rows: rows, probe)
     }

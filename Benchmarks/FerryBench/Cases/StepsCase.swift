@@ -30,7 +30,8 @@ struct StepsCase: BenchmarkCase {
     private func migrate(_ point: BenchPoint, _ data: String, _ work: String, _ probe: Probe) throws {
         let store = try Subject.copyStore(data, work: work)
         let report = try probe.measure(rows: point.rows) {
-            try StepsSubject.migrator(data, store: store).migrate(Configuration(target: "V4", composes: false))
+            try StepsSubject.migrator(data, store: store).migrate(
+                Configuration(target: "V4", executor: .set, composes: false))
         }
         let steps = Set(report.entityMappings.map(\.step)).count
         guard report.outcome == .migrated, report.mode == .copy, steps == 3,

@@ -31,7 +31,8 @@ struct VerifyCase: BenchmarkCase {
         try Subject.authorsAndFiles.write(rows: point.rows, to: "\(folder)/objects")
         _ = try Subject.migrator("\(folder)/library").migrate(
             Configuration(
-                target: Subject.target, output: URL(fileURLWithPath: "\(folder)/\(Self.migrated)"), verify: .none))
+                target: Subject.target, output: URL(fileURLWithPath: "\(folder)/\(Self.migrated)"), executor: .set,
+                verify: .none))
     }
 
     func run(_ side: String, _ point: BenchPoint, data: String, work: String, probe: Probe) throws {
@@ -42,7 +43,7 @@ struct VerifyCase: BenchmarkCase {
         }
         let report = try MigratorJob.inPlace(
             side == "objects" ? "\(data)/objects" : "\(data)/library", work: work, rows: point.rows,
-            Configuration(verify: side == "quick" ? .quick : .full), probe: probe)
+            Configuration(executor: .set, verify: side == "quick" ? .quick : .full), probe: probe)
         let seconds = Dictionary(report.phases.map { ($0.phase, $0.time.inSeconds) }, uniquingKeysWith: +)
         let before = [.snapshot, .rows, .relationships, .indexes].reduce(0) { $0 + (seconds[$1] ?? 0) }
         guard let verify = seconds[.verify], verify > 0 else { return }

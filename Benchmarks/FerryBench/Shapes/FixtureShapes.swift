@@ -109,7 +109,7 @@ enum FixtureShapes {
                 guard code == 0 else {
                     throw FerryError(.internalError, "`ferry mapping init` ended with \(code).")
                 }
-                words += ["--mappings", mapping]
+                words += ["--mappings", mapping, "--executor", "set"]
             }
             return try folder.generate(
                 [bundle], version: "zmessaging2.8", GenerationOptions(rows: folder.rows(rows)), words: words)

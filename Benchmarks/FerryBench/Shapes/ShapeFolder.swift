@@ -83,7 +83,7 @@ struct ShapeFolder {
     func pair(_ subject: Subject, _ options: GenerationOptions, form: StorageForm? = nil) throws -> Shape.Input {
         let models = [try model("Version1", subject.old), try model("Version2", subject.new)]
         var words = models.flatMap { ["--models", $0] } + ["--to", "Version2"]
-        if let text = subject.mapping { words += ["--mappings", try mapping("mapping", text)] }
+        if let text = subject.mapping { words += ["--mappings", try mapping("mapping", text), "--executor", "set"] }
         return try generate(models, version: "Version1", options, words: words, form: form)
     }
 }

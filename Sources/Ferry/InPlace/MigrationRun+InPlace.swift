@@ -123,7 +123,7 @@ extension MigrationRun {
 
     /// Whether all values are compared with those of the old store before COMMIT: the steps of mapping models write what
     /// their expressions say, inferred ones what the models alone say.
-    private func verifiesBeforeCommit(_ planned: Planned) -> Bool {
+    func verifiesBeforeCommit(_ planned: Planned) -> Bool {
         configuration.verify == .full && planned.writesRows && planned.plan.steps.count == 1
             && !planned.plan.steps[0].isInferred
     }

@@ -35,13 +35,13 @@ public struct Configuration: Sendable {
 
     public enum VerifyMode: String, Sendable, Hashable, Codable { case full, quick, none }
 
-    /// The executor of entity mappings without a policy; the migrated store is the same with each.
+    /// The executor of entity mappings without a policy; the rows of the migrated store are the same with each.
     public enum Executor: String, Sendable, Hashable, CaseIterable {
-        /// SQL statements.
+        /// SQL statements, in place where every object keeps its row.
         case automatic = "auto"
-        /// Swift, row by row.
+        /// Swift, row by row; every step is a copy.
         case row
-        /// SQL statements only: a mapping with a policy is refused.
+        /// SQL statements only: a mapping with a policy is refused, and the steps of mapping models are copies.
         case set
     }
 

@@ -82,6 +82,13 @@ extension RunWork.Step {
         rewritten = step.mode == .copy ? 0 : mappings.reduce(0) { $0 + $1.rows }
     }
 
+    /// The verification of a step in place before its COMMIT: the pages of both stores, and the rows that were written.
+    func secondsBeforeCommit(jobs: Int) -> Double {
+        let threads = min(max(1, Double(jobs)), WorkCosts.mostJobs)
+        let rows = rewritten * (WorkCosts.verifiedRow + width * WorkCosts.verifiedByte) * WorkCosts.jobs
+        return WorkCosts.phase + bytes * WorkCosts.check + rows / threads / 2
+    }
+
     private mutating func addContents(
         of layout: StoreLayout, _ makes: ScratchNeed.Rows, _ found: Set<String>, filledWithTable early: Set<String>
     ) {

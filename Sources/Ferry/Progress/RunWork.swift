@@ -194,7 +194,8 @@ extension RunWork {
     /// `jobs` threads verify. A step, counted from 1, that is verified beside the next one takes no extra time for
     /// that. A run that swaps writes the new content into the store at the end.
     package init(
-        steps: [Step], isOneTransaction: Bool = false, takesSnapshot: Bool = false,
+        steps: [Step], isOneTransaction: Bool = false, isVerifiedBeforeCommit: Bool = false,
+        takesSnapshot: Bool = false,
         verify: Configuration.VerifyMode = .full, jobs: Int = 2, verifiedBeside: (Int) -> Bool = { _ in false },
         swaps: Bool = false
     ) {
@@ -204,7 +205,8 @@ extension RunWork {
             pieces.append(Piece(.snapshot, [part]))
         }
         if isOneTransaction {
-            let commit = Part([], count: 0, seconds: WorkCosts.commit)
+            let checks = isVerifiedBeforeCommit ? steps.reduce(0) { $0 + $1.secondsBeforeCommit(jobs: jobs) } : 0
+            let commit = Part([], count: 0, seconds: WorkCosts.commit + checks)
             pieces.append(Piece(.rows, others: [.verify, .swap], Self.parts(inPlace: steps) + [commit]))
         } else {
             for (number, step) in zip(1..., steps) {

@@ -39,6 +39,7 @@ extension MigrationRun {
         verifiesBeside = try canVerifyBeside(plan, store, planned.steps)
         return RunWork(
             steps: planned.steps.map(\.work), isOneTransaction: plan.mayChangeStore && place.output == nil,
+            isVerifiedBeforeCommit: verifiesBeforeCommit(planned),
             takesSnapshot: takesSnapshot, verify: configuration.verify,
             jobs: configuration.jobs ?? ProcessInfo.processInfo.activeProcessorCount,
             verifiedBeside: { self.verifiesBesideNext(plan, $0) },

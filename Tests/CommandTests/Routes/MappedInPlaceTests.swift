@@ -1,0 +1,175 @@
+internal import Ferry
+internal import FerryBase
+internal import FerrySQLite
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+/// Steps of mapping models that keep every row, on generated stores of two related entities: Tag changes, Book does not.
+@Suite("Mapping models in place")
+struct MappedInPlaceTests {
+    private let app: RouteFolder
+
+    init() throws {
+        app = try RouteFolder()
+        func link(_ name: String, _ entity: String, _ inverse: String) -> String {
+            "<relationship name=\"\(name)\" optional=\"YES\" toMany=\"YES\" deletionRule=\"Nullify\" "
+                + "destinationEntity=\"\(entity)\" inverseName=\"\(inverse)\" inverseEntity=\"\(entity)\"/>"
+        }
+        let book = RouteFolder.entity("Book", "name", "pages:Integer 32", link("tags", "Tag", "books"))
+        let tag = link("books", "Book", "tags")
+        try app.model("App", "App 1", book + RouteFolder.entity("Tag", "name", tag))
+        try app.model("App", "App 2", book + RouteFolder.entity("Tag", "label", "size:Integer 32", tag))
+        try app.current("App", "App 2")
+        try app.write(
+            """
+            { "source": "App 1", "destination": "App 2", "entityMappings": [
+              { "source": "Book", "destination": "Book" },
+              { "source": "Tag", "destination": "Tag",
+                "attributes": { "label": "uppercase:($source.name)", "size": "$source.name.length" } } ] }
+            """, to: "map.json")
+        try app.generate("App", "App 1", rows: 600)
+    }
+
+    private var store: String { app.folder.file("App.sqlite") }
+
+    private func migrate(
+        _ change: (inout Configuration) -> Void = { _ in },
+        onEvent: @escaping @Sendable (MigrationEvent) -> Void = { _ in }
+    ) throws -> MigrationReport {
+        var configuration = Configuration(takesSnapshot: false)
+        change(&configuration)
+        return try Migrator(
+            store: URL(fileURLWithPath: store),
+            models: [.url(URL(fileURLWithPath: app.folder.file("App.xcdatamodeld")))],
+            mappings: [.url(URL(fileURLWithPath: app.folder.file("map.json")))]
+        ).migrate(configuration, onEvent: onEvent)
+    }
+
+    /// Every row by column names, because altered tables have another order of columns.
+    private func rows(_ path: String) throws -> [[Value]] {
+        let connection = try Connection(path: path, mode: .readOnly)
+        return try connection.rows("SELECT Z_PK, Z_ENT, Z_OPT, ZNAME, ZPAGES FROM ZBOOK ORDER BY 1")
+            + connection.rows("SELECT Z_PK, Z_ENT, Z_OPT, ZLABEL, ZSIZE FROM ZTAG ORDER BY 1")
+            + connection.rows("SELECT * FROM Z_1TAGS ORDER BY 1, 2")
+            + connection.rows("SELECT * FROM Z_PRIMARYKEY ORDER BY 1")
+            + connection.rows("SELECT name FROM sqlite_master ORDER BY 1")
+    }
+
+    private func copied() throws -> [[Value]] {
+        let output = app.folder.file("Copied.sqlite")
+        let report = try migrate {
+            $0.executor = .set
+            $0.output = URL(fileURLWithPath: output)
+        }
+        #expect(report.mode == .copy)
+        return try rows(output)
+    }
+
+    @Test(
+        "Give the rows of a copy, verified in full before COMMIT, and write only what changes",
+        arguments: ["DELETE", "WAL"])
+    func onTheStore(_ journal: String) throws {
+        let expected = try copied()
+        try app.execute("PRAGMA journal_mode = \(journal)")
+        let report = try migrate()
+        #expect(report.mode == .inPlace && report.outcome == .migrated)
+        #expect(report.verification.mode == .full && !report.verification.isBeforeCommit)
+        #expect(report.verification.checked == 1_200 && report.verification.differences.isEmpty)
+        #expect(try rows(store) == expected)
+        let connection = try Connection(path: store, mode: .readWrite)
+        #expect(try connection.value("PRAGMA journal_mode")?.text == journal.lowercased())
+        #expect(try connection.value("PRAGMA integrity_check") == .text("ok"))
+        #expect(try app.run("verify", "App.sqlite", "--models", "App.xcdatamodeld").exitCode == 0)
+    }
+
+    @Test("Give the same store in the run folder, where the swap repeats the statements")
+    func inTheFolder() throws {
+        let expected = try copied()
+        #expect(throws: FerryError.self) { try migrate { $0.holdsSwap = true } }
+        #expect(try FileLayer().exists(store + ".ferry/step-1/destination.sqlite"))
+        let pages = try Connection(path: store, mode: .readOnly).integer("PRAGMA page_count") ?? 0
+        let written = Locked<Int64>(0)
+        let report = try migrate {
+            $0.holdsSwap = false
+            $0.trace = { event in
+                if event.text.hasPrefix("UPDATE ZTAG") { written.withLock { $0 += 1 } }
+            }
+        }
+        #expect(report.resumed && report.mode == .inPlace && pages > 20)
+        #expect(written.withLock { $0 } == 1)
+        #expect(try rows(store) == expected)
+    }
+
+    @Test("A wrong value ends the transaction, and the store is as before")
+    func findsDamage() throws {
+        let before = try rows(of: "SELECT * FROM ZTAG")
+        let path = store
+        let name = try #require(rows(of: "SELECT ZNAME FROM ZTAG WHERE Z_PK = 5")[0][0].text).uppercased()
+        let isChanged = Locked(false)
+        let error = #expect(throws: FerryError.self) {
+            try migrate { _ in
+            } onEvent: { event in
+                guard case .phase(.verify, _) = event else { return }
+                // The transaction holds its locks; this changes bytes that it has written.
+                do {
+                    let found = try Self.exchange(name, in: path, by: String(name.dropLast()) + "#")
+                    isChanged.withLock { $0 = $0 || found }
+                } catch {
+                    Issue.record(error)
+                }
+            }
+        }
+        #expect(isChanged.withLock { $0 })
+        #expect(error?.code == .verificationFailed)
+        #expect(error?.remedy.description.contains("output") == true)
+        #expect(try rows(of: "SELECT * FROM ZTAG") == before)
+        let report = try migrate()
+        #expect(report.outcome == .migrated)
+    }
+
+    @Test("Each changed page of a kept table is found, by the rows of this table alone", arguments: 0..<12)
+    func findsDamageOfKeptTables(_ seed: Int) throws {
+        let output = app.folder.file("New.sqlite")
+        let destination = output + ".ferry/step-1/destination.sqlite"
+        let error = #expect(throws: FerryError.self) {
+            try migrate {
+                $0.output = URL(fileURLWithPath: output)
+            } onEvent: { event in
+                guard case .phase(.verify, _) = event else { return }
+                do { try Self.damage(seed, in: destination) } catch { Issue.record(error) }
+            }
+        }
+        #expect(error?.code == .verificationFailed, "\(seed)")
+        let differences = (error?.cause as? VerificationDifferences)?.summary.differences ?? []
+        #expect(!differences.isEmpty)
+        #expect(!(try FileLayer().exists(output)))
+    }
+
+    private func rows(of query: String) throws -> [[Value]] {
+        try Connection(path: store, mode: .readOnly).rows(query)
+    }
+
+    /// Whether the file has the word, which is exchanged then.
+    private static func exchange(_ word: String, in path: String, by other: String) throws -> Bool {
+        let data = try Data(contentsOf: URL(fileURLWithPath: path))
+        guard let place = data.range(of: Data(word.utf8)) else { return false }
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        try file.seek(toOffset: UInt64(place.lowerBound))
+        try file.write(contentsOf: Data(other.utf8))
+        return true
+    }
+
+    /// Changes one cell, link or index entry of a table that the step does not write.
+    private static func damage(_ seed: Int, in path: String) throws {
+        let changes = [
+            "UPDATE ZBOOK SET ZPAGES = ifnull(ZPAGES, 0) + 1 WHERE Z_PK = \(1 + seed * 37)",
+            "UPDATE ZBOOK SET Z_OPT = Z_OPT + 1 WHERE Z_PK = \(1 + seed * 41)",
+            "DELETE FROM Z_1TAGS WHERE rowid = \(1 + seed * 13)",
+            "DELETE FROM ZBOOK WHERE Z_PK = \(2 + seed * 5)",
+        ]
+        let connection = try Connection(path: path, mode: .readWrite)
+        try connection.execute(changes[seed % changes.count])
+        #expect(connection.changes == 1)
+    }
+}
