@@ -104,7 +104,7 @@ final class VerificationContext {
     /// The context of one walker, which reads the same stores by its own connection, without lookups.
     convenience init(
         walkerOf verification: Verification, caches: Int, source: StoreLayout, destination: StoreLayout,
-        relationForms: RelationForms, progress hook: @escaping ProgressHook
+        relationForms: RelationForms, surroundings: SourceSurroundings, progress hook: @escaping ProgressHook
     ) throws {
         var verification = verification
         verification.progress = hook
@@ -116,6 +116,7 @@ final class VerificationContext {
             caches, among: ["main": 2, "source": 3, "destination": 3, "temp": 1])
         try self.init(verification, connection, source: source, destination: destination)
         self.relationForms = .success(relationForms)
+        self.surroundings = .success(surroundings)
     }
 
     /// Inside the transaction of a step in place, with surroundings: the store is both `main` and `destination`.
