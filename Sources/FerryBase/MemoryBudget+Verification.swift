@@ -5,10 +5,10 @@
 extension MemoryBudget {
     /// The memory of the first connection and of what all walkers share, as a multiple of the bytes of the schemas.
     ///
-    /// Measured with 500 entities: layouts, forms of relations, readings of indexes.
-    private static let sharedBySchema = 6
+    /// Measured with 500 entities, whose two schemas take 0.5 MiB: layouts, forms of relations, readings of indexes.
+    private static let sharedBySchema = 11
     /// The memory of a walker beside its caches, as the same multiple.
-    private static let walkerBySchema = 2
+    private static let walkerBySchema = 3
     /// The part of both that ``program`` has counted already.
     private static let countedShared = 2 << 20
     private static let countedWalker = 512 << 10
