@@ -38,8 +38,9 @@ struct StepEstimates {
 
     /// The number of rows that are read to estimate the length of JSON arrays.
     private static let probes: Int64 = 200
-    /// The longest text, in bytes, that SQLite parses: it takes several times as much memory. Of a longer one only so
-    /// many bytes are read.
+    /// The longest text, in bytes, that SQLite parses, which takes several times as much memory.
+    ///
+    /// Of a longer text only so many bytes are read.
     private static let probedBytes = 1 << 18
     /// Rows outside the sample can hold more elements.
     private static let margin = 1.2

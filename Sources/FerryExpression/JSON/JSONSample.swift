@@ -1,6 +1,6 @@
 /// Estimates from the first bytes of a JSON text, of which no more is read.
 package enum JSONSample {
-    /// Returns the number of elements of the array under a key; nil if the first bytes do not reach it.
+    /// The number of elements of the array under a key, by the first bytes of the text.
     ///
     /// The rest of the text counts as elements of the average length of those at the beginning.
     ///
@@ -8,6 +8,7 @@ package enum JSONSample {
     ///   - key: The key of the array in the text's object; empty if the text is the array.
     ///   - bytes: The first bytes of the text.
     ///   - count: The bytes of the whole text.
+    /// - Returns: The number; nil if the first bytes show no array under the key.
     package static func elements(under key: String, in bytes: UnsafeRawBufferPointer, of count: Int) -> Double? {
         var scanner = JSONScanner(bytes)
         do throws(JSONScanner.Problem) {

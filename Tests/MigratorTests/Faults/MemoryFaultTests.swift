@@ -41,8 +41,10 @@ struct MemoryFaultTests {
         for write in try Self.writes(kind).prefix(3) {
             let scenario = try Scenario(kind, form: .plain)
             let error = #expect(throws: FerryError.self) { try scenario.run(FaultPlan(withoutMemory: write...Int.max)) }
-            #expect(error?.code == .outOfMemory, "write \(write): \(String(describing: error))")
-            #expect(error?.remedy.description.contains("memory") == true, "write \(write): \(String(describing: error))")
+            let said = "write \(write): \(String(describing: error))"
+            #expect(error?.code == .outOfMemory, "\(said)")
+            #expect(
+                error?.remedy.description.contains("memory") == true, "write \(write): \(String(describing: error))")
             #expect(try scenario.content() == original, "write \(write)")
             try scenario.run()
             #expect(try scenario.result() == whole.result(), "write \(write)")
