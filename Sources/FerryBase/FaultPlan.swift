@@ -13,6 +13,7 @@ package final class FaultPlan: Sendable {
         var outcome = Outcome.fail
         var names: [String] = []
         var bytesRead: [String: Int64] = [:]
+        var writes = 0
     }
 
     private let state: Locked<State>
@@ -20,19 +21,22 @@ package final class FaultPlan: Sendable {
     private let witness: DiskWitness?
     /// The free bytes that every volume reports in tests; nil to use the real number.
     package let freeBytes: Int64?
+    /// SQLite's writes that get no memory, counted from 1; unlike other failures they end.
+    private let withoutMemory: ClosedRange<Int>?
     /// Whether volumes support links and copy-on-write; tests of copies between two volumes set false.
     package let hasLinks: Bool
 
     /// `trigger` is the number of the operation that fails, from 1; nil to only count.
     package init(
         trigger: Int? = nil, outcome: Outcome = .fail, keepsNames: Bool = false, witness: DiskWitness? = nil,
-        freeBytes: Int64? = nil, hasLinks: Bool = true
+        freeBytes: Int64? = nil, hasLinks: Bool = true, withoutMemory: ClosedRange<Int>? = nil
     ) {
         state = Locked(State(trigger: trigger, outcome: outcome))
         self.keepsNames = keepsNames
         self.witness = witness
         self.freeBytes = freeBytes
         self.hasLinks = hasLinks
+        self.withoutMemory = withoutMemory
     }
 
     /// Counts an operation.
@@ -48,6 +52,18 @@ package final class FaultPlan: Sendable {
         if struck, outcome == .exit { exitAtOnce() }
         return struck
     }
+
+    /// Counts a write by SQLite, and returns whether it gets no memory.
+    package func refusesMemory() -> Bool {
+        let count = state.withLock { state in
+            state.writes += 1
+            return state.writes
+        }
+        return withoutMemory?.contains(count) == true
+    }
+
+    /// The number of writes by SQLite.
+    package var writes: Int { state.withLock { $0.writes } }
 
     /// Passes a change to the witness of the test, if there is one.
     package func tell(_ change: @autoclosure () -> DiskChange) { if let witness { witness(change()) } }

@@ -25,6 +25,8 @@ package final class MemoryKeeper: Sendable {
     private static let farNanoseconds = 10_000_000, nearNanoseconds = 2_000_000
     /// The most that all threads take between two looks.
     private static let slack: Int64 = 4 << 20
+    /// A rise by this between two looks may be the beginning of a larger one.
+    private static let rise: Int64 = 1 << 20
     /// Below the limit by this, nothing needs a look soon.
     private static let near: Int64 = 8 << 20
     /// Pages that are in use are mapped again at once, for some 0.3 ms; releases at each look would slow the work.
@@ -43,11 +45,14 @@ package final class MemoryKeeper: Sendable {
     private func look() {
         ferry_block_signals()
         var pause = 0
+        var before: Int64 = 0
         while let resident = ResidentMemory.bytes(), let own = ResidentMemory.ownBytes() {
             let left = Int64(limit.withLock { $0 }) - resident
             pause = max(0, pause - 1)
             // A process whose own memory is above the limit gains nothing.
-            if left < Self.slack, pause == 0, resident - own > -left {
+            let isRising = left < Self.near && resident - before > Self.rise
+            before = resident
+            if left < Self.slack || isRising, pause == 0, resident - own > -left {
                 releaseUnusedMemory()
                 pause = Self.looksBetweenReleases
             }

@@ -39,6 +39,13 @@ extension Connection {
         return Int64(UInt32(bitPattern: current))
     }
 
+    /// The bytes that the schemas of all attached databases take in this connection (`SQLITE_DBSTATUS_SCHEMA_USED`).
+    package var schemaBytes: Int {
+        var (current, highest): (Int32, Int32) = (0, 0)
+        _ = sqlite3_db_status(handle, SQLITE_DBSTATUS_SCHEMA_USED, &current, &highest, 0)
+        return Int(current)
+    }
+
     /// - Throws: ``DatabaseError``; ATTACH reads the file, unlike an open.
     ///
     /// The database is read by `vfs`, which must live as long as the connection, if it is not the connection's own.

@@ -69,7 +69,9 @@ struct FaultFile {
             return ferry_pass_read(file, bytes, count, offset)
         }
         filter.pointee.methods.xWrite = { file, bytes, count, offset in
-            FaultFile.change(file, "write", orFail: ExtendedCode.writeFailed) {
+            let isRefused = FaultFile.state(of: file)._withUnsafeGuaranteedRef { $0.faults.refusesMemory() }
+            if isRefused { return SQLITE_NOMEM }
+            return FaultFile.change(file, "write", orFail: ExtendedCode.writeFailed) {
                 ferry_pass_write(file, bytes, count, offset)
             } _: { state in
                 let written = UnsafeRawBufferPointer(start: bytes, count: Int(count))

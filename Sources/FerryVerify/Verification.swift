@@ -127,6 +127,10 @@ package struct Verification: Sendable {
         } catch let error as DatabaseError where error.isInterrupted {
             throw FerryError(
                 .interrupted, "Stopped while verifying.", remedy: "\(action: .again) to go on.", cause: error)
+        } catch let error as DatabaseError where error.isOutOfMemory {
+            throw FerryError(
+                .outOfMemory, "SQLite got no more memory while verifying \(destinationPath).",
+                remedy: "Raise \(setting: .memoryLimit) and \(action: .again) to go on.", cause: error)
         } catch let error as DatabaseError {
             throw FerryError(
                 .databaseFailed, "Verification could not read \(destinationPath) or \(sourcePath).",
@@ -135,7 +139,7 @@ package struct Verification: Sendable {
     }
 
     /// The version of the saved state: a call resumes only a state that counts and hashes in the same way.
-    private static let form = "7"
+    private static let form = "8"
 
     /// The identity of the verification and of its files; nil if no later call can resume it.
     private var key: String? {
@@ -183,7 +187,7 @@ package struct Verification: Sendable {
             failure = try make(later, .later, of: checks, partsProgress, in: context)
             parts = zip(parts, later).map { $0 + $1 }
         }
-        try context.takeCaches(memory.workingCaches)
+        try context.takeCaches(memory.verificationCaches(schema: context.connection.schemaBytes))
         // The integrity check reports the damage behind a read error, if it finds any.
         if let failure, !context.progress.state.outcomes.values.contains(where: \.isUnreadable) { throw failure }
         for (check, parts) in zip(checks, parts) {
@@ -204,13 +208,14 @@ package struct Verification: Sendable {
         let checks = try checks.filter { try $0.hasWorkBeside(stage, in: context) }
         let open = parts.flatMap { $0 }.filter { context.progress.state.outcomes[$0.name] == nil }
         if open.isEmpty, checks.isEmpty { return nil }
-        let count = min(walkers, open.count)
+        let schema = context.connection.schemaBytes
+        let count = min(walkers(schema: schema), open.count)
         // The calling thread's work needs as much cache as a walker.
-        let own = checks.isEmpty ? ownCacheBytes : memory.workingCaches / (count + 1)
+        let own = checks.isEmpty ? ownCacheBytes : memory.verificationCaches(schema: schema) / (count + 1)
         try context.takeCaches(own)
         defer { context.onAnnouncement = nil }
         var isBeside = true
-        let caches = (memory.workingCaches - own) / max(count, 1)
+        let caches = memory.walkerCaches(of: count, beside: own, schema: schema)
         return try Walkers.make(open, walkers: count, caches: caches, of: context) { handleEvents in
             context.onAnnouncement = handleEvents
             for check in checks { try check.runBeside(stage, in: context) }
@@ -234,17 +239,14 @@ package struct Verification: Sendable {
     /// The number of parts in which the rows of a table with so many keys are compared.
     package static func parts(ofKeys keys: UInt64) -> UInt64 { KeyRange.number(ofPartsOf: keys) }
 
-    var walkers: Int {
+    /// The number of walkers over stores whose schemas take so many bytes in a connection.
+    private func walkers(schema: Int) -> Int {
         let jobs = jobs ?? ProcessInfo.processInfo.activeProcessorCount
-        return max(1, min(jobs, (memory.workingCaches - ownCacheBytes) / Self.leastCacheBytes))
+        return memory.walkers(atMost: jobs, beside: ownCacheBytes, schema: schema)
     }
 
     /// Cache bytes of the thread that waits for the walkers.
     var ownCacheBytes: Int { 256 << 10 }
-
-    /// Smaller caches of a walker hold little more than the path down its b-trees; a walker needs another quarter of
-    /// this size for schemas and statements.
-    private static let leastCacheBytes = 2 << 20
 }
 
 extension Verification {

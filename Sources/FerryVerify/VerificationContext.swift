@@ -43,13 +43,15 @@ final class VerificationContext {
     private(set) lazy var sourceEntities = source.entitiesByNumber
     private(set) lazy var destinationEntities = destination.entitiesByNumber
     /// The mappings by name, by the root of their destination entity, and by both kinds of keys that they give.
-    private(set) lazy var mappingsByName = Dictionary(
-        step.entityMappings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-    private lazy var mappingsByRoot = Dictionary(grouping: step.entityMappings) {
-        destinationModel.root(of: $0.destination)
+    ///
+    /// As indexes into the step's mappings: each context has its own, and copies of a mapping take much memory.
+    private lazy var mappingsByName = Dictionary(
+        step.entityMappings.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+    private lazy var mappingsByRoot = Dictionary(grouping: step.entityMappings.indices) {
+        destinationModel.root(of: step.entityMappings[$0].destination)
     }
-    private var keepingMappings: [String: [ResolvedEntityMapping]] = [:]
-    private var newKeyMappings: [String: [ResolvedEntityMapping]] = [:]
+    private var keepingMappings: [String: [Int]] = [:]
+    private var newKeyMappings: [String: [Int]] = [:]
     /// The destination's foreign keys by table, and its to-many relationships without inverse, ordered by name.
     private(set) lazy var foreignKeys = Dictionary(
         grouping: destination.relationshipStorage.compactMap { key, storage -> (table: String, key: PropertyKey)? in
@@ -104,7 +106,7 @@ final class VerificationContext {
     /// The context of one walker, which reads the same stores by its own connection, without lookups.
     convenience init(
         walkerOf verification: Verification, caches: Int, source: StoreLayout, destination: StoreLayout,
-        relationForms: RelationForms, progress hook: @escaping ProgressHook
+        relationForms: RelationForms, surroundings: SourceSurroundings, progress hook: @escaping ProgressHook
     ) throws {
         var verification = verification
         verification.progress = hook
@@ -116,6 +118,7 @@ final class VerificationContext {
             caches, among: ["main": 2, "source": 3, "destination": 3, "temp": 1])
         try self.init(verification, connection, source: source, destination: destination)
         self.relationForms = .success(relationForms)
+        self.surroundings = .success(surroundings)
     }
 
     /// Inside the transaction of a step in place, with surroundings: the store is both `main` and `destination`.
@@ -276,16 +279,21 @@ final class VerificationContext {
 
     /// Entity mappings that keep `Z_PK` and write into a destination root table.
     func keepingMappings(into root: String) -> [ResolvedEntityMapping] {
-        if let known = keepingMappings[root] { return known }
-        let mappings = mappings(into: root).filter(\.mayKeepPrimaryKeys)
-        keepingMappings[root] = mappings
-        return mappings
+        let known =
+            keepingMappings[root]
+            ?? (mappingsByRoot[root] ?? []).filter { step.entityMappings[$0].mayKeepPrimaryKeys }
+        keepingMappings[root] = known
+        return known.map { step.entityMappings[$0] }
     }
 
     /// Entity mappings that write into a destination root table.
-    func mappings(into root: String) -> [ResolvedEntityMapping] { mappingsByRoot[root] ?? [] }
+    func mappings(into root: String) -> [ResolvedEntityMapping] {
+        (mappingsByRoot[root] ?? []).map { step.entityMappings[$0] }
+    }
 
-    func mapping(named name: String) -> ResolvedEntityMapping? { mappingsByName[name] }
+    func mapping(named name: String) -> ResolvedEntityMapping? {
+        mappingsByName[name].map { step.entityMappings[$0] }
+    }
 
     /// The source root entities whose objects keep their keys in a destination root table.
     func sourceRoots(into root: String) -> Set<String> {
@@ -311,22 +319,26 @@ final class VerificationContext {
     /// A mapping with `unique` comes after those without it that write its destination entity; else the mappings' order
     /// counts. A migration policy can give keys in any root table.
     func newKeyMappings(into root: String) -> [ResolvedEntityMapping] {
-        if let known = newKeyMappings[root] { return known }
-        let mappings = orderedNewKeyMappings(into: root)
-        newKeyMappings[root] = mappings
-        return mappings
+        let known = newKeyMappings[root] ?? orderedNewKeyMappings(into: root)
+        newKeyMappings[root] = known
+        return known.map { step.entityMappings[$0] }
     }
 
-    private func orderedNewKeyMappings(into root: String) -> [ResolvedEntityMapping] {
-        var waiting = step.entityMappings.filter {
-            if $0.policy != nil { return verification.policies.newKeys[$0.position]?[root] != nil }
-            return !$0.keepsPrimaryKey && destinationModel.root(of: $0.destination) == root
+    private func orderedNewKeyMappings(into root: String) -> [Int] {
+        let mappings = step.entityMappings
+        var waiting = mappings.indices.filter {
+            let mapping = mappings[$0]
+            if mapping.policy != nil { return verification.policies.newKeys[mapping.position]?[root] != nil }
+            return !mapping.keepsPrimaryKey && destinationModel.root(of: mapping.destination) == root
         }
-        var ordered: [ResolvedEntityMapping] = []
+        var ordered: [Int] = []
         while !waiting.isEmpty {
             let index = waiting.firstIndex { candidate in
-                candidate.unique.isEmpty
-                    || !waiting.contains { $0.unique.isEmpty && $0.destination == candidate.destination }
+                mappings[candidate].unique.isEmpty
+                    || !waiting.contains {
+                        mappings[$0].unique.isEmpty
+                            && mappings[$0].destination == mappings[candidate].destination
+                    }
             }
             guard let index else { preconditionFailure("a mapping without unique never waits") }
             ordered.append(waiting.remove(at: index))

@@ -116,11 +116,22 @@ public struct Migrator: Sendable {
         }
         do {
             return try run(withLeastMemory: false)
-        } catch let error as FerryError where (error.cause as? DatabaseError)?.isOutOfMemory == true {
+        } catch let error as FerryError where error.isOutOfSQLiteMemory {
             // A limit of SQLite's memory ended a unit of work, which is as before: caches were too large for it.
+        }
+        do {
             return try run(withLeastMemory: true)
+        } catch let error as FerryError where error.isOutOfSQLiteMemory {
+            var error = error
+            error.remedy =
+                "The smallest caches leave too little as well: raise \(setting: .memoryLimit) and \(action: .again)."
+            throw error
         }
     }
+}
+
+extension FerryError {
+    fileprivate var isOutOfSQLiteMemory: Bool { (cause as? DatabaseError)?.isOutOfMemory == true }
 }
 
 extension FileLayer {

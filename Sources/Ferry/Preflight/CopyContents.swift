@@ -88,4 +88,13 @@ extension RunWork.Step {
             mappings[index].width = known.width
         }
     }
+
+    /// Gives the tables of the new store the widths of their rows: a table of new objects can have much shorter ones
+    /// than the objects that they are made of.
+    mutating func setWidths(ofTablesIn contents: StoreContents) {
+        for index in tables.indices {
+            guard let known = contents.tables[tables[index].names[0].uppercased()], known.count > 0 else { continue }
+            tables[index].width = known.width
+        }
+    }
 }

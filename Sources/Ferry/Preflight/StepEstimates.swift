@@ -38,10 +38,10 @@ struct StepEstimates {
 
     /// The number of rows that are read to estimate the length of JSON arrays.
     private static let probes: Int64 = 200
-    /// The longest text, in bytes, that is read: SQLite takes several times as much memory to parse it.
+    /// The longest text, in bytes, that SQLite parses, which takes several times as much memory.
+    ///
+    /// Of a longer text only so many bytes are read.
     private static let probedBytes = 1 << 18
-    /// The assumed length of an element in a longer text.
-    private static let elementBytes = 32
     /// Rows outside the sample can hold more elements.
     private static let margin = 1.2
     /// The estimate of different values may be low.
@@ -100,6 +100,7 @@ struct StepEstimates {
             let next = StoreContents(
                 step, from: contents, source: source, to: destination, rows: need.rowsAfter.objects,
                 links: need.rowsAfter.links)
+            work.setWidths(ofTablesIn: next)
             need.setLargestIndex(bytes: Int64(min(next.largestIndexBytes, 0x1p52)))
             let after = min(Int64(Double(previous) * next.ratio(to: contents)), Self.mostGrowth * bytes)
             defer { (contents, previous) = (next, after) }
@@ -145,11 +146,33 @@ struct StepEstimates {
         try sum.bind(max(1, last / Self.probes), at: 3)
         try sum.bind("$.\"\(escaped)\"", at: 4)
         let places = 0..<min(last, Self.probes)
-        return try connection.with(.length, Self.probedBytes) { try elements(at: places, sum) } / Double(places.count)
+        let found = try connection.with(.length, Self.probedBytes) {
+            try elements(at: places, sum) { place in
+                try firstElements(under: key, in: column, of: table, above: place * max(1, last / Self.probes))
+            }
+        }
+        return found / Double(places.count)
+    }
+
+    /// The elements of the long text in the next row above a key, by its first bytes.
+    private func firstElements(
+        under key: String, in column: String, of table: String, above row: Int64
+    ) throws -> Double {
+        // Only the row's key is read.
+        let next = try connection.integer(
+            "SELECT Z_PK FROM \(Connection.quoted(table)) WHERE Z_PK > ? ORDER BY Z_PK LIMIT 1", [.integer(row)])
+        guard let next else { return 0 }
+        let text = try BlobHandle(column, of: table, row: next, schema: "main", on: connection)
+        return try withUnsafeTemporaryAllocation(byteCount: min(text.count, Self.probedBytes), alignment: 1) { buffer in
+            try text.read(into: buffer, at: 0)
+            return JSONSample.elements(under: key, in: UnsafeRawBufferPointer(buffer), of: text.count) ?? 0
+        }
     }
 
     /// The sum of the elements at all places; halves the range around a text that is too long.
-    private func elements(at places: Range<Int64>, _ sum: Statement) throws -> Double {
+    private func elements(
+        at places: Range<Int64>, _ sum: Statement, ofLong: (_ place: Int64) throws -> Double
+    ) throws -> Double {
         try sum.bind(places.lowerBound, at: 1)
         try sum.bind(places.upperBound, at: 2)
         do {
@@ -157,9 +180,10 @@ struct StepEstimates {
             return try sum.step() ? sum.real(0) : 0
         } catch {
             guard error.isTooBig else { throw error }
-            if places.count == 1 { return Double(Self.probedBytes / Self.elementBytes) }
+            if places.count == 1 { return try ofLong(places.lowerBound) }
             let middle = places.lowerBound + Int64(places.count / 2)
-            return try elements(at: places.lowerBound..<middle, sum) + elements(at: middle..<places.upperBound, sum)
+            return try elements(at: places.lowerBound..<middle, sum, ofLong: ofLong)
+                + elements(at: middle..<places.upperBound, sum, ofLong: ofLong)
         }
     }
 }

@@ -15,7 +15,8 @@ struct Planned {
     let rows: [String: Int64]
     /// The statements of the first step, if it runs in place; nil for a plan without steps.
     let statements: StatementsInPlace?
-    let walk: PageWalk?
+    /// Nil if the plan needs no reading of all pages, and after preflight.
+    var walk: PageWalk?
     /// Whether the run writes rows; if not, it ignores their damage.
     var writesRows = true
     /// The estimates of the steps; empty until they are made.

@@ -152,6 +152,8 @@ final class MigrationRun {
         let bytes = try store.contentBytes()
         settleMemory(before: bytes)
         planned.steps = try stepEstimates(planned, store).find()
+        // The rehearsal of a chain's statements leaves some MiB, and the report needs code that has not run yet.
+        memory.releaseUnused(before: bytes)
         let report = try report(planned, store)
         estimates = MigrationReport.Estimates(report)
         relay.send(.planned(report))
@@ -168,6 +170,8 @@ final class MigrationRun {
             return try upToDate(sourceGuard, place.result, target, leftover: found, record: known)
         }
         var record = made
+        // It counted all tables and indexes; only preflight reads the counts.
+        planned.walk = nil
         try measure(planned, store, record, folder)
         settleMemory(before: bytes)
         try takeSnapshot(store, version, rows: planned.rows, &record, folder)

@@ -147,7 +147,7 @@ struct RelationshipsCheck: Check {
             }
             let rules = gathered.flatMap { relation in
                 relation.relation.rules.filter { $0.mapping.position == mapping.position }.map {
-                    (relation, (stored: $0, finding: related.rule($0.relationship)))
+                    (relation, RelationRule($0, finding: related.rule($0.relationship)))
                 }
             }
             if rules.isEmpty { continue }

@@ -113,8 +113,34 @@ final class IntegerRows {
         waiting.reserveCapacity(width * Self.rowsAtOnce)
     }
 
-    func add(_ row: Int64...) throws(DatabaseError) {
-        waiting.append(contentsOf: row)
+    // An array for each row would take as long as the row.
+    func add(_ first: Int64, _ second: Int64) throws(DatabaseError) {
+        waiting.append(first)
+        waiting.append(second)
+        try insertIfFull()
+    }
+
+    func add(_ first: Int64, _ second: Int64, _ third: Int64) throws(DatabaseError) {
+        waiting.append(first)
+        try add(second, third)
+    }
+
+    func add(_ first: Int64, _ second: Int64, _ third: Int64, _ fourth: Int64) throws(DatabaseError) {
+        waiting.append(first)
+        waiting.append(second)
+        try add(third, fourth)
+    }
+
+    func add(
+        _ first: Int64, _ second: Int64, _ third: Int64, _ fourth: Int64, _ fifth: Int64, _ sixth: Int64
+    ) throws(DatabaseError) {
+        waiting.append(first)
+        waiting.append(second)
+        waiting.append(third)
+        try add(fourth, fifth, sixth)
+    }
+
+    private func insertIfFull() throws(DatabaseError) {
         guard waiting.count == width * Self.rowsAtOnce else { return }
         for index in waiting.indices { try insertMany.bind(waiting[index], at: index + 1) }
         try insertMany.run()

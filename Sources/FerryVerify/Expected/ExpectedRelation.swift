@@ -5,7 +5,7 @@ internal import FerrySQLite
 internal import FerryStore
 
 /// The pairs that the rules of one stored relation yield, gathered object by object.
-protocol ExpectedRelation {
+protocol ExpectedRelation: AnyObject {
     var relation: StoredRelation { get }
     var context: VerificationContext { get }
     /// Adds the pairs of a rule for one object; a merged object is added once for each source object.
@@ -20,7 +20,17 @@ protocol ExpectedRelation {
 enum RelationSide { case a, b }
 
 /// A rule, with its form in which the related objects are found.
-typealias RelationRule = (stored: StoredRelation.Rule, finding: RelatedObjects.Rule)
+final class RelationRule {
+    let finding: RelatedObjects.Rule
+    let isToMany: Bool
+    let isInverse: Bool
+    let isMirrored: Bool
+
+    init(_ stored: StoredRelation.Rule, finding: RelatedObjects.Rule) {
+        self.finding = finding
+        (isToMany, isInverse, isMirrored) = (stored.isToMany, stored.isInverse, stored.isMirrored)
+    }
+}
 
 extension ExpectedRelation {
     func addAll(of mapping: ResolvedEntityMapping) throws -> Bool { false }
@@ -98,7 +108,7 @@ extension ExpectedRelation {
 }
 
 /// The pairs that the rules of one relation yield, in a table of the lookup file, in the order of insertion.
-struct RelationPairs: ExpectedRelation {
+final class RelationPairs: ExpectedRelation {
     let relation: StoredRelation
     let context: VerificationContext
 
@@ -131,16 +141,16 @@ struct RelationPairs: ExpectedRelation {
     }
 
     func add(_ key: Int64, by rule: RelationRule, in scope: PlainScope, _ related: RelatedObjects) throws {
-        guard rule.stored.isToMany else {
+        guard rule.isToMany else {
             if let other = try related.firstCandidate(rule.finding, in: scope) {
-                try record(key, other, rule.stored)
+                try record(key, other, rule)
             }
             return
         }
-        try related.eachCandidate(rule.finding, in: scope) { try record(key, $0.key, rule.stored) }
+        try related.eachCandidate(rule.finding, in: scope) { try record(key, $0.key, rule) }
     }
 
-    private func record(_ own: Int64, _ other: Int64, _ rule: StoredRelation.Rule) throws {
+    private func record(_ own: Int64, _ other: Int64, _ rule: RelationRule) throws {
         let (a, b) = rule.isInverse ? (other, own) : (own, other)
         try rows.add(a, b, rule.isMirrored ? 2 : rule.isInverse ? 1 : 0)
     }

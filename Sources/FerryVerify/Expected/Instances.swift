@@ -61,8 +61,9 @@ struct InstanceCount {
 }
 
 /// The instances that an entity mapping makes of a source object: one, or one for each element of its iteration.
-struct Instances {
-    private let mapping: ResolvedEntityMapping
+final class Instances {
+    private let iteration: EntityMapping.Iteration?
+    private let filter: Predicate?
     private let evaluator: PlainEvaluator
     private let rows: SourceRows
     /// The mapping's filter, if the source's row alone decides.
@@ -72,14 +73,15 @@ struct Instances {
         _ mapping: ResolvedEntityMapping, of rows: SourceRows, by evaluator: PlainEvaluator,
         in context: VerificationContext
     ) {
-        (self.mapping, self.rows, self.evaluator) = (mapping, rows, evaluator)
+        (iteration, filter) = (mapping.iteration, mapping.filter)
+        (self.rows, self.evaluator) = (rows, evaluator)
         ownFilter = mapping.filter.flatMap { RowPredicate.make($0, of: mapping, rows: rows, in: context) }
     }
 
     /// Calls the body with each instance in order: scope, index of the element (or 0), whether the filter passes it.
     func each(of object: PlainObject, _ body: (PlainScope, Int64, Bool) throws -> Void) throws {
         let scope = PlainScope(source: object)
-        guard let iteration = mapping.iteration else { return try body(scope, 0, try passes(scope)) }
+        guard let iteration else { return try body(scope, 0, try passes(scope)) }
         do {
             try evaluator.eachElement(of: iteration.elements, in: scope) { element, index in
                 let scope = PlainScope(source: object, variable: iteration.variable, element: element)
@@ -115,7 +117,7 @@ struct Instances {
     }
 
     private func passes(_ scope: PlainScope) throws -> Bool {
-        guard let filter = mapping.filter else { return true }
+        guard let filter else { return true }
         if let ownFilter, rows.isOwn { return try ownFilter.holds(in: rows.row.walk) }
         return try evaluator.holds(filter, in: scope)
     }

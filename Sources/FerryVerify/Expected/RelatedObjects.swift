@@ -9,7 +9,6 @@ final class RelatedObjects {
     private let context: VerificationContext
     private let objects: SourceObjects
     private let evaluator: PlainEvaluator
-    private let mappings: [String: ResolvedEntityMapping]
     private var finders: [Int: Statement] = [:]
 
     /// A rule, with its entity mappings looked up once instead of object by object.
@@ -37,16 +36,16 @@ final class RelatedObjects {
         /// The variable, if the rule is nothing but a variable.
         fileprivate let variable: String?
 
-        fileprivate init(_ rule: ResolvedRelationship, _ mappings: [String: ResolvedEntityMapping]) {
+        fileprivate init(_ rule: ResolvedRelationship, in context: VerificationContext) {
             from = rule.from
-            let targets = rule.mappings.compactMap { mappings[$0].map(Target.init) }
+            let targets = rule.mappings.compactMap { context.mapping(named: $0).map(Target.init) }
             self.targets = targets
             whole = targets.first.flatMap { targets.count == 1 && $0.keepsPrimaryKey && $0.isWhole ? $0 : nil }
             variable = if case .variable(let name) = rule.from { name } else { nil }
         }
     }
 
-    func rule(_ rule: ResolvedRelationship) -> Rule { Rule(rule, mappings) }
+    func rule(_ rule: ResolvedRelationship) -> Rule { Rule(rule, in: context) }
 
     /// A related object, with its rank among several: mapping, source object, element.
     struct Candidate {
@@ -65,7 +64,6 @@ final class RelatedObjects {
         self.context = context
         self.objects = objects
         evaluator = PlainEvaluator(objects: objects, now: context.verification.now ?? 0)
-        mappings = context.mappingsByName
     }
 
     /// Calls the body with each object of a mapping, in order; a merged object recurs for each source object.

@@ -4,7 +4,8 @@ internal import FerryStore
 /// The stored relations and how each is compared, found once for all walkers: for each of N entities, a search through
 /// all mappings would take the square of N steps.
 struct RelationForms: Sendable {
-    enum Form: Sendable {
+    /// Indirect, because the dictionary of forms has many empty places.
+    indirect enum Form: Sendable {
         case carried(CarriedRelation)
         /// ``KeysOfRows/ruled(_:)``
         case ruled

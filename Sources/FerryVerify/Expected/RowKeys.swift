@@ -29,7 +29,7 @@ final class RowKeys {
     }
 
     /// The source's own keys; after a difference the relation is compared pair by pair.
-    private struct Carried {
+    private final class Carried {
         let keys: CarriedRelation.Keys
         let name: String
         let isOneToOne: Bool
@@ -40,6 +40,14 @@ final class RowKeys {
         let find: Statement
         var sourcePlace = 0
         var sourceOrder = 0
+
+        init(
+            _ keys: CarriedRelation.Keys, of links: CarriedRelation, place: Int, orderPlace: Int?, find: Statement
+        ) {
+            (self.keys, name, isOneToOne) = (keys, links.name, links.keys.count > 1)
+            (self.place, self.orderPlace, self.find) = (place, orderPlace, find)
+            order = orderPlace == nil ? nil : keys.source.aOrder
+        }
     }
 
     private let context: VerificationContext
@@ -70,8 +78,7 @@ final class RowKeys {
                     let orderPlace = keys.destination.aOrder.flatMap { Self.place(of: $0, in: table) }
                     carried.append(
                         Carried(
-                            keys: keys, name: links.name, isOneToOne: links.keys.count > 1, place: place,
-                            orderPlace: orderPlace, order: orderPlace == nil ? nil : keys.source.aOrder,
+                            keys, of: links, place: place, orderPlace: orderPlace,
                             find: try LinkMerge.find(keys.target, in: context)))
                 }
             case .paired(let links, let keys):
@@ -93,9 +100,9 @@ final class RowKeys {
 
     /// Must be called before kept rows of a source table are compared.
     func open(_ rows: SourceRows) {
-        for index in carried.indices {
-            carried[index].sourcePlace = rows.place(ofColumn: carried[index].keys.source.b)
-            if let order = carried[index].order { carried[index].sourceOrder = rows.place(ofColumn: order) }
+        for keys in carried {
+            keys.sourcePlace = rows.place(ofColumn: keys.keys.source.b)
+            if let order = keys.order { keys.sourceOrder = rows.place(ofColumn: order) }
         }
     }
 

@@ -159,21 +159,19 @@ final class RowWalk {
         var isAtEnd = false
         // Usually an object has the entity of the one before.
         private var lastNumber: Int64?
-        private var lastExpected: [ExpectedRow] = []
-        private var lastOnly: ExpectedRow?
+        /// The rows made of the current object: usually one, else all.
+        private(set) var only: ExpectedRow?
+        private(set) var all: [ExpectedRow] = []
 
         init(_ rows: SourceRows) { self.rows = rows }
 
         func step() throws { isAtEnd = try !rows.step() }
 
-        /// The rows made of the current object: usually one, else all.
-        func current() -> (only: ExpectedRow?, all: [ExpectedRow]) {
-            if rows.entityNumber != lastNumber {
-                lastNumber = rows.entityNumber
-                lastExpected = expected[rows.entityNumber] ?? []
-                lastOnly = lastExpected.count == 1 ? lastExpected[0] : nil
-            }
-            return (lastOnly, lastOnly == nil ? lastExpected : [])
+        func findCurrent() {
+            guard rows.entityNumber != lastNumber else { return }
+            lastNumber = rows.entityNumber
+            all = expected[rows.entityNumber] ?? []
+            only = all.count == 1 ? all[0] : nil
         }
     }
 
@@ -201,11 +199,11 @@ final class RowWalk {
             walks.append(walk)
         }
         while let walk = Self.lowest(of: walks) {
-            let (only, all) = walk.current()
-            if let only {
+            walk.findCurrent()
+            if let only = walk.only {
                 try compareKept(only, walk.rows, &counts)
             } else {
-                for row in all { try compareKept(row, walk.rows, &counts) }
+                for row in walk.all { try compareKept(row, walk.rows, &counts) }
             }
             objects.closeRow()
             try walk.step()

@@ -2,7 +2,7 @@ internal import FerrySQLite
 internal import FerryStore
 
 /// A source without its rows: schema, entity numbers and metadata, kept while a step in place alters the store.
-struct SourceSurroundings {
+struct SourceSurroundings: Sendable {
     /// A whole row of `Z_PRIMARYKEY`.
     typealias Number = [Value]
 

@@ -1,3 +1,5 @@
+internal import FerryBase
+
 /// The SQL of a schema object, split at its outermost parentheses and their commas.
 struct SQLText {
     private(set) var head = ""
@@ -159,11 +161,28 @@ package struct TableText {
 }
 
 /// The CREATE TABLE statements of a source, parsed once for all tables that are compared.
-package final class SourceTables {
+package final class SourceTables: Sendable {
+    private struct Parsed: Sendable {
+        let kept: Set<TableText.Definition>
+        let ends: Set<String>
+    }
+
     let statements: Set<String>
-    private lazy var texts = statements.map(TableText.init)
-    fileprivate private(set) lazy var kept = Set(texts.flatMap(\.shapes))
-    fileprivate private(set) lazy var ends = Set(texts.map { $0.frame[1] })
+    /// Few comparisons need it.
+    private let parsed = Locked<Parsed?>(nil)
 
     package init(_ statements: [String]) { self.statements = Set(statements) }
+
+    fileprivate var kept: Set<TableText.Definition> { parse().kept }
+    fileprivate var ends: Set<String> { parse().ends }
+
+    private func parse() -> Parsed {
+        parsed.withLock { known in
+            if let known { return known }
+            let texts = statements.map(TableText.init)
+            let new = Parsed(kept: Set(texts.flatMap(\.shapes)), ends: Set(texts.map { $0.frame[1] }))
+            known = new
+            return new
+        }
+    }
 }

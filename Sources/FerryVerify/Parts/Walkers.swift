@@ -23,7 +23,7 @@ enum Walkers {
         take: @escaping (CheckPart, Event) throws -> Void
     ) throws -> (any Error)? {
         let (verification, source, destination) = (context.verification, context.source, context.destination)
-        let relationForms = try context.relationForms.get()
+        let (relationForms, surroundings) = (try context.relationForms.get(), try context.surroundings.get())
         let queue = PartQueue(parts, walkers: walkers)
         for walker in 0..<walkers {
             do {
@@ -31,7 +31,7 @@ enum Walkers {
                     queue.work { progress in
                         let context = try VerificationContext(
                             walkerOf: verification, caches: caches, source: source, destination: destination,
-                            relationForms: relationForms, progress: progress)
+                            relationForms: relationForms, surroundings: surroundings, progress: progress)
                         try context.connection.execute("BEGIN")
                         return context
                     }

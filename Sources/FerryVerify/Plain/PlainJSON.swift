@@ -1,7 +1,7 @@
 internal import FerryBase
 
 /// A JSON value, parsed in one pass over the bytes, strictly by RFC 8259, into a tree.
-package indirect enum PlainJSON: Sendable, Hashable {
+package enum PlainJSON: Sendable, Hashable {
     case null
     case boolean(Bool)
     case integer(Int64)
@@ -9,9 +9,9 @@ package indirect enum PlainJSON: Sendable, Hashable {
     /// The decoded UTF-8.
     case string([UInt8])
     /// Elements, and their bytes in the document.
-    case array([PlainJSON], text: ArraySlice<UInt8>)
+    indirect case array([PlainJSON], text: ArraySlice<UInt8>)
     /// Members in their order, and their bytes in the document.
-    case object([Member], text: ArraySlice<UInt8>)
+    indirect case object([Member], text: ArraySlice<UInt8>)
 
     package struct Member: Sendable, Hashable {
         package var name: [UInt8]
@@ -26,7 +26,7 @@ package indirect enum PlainJSON: Sendable, Hashable {
     /// - Throws: ``Invalid``.
     package init(_ bytes: [UInt8]) throws(Invalid) {
         // Checks UTF-8 first, so that the parser can read single bytes.
-        guard String(utf8: bytes) != nil else { throw Invalid(offset: 0) }
+        guard bytes.allSatisfy({ $0 < 0x80 }) || String(utf8: bytes) != nil else { throw Invalid(offset: 0) }
         var parser = PlainJSONParser(PlainText(bytes), keepsValues: true)
         self = try parser.document().value
     }
@@ -34,8 +34,10 @@ package indirect enum PlainJSON: Sendable, Hashable {
     /// The value of a member; the last one of several with the name.
     package func member(_ name: String) -> PlainJSON? {
         guard case .object(let members, _) = self else { return nil }
-        let name = Array(name.utf8)
-        return members.last { $0.name == name }?.value
+        var name = name
+        return name.withUTF8 { name in
+            members.last { $0.name.count == name.count && $0.name.elementsEqual(name) }?.value
+        }
     }
 
     /// The text of a container in the document; empty for scalars.
@@ -134,12 +136,17 @@ struct PlainJSONDocument {
 /// Parses one JSON document; open containers are on a stack of its own, so that depth costs no call stack.
 struct PlainJSONParser {
     private struct Open {
-        var start: Int
+        let start: Int
+        let isObject: Bool
         var elements: [PlainJSON] = []
         var members: [PlainJSON.Member] = []
-        /// The name of the member whose value comes next; nil in an array.
-        var name: [UInt8]?
-        var isObject: Bool { name != nil }
+        /// The name of the member whose value comes next.
+        var name: [UInt8] = []
+
+        mutating func takeName() -> [UInt8] {
+            defer { name = [] }
+            return name
+        }
     }
 
     private static let depthLimit = 1_000
@@ -148,9 +155,12 @@ struct PlainJSONParser {
     /// Whether to make values; else the parser only finds errors and places.
     private let keepsValues: Bool
     private var offset: Int
+    /// The text, if it is in memory: the parser reads most bytes one by one.
+    private let bytes: [UInt8]
 
     init(_ text: PlainText, keepsValues: Bool, at offset: Int = 0) {
         (self.text, self.keepsValues, self.offset) = (text, keepsValues, offset)
+        bytes = text.isInMemory ? text.inMemory : []
     }
 
     /// Reads a document; `member` gets the names and places of its members.
@@ -186,23 +196,25 @@ struct PlainJSONParser {
             // Descends to the next scalar or empty container.
             guard var value = try valueOrOpen(&open) else { continue }
             // Ascends through every container that ends with the value.
-            while var innermost = open.popLast() {
-                if let name = innermost.name {
-                    if open.isEmpty { member(name, start..<offset) }
-                    if keepsValues { innermost.members.append(.init(name: name, value: value)) }
+            while let innermost = open.indices.last {
+                let isObject = open[innermost].isObject
+                if isObject {
+                    let name = open[innermost].takeName()
+                    if innermost == 0 { member(name, start..<offset) }
+                    if keepsValues { open[innermost].members.append(.init(name: name, value: value)) }
                 } else if keepsValues {
-                    innermost.elements.append(value)
+                    open[innermost].elements.append(value)
                 }
                 skipBlanks()
                 if next == UInt8(ascii: ",") {
                     offset += 1
-                    if innermost.isObject { innermost.name = try name(isKept: open.isEmpty) }
-                    open.append(innermost)
+                    if isObject { open[innermost].name = try name(isKept: innermost == 0) }
                     break
                 }
-                try take(innermost.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"))
-                value = closed(innermost)
-                start = innermost.start
+                try take(isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"))
+                let ended = open.removeLast()
+                value = closed(ended)
+                start = ended.start
             }
             if open.isEmpty { return (value, start..<offset) }
         }
@@ -220,12 +232,11 @@ struct PlainJSONParser {
         switch next {
         case UInt8(ascii: "{"), UInt8(ascii: "["):
             let isObject = next == UInt8(ascii: "{")
-            var container = Open(start: offset)
+            var container = Open(start: offset, isObject: isObject)
             offset += 1
             skipBlanks()
             if next == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
                 offset += 1
-                container.name = isObject ? [] : nil
                 return closed(container)
             }
             guard open.count < Self.depthLimit else { throw PlainJSON.Invalid(offset: offset) }
@@ -240,7 +251,7 @@ struct PlainJSONParser {
         }
     }
 
-    private var next: UInt8? { text.byte(at: offset) }
+    private var next: UInt8? { offset < bytes.count ? bytes[offset] : text.byte(at: offset) }
 
     private mutating func skipBlanks() {
         while let byte = next, byte == 0x20 || byte == 0x09 || byte == 0x0a || byte == 0x0d { offset += 1 }
@@ -272,9 +283,7 @@ struct PlainJSONParser {
         while let byte = next, byte != UInt8(ascii: "\"") {
             guard byte >= 0x20 else { throw PlainJSON.Invalid(offset: offset) }
             guard byte == UInt8(ascii: "\\") else {
-                let run = text.unescaped(at: offset)
-                if isKept { result += run }
-                offset += run.count
+                takeUnescaped(into: &result, isKept: isKept)
                 continue
             }
             offset += 1
@@ -283,6 +292,18 @@ struct PlainJSONParser {
         }
         try take(UInt8(ascii: "\""))
         return result
+    }
+
+    private mutating func takeUnescaped(into result: inout [UInt8], isKept: Bool) {
+        guard offset < bytes.count else {
+            let run = text.unescaped(at: offset)
+            if isKept { result += run }
+            offset += run.count
+            return
+        }
+        let end = PlainText.end(ofUnescaped: bytes, from: offset)
+        if isKept { result += bytes[offset..<end] }
+        offset = end
     }
 
     private mutating func escape(into result: inout [UInt8]) throws(PlainJSON.Invalid) {

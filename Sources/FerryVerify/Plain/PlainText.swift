@@ -25,6 +25,8 @@ package final class PlainText {
     }
 
     var isInMemory: Bool { window.count == count }
+    /// The text, if it is in memory.
+    var inMemory: [UInt8] { window }
 
     /// Nil behind the end.
     func byte(at offset: Int) -> UInt8? {
@@ -47,12 +49,15 @@ package final class PlainText {
     /// The bytes in memory from an offset on, up to a quote, a backslash or a control character.
     func unescaped(at offset: Int) -> ArraySlice<UInt8> {
         let place = offset - start
-        let end = window.withUnsafeBufferPointer { bytes in
+        return window[place..<Self.end(ofUnescaped: window, from: place)]
+    }
+
+    static func end(ofUnescaped bytes: [UInt8], from place: Int) -> Int {
+        bytes.withUnsafeBufferPointer { bytes in
             var end = place
             while end < bytes.count, bytes[end] >= 0x20, bytes[end] != 0x22, bytes[end] != 0x5c { end += 1 }
             return end
         }
-        return window[place..<end]
     }
 
     /// Bytes of a text in memory.
