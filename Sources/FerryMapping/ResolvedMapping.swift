@@ -59,6 +59,8 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
     package var unique: [String]
     /// Whether nil in an attribute of ``unique`` equals nil; if not, an object with nil there finds no other object.
     package var nilIsEqual = true
+    /// Words for the object of several equal ones whose values stay.
+    package var keptObject = "the first one"
     /// Every stored destination attribute in name order: its expression, or nil for the default value.
     package var attributes: [ResolvedAttribute]
     /// Destination relationships that are set, in name order.

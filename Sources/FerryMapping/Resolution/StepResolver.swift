@@ -73,6 +73,7 @@ struct StepResolver {
             }
         }
         for index in live.indices { live[index].scope.iteration = iteration(of: live[index]) }
+        live = live.flatMap { separatingKept($0) }
     }
 
     /// The mapping, if it makes objects and its entities fit.
@@ -150,6 +151,11 @@ struct StepResolver {
             unique: unique(of: mapping), attributes: attributes(of: mapping), relationships: relationships(of: mapping),
             keepsPrimaryKey: keepsPrimaryKey && mapping.policy == nil)
         resolved.nilIsEqual = nilIsEqual(in: mapping)
+        switch mapping.mapping.keep {
+        case .first: break
+        case .last: resolved.keptObject = "the last one"
+        case .newest(let value): resolved.keptObject = "the one with the greatest \(value)"
+        }
         resolved.policy = mapping.policy
         resolved.policyFunctions = mapping.scope.policyFunctions
         resolved.policyKeepsPrimaryKeys = keepsPrimaryKey && mapping.policy != nil

@@ -24,6 +24,7 @@ struct MergedValues {
                 let isOwn = property.entity == mapping.source
                 let merging = ChainLoss.Merging(
                     by: mapping.unique, sources: isOwn ? keys(of: mapping) : nil, nilIsEqual: mapping.nilIsEqual,
+                    kept: mapping.keptObject,
                     ends: ends)
                 losses.append(
                     ChainLoss(
@@ -140,6 +141,8 @@ extension ChainLoss {
         package var sources: [String]?
         /// Whether nil equals nil.
         package var nilIsEqual: Bool
+        /// Words for the object whose values stay.
+        package var kept = "the first one"
         /// The objects at the ends of links.
         package var ends: Ends
 
