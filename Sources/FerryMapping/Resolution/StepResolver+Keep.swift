@@ -20,6 +20,7 @@ extension StepResolver {
         first.mapping.filter = all([mapping.mapping.filter, .comparison(kept)])
         rest.mapping.filter = all([mapping.mapping.filter, kept.opposite])
         rest.name = "\(mapping.name), merged"
+        if mapping.mapping.filter == nil { (first.separatedFrom, rest.separatedFrom) = (mapping.name, mapping.name) }
         return [first, rest]
     }
 

@@ -151,11 +151,8 @@ struct StepResolver {
             unique: unique(of: mapping), attributes: attributes(of: mapping), relationships: relationships(of: mapping),
             keepsPrimaryKey: keepsPrimaryKey && mapping.policy == nil)
         resolved.nilIsEqual = nilIsEqual(in: mapping)
-        switch mapping.mapping.keep {
-        case .first: break
-        case .last: resolved.keptObject = "the last one"
-        case .newest(let value): resolved.keptObject = "the one with the greatest \(value)"
-        }
+        resolved.keep = mapping.mapping.keep
+        resolved.separatedFrom = mapping.separatedFrom
         resolved.policy = mapping.policy
         resolved.policyFunctions = mapping.scope.policyFunctions
         resolved.policyKeepsPrimaryKeys = keepsPrimaryKey && mapping.policy != nil
@@ -236,6 +233,8 @@ struct LiveMapping {
     /// The registered name of its migration policy.
     var policy: String?
     var scope: ExpressionScope
+    /// ``ResolvedEntityMapping/separatedFrom``
+    var separatedFrom: String?
 }
 
 extension StepResolver {

@@ -142,14 +142,22 @@ struct KeptObjectTests {
         }
     }
 
-    @Test("is told in the losses, and shown as it was written")
-    func told() throws {
-        try write(", \"keep\": \"newest by $source.date\"")
-        let refused = try app.run("migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "m.json")
-        let planned = try app.run("plan", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "m.json")
-        #expect(planned.output.contains("which keeps the one with the greatest"), "\(planned)\(refused)")
+    @Test("is told in the losses with their count, and shown as it was written", arguments: Rule.allCases)
+    func told(_ rule: Rule) throws {
+        try write(", \"keep\": \"\(rule.rawValue)\"")
+        let users = try expected(nilIsEqual: false, passes: { _ in true }, isBetter: rule.isBetter).users
+        // Every merged user has a name of its own.
+        let lost = 40 - users.count
+        let words = ["App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "m.json"]
+        let planned = try app.run(["plan"] + words + ["--check"])
+        let amount = rule == .highest ? "User.name, ? values" : "User.name, \(lost) values"
+        #expect(planned.exitCode == 0 && planned.output.contains(amount), "\(planned)")
+        let refused = try app.run(["migrate"] + words)
+        #expect(refused.exitCode == 2 && refused.diagnostics.contains("--lose User.date"), "\(refused)")
+        let kept = rule == .first ? "the first one" : rule == .last ? "the last one" : "the one with the greatest"
+        #expect(refused.diagnostics.contains("which keeps \(kept)"), "\(refused)")
         let shown = try app.run("mapping", "show", "m.json")
-        #expect(shown.output.contains("\"keep\": \"newest by $source.date\""), "\(shown)")
+        #expect(rule == .first || shown.output.contains("\"keep\": \"\(rule.rawValue)\""), "\(shown)")
         #expect(try app.run("mapping", "check", "m.json", "--models", "App.xcdatamodeld").exitCode == 0)
     }
 
