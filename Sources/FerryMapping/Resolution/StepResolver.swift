@@ -233,7 +233,7 @@ struct LiveMapping {
     /// The registered name of its migration policy.
     var policy: String?
     var scope: ExpressionScope
-    /// ``ResolvedEntityMapping/separatedFrom``
+    /// The name of ``ResolvedEntityMapping/separatedFrom``.
     var separatedFrom: String?
 }
 
