@@ -170,9 +170,11 @@ struct BlindOracle {
         }
         let (ends, others) = (all(declaring), all(relationship.destinationEntity))
         var after: Set<Side.Link> = []
+        var hasHeir = false
         if let heir = mapping.heirs[declaring] ?? mapping.abstractHeir(of: declaring),
             let new = destination.model.relationship(relationship.name, of: heir)
         {
+            hasHeir = true
             let owner = destination.model.declaringEntity(of: relationship.name, in: heir) ?? heir
             after = try destination.links(new, of: owner) ?? []
         }
@@ -186,9 +188,11 @@ struct BlindOracle {
         }
         let isRight = told.contains { ($0.total ?? -1) >= missing.ofKept && ($0.total ?? -1) <= missing.all }
         // The links may be those of further objects now, as far as a mapping makes these.
-        let isPartlyRead = names.contains { entity, name in
-            source.model.family(of: entity).contains { mapping.copiesRelate(name, of: $0) }
-        }
+        let isPartlyRead =
+            !hasHeir
+            && names.contains { entity, name in
+                source.model.family(of: entity).contains { mapping.copiesRelate(name, of: $0) }
+            }
         if missing.ofKept > 0, !isRight, isPartlyRead {
             open.append("\(declaring).\(relationship.name)")
             return
