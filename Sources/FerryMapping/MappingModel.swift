@@ -62,6 +62,8 @@ package struct EntityMapping: Sendable, Hashable {
     package var unique: [String]
     /// Whether nil in an attribute of ``unique`` equals nil; if not given, the destination's constraints decide.
     package var nilIsEqual: Bool?
+    /// Which of the objects that become one by ``unique`` keeps its values and links.
+    package var keep = Keep.first
     /// Whether properties without a rule are automatic; otherwise they stay empty.
     package var isAutomatic: Bool
     /// Destination attribute name to its rule; a missing rule follows ``isAutomatic``.
@@ -131,6 +133,14 @@ package struct EntityMapping: Sendable, Hashable {
             self.reason = reason
             self.isOpen = isOpen
         }
+    }
+
+    package enum Keep: Sendable, Hashable {
+        /// The first in the order of processing.
+        case first
+        case last
+        /// The one with the greatest value; one without a value only if no other has one.
+        case newest(by: Expression)
     }
 
     /// `forEach`: one destination object per element.

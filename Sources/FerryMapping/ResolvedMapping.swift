@@ -59,6 +59,19 @@ package struct ResolvedEntityMapping: Sendable, Hashable {
     package var unique: [String]
     /// Whether nil in an attribute of ``unique`` equals nil; if not, an object with nil there finds no other object.
     package var nilIsEqual = true
+    /// Which of several equal objects stays.
+    package var keep = EntityMapping.Keep.first
+    /// The name in the file of an entity mapping that `keep` made two of; nil for any other, and where it has a filter of
+    /// its own.
+    package var separatedFrom: String?
+    /// Words for the object of several equal ones whose values stay.
+    package var keptObject: String {
+        switch keep {
+        case .first: "the first one"
+        case .last: "the last one"
+        case .newest(let value): "the one with the greatest \(value)"
+        }
+    }
     /// Every stored destination attribute in name order: its expression, or nil for the default value.
     package var attributes: [ResolvedAttribute]
     /// Destination relationships that are set, in name order.

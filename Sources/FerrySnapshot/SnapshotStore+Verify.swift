@@ -20,8 +20,10 @@ extension SnapshotStore {
         }
     }
 
-    /// Checks that a snapshot is as it was made: its manifest, the size and the hash of its archive, the external files'
-    /// sizes. The archive was decoded when it was made, and decodes to the same content while its bytes are the same.
+    /// Checks that manifest, archive and external files of a snapshot are as they were made.
+    ///
+    /// Compares the archive's hash, and the sizes of external files. The archive was decoded when it was made, and
+    /// decodes to the same content while its bytes are the same.
     ///
     /// - Throws: ``FerryError`` `.snapshotDamaged`, `.noSnapshot`, or the reason of the stop request.
     package func lookAgain(at archivePath: String, stop: StopRequest = StopRequest()) throws {

@@ -79,7 +79,8 @@ struct PlanPromiseTests {
         let field = Fixtures.path("field")
         let cases = try FileManager.default.contentsOfDirectory(atPath: field).sorted()
         let bundles = try cases.flatMap { name in
-            try FileManager.default.contentsOfDirectory(atPath: "\(field)/\(name)").sorted().map { "field/\(name)/\($0)" }
+            try FileManager.default.contentsOfDirectory(atPath: "\(field)/\(name)").sorted()
+                .map { "field/\(name)/\($0)" }
         }
         for item in bundles where item.hasSuffix(".xcdatamodeld") {
             let catalog = try ModelCatalog(paths: [Fixtures.path(item)])

@@ -219,8 +219,9 @@ public struct VerificationSummary: Sendable, Hashable, Codable {
     /// Values that cannot be recomputed: a policy's code made them, or only Core Data derives them.
     public var notRecomputed: Int64 = 0
     public var differences: [Difference] = []
-    /// Tables, views, triggers and indexes that are neither Core Data's nor the source's, as `trigger name`; of a store
-    /// alone, those that are not Core Data's. Nil if they were not looked for.
+    /// Tables, views, triggers and indexes that are neither Core Data's nor the source's, as `trigger name`.
+    ///
+    /// Of a store alone, those that are not Core Data's. Nil if they were not looked for.
     public var added: [String]?
 
     /// One kind of difference; the example is a location (table and key), never a value.

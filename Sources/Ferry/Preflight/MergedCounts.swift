@@ -18,7 +18,8 @@ extension LossCounter {
                 let count = try connection.integer(
                     objects.statement(ofLinks: Connection.quoted(column), areMerged: loss.merging?.ends == .merged),
                     [.integer(objects.number)])
-                losses[index].count = count == 0 || loss.merging?.ends != .unknown ? .exactly(count ?? 0) : .some
+                let isExact = objects.isOrderKnown && loss.merging?.ends != .unknown
+                losses[index].count = count == 0 || isExact ? .exactly(count ?? 0) : .some
             }
         }
         for (objects, places) in attributes {
@@ -30,7 +31,10 @@ extension LossCounter {
                 // Values that are too large to compare stay uncounted.
                 guard error.isTooBig else { throw error }
             }
-            for (place, count) in zip(places, counts) { losses[place.loss].count = .exactly(count.integer ?? 0) }
+            for (place, count) in zip(places, counts) {
+                let number = count.integer ?? 0
+                losses[place.loss].count = objects.isOrderKnown || number == 0 ? .exactly(number) : .some
+            }
         }
         return losses
     }
@@ -43,6 +47,10 @@ private struct MergedObjects: Hashable {
     private let table: String
     private let keys: String
     private let condition: String
+    /// The order of equal objects, of which the first stays.
+    private let order: String
+    /// Whether the rows show that order; if not, the counts only tell that something is lost.
+    let isOrderKnown: Bool
 
     /// Nil if the rows do not show the keys.
     init?(_ loss: ChainLoss, in layout: StoreLayout) {
@@ -53,6 +61,13 @@ private struct MergedObjects: Hashable {
         guard columns.count == sources.count else { return nil }
         (self.number, self.table) = (number, Connection.quoted(table.name))
         keys = columns.joined(separator: ", ")
+        switch merging.order {
+        case .first: (order, isOrderKnown) = ("Z_PK", true)
+        case .last: (order, isOrderKnown) = ("Z_PK DESC", true)
+        case .greatest(let attribute):
+            let column = attribute.flatMap { layout.column(of: $0, in: loss.entity) }.map { Connection.quoted($0.name) }
+            (order, isOrderKnown) = (column.map { "\($0) IS NULL, \($0) DESC, Z_PK" } ?? "Z_PK", column != nil)
+        }
         condition = (["Z_ENT = ?1"] + (merging.nilIsEqual ? [] : columns.map { "\($0) IS NOT NULL" }))
             .joined(separator: " AND ")
     }
@@ -68,7 +83,7 @@ private struct MergedObjects: Hashable {
         }
         return """
             SELECT \(sums.joined(separator: ", ")) FROM (
-                SELECT Z_PK AS k, min(Z_PK) OVER (PARTITION BY \(keys)) AS first FROM \(table) WHERE \(condition)) AS p
+                SELECT Z_PK AS k, first_value(Z_PK) OVER (PARTITION BY \(keys) ORDER BY \(order)) AS first FROM \(table) WHERE \(condition)) AS p
             CROSS JOIN \(table) AS m ON m.Z_PK = p.k CROSS JOIN \(table) AS f ON f.Z_PK = p.first
             WHERE p.k <> p.first
             """
@@ -82,14 +97,18 @@ private struct MergedObjects: Hashable {
         let merged =
             """
             WITH p AS MATERIALIZED (
-                SELECT Z_PK AS k, min(Z_PK) OVER (PARTITION BY \(keys)) AS first FROM \(table) WHERE \(condition)),
+                SELECT Z_PK AS k, first_value(Z_PK) OVER (PARTITION BY \(keys) ORDER BY \(order)) AS first FROM \(table) WHERE \(condition)),
             q AS MATERIALIZED (SELECT k, first FROM p WHERE k <> first)
 
             """
+        // The object that stays gives its link first, then the others in the order of their keys.
+        let rank = order == "Z_PK" ? "" : ", rank() OVER (PARTITION BY \(keys) ORDER BY \(order)) > 1 AS isMerged"
+        let from = rank.isEmpty ? table : "(SELECT *\(rank) FROM \(table) WHERE \(condition)) AS t"
         return """
             \(areMerged ? merged : "")SELECT count(*) FROM (
-                SELECT \(link) AS link, first_value(\(link)) OVER (PARTITION BY \(keys) ORDER BY Z_PK) AS first
-                FROM \(table)\(areMerged ? " LEFT JOIN q ON q.k = \(column)" : "")
+                SELECT \(link) AS link,
+                    first_value(\(link)) OVER (PARTITION BY \(keys) ORDER BY \(rank.isEmpty ? "" : "isMerged, ")Z_PK) AS first
+                FROM \(from)\(areMerged ? " LEFT JOIN q ON q.k = \(column)" : "")
                 WHERE \(condition) AND \(column) IS NOT NULL)
             WHERE link <> first
             """

@@ -147,6 +147,11 @@ struct MappingRendering {
             if iteration.skipsInvalid { members += ["onInvalid": "skip"] }
         }
         if !mapping.unique.isEmpty { members += ["unique": mapping.unique] }
+        switch mapping.keep {
+        case .first: break
+        case .last: members += ["keep": "last"]
+        case .newest(let value): members += ["keep": "newest by \(value)"]
+        }
         if let nilIsEqual = mapping.nilIsEqual { members += ["nilIsEqual": nilIsEqual] }
         if !mapping.isAutomatic { members += ["automatic": false] }
         let attributes = attributes(of: mapping)

@@ -6,7 +6,7 @@ struct JSONMappingFile {
     private static let formatVersion = 1
     static let keys = ["ferry", "source", "destination", "extends", "entityMappings", "partitions", "tables", "note"]
     private static let entityMappingKeys = [
-        "name", "source", "destination", "where", "forEach", "onInvalid", "unique", "nilIsEqual", "automatic",
+        "name", "source", "destination", "where", "forEach", "onInvalid", "unique", "nilIsEqual", "keep", "automatic",
         "attributes", "relationships", "policy", "note",
     ]
     /// Variables that Core Data binds itself; an iteration cannot take these names.
@@ -212,6 +212,14 @@ struct JSONMappingFile {
                 throw cursor.error("it is about the attributes of \"unique\", which is missing")
             }
         }
+        if let cursor = members["keep"] {
+            mapping.keep = try keep(cursor)
+            guard !mapping.unique.isEmpty, mapping.iteration == nil else {
+                throw cursor.error(
+                    "it says which object of \"unique\" is kept, and has no meaning \(mapping.unique.isEmpty ? "without it" : "with \"forEach\"")"
+                )
+            }
+        }
         mapping.isAutomatic = try members["automatic"]?.boolean() ?? true
         for (name, cursor) in try members["attributes"]?.members() ?? [] {
             mapping.attributes[name] = try attribute(cursor, name, of: &mapping)
@@ -228,6 +236,25 @@ struct JSONMappingFile {
         guard let note = members["note"] else { return }
         if case .string = note.node.value { return }
         for line in try note.elements() { _ = try line.string() }
+    }
+
+    private static func keep(_ cursor: JSONCursor) throws(FerryError) -> EntityMapping.Keep {
+        let word = try cursor.string()
+        switch word {
+        case "first": return .first
+        case "last": return .last
+        default:
+            let start = "newest by "
+            guard word.hasPrefix(start) else {
+                throw cursor.error(
+                    "it is \"first\", \"last\", or \"newest by\" and an expression: \"newest by $source.date\"")
+            }
+            do {
+                return .newest(by: try Expression.parse(String(word.dropFirst(start.count))))
+            } catch {
+                throw cursor.error(error.message)
+            }
+        }
     }
 
     private static func unique(_ cursor: JSONCursor) throws(FerryError) -> [String] {

@@ -186,7 +186,7 @@ extension StepResolver {
         {
             return true
         }
-        return live.allSatisfy { $0.name == mapping.name || $0.source != mapping.source }
+        return live.allSatisfy { $0.mapping.name == mapping.mapping.name || $0.source != mapping.source }
     }
 }
 

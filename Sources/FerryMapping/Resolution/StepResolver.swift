@@ -73,6 +73,7 @@ struct StepResolver {
             }
         }
         for index in live.indices { live[index].scope.iteration = iteration(of: live[index]) }
+        live = live.flatMap { separatingKept($0) }
     }
 
     /// The mapping, if it makes objects and its entities fit.
@@ -150,6 +151,8 @@ struct StepResolver {
             unique: unique(of: mapping), attributes: attributes(of: mapping), relationships: relationships(of: mapping),
             keepsPrimaryKey: keepsPrimaryKey && mapping.policy == nil)
         resolved.nilIsEqual = nilIsEqual(in: mapping)
+        resolved.keep = mapping.mapping.keep
+        resolved.separatedFrom = mapping.separatedFrom
         resolved.policy = mapping.policy
         resolved.policyFunctions = mapping.scope.policyFunctions
         resolved.policyKeepsPrimaryKeys = keepsPrimaryKey && mapping.policy != nil
@@ -230,6 +233,8 @@ struct LiveMapping {
     /// The registered name of its migration policy.
     var policy: String?
     var scope: ExpressionScope
+    /// The name of ``ResolvedEntityMapping/separatedFrom``.
+    var separatedFrom: String?
 }
 
 extension StepResolver {

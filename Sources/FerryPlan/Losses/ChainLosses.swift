@@ -330,7 +330,7 @@ package struct ChainLoss: Sendable {
         case .filtered: "not all objects pass the entity mappings to \(version)"
         case .narrowed(let type): "\(version) stores it as \(type)"
         case .merged(let merging):
-            "objects with equal \(merging.by.joined(separator: ", ")) become one in \(version), which keeps the first one"
+            "objects with equal \(merging.by.joined(separator: ", ")) become one in \(version), which keeps \(merging.kept)"
         case .relatedToOne: "\(version) relates one object only, and there are more"
         case .overruled(let inverse): "\(version) fills it from its inverse \(inverse), which had other objects"
         case .unordered: "\(version) does not order it"

@@ -24,6 +24,7 @@ struct MergedValues {
                 let isOwn = property.entity == mapping.source
                 let merging = ChainLoss.Merging(
                     by: mapping.unique, sources: isOwn ? keys(of: mapping) : nil, nilIsEqual: mapping.nilIsEqual,
+                    kept: mapping.keptObject, order: order(of: mapping),
                     ends: ends)
                 losses.append(
                     ChainLoss(
@@ -114,11 +115,21 @@ struct MergedValues {
 
     // MARK: Keys
 
+    private func order(of mapping: ResolvedEntityMapping) -> ChainLoss.Merging.Order {
+        switch mapping.keep {
+        case .first: .first
+        case .last: .last
+        case .newest(let value): .greatest(value.sourceKeys ?? value.ownKey)
+        }
+    }
+
     /// The source attributes by whose values the source objects are merged among themselves; nil if rows do not show it.
     private func keys(of mapping: ResolvedEntityMapping) -> [String]? {
         let (old, new) = (step.source.model, step.destination.model)
-        let isAlone = step.entityMappings.filter { $0.destination == mapping.destination }.count == 1
-        guard isAlone, mapping.readsEveryObject, !step.hasPolicies else { return nil }
+        let others = step.entityMappings.filter { $0.destination == mapping.destination && $0.name != mapping.name }
+        // The two parts of a mapping with `keep` read every object together.
+        let isPair = mapping.separatedFrom != nil && others.allSatisfy { $0.separatedFrom == mapping.separatedFrom }
+        guard isPair || (others.isEmpty && mapping.readsEveryObject), !step.hasPolicies else { return nil }
         var keys: [String] = []
         for name in mapping.unique {
             guard let key = mapping.attributes.first(where: { $0.name == name })?.expression?.sourceKeys,
@@ -140,6 +151,18 @@ extension ChainLoss {
         package var sources: [String]?
         /// Whether nil equals nil.
         package var nilIsEqual: Bool
+        /// Words for the object whose values stay.
+        package var kept = "the first one"
+        package var order = Order.first
+
+        /// The order in which the first of the objects stays.
+        package enum Order: Sendable, Hashable {
+            case first
+            case last
+            /// By a source attribute; nil for any other value.
+            case greatest(String?)
+        }
+
         /// The objects at the ends of links.
         package var ends: Ends
 
@@ -154,4 +177,14 @@ extension ChainLoss {
     }
 
     package var merging: Merging? { if case .merged(let merging) = cause { merging } else { nil } }
+}
+
+extension Expression {
+    /// The attribute of the object itself that a bare name reads.
+    fileprivate var ownKey: String? {
+        guard case .keyPath(.evaluatedObject, let steps) = self, steps.count == 1, case .key(let key) = steps[0] else {
+            return nil
+        }
+        return key
+    }
 }

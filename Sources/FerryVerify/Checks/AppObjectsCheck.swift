@@ -108,6 +108,7 @@ struct AppObjectsCheck: Check {
     /// Compares history: the changes of entities that keep their keys, by object and transaction.
     private func compare(_ history: HistoryTables, in context: VerificationContext) throws {
         let table = history.changes.quotedName
+        if let sql = history.changes.sql { try compareDefinition(of: history, sql, in: context) }
         var expected: Int64 = 0
         var seen: Set<String> = []
         for mapping in context.step.entityMappings where mapping.keepsPrimaryKey && mapping.policy == nil {
@@ -129,6 +130,22 @@ struct AppObjectsCheck: Check {
         let found = try context.connection.integer("SELECT count(*) FROM destination.\(table)") ?? 0
         context.report(
             AppObjectsCheck.self, entity: nil, count: abs(found - expected), example: "ACHANGE")
+    }
+
+    /// Compares the definition of the table of changes, to which a step may add columns at the end.
+    private func compareDefinition(
+        of history: HistoryTables, _ sql: String, in context: VerificationContext
+    ) throws {
+        let name = history.changes.name
+        let added = context.step.versions.dropFirst().contains { !history.missingTombstones(for: $0.model).isEmpty }
+        guard added, let end = sql.lastIndex(of: ")") else {
+            return try compareDefinition(of: name, sql, in: context)
+        }
+        var start = String(sql[..<end])
+        while start.last?.isWhitespace == true { start.removeLast() }
+        let found = try context.connection.value(
+            "SELECT sql FROM destination.sqlite_master WHERE name = ?", [.text(name)])
+        if found?.text?.hasPrefix(start) != true { context.report(AppObjectsCheck.self, entity: nil, example: name) }
     }
 
     /// The conditions under which a change differs: the parts that number an entity's properties stay or are empty.

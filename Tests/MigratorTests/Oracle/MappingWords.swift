@@ -112,6 +112,11 @@ struct MappingWords {
         }
     }
 
+    /// Whether further objects, made of an entity's objects, have a relationship of this name, which relates those.
+    func copiesRelate(_ relationship: String, of entity: String) -> Bool {
+        (others[entity] ?? []).contains { destination.relationship(relationship, of: $0.destination) != nil }
+    }
+
     /// The attributes that an entity mapping fills from one of the source, by its words or by an equal name.
     private func readers(
         of attribute: String, by expressions: [String: String], in entity: String
