@@ -1,4 +1,5 @@
 internal import BenchmarkHarness
+internal import Ferry
 internal import FerryBase
 internal import FerrySQLite
 internal import FerryStore
@@ -68,7 +69,8 @@ struct ChangeCase: BenchmarkCase {
 
     /// Reads both files once, as the least that a comparison can do.
     private static func differingPages(of path: String, from other: String, _ files: FileLayer) throws -> Int {
-        let (left, right) = (try files.open(path), try files.open(other))
+        let left = try files.open(path)
+        let right = try files.open(other)
         let piece = 256 << 10
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 * piece, alignment: 4096)
         defer { buffer.deallocate() }

@@ -58,6 +58,7 @@ package struct InPlaceRun {
     ///   - checks: Checks each step.
     ///   - found: The complete plan of the first step, if the schema has not changed since.
     ///   - beforeCommit: Receives the reports after all steps and checks.
+    ///   - commit: Commits the transaction, and may look at the result before it ends.
     /// - Returns: A report for each step.
     /// - Throws: ``FerryError``, after a rollback that leaves the store as before.
     @discardableResult
@@ -147,7 +148,8 @@ package struct InPlaceRun {
         var counts = try InPlaceCounts(step, of: source, plan, on: connection)
         let check = try checks(
             InPlaceWork(
-                step: step.resolved, tables: plan.touched, tablesBeside: plan.touchedBeside, connection: connection, damage: options.sourceDamage))
+                step: step.resolved, tables: plan.touched, tablesBeside: plan.touchedBeside, connection: connection,
+                damage: options.sourceDamage))
         for changes in plan.droppedHistory {
             let rows = try connection.integer(changes.sql) ?? 0
             if rows > 0 { report.healed.append(("droppedHistory", changes.entity, rows)) }
@@ -389,7 +391,9 @@ extension FerryError {
             return
         }
         self.init(database: error, whileDoing: "migrating in place")
-        if !error.isInterrupted, !error.isTooBig { remedy = "The store is as before; \(action: .again)." }
+        if !error.isInterrupted, !error.isTooBig, !error.isOutOfMemory {
+            remedy = "The store is as before; \(action: .again)."
+        }
     }
 }
 
