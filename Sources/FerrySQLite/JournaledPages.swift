@@ -88,7 +88,7 @@ package final class JournaledPages: @unchecked Sendable {
 
     // MARK: Reading
 
-    /// Fills the buffer from an offset; `inner` reads from the database file. Returns a code of SQLite.
+    /// Fills the buffer from an offset, by `inner` from the database file, and returns a code of SQLite.
     fileprivate func read(
         into buffer: UnsafeMutableRawBufferPointer, at offset: Int64,
         _ inner: (UnsafeMutableRawBufferPointer, Int64) -> Int32

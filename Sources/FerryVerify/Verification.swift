@@ -54,8 +54,9 @@ package struct Verification: Sendable {
     package var isDestinationImmutable = false
     /// Whether SQLite compares indexes with their tables too (`integrity_check`), which takes much longer.
     package var isThorough = false
-    /// Reads the source, if a plain read of its file does not: the store as it was before the transaction at work. No
-    /// other program can change it or the destination then.
+    /// Reads the source, if a plain read of its file does not: the store as it was before the transaction at work.
+    ///
+    /// No other program can change it or the destination then.
     package var sourceVFS: VFS?
     var isStoreAlone = false
     /// The largest value that is read together with its row, in bytes; larger ones are compared in pieces.

@@ -7,7 +7,8 @@ import Testing
 
 @Suite("A stopped migration")
 struct ResumeTests {
-    private let quick = Configuration(chunkSize: .rows(5), executor: .set, now: { Date(timeIntervalSinceReferenceDate: 0) })
+    private let quick = Configuration(
+        chunkSize: .rows(5), executor: .set, now: { Date(timeIntervalSinceReferenceDate: 0) })
 
     @Test(
         "A repeated call after a failure at any operation ends in the same store",

@@ -90,8 +90,9 @@ package struct RunRecord: Codable, Sendable {
         var now: Double
         /// Whether no step is a copy.
         var isInPlace = false
-        /// Whether steps in place change a file of the run folder; else, without an output, one transaction changes the
-        /// store itself. Absent in records of earlier tools.
+        /// Whether steps in place change a file of the run folder; absent in records of earlier tools.
+        ///
+        /// Else, without an output, one transaction changes the store itself.
         var runsInFolder: Bool?
         /// Why steps that could run in place are copies; absent in records of earlier tools.
         var copying: Planner.Copying?

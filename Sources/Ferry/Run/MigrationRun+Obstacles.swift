@@ -32,6 +32,7 @@ extension MigrationRun {
     /// The reason why steps in place run on a file of the run folder, though none is a copy; nil on the store itself.
     func reasonForFolder(_ plan: MigrationPlan, _ statements: StatementsInPlace?) throws -> String? {
         if configuration.hasStages { return "a hook is to see its result" }
+        if plan.isInPlace, hasBegunInFolder { return "an earlier call has begun it there" }
         guard try plan.isInPlace && !plan.steps.allSatisfy(\.isInferred) && writesRows(plan, statements) else {
             return nil
         }

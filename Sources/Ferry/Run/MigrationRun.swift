@@ -30,6 +30,8 @@ final class MigrationRun {
     private var earlierPhases: [PhaseUse] = []
     /// Why a resumed run, or one whose store a step cannot change in place, copies steps; nil if the executor decides.
     var copying: Planner.Copying?
+    /// Whether the resumed run changes a file of the run folder by steps in place.
+    var hasBegunInFolder = false
     /// Whether steps are verified while the next ones run, if their modes allow it.
     var verifiesBeside = false
     /// Bytes of models, plan and statements, measured when the plan is made.
@@ -118,6 +120,7 @@ final class MigrationRun {
         _ sourceGuard: SourceGuard, folder found: RunFolder?, record: RunRecord?
     ) throws -> MigrationReport {
         var known = record
+        hasBegunInFolder = known?.migration.map { $0.isInPlace && $0.runsInFolder == true } ?? false
         copying = known?.migration.flatMap { $0.copying ?? ($0.isInPlace ? Planner.Copying() : nil) }
         guard sourceGuard.access == .readWrite || place.output != nil else {
             throw FerryError(

@@ -3,8 +3,9 @@ internal import FerryEngine
 internal import FerryPlan
 internal import FerrySQLite
 
-/// The swap of a store that only steps in place have changed: their statements run once more, on the store itself, in
-/// the one transaction of the swap. It writes the pages that the steps change, and no others.
+/// The swap of a store that only steps in place have changed, in one transaction.
+///
+/// Their statements run once more, on the store itself, and write the pages that the steps change, and no others.
 ///
 /// Before COMMIT the store is compared with the verified file: schema, numbers, metadata, and every row of the tables
 /// that the statements have written. If anything differs, the transaction is rolled back, and all pages are written.

@@ -62,7 +62,9 @@ extension InPlaceStatement {
 }
 
 extension [InPlaceValues.Named] {
-    fileprivate var text: String { isEmpty ? "" : " [\(map { "\($0.name) \($0.value.text)" }.joined(separator: ", "))]" }
+    fileprivate var text: String {
+        isEmpty ? "" : " [\(map { "\($0.name) \($0.value.text)" }.joined(separator: ", "))]"
+    }
 }
 
 extension InPlaceValues.Value {
