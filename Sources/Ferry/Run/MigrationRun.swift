@@ -162,6 +162,12 @@ final class MigrationRun {
         relay.send(.planned(report))
         // Of hundreds of entities they hold some MiB, which the run needs.
         for index in planned.steps.indices { planned.steps[index].program = nil }
+        if planned.plan.mayChangeStore, place.output == nil, planned.statements?.whole != nil,
+            planned.plan.steps[0].parts.allSatisfy(\.isInferred)
+        {
+            // The run takes the statements, which do the work of all versions on the way.
+            planned.plan.steps[0].parts = []
+        }
         try Self.refuse(report.refusals)
         if let begun = known, let found, begun.isUnfinishedInPlace {
             known = try continued(begun, planned.plan, sourceGuard, found)
