@@ -63,7 +63,7 @@ let package = Package(
         room("FerryExpression", over: ["FerryBase", "FerryModel"]),
         room("FerryMapping", over: ["FerryBase", "FerryModel", "FerryExpression"]),
         room("FerryStore", over: ["FerryBase", "FerrySQLite", "FerryModel", "CZlib"]),
-        room("FerryGenerate", over: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore"]),
+        room("FerryGenerate", over: ["FerryBase", "FerrySQLite", "FerryModel", "FerryMapping", "FerryStore"]),
         room("FerrySnapshot", over: ["FerryBase", "FerrySQLite", "CZlib", zstandard]),
         room("FerryPlan", over: ["FerryBase", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore"]),
         room(
@@ -129,7 +129,8 @@ let package = Package(
         tests(
             "CaseTests",
             of: [
-                "FerryBase", "FerrySQLite", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore", "FerryPlan",
+                "Ferry", "FerryBase", "FerrySQLite", "FerryModel", "FerryExpression", "FerryMapping", "FerryStore",
+                "FerryPlan",
                 "FerryEngine", "FerryVerify",
             ], excluding: ["Cases"]),
         tests(

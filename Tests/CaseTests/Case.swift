@@ -65,7 +65,7 @@ struct Case: CustomTestStringConvertible {
             options: EngineOptions(chunkSize: chunkSize, now: Self.now, vfs: vfs), policies: registry)
     }
 
-    private var mapping: String { "\(path)/mapping.json" }
+    var mapping: String { "\(path)/mapping.json" }
     var isInferred: Bool { !FileManager.default.fileExists(atPath: mapping) }
 
     /// Plans, runs and verifies the case in a folder.
@@ -88,9 +88,10 @@ struct Case: CustomTestStringConvertible {
         return Outcome(destination: run.destinationPath, counts: report.counts, verification: verification)
     }
 
-    private static let now = 700_000_000.0
+    static let now = 700_000_000.0
 
-    private func makeStore(at path: String, version: ModelVersion) throws {
+    /// Makes the source store.
+    func makeStore(at path: String, version: ModelVersion) throws {
         let connection = try Connection(path: path, mode: .create)
         let layout = try StoreLayout.canonical(for: version.model)
         try StoreCreation.prepare(connection)

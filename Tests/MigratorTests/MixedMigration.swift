@@ -103,24 +103,4 @@ struct MixedMigration {
             columns: ["ZTITLE", "ZWRITER"]
         ) { [.text("Book \($0)"), $0 % 5 == 0 ? .null : .text("Writer \($0 % 3)")] }
     }
-
-    // MARK: Comparing
-
-    /// Returns every row of every table by column names, because altered tables have another column order.
-    static func rows(_ path: String) throws -> [String] {
-        let connection = try Connection(path: path, mode: .readWrite)
-        var lines: [String] = []
-        let tables = try connection.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-        for table in tables.compactMap({ $0[0].text }) {
-            let names = try connection.rows(
-                "SELECT name FROM pragma_table_info(?) ORDER BY name", [.text(table)]
-            ).compactMap { $0[0].text }
-            lines.append("\(table): \(names)")
-            let columns = names.map(Connection.quoted).joined(separator: ", ")
-            lines += try connection.rows("SELECT \(columns) FROM \(Connection.quoted(table)) ORDER BY \(columns)")
-                .map { "\($0)" }
-        }
-        let indexes = try connection.rows("SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY name")
-        return lines + indexes.map { "\($0)" }
-    }
 }

@@ -4,6 +4,10 @@ internal import FerryStore
 
 /// The content of a store as text, independent of the order of its columns and without dead columns.
 package enum StoreRows {
+    package static func text(atPath path: String) throws -> String {
+        try text(Connection(path: path, mode: .readWrite))
+    }
+
     package static func text(_ connection: Connection, leavingOut dead: Set<String> = []) throws -> String {
         var lines: [String] = []
         let names = try connection.rows(

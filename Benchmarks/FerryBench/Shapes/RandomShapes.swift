@@ -31,7 +31,7 @@ enum RandomShapes {
         for attempt in 0..<50 {
             let seed = seed &+ 1_000_003 &* UInt64(attempt)
             let models = models(seed, count)
-            guard models.allSatisfy({ StoreLayout.refusals(for: $0).isEmpty && !hasSelfJoin($0) }) else { continue }
+            guard models.allSatisfy({ StoreLayout.refusals(for: $0).isEmpty && !$0.hasSelfJoin }) else { continue }
             // Versions that are equal to an earlier one have its name.
             guard Set(models.map { VersionHash.digest(VersionHash.hashes(of: $0)) }).count == count else { continue }
             let names = (1...count).map { "V\($0)" }
@@ -56,29 +56,7 @@ enum RandomShapes {
             entities: entities, relationships: Int(random.below(Int64(2 * entities))),
             attributes: entities * (2 + Int(random.below(8))))
         var versions = RandomVersions(seed: seed, size: size)
-        return versions.models(count) { canInfer(from: $0, to: $1) }
-    }
-
-    /// Returns whether an entity has a many-to-many relationship with itself: Core Data alone knows how its table is called.
-    private static func hasSelfJoin(_ model: ManagedObjectModel) -> Bool {
-        model.entities.values.contains { entity in
-            entity.relationships.contains { relationship in
-                relationship.isToMany && model.root(of: relationship.destinationEntity) == model.root(of: entity.name)
-                    && model.inverse(of: relationship)?.isToMany == true
-            }
-        }
-    }
-
-    private static func canInfer(from older: ManagedObjectModel, to newer: ManagedObjectModel) -> Bool {
-        let (old, new) = (version(older), version(newer))
-        guard old.hashes != new.hashes else { return false }
-        let mappingModel = InferredMapping.infer(source: old, destination: new).mappingModel
-        return mappingModel?.entityMappings.contains { $0.source != nil && $0.destination != nil } == true
-    }
-
-    private static func version(_ model: ManagedObjectModel) -> ModelVersion {
-        ModelVersion(
-            name: "", bundle: nil, path: "", isCurrent: false, model: model, hashes: VersionHash.hashes(of: model))
+        return versions.inferableModels(count)
     }
 
     private static func mapping(

@@ -13,8 +13,7 @@ extension Preflight {
     /// Other rows that need too much are refused when the copy comes to them.
     mutating func findLargeTexts() throws {
         guard !isInPlace, let walk = planned.walk else { return }
-        var options = EngineOptions(chunkSize: .automatic, now: 0)
-        (options.chunkBytes, options.memoryLimit) = (configuration.chunkBytes, configuration.memoryLimit)
+        let options = EngineOptions(limitsOf: configuration)
         let most = options.wholeValueBytes + options.valueBytes
         for (table, longest) in walk.longestRows.sorted(by: { $0.key < $1.key }) where longest.bytes > most {
             let sizes = try textSizes(in: table, row: longest.key)
@@ -56,5 +55,13 @@ extension Preflight {
             sizes[column] = try BlobHandle(column, of: table, row: row, schema: "main", on: connection).count
         }
         return sizes
+    }
+}
+
+extension EngineOptions {
+    /// Only the limits, from which the largest values follow.
+    init(limitsOf configuration: Configuration) {
+        self.init(chunkSize: .automatic, now: 0)
+        (chunkBytes, memoryLimit) = (configuration.chunkBytes, configuration.memoryLimit)
     }
 }

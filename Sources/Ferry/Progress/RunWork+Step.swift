@@ -82,12 +82,15 @@ extension RunWork.Step {
         rewritten = step.mode == .copy ? 0 : mappings.reduce(0) { $0 + $1.rows }
     }
 
-    /// The verification of a step in place before its COMMIT: the pages of both stores, and the rows that were written.
+    /// The verification of a step in place before its COMMIT: the pages of both stores, and rows of changed tables.
     func secondsBeforeCommit(jobs: Int) -> Double {
-        let threads = min(max(1, Double(jobs)), WorkCosts.mostJobs)
-        let rows = rewritten * (WorkCosts.verifiedRow + width * WorkCosts.verifiedByte) * WorkCosts.jobs
-        return WorkCosts.phase + bytes * WorkCosts.check + rows / threads / 2
+        let scale = WorkCosts.jobs / min(max(1, Double(jobs)), WorkCosts.mostJobs)
+        let rows = rewritten * Self.changed * (WorkCosts.verifiedRow + width * WorkCosts.verifiedByte)
+        return WorkCosts.phase + bytes * WorkCosts.check + rows * scale
     }
+
+    /// The assumed share of rows in tables that a mapping model changes.
+    private static let changed = 0.5
 
     private mutating func addContents(
         of layout: StoreLayout, _ makes: ScratchNeed.Rows, _ found: Set<String>, filledWithTable early: Set<String>

@@ -56,8 +56,7 @@ extension MigrationRun {
     ///
     /// `tables` are those whose rows are written; with nil, all may be.
     private func longRow(in tables: Set<String>?, _ layout: StoreLayout, _ walk: PageWalk?) throws -> String? {
-        var options = EngineOptions(chunkSize: .automatic, now: 0)
-        (options.chunkBytes, options.memoryLimit) = (configuration.chunkBytes, configuration.memoryLimit)
+        let options = EngineOptions(limitsOf: configuration)
         for table in layout.tablesInOrder where tables?.contains(table.name) != false {
             guard let longest = walk?.longestRows[table.name], longest.bytes > options.wholeValueBytes else { continue }
             return

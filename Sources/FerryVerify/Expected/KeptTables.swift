@@ -25,15 +25,12 @@ struct KeptTables {
             && verification.sampledPerMille >= 1_000 && !context.step.hasPolicies && !verification.isThorough
     }
 
-    private static func name(of table: String) -> String { "kept:\(table)" }
+    /// The part whose outcome a table that pages have shown gets.
+    static func name(of table: String) -> String { "kept:\(table)" }
 
-    /// The outcome of a table that pages have shown; nil if its rows must be compared.
-    static func outcome(of table: String, in context: VerificationContext) -> PartOutcome? {
-        context.progress.state.outcomes[name(of: table)]
-    }
-
+    /// Whether pages have shown a table, so that its rows need not be compared.
     static func hold(_ table: String, in context: VerificationContext) -> Bool {
-        outcome(of: table, in: context) != nil
+        context.progress.state.outcomes[name(of: table)] != nil
     }
 
     /// Walks over all pages of the destination, and records the tables that they show and that the pages are sound.
@@ -91,7 +88,7 @@ struct KeptTables {
 
     private func isSame(_ table: EntityTable) throws -> Bool {
         guard try isCarried(table.root), let source = try sourceTable(of: table.root) else { return false }
-        let places = Places(
+        let places = RecordPlaces(
             source: try columns.source.of(source.name), destination: try columns.destination.of(table.name))
         let keys = try keyColumns(of: table, places)
         guard let keys, ["Z_PK", "Z_ENT", "Z_OPT"].allSatisfy({ places.isSame($0, as: $0) }) else { return false }
@@ -102,7 +99,7 @@ struct KeptTables {
 
     /// Whether every column of an entity's rows, but those of keys, is that of the source in its place.
     private func isSame(
-        _ table: EntityTable, _ mapping: ResolvedEntityMapping, _ source: EntityTable, _ places: Places,
+        _ table: EntityTable, _ mapping: ResolvedEntityMapping, _ source: EntityTable, _ places: RecordPlaces,
         besides keys: Set<String>
     ) throws -> Bool {
         var left = Set(table.columns.map(\.name)).subtracting(keys)
@@ -137,7 +134,7 @@ struct KeptTables {
     }
 
     /// The columns of a table's foreign keys, if all are those of the source in their places; else nil.
-    private func keyColumns(of table: EntityTable, _ places: Places) throws -> Set<String>? {
+    private func keyColumns(of table: EntityTable, _ places: RecordPlaces) throws -> Set<String>? {
         var found: Set<String> = []
         for key in context.foreignKeys[table.name] ?? [] {
             guard
@@ -189,113 +186,11 @@ struct KeptTables {
         guard !new.areInRowsOfA,
             try [links.a, links.b].allSatisfy({ try isCarried(context.destinationModel.root(of: $0)) })
         else { return false }
-        let places = Places(
+        let places = RecordPlaces(
             source: try columns.source.of(old.table), destination: try columns.destination.of(new.table))
         return [(old.a, new.a), (old.b, new.b), (old.aOrder, new.aOrder), (old.bOrder, new.bOrder)].allSatisfy {
             guard let column = $1 else { return true }
             return $0.map { places.isSame($0, as: column) } ?? false
-        }
-    }
-}
-
-/// The places of columns in the records of a table of the source and of one of the destination.
-private struct Places {
-    let source: [TableColumns.Column]
-    let destination: [TableColumns.Column]
-
-    func isSame(_ old: String, as new: String) -> Bool {
-        guard let place = source.firstIndex(where: { $0.name == old }), place < destination.count else { return false }
-        return destination[place].name == new && destination[place].type == source[place].type
-    }
-
-    /// Whether the records of old rows end before a column.
-    func isNew(_ column: String) -> Bool {
-        destination.firstIndex { $0.name == column }.map { $0 >= source.count } ?? false
-    }
-
-    /// The source's column in the place of one of the destination.
-    func source(of column: String) -> String? {
-        destination.firstIndex { $0.name == column }.flatMap { $0 < source.count ? source[$0].name : nil }
-    }
-}
-
-/// The columns of a store's tables, in the order of the record.
-private struct TableColumns {
-    struct Column {
-        var name: String
-        var type: String
-    }
-
-    private let schema: String
-    private let context: VerificationContext
-
-    init(schema: String, _ context: VerificationContext) { (self.schema, self.context) = (schema, context) }
-
-    func of(_ table: String) throws -> [Column] {
-        try context.connection.rows(
-            "SELECT name, upper(type) FROM pragma_table_xinfo(?1, ?2) ORDER BY cid", [.text(table), .text(schema)]
-        ).map { Column(name: $0[0].text ?? "", type: $0[1].text ?? "") }
-    }
-}
-
-/// The tables whose pages, with those of all their indexes, are those of a table of the source.
-private struct SameTrees {
-    private struct Tree {
-        var name: String
-        var table: String
-        var isTable: Bool
-    }
-
-    private let walk: PageWalk
-    private let context: VerificationContext
-    /// By root page, and the destination's also by the name of the table.
-    private let source: [Int64: Tree]
-    private let destination: [String: [(root: Int64, tree: Tree)]]
-
-    init(_ walk: PageWalk, in context: VerificationContext) throws {
-        (self.walk, self.context) = (walk, context)
-        func trees(_ schema: String) throws -> [(root: Int64, tree: Tree)] {
-            try context.connection.rows(
-                "SELECT rootpage, name, tbl_name, type = 'table' FROM \(schema).sqlite_master WHERE rootpage > 0"
-            ).map { row in
-                (
-                    row[0].integer ?? 0,
-                    Tree(name: row[1].text ?? "", table: row[2].text ?? "", isTable: row[3].integer == 1)
-                )
-            }
-        }
-        source = Dictionary(try trees("source").map { ($0.root, $0.tree) }, uniquingKeysWith: { first, _ in first })
-        destination = Dictionary(grouping: try trees("destination")) { $0.tree.table }
-    }
-
-    func hold(_ table: String, as old: String) -> Bool {
-        let trees = destination[table] ?? []
-        return !trees.isEmpty
-            && trees.allSatisfy { root, tree in
-                guard walk.sameTrees.contains(tree.name), let before = source[root], before.table == old,
-                    before.isTable == tree.isTable
-                else { return false }
-                return tree.isTable || haveSameForm(tree.name, before.name)
-            }
-    }
-
-    /// Whether two indexes have the same columns, by place, in the same order; one of an expression or of a part of the
-    /// rows never has.
-    private func haveSameForm(_ index: String, _ old: String) -> Bool {
-        func form(_ name: String, _ schema: String) throws -> [[Value]] {
-            let isPartial = try context.connection.integer(
-                "SELECT sql LIKE '% WHERE %' FROM \(schema).sqlite_master WHERE type = 'index' AND name = ?",
-                [.text(name)])
-            guard isPartial != 1 else { return [] }
-            return try context.connection.rows(
-                "SELECT cid, \"desc\", coll FROM pragma_index_xinfo(?1, ?2) ORDER BY seqno",
-                [.text(name), .text(schema)])
-        }
-        do {
-            let (new, before) = (try form(index, "destination"), try form(old, "source"))
-            return !new.isEmpty && new == before && new.allSatisfy { ($0[0].integer ?? -2) >= -1 }
-        } catch {
-            return false
         }
     }
 }

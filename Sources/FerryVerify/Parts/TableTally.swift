@@ -83,13 +83,10 @@ struct TableTally: Sendable {
         for table in context.destinationTables {
             let items = try items(of: table, in: context).map(\.item)
             var tally = TableTally()
-            if let kept = KeptTables.outcome(of: table.name, in: context)?.tally {
-                tally.rows = kept.first ?? 0
-                for (item, count) in zip(items, kept.dropFirst()) { tally.counts[item, default: 0] += count }
-                tallies[table.root] = tally
-                continue
-            }
-            for (name, _) in try ranges(of: table, in: context) {
+            let parts =
+                try KeptTables.hold(table.name, in: context)
+                ? [KeptTables.name(of: table.name)] : ranges(of: table, in: context).map(\.name)
+            for name in parts {
                 let counts = outcomes[name]?.tally ?? []
                 tally.rows += counts.first ?? 0
                 for (item, count) in zip(items, counts.dropFirst()) { tally.counts[item, default: 0] += count }

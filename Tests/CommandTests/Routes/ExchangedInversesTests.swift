@@ -9,19 +9,13 @@ struct ExchangedInversesTests {
 
     init() throws { app = try RouteFolder() }
 
-    private static func link(_ name: String, _ entity: String, _ inverse: String, many: Bool) -> String {
-        "<relationship name=\"\(name)\" optional=\"YES\" \(many ? "toMany=\"YES\"" : "maxCount=\"1\"") "
-            + "deletionRule=\"Nullify\" destinationEntity=\"\(entity)\" inverseName=\"\(inverse)\" "
-            + "inverseEntity=\"\(entity)\"/>"
-    }
-
     /// Writes versions with albums with `x` and `y`, bands with `p` and `q`; in the second version `x` has the inverse
     /// `q`.
     private func versions(albums: Bool, bands: Bool) throws {
         for (version, inverses) in [("App 1", ["x": "p", "y": "q"]), ("App 2", ["x": "q", "y": "p"])] {
             let back = Dictionary(uniqueKeysWithValues: inverses.map { ($1, $0) })
-            let album = ["x", "y"].map { Self.link($0, "Band", inverses[$0] ?? "", many: albums) }.joined()
-            let band = ["p", "q"].map { Self.link($0, "Album", back[$0] ?? "", many: bands) }.joined()
+            let album = ["x", "y"].map { RouteFolder.link($0, "Band", inverses[$0] ?? "", toMany: albums) }.joined()
+            let band = ["p", "q"].map { RouteFolder.link($0, "Album", back[$0] ?? "", toMany: bands) }.joined()
             try app.model(
                 "App", version, RouteFolder.entity("Album", "title", album) + RouteFolder.entity("Band", "name", band))
         }

@@ -9,18 +9,13 @@ struct JoinRowsTests {
 
     init() throws { app = try RouteFolder() }
 
-    private static func link(_ name: String, _ entity: String, _ inverse: String) -> String {
-        "<relationship name=\"\(name)\" optional=\"YES\" toMany=\"YES\" deletionRule=\"Nullify\" "
-            + "destinationEntity=\"\(entity)\" inverseName=\"\(inverse)\" inverseEntity=\"\(entity)\"/>"
-    }
-
     private static let ownInverse = (
-        entity: link("friends", "Person", "friends"), more: "", table: "Z_1FRIENDS",
+        entity: RouteFolder.link("friends", "Person", "friends"), more: "", table: "Z_1FRIENDS",
         columns: ("Z_1FRIENDS", "REFLEXIVE")
     )
     private static let twoEntities = (
-        entity: link("tags", "Tag", "people"),
-        more: "<entity name=\"Tag\">\(link("people", "Person", "tags"))</entity>",
+        entity: RouteFolder.link("tags", "Tag", "people"),
+        more: "<entity name=\"Tag\">\(RouteFolder.link("people", "Person", "tags"))</entity>",
         table: "Z_1TAGS", columns: ("Z_1PEOPLE", "Z_2TAGS")
     )
 

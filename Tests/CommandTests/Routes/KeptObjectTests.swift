@@ -9,27 +9,21 @@ internal import Testing
 struct KeptObjectTests {
     private let app: RouteFolder
 
-    private static func link(_ name: String, _ entity: String, _ inverse: String, toMany: Bool = false) -> String {
-        "<relationship name=\"\(name)\" optional=\"YES\" \(toMany ? "toMany=\"YES\"" : "maxCount=\"1\"") "
-            + "destinationEntity=\"\(entity)\" inverseName=\"\(inverse)\" inverseEntity=\"\(entity)\"/>"
-    }
-
     init() throws {
         app = try RouteFolder()
         for (version, constraint) in [
             ("v1", "<userInfo/>"),
             (
                 "v2",
-                "<uniquenessConstraints><uniquenessConstraint><constraint value=\"code\"/></uniquenessConstraint>"
-                    + "</uniquenessConstraints>"
+                RouteFolder.unique("code")
             ),
         ] {
             try app.model(
                 "App", version,
-                RouteFolder.entity("Note", "text", Self.link("user", "User", "notes"))
+                RouteFolder.entity("Note", "text", RouteFolder.link("user", "User", "notes", toMany: false))
                     + RouteFolder.entity(
                         "User", "code", "name", "date:Date", "rank:Integer 32",
-                        Self.link("notes", "Note", "user", toMany: true),
+                        RouteFolder.link("notes", "Note", "user"),
                         constraint))
         }
         try app.current("App", "v2")

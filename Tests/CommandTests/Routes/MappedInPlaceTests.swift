@@ -12,12 +12,8 @@ struct MappedInPlaceTests {
 
     init() throws {
         app = try RouteFolder()
-        func link(_ name: String, _ entity: String, _ inverse: String) -> String {
-            "<relationship name=\"\(name)\" optional=\"YES\" toMany=\"YES\" deletionRule=\"Nullify\" "
-                + "destinationEntity=\"\(entity)\" inverseName=\"\(inverse)\" inverseEntity=\"\(entity)\"/>"
-        }
-        let book = RouteFolder.entity("Book", "name", "pages:Integer 32", link("tags", "Tag", "books"))
-        let tag = link("books", "Book", "tags")
+        let book = RouteFolder.entity("Book", "name", "pages:Integer 32", RouteFolder.link("tags", "Tag", "books"))
+        let tag = RouteFolder.link("books", "Book", "tags")
         try app.model("App", "App 1", book + RouteFolder.entity("Tag", "name", tag))
         try app.model("App", "App 2", book + RouteFolder.entity("Tag", "name", "label", "size:Integer 32", tag))
         try app.current("App", "App 2")

@@ -10,29 +10,25 @@ struct MergedValuesTests {
     private static let properties = ["name", "age", "photo", "group", "profile", "inviter"]
     private let app: RouteFolder
 
-    private static func link(_ name: String, _ entity: String, _ inverse: String, toMany: Bool = false) -> String {
-        "<relationship name=\"\(name)\" optional=\"YES\" \(toMany ? "toMany=\"YES\"" : "maxCount=\"1\"") "
-            + "destinationEntity=\"\(entity)\" inverseName=\"\(inverse)\" inverseEntity=\"\(entity)\"/>"
-    }
-
     init() throws {
         app = try RouteFolder()
         for (version, constraint) in [
             ("V1", "<userInfo/>"),
             (
                 "V2",
-                "<uniquenessConstraints><uniquenessConstraint><constraint value=\"code\"/></uniquenessConstraint>"
-                    + "</uniquenessConstraints>"
+                RouteFolder.unique("code")
             ),
         ] {
             try app.model(
                 "App", version,
-                RouteFolder.entity("Group", "title", Self.link("users", "User", "group", toMany: true))
-                    + RouteFolder.entity("Profile", "bio", Self.link("user", "User", "profile"))
+                RouteFolder.entity("Group", "title", RouteFolder.link("users", "User", "group"))
+                    + RouteFolder.entity("Profile", "bio", RouteFolder.link("user", "User", "profile", toMany: false))
                     + RouteFolder.entity(
-                        "User", "code", "name", "age:Integer 32", "photo:Binary", Self.link("group", "Group", "users"),
-                        Self.link("profile", "Profile", "user"), Self.link("inviter", "User", "invited"),
-                        Self.link("invited", "User", "inviter", toMany: true), constraint))
+                        "User", "code", "name", "age:Integer 32", "photo:Binary",
+                        RouteFolder.link("group", "Group", "users", toMany: false),
+                        RouteFolder.link("profile", "Profile", "user", toMany: false),
+                        RouteFolder.link("inviter", "User", "invited", toMany: false),
+                        RouteFolder.link("invited", "User", "inviter"), constraint))
         }
         try app.current("App", "V2")
         try app.generate("App", "V1", rows: 60)

@@ -16,16 +16,10 @@ struct NarrowedLinksTests {
         var losses: [Loss]
     }
 
-    private static func link(_ name: String, _ entity: String, _ inverse: String?, many: Bool) -> String {
-        "<relationship name=\"\(name)\" optional=\"YES\" \(many ? "toMany=\"YES\"" : "maxCount=\"1\"") "
-            + "deletionRule=\"Nullify\" destinationEntity=\"\(entity)\""
-            + (inverse.map { " inverseName=\"\($0)\" inverseEntity=\"\(entity)\"" } ?? "") + "/>"
-    }
-
     /// Writes books and authors: true for a to-many side, false for to-one, nil for no relationship.
     private func version(_ number: Int, books: Bool?, authors: Bool?, more: String = "") throws {
-        let book = authors.map { Self.link("authors", "Author", books == nil ? nil : "books", many: $0) } ?? ""
-        let author = books.map { Self.link("books", "Book", authors == nil ? nil : "authors", many: $0) } ?? ""
+        let book = authors.map { RouteFolder.link("authors", "Author", books == nil ? nil : "books", toMany: $0) } ?? ""
+        let author = books.map { RouteFolder.link("books", "Book", authors == nil ? nil : "authors", toMany: $0) } ?? ""
         try app.model(
             "App", "App \(number)",
             RouteFolder.entity("Book", book) + "<entity name=\"Author\">\(author)\(more)</entity>")
@@ -108,7 +102,7 @@ struct NarrowedLinksTests {
         #expect(try losses().isEmpty)
         try app.execute("UPDATE ZBOOK SET ZAUTHORS = 1")
         #expect(try losses() == ["Author.books 3"])
-        try version(2, books: false, authors: false, more: Self.link("all", "Book", nil, many: true))
+        try version(2, books: false, authors: false, more: RouteFolder.link("all", "Book", nil))
         try mapping(#"{ "all": { "mapping": "BookToBook", "from": "$source.books" } }"#)
         #expect(try losses().isEmpty)
     }

@@ -11,10 +11,6 @@ struct OrderedRulesTests {
         ] as [(String?, String?)], ["auto", "row"])
     func writtenOut(rules: (likers: String?, likes: String?), executor: String) throws {
         let app = try RouteFolder()
-        func link(_ name: String, _ entity: String, _ inverse: String) -> String {
-            "<relationship name=\"\(name)\" optional=\"YES\" toMany=\"YES\" ordered=\"YES\" deletionRule=\"Nullify\" "
-                + "destinationEntity=\"\(entity)\" inverseName=\"\(inverse)\" inverseEntity=\"\(entity)\"/>"
-        }
         func relationships(_ name: String, _ mapping: String?) -> String {
             mapping.map { #", "relationships": { "\#(name)": { "mapping": \#($0), "from": "$source.\#(name)" } }"# }
                 ?? ""
@@ -22,8 +18,8 @@ struct OrderedRulesTests {
         for (version, more) in [("App 1", "title"), ("App 2", "heading")] {
             try app.model(
                 "App", version,
-                RouteFolder.entity("Album", more, link("likers", "Fan", "likes"))
-                    + RouteFolder.entity("Fan", link("likes", "Album", "likers")))
+                RouteFolder.entity("Album", more, RouteFolder.link("likers", "Fan", "likes", isOrdered: true))
+                    + RouteFolder.entity("Fan", RouteFolder.link("likes", "Album", "likers", isOrdered: true)))
         }
         try app.current("App", "App 2")
         try app.write(

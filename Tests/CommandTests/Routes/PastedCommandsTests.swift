@@ -14,8 +14,7 @@ struct PastedCommandsTests {
         try app.model(
             "App", "v2",
             "<entity name=\"Note\"><attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/>"
-                + "<uniquenessConstraints><uniquenessConstraint><constraint value=\"title\"/></uniquenessConstraint>"
-                + "</uniquenessConstraints></entity>" + RouteFolder.entity("Tag", "name", "color"))
+                + RouteFolder.unique("title") + "</entity>" + RouteFolder.entity("Tag", "name", "color"))
         try app.current("App", "v2")
         try app.generate("App", "v1", rows: 6)
         try app.execute("UPDATE ZNOTE SET ZTITLE = 'n' || Z_PK, ZAUTHOR = 'a'")

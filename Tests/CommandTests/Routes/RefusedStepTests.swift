@@ -43,8 +43,7 @@ struct RefusedStepTests {
         try app.model(
             "Pets", "Pets 2",
             hierarchy(
-                "<uniquenessConstraints><uniquenessConstraint><constraint value=\"nick\"/></uniquenessConstraint>"
-                    + "</uniquenessConstraints>"))
+                RouteFolder.unique("nick")))
         try app.current("Pets", "Pets 2")
         try app.generate("Pets", "Pets", as: "Pets.sqlite")
         try app.execute(

@@ -47,6 +47,21 @@ struct RouteFolder {
         return "<entity name=\"\(name)\">\(properties.joined())</entity>"
     }
 
+    /// Returns an optional relationship, for a part of an entity.
+    static func link(
+        _ name: String, _ entity: String, _ inverse: String?, toMany: Bool = true, isOrdered: Bool = false
+    ) -> String {
+        "<relationship name=\"\(name)\" optional=\"YES\" \(toMany ? "toMany=\"YES\"" : "maxCount=\"1\"")"
+            + (isOrdered ? " ordered=\"YES\"" : "") + " deletionRule=\"Nullify\" destinationEntity=\"\(entity)\""
+            + (inverse.map { " inverseName=\"\($0)\" inverseEntity=\"\(entity)\"" } ?? "") + "/>"
+    }
+
+    /// Returns a uniqueness constraint of one attribute, for a part of an entity.
+    static func unique(_ attribute: String) -> String {
+        "<uniquenessConstraints><uniquenessConstraint><constraint value=\"\(attribute)\"/></uniquenessConstraint>"
+            + "</uniquenessConstraints>"
+    }
+
     private static func split(_ text: String, _ separator: String) -> (String, String?) {
         guard let range = text.range(of: separator) else { return (text, nil) }
         return (String(text[..<range.lowerBound]), String(text[range.upperBound...]))

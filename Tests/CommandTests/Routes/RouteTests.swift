@@ -243,17 +243,13 @@ struct RouteTests {
 
     @Test("Lost links are those of the losing entity, not of its whole hierarchy")
     func lostLinks() throws {
-        func link(_ name: String, _ entity: String, _ inverse: String) -> String {
-            "<relationship name=\"\(name)\" optional=\"YES\" toMany=\"YES\" deletionRule=\"Nullify\" "
-                + "destinationEntity=\"\(entity)\" inverseName=\"\(inverse)\" inverseEntity=\"\(entity)\"/>"
-        }
         func entities(_ own: String) -> String {
             "<entity name=\"Author\" parentEntity=\"Person\">\(own)</entity>"
-                + "<entity name=\"Person\">\(link("friends", "Tag", "people"))</entity>"
-                + "<entity name=\"Tag\">\(link("people", "Person", "friends"))"
-                + "\(own.isEmpty ? "" : link("authors", "Author", "tags"))</entity>"
+                + "<entity name=\"Person\">\(RouteFolder.link("friends", "Tag", "people"))</entity>"
+                + "<entity name=\"Tag\">\(RouteFolder.link("people", "Person", "friends"))"
+                + "\(own.isEmpty ? "" : RouteFolder.link("authors", "Author", "tags"))</entity>"
         }
-        try versions(entities(link("tags", "Tag", "authors")), entities(""))
+        try versions(entities(RouteFolder.link("tags", "Tag", "authors")), entities(""))
         try app.generate("App", "App 1", rows: 3)
         let links = try app.count(
             "SELECT count(*) FROM Z_2TAGS WHERE Z_2AUTHORS IN (SELECT Z_PK FROM ZPERSON WHERE Z_ENT = 2)")

@@ -113,8 +113,7 @@ struct ToldBeforehandTests {
         try versions(
             RouteFolder.entity("Note", "title"),
             "<entity name=\"Note\"><attribute name=\"title\" attributeType=\"String\"/>"
-                + "<uniquenessConstraints><uniquenessConstraint><constraint value=\"title\"/></uniquenessConstraint>"
-                + "</uniquenessConstraints></entity>")
+                + RouteFolder.unique("title") + "</entity>")
         try app.execute("UPDATE ZNOTE SET ZTITLE = 't' || Z_PK")
         let planned = try app.run(["plan"] + Self.words)
         let line = planned.output.split(separator: "\n").first { $0.hasPrefix("Scans ") } ?? ""

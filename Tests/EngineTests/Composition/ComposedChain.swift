@@ -46,14 +46,6 @@ struct ComposedChain {
         try StoreGenerator(versions[0], options: options).generate(at: path, files: FileLayer())
     }
 
-    /// Returns whether the versions differ, and the mapping between them can be inferred and carries objects.
-    static func canInfer(from older: ManagedObjectModel, to newer: ManagedObjectModel) -> Bool {
-        let (old, new) = (ModelVersion(of: older, name: "Old"), ModelVersion(of: newer, name: "New"))
-        guard old.hashes != new.hashes else { return false }
-        let mappingModel = InferredMapping.infer(source: old, destination: new).mappingModel
-        return mappingModel?.entityMappings.contains { $0.source != nil && $0.destination != nil } == true
-    }
-
     private static func versions(of models: [ManagedObjectModel]) -> [ModelVersion] {
         models.enumerated().map { index, model in
             let isSeen = models[..<index].contains { VersionHash.hashes(of: $0) == VersionHash.hashes(of: model) }

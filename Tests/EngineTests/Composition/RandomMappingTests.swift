@@ -16,7 +16,7 @@ struct RandomMappingTests {
 
     private static func models(_ seed: UInt64) -> [ManagedObjectModel]? {
         var versions = RandomVersions(seed: seed)
-        let models = versions.models(2) { ComposedChain.canInfer(from: $0, to: $1) }
+        let models = versions.inferableModels(2)
         return models.allSatisfy { StoreLayout.refusals(for: $0).isEmpty } ? models : nil
     }
 

@@ -92,9 +92,9 @@ final class RandomPair {
     init?(_ seed: UInt64) throws {
         way = [.inPlace, .copied, .mapped][Int(seed % 3)]
         var versions = RandomVersions(seed: seed, size: .init(entities: 4, relationships: 5, attributes: 10))
-        let models = versions.models(2) { Self.canInfer($0, $1) }
+        let models = versions.inferableModels(2)
         self.models = models
-        guard models.allSatisfy({ StoreLayout.refusals(for: $0).isEmpty && !Self.hasSelfJoin($0) }) else { return nil }
+        guard models.allSatisfy({ StoreLayout.refusals(for: $0).isEmpty && !$0.hasSelfJoin }) else { return nil }
         folder = try TemporaryFolder()
         var paths: [URL] = []
         for (name, model) in zip(["V1", "V2"], models) {
@@ -212,27 +212,5 @@ final class RandomPair {
             }
         }
         return false
-    }
-
-    /// A many-to-many relationship within one table has names that only Core Data knows.
-    private static func hasSelfJoin(_ model: ManagedObjectModel) -> Bool {
-        model.entities.values.contains { entity in
-            entity.relationships.contains { relationship in
-                relationship.isToMany && model.root(of: relationship.destinationEntity) == model.root(of: entity.name)
-                    && model.inverse(of: relationship)?.isToMany == true
-            }
-        }
-    }
-
-    private static func canInfer(_ older: ManagedObjectModel, _ newer: ManagedObjectModel) -> Bool {
-        let (old, new) = (version(older), version(newer))
-        guard old.hashes != new.hashes else { return false }
-        let mappingModel = InferredMapping.infer(source: old, destination: new).mappingModel
-        return mappingModel?.entityMappings.contains { $0.source != nil && $0.destination != nil } == true
-    }
-
-    private static func version(_ model: ManagedObjectModel) -> ModelVersion {
-        ModelVersion(
-            name: "", bundle: nil, path: "", isCurrent: false, model: model, hashes: VersionHash.hashes(of: model))
     }
 }
