@@ -27,9 +27,13 @@ extension MigrationRun {
                     about: .init(path: place.store)))
         }
         report.notScanned = checksRows ? [] : scans(of: planned)
-        guard var preflight = Preflight(planned, store, configuration) else { return report }
+        guard var preflight = Preflight(planned, store, configuration) else {
+            try report.addTables(of: planned.plan)
+            return report
+        }
         if checksRows {
             try preflight.check()
+            if !preflight.findings.damage.isEmpty { planned.plan.fillAllTables(because: Self.healsDamage) }
             report.refusals += try preflight.refusals + refusals(beyondFirstStepOf: planned, store)
             report.warnings += preflight.findings.warnings
             report.losses += preflight.findings.losses ?? []
@@ -44,6 +48,7 @@ extension MigrationRun {
                 report.refusals += laterSteps(of: planned, store).refusalsOfCounts()
             }
         }
+        try report.addTables(of: planned.plan)
         return report
     }
 
@@ -190,6 +195,20 @@ extension PlanReport {
         }
     }
 
+    /// Adds the treatment of each table.
+    fileprivate mutating func addTables(of plan: MigrationPlan) throws {
+        for step in plan.steps {
+            guard let index = steps.firstIndex(where: { $0.mode != .refused && $0.versions == step.versions }) else {
+                continue
+            }
+            steps[index].tables = try step.treatments().map { treatment in
+                Table(
+                    name: treatment.table, entity: treatment.entity,
+                    treatment: .init(rawValue: treatment.kind.rawValue), reason: treatment.reason)
+            }
+        }
+    }
+
     /// Inserts the steps that cannot run, so that each step keeps its number.
     mutating func insertRefusedSteps(of plan: MigrationPlan) {
         for index in plan.refusedSteps.sorted() where index <= steps.count && index + 1 < chain.count {
@@ -213,7 +232,8 @@ extension PlanReport {
         switch step.mode {
         case .none: "nothing is to be done"
         case .copy:
-            step.needsCopyBecause ?? "the plan ends before it"
+            (step.needsCopyBecause ?? "the plan ends before it")
+                + (step.keptPart == nil ? "" : "; tables whose objects all keep their rows stay")
         case .inPlace:
             plan.mayChangeStore
                 ? "every object keeps its row"

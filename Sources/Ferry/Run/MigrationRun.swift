@@ -197,8 +197,7 @@ final class MigrationRun {
         var steps = planned.plan
         if configuration.damaged == .drop, steps.steps[0].mode == .copy { steps.steps[0].leaveOutDamagedRows() }
         if record.migration?.findings.damage.isEmpty == false {
-            // A copy heals damage, of which the tables of a step are either all healed or none.
-            for index in steps.steps.indices { steps.steps[index].keptPart = nil }
+            steps.fillAllTables(because: Self.healsDamage)
         }
         try runSteps(steps, sourceGuard, &record, folder)
         let repeated = repeatedSteps(steps, planned.statements?.whole, record)
