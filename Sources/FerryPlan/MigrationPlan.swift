@@ -164,7 +164,7 @@ extension ResolvedStep {
                     FerryWarning(
                         .oneToOne,
                         "\(entity).\(relationship.name) and \(other).\(inverse.name) are one to one in "
-                            + "\(destination.name), but were not in \(source.name): of several objects only one stays "
+                            + "\(destination.name), but were not in \(source.name): of several objects, only one stays "
                             + "related.",
                         about: .init(entity: entity, property: relationship.name)))
             }

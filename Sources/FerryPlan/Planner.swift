@@ -44,8 +44,8 @@ package struct Planner: Sendable {
         init(_ executor: ExecutorChoice) {
             switch executor {
             case .auto: self.init()
-            case .row: self.init(allBecause: "the row executor was asked for")
-            case .set: self.init(mappedBecause: "the set executor was asked for")
+            case .row: self.init(allBecause: "the row executor was requested")
+            case .set: self.init(mappedBecause: "the set executor was requested")
             }
         }
 
@@ -284,14 +284,14 @@ package enum ExecutorChoice: String, Sendable, Hashable, CaseIterable {
             guard self != .set else {
                 throw FerryError(
                     .unsupported,
-                    "Entity mapping \(mapping.name) has the migration policy \(policy), which statements of SQL cannot run.",
-                    remedy: "Leave the executor to Ferry, or give the mapping a stand-in without code.",
+                    "Entity mapping \(mapping.name) has the migration policy \(policy), which SQL cannot run.",
+                    remedy: "Let Ferry choose the executor, or replace the policy with expressions.",
                     place: .init(entityMapping: mapping.name))
             }
             return (.row, "the migration policy \(policy) is code")
         }
         try ExpressionDepth(of: mapping, in: step).check()
-        if self == .row { return (.row, "the row executor was asked for") }
+        if self == .row { return (.row, "the row executor was requested") }
         return (.set, "SQL computes every value")
     }
 }

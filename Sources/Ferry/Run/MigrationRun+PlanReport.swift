@@ -23,7 +23,7 @@ extension MigrationRun {
         if store.sourceGuard.access != .readWrite {
             report.warnings.append(
                 FerryWarning(
-                    .notLocked, "\(place.store) cannot be written here: no lock keeps other programs out of it.",
+                    .notLocked, "\(place.store) is not writable here, so it cannot be locked against other programs.",
                     about: .init(path: place.store)))
         }
         report.notScanned = checksRows ? [] : scans(of: planned)
@@ -72,7 +72,7 @@ extension MigrationRun {
         }
         if planned.writesRows, texts == true { scans.append("texts above the memory limit") }
         if planned.plan.losses.contains(where: { $0.count.isEstimated }) {
-            scans.append("the exact number of what is lost")
+            scans.append("the exact number of losses")
         }
         return scans
     }
@@ -216,7 +216,7 @@ extension PlanReport {
             steps.insert(
                 Step(
                     from: versions[0], to: versions[1], versions: versions, isApartBecause: nil, mode: .refused,
-                    reason: "it cannot be taken, for the reasons below", mappingModels: [], partitions: []), at: index)
+                    reason: "it is refused", mappingModels: [], partitions: []), at: index)
         }
     }
 
@@ -230,7 +230,7 @@ extension PlanReport {
 
     private static func reason(_ step: StepPlan, in plan: MigrationPlan) -> String {
         switch step.mode {
-        case .none: "nothing is to be done"
+        case .none: "there is nothing to do"
         case .copy:
             (step.needsCopyBecause ?? "the plan ends before it")
                 + (step.keptPart == nil ? "" : "; tables whose objects all keep their rows stay")
@@ -265,9 +265,9 @@ extension MigrationRun {
             } catch let error as DatabaseError {
                 throw FerryError(
                     .unsupported,
-                    "The schema of \(place.store) cannot be made here, so its statements cannot be listed: "
+                    "The schema of \(place.store) cannot be created here, so its statements cannot be listed: "
                         + error.message,
-                    remedy: "Migrate where the app's own modules and collations are at hand.", cause: error)
+                    remedy: "Migrate where the app's own modules and collations are available.", cause: error)
             }
             return try plan.steps.enumerated().map { index, step in
                 let stepFolder = "\(folder)/step-\(index + 1)"
