@@ -15,9 +15,7 @@ struct InspectCommand: Command {
             + "bytes of tables and damage are left out. --full reads it all.",
         operands: [MigrationInput.store],
         options: [
-            .repeated(
-                "--models", "PATH",
-                "Model versions: .xcdatamodeld, .xcdatamodel, .momd, .mom, or a folder of them. May be repeated."),
+            MigrationInput.models(),
             .flag("--full", "Count every row, measure every table and look for damage, whatever the store's size."),
             ConfigFile.option,
         ], example: "ferry inspect App.sqlite --models App.xcdatamodeld")
@@ -28,8 +26,8 @@ struct InspectCommand: Command {
     let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
-        let (path, models) = (arguments.store.filePath, arguments.values("--models"))
-        let catalog = models.isEmpty ? ModelCatalog(versions: []) : try ModelCatalog(paths: models)
+        let (path, models) = (arguments.store.filePath, try arguments.models)
+        let catalog = models.isEmpty ? ModelCatalog(versions: []) : try ModelCatalog(models: models)
         // The sizes are read before SQLite opens the store, which may create a -wal and a -shm.
         let size = try FileLayer().exists(path) ? StoreSize(path) : nil
         let rendering = try StoreFiles(arguments.store).read { connection in

@@ -23,7 +23,8 @@ struct MappingInitCommand: Command {
             .value("--extends", "FILE", "A mapping model with migration policies, instead of two versions."),
             .repeated(
                 "--models", "PATH",
-                "With --extends: model versions: .xcdatamodeld, .xcdatamodel, .momd, .mom, or a folder of them."),
+                "With --extends: model versions: .xcdatamodeld, .xcdatamodel, .momd, .mom, a store that holds its model "
+                    + "(NAME=STORE names its version), or a folder of them."),
             .flag("--swift", "With --extends: writes a Swift package into the folder that --output names."),
             .value(
                 "--ferry", "PATH|URL",
@@ -104,6 +105,9 @@ struct MappingInitCommand: Command {
         if isPackage, !isExtending || output == nil {
             throw arguments.wrong("--swift writes a package for a mapping model.", "Give --extends and --output.")
         }
+        if isPackage, let named = models.first(where: { ModelWord.split($0).name != nil }) {
+            throw arguments.wrong("--swift takes no name for a store's version: \(named).", "Give the store alone.")
+        }
         if isExtending, !words.isEmpty || models.isEmpty {
             throw arguments.wrong("--extends takes the versions from --models.", "Give --models and no MODEL.")
         }
@@ -167,7 +171,7 @@ struct StandInFiles {
 
     init(_ path: String, models: [String], output: String?) throws(FerryError) {
         (self.path, self.models, self.output) = (path, models, output ?? "")
-        let catalog = try ModelCatalog(paths: models)
+        let catalog = try ModelCatalog(models: ModelWord.sources(models))
         mapping = try MappingFile.load(path: path)
         source = try catalog.version(mapping.sourceVersion, mapping.sourceHashes)
         destination = try catalog.version(mapping.destinationVersion, mapping.destinationHashes)
