@@ -120,6 +120,11 @@ package struct Relationship: Sendable, Hashable {
     }
 
     package var isToMany: Bool { maxCount != 1 }
+
+    /// Whether a mandatory relationship without objects is valid: Core Data counts those of a to-many relationship.
+    ///
+    /// SwiftData's arrays are such relationships.
+    package var mayBeEmpty: Bool { isToMany && minCount == 0 }
 }
 
 /// The validation rules of an attribute that Xcode's model editor offers; no store holds them.
