@@ -54,8 +54,9 @@ struct MappingInitCommand: Command {
             }
             return .success
         }
-        let source = try VersionWord(arguments.operands[0]).version()
-        let destination = try VersionWord(arguments.operands[1]).version()
+        // As plan names them: a device's store has another file's name than the one at hand.
+        let versions = ModelCatalog.withStoresNamed(try arguments.operands.map { try VersionWord($0).version() })
+        let (source, destination) = (versions[0], versions[1])
         let skeleton = MappingSkeleton(source: source, destination: destination)
         var rendering = MappingRendering(model: skeleton.mappingModel)
         for word in arguments.values("--unique") { try merge(word, in: &rendering.model, destination.model) }

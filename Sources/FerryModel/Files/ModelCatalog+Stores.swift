@@ -3,7 +3,7 @@ internal import FerryBase
 /// Versions whose model a store holds.
 extension ModelCatalog {
     /// Names stores without a given name by their version identifier, or by their file where it is not unique.
-    static func withStoresNamed(_ versions: [ModelVersion]) -> [ModelVersion] {
+    package static func withStoresNamed(_ versions: [ModelVersion]) -> [ModelVersion] {
         versions.map { version in
             guard version.origin != .file, !version.isNamed else { return version }
             var named = version

@@ -128,7 +128,7 @@ package struct SourceModelWriter {
             ("usesScalarValueType", attribute.type.isScalar ? "NO" : nil),
             ("indexed", attribute.isIndexed ? "YES" : nil), ("elementID", attribute.renamingIdentifier),
             ("preserveAfterDeletion", attribute.preservesValueAfterDeletion ? "YES" : nil),
-            ("valueTransformerName", attribute.valueTransformerName), ("customClassName", attribute.valueClassName),
+            ("valueTransformerName", attribute.valueTransformerName), ("customClassName", attribute.hasOwnClass ? attribute.valueClassName : nil),
             ("versionHashModifier", attribute.versionHashModifier), ("syncable", "YES"),
         ]
         let place = "\(owner).\(attribute.name)"
@@ -194,6 +194,11 @@ package struct SourceModelWriter {
         let digits = Array(bytes.hexadecimal.uppercased())
         return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
     }
+}
+
+extension Attribute {
+    /// Whether values are of another class than Core Data's for the type, which an archive always names.
+    fileprivate var hasOwnClass: Bool { valueClassName != type.valueClassName }
 }
 
 extension AttributeType {
