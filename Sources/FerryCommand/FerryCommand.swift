@@ -26,7 +26,7 @@ public enum FerryCommand {
             SnapshotCreateCommand.self, SnapshotListCommand.self, SnapshotVerifyCommand.self,
             SnapshotRestoreCommand.self, SnapshotPruneCommand.self, RollbackCommand.self, MappingShowCommand.self,
             MappingInitCommand.self,
-            MappingCheckCommand.self, GenerateCommand.self, TuneCommand.self,
+            MappingCheckCommand.self, ModelExportCommand.self, GenerateCommand.self, TuneCommand.self,
             DemoCommand.self, ConfigInitCommand.self, CompletionsCommand.self, ManualCommand.self, HelpCommand.self,
             VersionCommand.self,
         ]
@@ -57,7 +57,7 @@ public enum FerryCommand {
     private static let writers = [
         MigrateCommand.syntax.name, SnapshotCreateCommand.syntax.name, SnapshotRestoreCommand.syntax.name,
         SnapshotPruneCommand.syntax.name, RollbackCommand.syntax.name, GenerateCommand.syntax.name,
-        DemoCommand.syntax.name, ConfigInitCommand.syntax.name,
+        DemoCommand.syntax.name, ConfigInitCommand.syntax.name, ModelExportCommand.syntax.name,
     ]
 
     private static func runAlone(

@@ -32,6 +32,14 @@ public struct PlanReport: Sendable, Codable {
     /// Nil in plans of earlier versions.
     public var notScanned: [String]?
 
+    /// The store whose tables, columns, entity numbers, indexes and triggers the migrated store gets: that of
+    /// ``Configuration/like``, or one among the models; nil if they follow from the model alone.
+    public var layoutStore: URL?
+    /// Whether the store's version is the model that the store itself holds, as no model of it was given.
+    ///
+    /// Nil in plans of earlier versions.
+    public var isOwnModel: Bool?
+
     public var isUpToDate: Bool { steps.isEmpty && refusals.isEmpty }
 
     /// From one model version to the next one used.

@@ -5,6 +5,7 @@ internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
 internal import FerrySnapshot
+internal import FerryStore
 internal import Foundation
 
 extension MigrationRun {
@@ -115,6 +116,8 @@ extension MigrationRun {
     /// `readsRows` says whether the run still has to read the whole store before it begins.
     func report(_ planned: Planned, _ store: OpenedStore, readsRows: Bool = false) throws -> PlanReport {
         var report = PlanReport(planned.plan, store: place.store, rows: planned.rows.values.reduce(0, +))
+        report.layoutStore = layoutStore.map(Self.url)
+        report.isOwnModel = inputs.catalog.versions(matching: store.metadata.hashes).contains { $0.origin == .ownStore }
         for index in report.steps.indices { report.steps[index].scratchBytes = planned.steps[index].peak }
         guard planned.plan.refusals.isEmpty, !planned.steps.isEmpty else { return report }
         report.peakDiskBytes = try diskNeed(planned.plan, store, planned.steps).bytesByFolder

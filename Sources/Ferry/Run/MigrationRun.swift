@@ -22,6 +22,8 @@ final class MigrationRun {
     var chunkTimes = ChunkTimes()
     /// The join tables of the target whose names no rule determines.
     var nameRefusals: [FerryError] = []
+    /// The store whose tables, columns and indexes the new store gets.
+    var layoutStore: String?
     /// The duration of the walk over the store's pages; see ``walkPages(of:_:_:)``.
     var walkSeconds = 0.0
     /// Whether an earlier call has done a part of the work.

@@ -49,19 +49,24 @@ struct OpenedStore {
     }
 
     /// The error that no version fits, with the nearest one and its differing entities.
-    func unknownVersion(in catalog: ModelCatalog) -> FerryError {
+    func unknownVersion(in catalog: ModelCatalog) throws -> FerryError {
+        let holdsModel = try ModelCache.hasModel(sourceGuard.connection)
         let known = "The store \(path) has none of the given model versions"
         guard let nearest = catalog.nearest(to: metadata.hashes) else {
             return FerryError(
                 .unknownVersion, "\(known), and no entity in common with any of them.",
-                remedy: "Pass the models of the app that wrote the store.")
+                remedy: holdsModel
+                    ? "Pass the models of the app that wrote the store, or the store itself with \(setting: .models): it holds its model."
+                    : "Pass the models of the app that wrote the store.")
         }
         let shown = nearest.differs.prefix(8).joined(separator: ", ")
         let more = nearest.differs.count > 8 ? " and \(nearest.differs.count - 8) more" : ""
         return FerryError(
             .unknownVersion,
             "\(known). The nearest is '\(catalog.displayName(of: nearest.version))', which differs in: \(shown)\(more).",
-            remedy: "Add the model version with which the store was written.")
+            remedy: holdsModel
+                ? "Add the model version with which the store was written, or the store itself with \(setting: .models): it holds its model."
+                : "Add the model version with which the store was written.")
     }
 
     /// The store's rows per entity, and its layout; the walk over its pages, if one is made, counts the rows.

@@ -54,7 +54,7 @@ struct MigrationRendering {
             "externalFiles": [
                 "removed": report.externalFiles.removed, "unreferenced": report.externalFiles.unreferenced,
             ] as JSON,
-            "earlierSeconds": report.earlierTime.inSeconds,
+            "layoutStore": report.layoutStore?.filePath, "earlierSeconds": report.earlierTime.inSeconds,
             "estimates": report.estimates.map {
                 [
                     "seconds": $0.wallTime.inSeconds, "longestUnitSeconds": $0.longestUnit.inSeconds,
@@ -126,6 +126,7 @@ struct MigrationRendering {
             lines.append(
                 "Longest unit  \(Quantity.durationText(rehearsal.longestUnit)) between two commits")
         }
+        if let store = report.layoutStore { lines.append("Layout        like \(store.filePath)") }
         lines.append("Snapshot      " + (report.snapshot?.filePath ?? "none"))
         lines.append("Verification  " + verification)
         // The table of losses has these warnings already.

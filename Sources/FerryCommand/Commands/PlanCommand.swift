@@ -82,7 +82,8 @@ struct PlanRendering {
                 ["from": $0.from, "to": $0.to, "inferred": $0.isInferred, "reason": $0.reason]
             },
             "notScanned": plan.notScanned, "notes": plan.notes, "losses": LossTable(losses: plan.losses).json,
-            "estimatedSeconds": plan.estimatedTime?.inSeconds,
+            "estimatedSeconds": plan.estimatedTime?.inSeconds, "layoutStore": plan.layoutStore?.filePath,
+            "isOwnModel": plan.isOwnModel == true,
         ]
     }
 
@@ -122,6 +123,8 @@ struct PlanRendering {
             lines.append("Chain    " + plan.chain.joined(separator: " → "))
             lines.append("Rows     " + plan.rows.grouped)
         }
+        if plan.isOwnModel == true { lines.append("Model    of the store's version: the one that the store holds") }
+        if let store = plan.layoutStore { lines.append("Layout   like \(store.filePath)") }
         if let scans = plan.notScanned, !scans.isEmpty, plan.refusals.isEmpty {
             lines.append("Scans    only with --check: " + scans.joined(separator: "; "))
         }
