@@ -1,6 +1,6 @@
 internal import FerryBase
 internal import FerryExpression
-internal import FerryMapping
+package import FerryMapping
 package import FerryModel
 
 struct ChainLosses {
@@ -14,7 +14,8 @@ struct ChainLosses {
     /// The losses, entity by entity, without those of no rows.
     func all() -> [ChainLoss] {
         let lost = LossTrace(steps).losses()
-        return (droppedProperties(lost) + filtered() + narrowed() + merged(lost) + losingLinks(lost) + orders())
+        let whole = droppedProperties(lost) + filtered()
+        return (whole + partlyRead(lost) + narrowed() + merged(lost) + losingLinks(lost) + orders())
             .compactMap { loss in
                 var loss = loss
                 loss.count = count(of: loss)
@@ -113,62 +114,99 @@ struct ChainLosses {
         for (index, step) in steps.enumerated() {
             let carried = Dictionary(grouping: step.entityMappings, by: \.source)
             for (entity, mappings) in carried.sorted(by: { codeUnitOrder($0.key, $1.key) }) {
-                let carriers = mappings.filter { $0.iteration == nil && $0.unique.isEmpty }
-                let judged = carriers.isEmpty ? mappings : carriers
+                let judged = mappings.carriers
                 guard judged.allSatisfy({ $0.filter != nil || $0.iteration != nil }),
-                    !mappings.contains(where: { $0.policy != nil }), !coverAll(judged)
+                    !mappings.contains(where: { $0.policy != nil }), !judged.haveComplements
                 else { continue }
-                losses.append(loss(entity, nil, of: [entity], at: index, .filtered(by: judged.map(\.name))))
+                var loss = loss(entity, nil, of: [entity], at: index, .filtered(by: judged.map(\.name)))
+                loss.objects.except = judged
+                losses.append(loss)
             }
         }
         return losses
     }
 
-    /// Whether one filter is the complement of another.
-    private func coverAll(_ mappings: [ResolvedEntityMapping]) -> Bool {
-        let filters = mappings.filter { $0.iteration == nil }.compactMap(\.filter)
-        return filters.contains { filter in filters.contains { $0.isComplement(of: filter) } }
+    /// Properties that only some of the objects carry on.
+    private func partlyRead(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
+        let last = steps.lastIndex { !$0.mappingModels.allSatisfy(\.isInferred) } ?? -1
+        // Properties of later versions count only with values of the store.
+        var held: Set<StoredProperty>?
+        var losses: [ChainLoss] = []
+        for (index, step) in steps.enumerated() where index <= last {
+            let found = PartlyRead(step).losses(at: index + 1, to: versions[index])
+            losses += found.filter { loss in
+                let property = StoredProperty(entity: loss.entity, property: loss.property)
+                return held?.contains(property) ?? (lost[property] == nil)
+            }
+            guard index < last else { break }
+            let (model, flow) = (step.source.model, PropertyFlow(step))
+            let before =
+                held
+                ?? model.sortedEntityNames.reduce(into: []) { all, entity in
+                    all.formUnion(LossTrace.stored(of: entity, in: model).map { .init(entity: entity, property: $0) })
+                }
+            held = before.reduce(into: []) { $0.formUnion(flow.continuations(of: $1)) }
+        }
+        return losses
     }
 
     private func narrowed() -> [ChainLoss] {
         var losses: [ChainLoss] = []
         for (index, step) in steps.enumerated() {
+            let flow = PropertyFlow(step)
             for mapping in step.entityMappings {
                 for attribute in mapping.attributes {
-                    guard let name = attribute.expression?.sourceKeys,
-                        let old = step.source.model.attribute(name, of: mapping.source),
-                        let new = step.destination.model.attribute(attribute.name, of: mapping.destination),
-                        old.type.loses(in: new.type), !isKept(name, beside: mapping, by: step),
+                    guard let name = attribute.expression?.attributeAsIs,
+                        let type = narrowing(name, of: mapping, as: attribute.name, in: step),
                         !losses.contains(where: {
                             $0.entity == mapping.source && $0.property == name && $0.step == index + 1
                         })
                     else { continue }
-                    losses.append(
-                        loss(mapping.source, name, of: [mapping.source], at: index, .narrowed(to: new.type)))
+                    let mappings = step.entityMappings.filter { $0.source == mapping.source }
+                    let narrow = mappings.filter { other in
+                        other.attributes.contains {
+                            $0.expression?.attributeAsIs == name && narrowing(name, of: other, as: $0.name, in: step) != nil
+                        }
+                    }
+                    let keep = mappings.filter { keeps(name, $0, flow, in: step) }
+                    // Objects that are carried by the narrowing mapping itself need another one that reads all of them.
+                    let isPart = mapping.iteration != nil || !mapping.unique.isEmpty
+                    guard !keep.contains(where: { isPart || $0.readsEveryObject }) else { continue }
+                    var loss = loss(mapping.source, name, of: [mapping.source], at: index, .narrowed(to: type))
+                    loss.objects = .init(
+                        of: narrow.contains(where: \.readsEveryObject) ? [] : narrow, except: keep)
+                    losses.append(loss)
                 }
             }
         }
         return losses
     }
 
-    /// Whether an entity mapping that carries the objects keeps an attribute's values whole, beside one that narrows them.
-    private func isKept(_ attribute: String, beside narrowing: ResolvedEntityMapping, by step: ResolvedStep) -> Bool {
-        let entity = narrowing.source
-        // Objects that are carried by the narrowing mapping itself need another one that reads all of them.
-        let isPart = narrowing.iteration != nil || !narrowing.unique.isEmpty
-        guard let type = step.source.model.attribute(attribute, of: entity)?.type else { return false }
-        let (flow, property) = (PropertyFlow(step), StoredProperty(entity: entity, property: attribute))
-        return step.entityMappings.contains { mapping in
-            mapping.source == entity && mapping.iteration == nil && mapping.unique.isEmpty
-                && (isPart || mapping.readsEveryObject)
-                && mapping.attributes.contains { new in
-                    guard let expression = new.expression else { return false }
-                    let after = step.destination.model.attribute(new.name, of: mapping.destination)?.type
-                    // What an expression computes of the value is the mapping's own business.
-                    return expression.sourceKeys == attribute
-                        ? after.map { !type.loses(in: $0) } == true
-                        : flow.mentions(in: expression, of: mapping).contains(property)
-                }
+    /// The narrower type of the attribute that gets an attribute's values; nil if it holds all of them.
+    private func narrowing(
+        _ name: String, of mapping: ResolvedEntityMapping, as attribute: String, in step: ResolvedStep
+    ) -> AttributeType? {
+        guard let old = step.source.model.attribute(name, of: mapping.source),
+            let new = step.destination.model.attribute(attribute, of: mapping.destination), old.type.loses(in: new.type)
+        else { return nil }
+        return new.type
+    }
+
+    /// Whether an entity mapping that carries objects keeps an attribute's values whole, beside one that narrows them.
+    private func keeps(
+        _ attribute: String, _ mapping: ResolvedEntityMapping, _ flow: PropertyFlow, in step: ResolvedStep
+    ) -> Bool {
+        guard let type = step.source.model.attribute(attribute, of: mapping.source)?.type, mapping.iteration == nil,
+            mapping.unique.isEmpty
+        else { return false }
+        let property = StoredProperty(entity: mapping.source, property: attribute)
+        return mapping.attributes.contains { new in
+            guard let expression = new.expression else { return false }
+            let after = step.destination.model.attribute(new.name, of: mapping.destination)?.type
+            // What an expression computes of the value is the mapping's own business.
+            return expression.attributeAsIs == attribute
+                ? after.map { !type.loses(in: $0) } == true
+                : flow.mentions(in: expression, of: mapping).contains(property)
         }
     }
 
@@ -179,7 +217,7 @@ struct ChainLosses {
     }
 
     private func losingLinks(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
-        let overruled = overruled(lost)
+        let overruled = overruled(lost) + contested(lost)
         // A relationship that loses all links is not reported for the links beyond the first, too.
         let narrowed = steps.enumerated().flatMap { index, step in
             NarrowedLinks(step).losses(at: index + 1, to: versions[index])
@@ -193,7 +231,7 @@ struct ChainLosses {
         var losses: [ChainLoss] = []
         for (index, step) in steps.enumerated() {
             // A custom rule of a mapping model is deliberate, and a warning reports it.
-            for overruled in step.overruled where overruled.rule.isAutomatic {
+            for overruled in step.overruled where overruled.rule.isAutomatic && !step.carriesElsewhere(overruled) {
                 guard let name = overruled.rule.sourceRelationship,
                     lost[StoredProperty(entity: overruled.source, property: name)] != index
                 else { continue }
@@ -214,17 +252,12 @@ struct ChainLosses {
         return losses
     }
 
-    private func orders() -> [ChainLoss] { LostOrders(steps, versions: versions).losses() }
-}
-
-extension Predicate {
-    fileprivate func isComplement(of other: Predicate) -> Bool {
-        if self == .not(other) || other == .not(self) { return true }
-        guard case .comparison(let first) = self, case .comparison(let second) = other else { return false }
-        let pair = [first.comparator, second.comparator]
-        return first.left == second.left && first.right == second.right && first.options == second.options
-            && (pair == [.equal, .notEqual] || pair == [.notEqual, .equal])
+    private func contested(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
+        steps.enumerated().flatMap { index, step in ContestedLinks(step).losses(at: index + 1, to: versions[index]) }
+            .filter { lost[StoredProperty(entity: $0.entity, property: $0.property)] == nil }
     }
+
+    private func orders() -> [ChainLoss] { LostOrders(steps, versions: versions).losses() }
 }
 
 extension AttributeType {
@@ -255,6 +288,8 @@ package struct ChainLoss: Sendable {
         case notRead
         /// Filters of these entity mappings leave out objects, or iterations create no object for some of them.
         case filtered(by: [String])
+        /// Only these entity mappings read the property, and not from every object.
+        case readInPart(by: [String])
         /// The new type does not hold every value of the old one.
         case narrowed(to: AttributeType)
         /// Objects with equal values become one, which keeps the first values.
@@ -263,6 +298,8 @@ package struct ChainLoss: Sendable {
         case relatedToOne(isExact: Bool)
         /// Another rule fills the inverse, and thereby the relationship.
         case overruled(by: String)
+        /// A later rule fills the inverse, and thereby the relationship of some objects.
+        case contested(ContestedLinks.Contest)
         /// The new relationship keeps the links without an order.
         case unordered
         /// The links stay, but row order decides their positions.
@@ -302,6 +339,17 @@ package struct ChainLoss: Sendable {
     package var step: Int
     package var cause: Cause
     package var count = Count.unknown
+    package var objects = Objects()
+
+    /// The source objects that lose the property, by the entity mappings that read them.
+    package struct Objects: Sendable, Hashable {
+        /// Only objects that one of these reads; without any, all.
+        package var of: [ResolvedEntityMapping] = []
+        /// No object that one of these reads.
+        package var except: [ResolvedEntityMapping] = []
+
+        package var areAll: Bool { of.isEmpty && except.isEmpty }
+    }
 
     package init(
         entity: String, property: String?, entities: [String], version: String, step: Int, cause: Cause,
@@ -328,11 +376,16 @@ package struct ChainLoss: Sendable {
         case .removedByMapping: "a mapping model to \(version) removes \(entity)"
         case .notRead: "no entity mapping to \(version) reads it"
         case .filtered: "not all objects pass the entity mappings to \(version)"
+        case .readInPart(let mappings):
+            "only \(mappings.joined(separator: " and ")) read\(mappings.count == 1 ? "s" : "") it, and not "
+                + "from every object"
         case .narrowed(let type): "\(version) stores it as \(type)"
         case .merged(let merging):
             "objects with equal \(merging.by.joined(separator: ", ")) become one in \(version), which keeps \(merging.kept)"
         case .relatedToOne: "\(version) relates one object only, and there are more"
         case .overruled(let inverse): "\(version) fills it from its inverse \(inverse), which had other objects"
+        case .contested(let contest):
+            "\(version) fills it from its inverse \(contest.inverse) where \(contest.winner.name) relates the object"
         case .unordered: "\(version) does not order it"
         case .orderedAnew: "the entity mappings to \(version) make its order anew"
         case .damaged(let what): "damage: \(what)"

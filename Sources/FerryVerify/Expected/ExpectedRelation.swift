@@ -249,7 +249,12 @@ final class RelationPairs: ExpectedRelation {
     private var firstForEachSideInverted: String { "SELECT b, a FROM \(table)_claimed ORDER BY b" }
 
     /// Pairs by `b`, each once, in the order of insertion; pairs of the side's own rules come first.
+    ///
+    /// Where rules of the objects with the foreign key take part, their own keys give the order, as in ``DirectKeys``.
     func inOrder(of side: RelationSide) -> String {
+        if isKeyed, side == .b, relation.rules.contains(where: { !$0.isInverse && !$0.isMirrored }) {
+            return "SELECT DISTINCT b AS owner, a AS member, a AS place FROM \(table)"
+        }
         let (group, other, own) = side == .a ? ("a", "b", 0) : ("b", "a", 1)
         return """
             SELECT \(group) AS owner, \(other) AS member,

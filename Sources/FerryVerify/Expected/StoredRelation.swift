@@ -84,7 +84,10 @@ struct StoredRelation: Sendable {
                     rules = rules.filter { [rules] in !repeatsFirstSide($0, of: rules) }
                     rules += rules.flatMap { mirrors(of: $0, key, inverse, isMirrored: true, in: context) }
                 } else if !relation.links.areInRowsOfA {
-                    rules = try fromOneSide(rules, key, inverse, in: context)
+                    // Positions that the source lacks follow from the order in which the rules yield the pairs.
+                    if rules.allSatisfy({ givesPositions($0, for: relation.links, in: context) }) {
+                        rules = try fromOneSide(rules, key, inverse, in: context)
+                    }
                 }
             }
             relation.rules = rules
@@ -136,6 +139,18 @@ struct StoredRelation: Sendable {
                 return same == table && inverse(of: own, in: context.sourceModel)?.property == back.name
             }
         }
+    }
+
+    /// Whether the source stores every position that the destination's links have.
+    private static func givesPositions(
+        _ rule: Rule, for links: StoredLinks, in context: VerificationContext
+    ) -> Bool {
+        guard links.aOrder != nil || links.bOrder != nil else { return true }
+        guard let name = rule.relationship.sourceRelationship,
+            let storage = context.source.storage(of: name, in: rule.mapping.source)
+        else { return false }
+        let source = rule.isInverse ? StoredLinks(storage).reversed : StoredLinks(storage)
+        return (links.aOrder == nil || source.aOrder != nil) && (links.bOrder == nil || source.bOrder != nil)
     }
 
     /// The source's relationship and its join table, if a rule takes its links unchanged.
