@@ -1,6 +1,5 @@
 internal import FerryBase
 internal import FerryEngine
-internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
@@ -189,17 +188,15 @@ struct LossCounter {
         of loss: ChainLoss, _ objects: inout ReadObjects
     ) throws(FerryError) -> (sql: String, isExact: Bool)? {
         if case .contested(let contest) = loss.cause {
-            guard let relationship = contest.relationship,
-                let condition = try objects.condition(contest.winner, key: "o.Z_PK", through: relationship)
-            else { return nil }
+            guard let reading = contest.reading, let condition = try objects.condition(reading, key: "o.Z_PK") else {
+                return nil
+            }
             return (condition, contest.isExact)
         }
-        func anyReads(_ mappings: [ResolvedEntityMapping]) throws(FerryError) -> String? {
+        func anyReads(_ readings: [ChainLoss.Reading]) throws(FerryError) -> String? {
             var parts: [String] = []
-            for mapping in mappings {
-                guard mapping.source == loss.entity, let part = try objects.condition(mapping, key: "o.Z_PK") else {
-                    return nil
-                }
+            for reading in readings {
+                guard let part = try objects.condition(reading, key: "o.Z_PK") else { return nil }
                 parts.append(part)
             }
             return "(" + parts.joined(separator: " OR ") + ")"

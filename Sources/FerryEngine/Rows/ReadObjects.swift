@@ -1,7 +1,7 @@
 package import FerryBase
 internal import FerryExpression
-package import FerryMapping
-internal import FerryPlan
+internal import FerryMapping
+package import FerryPlan
 package import FerrySQLite
 package import FerryStore
 
@@ -16,13 +16,11 @@ package struct ReadObjects {
 
     package mutating func parameter(_ value: Value) -> String { parameters.add(value) }
 
-    /// SQL of whether a mapping reads the object with a key, for at least one element if it iterates.
+    /// SQL of whether an entity mapping reads the object with a key, for at least one element if it iterates.
     ///
-    /// With `relationship`: whether it reads an object that the relationship leads from to the object with the key.
     /// Nil over JSON, or over the results of a query.
-    package mutating func condition(
-        _ mapping: ResolvedEntityMapping, key: String, through relationship: String? = nil
-    ) throws(FerryError) -> String? {
+    package mutating func condition(_ reading: ChainLoss.Reading, key: String) throws(FerryError) -> String? {
+        let mapping = reading.mapping
         var scope = SourceScope(
             mapping.expressionScope(in: layout.model),
             from: "main.\(try layout.knownTable(of: mapping.source, in: "source")) AS s", of: layout, in: "main",
@@ -30,18 +28,18 @@ package struct ReadObjects {
         scope.parameters = parameters
         let number = scope.parameters.add(.integer(try layout.knownNumber(of: mapping.source, in: "source")))
         scope.require("s.Z_ENT = \(number)")
+        var object = scope.source
         if let iteration = mapping.iteration {
             guard let names = IterationPath.relationships(of: iteration.elements), !names.isEmpty,
                 IterationPath.entity(of: mapping, in: layout.model) != nil
             else { return nil }
-            var object = scope.source
-            for name in names { object = try scope.expand(name, from: object).object }
-            scope.bind(iteration.variable, to: object)
+            var element = scope.source
+            for name in names { element = try scope.expand(name, from: element).object }
+            scope.bind(iteration.variable, to: element)
+            if reading.isOfElement { object = element }
         }
-        let end = try relationship.map { name throws(FerryError) in
-            try scope.expand(name, from: scope.source).object.key
-        }
-        scope.require("\(end ?? "s.Z_PK") = \(key)")
+        for name in reading.path { object = try scope.expand(name, from: object).object }
+        scope.require("\(object.key) = \(key)")
         if let filter = mapping.filter { scope.require(try scope.condition(filter)) }
         parameters = scope.parameters
         return "EXISTS (SELECT 1 FROM \(scope.from)\(scope.where))"

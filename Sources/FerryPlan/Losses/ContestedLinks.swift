@@ -1,5 +1,5 @@
 internal import FerryBase
-package import FerryMapping
+internal import FerryMapping
 internal import FerryModel
 internal import FerryStore
 
@@ -10,9 +10,9 @@ internal import FerryStore
 package struct ContestedLinks {
     /// The rule of the inverse that comes later.
     package struct Contest: Sendable, Hashable {
-        package var winner: ResolvedEntityMapping
-        /// The relationship of the winner's source objects that leads to the contested ones; nil for another expression.
-        package var relationship: String?
+        /// The later rule's mapping, with the path to the contested objects; nil for a rule that is no path.
+        package var reading: ChainLoss.Reading?
+        var winner: String
         /// `Entity.relationship` of the newer version.
         var inverse: String
         /// Whether each link that the earlier rule takes arrives if the later one does not replace it.
@@ -42,7 +42,7 @@ package struct ContestedLinks {
                     mapping.keepsEveryObject && old.relationship(name, of: mapping.source)?.isToMany == false
                     && rule.mappings.allSatisfy { step.entityMapping(named: $0)?.keepsEveryObject == true }
                 let contest = Contest(
-                    winner: winner, relationship: later.sourceRelationship,
+                    reading: later.sourceRelationship.map { .init(winner, path: [$0]) }, winner: winner.name,
                     inverse: "\(winner.destination).\(inverse.name)", isExact: isExact)
                 losses.append(
                     ChainLoss(

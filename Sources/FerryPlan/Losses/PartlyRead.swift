@@ -1,6 +1,6 @@
 internal import FerryBase
 internal import FerryExpression
-internal import FerryMapping
+package import FerryMapping
 internal import FerryModel
 
 /// The properties that a step carries on for some of the objects only.
@@ -37,14 +37,14 @@ struct PartlyRead {
                 guard !isWhole(name, of: entity), !flow.isHandledByPolicy(property) else { continue }
                 let readers = mappings.filter { reads(name, $0) }
                 // What other objects read along a path, or what the inverse carries, is another way to the objects.
-                let others = readers.isEmpty ? throughPaths(property) : readers
+                let others = readers.map { ChainLoss.Reading($0) } + (readers.isEmpty ? throughPaths(property) : [])
                 guard !others.isEmpty, !isCarriedByInverse(name, of: entity) else { continue }
                 var loss = ChainLoss(
                     entity: entity, property: name, entities: [entity], version: version, step: place,
-                    cause: .readInPart(by: others.map(\.name)))
+                    cause: .readInPart(by: others.map(\.mapping.name)))
                 // Objects that no mapping carries are lost as objects.
-                let carriers = mappings.carriers.filter { !reads(name, $0) }
-                loss.objects = .init(of: carriers.contains(where: \.readsEveryObject) ? [] : carriers, except: others)
+                loss.objects = .init(of: mappings.carriers.filter { !reads(name, $0) }, except: [])
+                loss.objects.except = others
                 losses.append(loss)
             }
         }
@@ -71,14 +71,40 @@ struct PartlyRead {
         return mapping.iteration == nil || read[mapping.position]?.elements.contains(property) == true
     }
 
-    /// The mappings of other objects that read a property.
-    private func throughPaths(_ property: StoredProperty) -> [ResolvedEntityMapping] {
-        mappings.values.joined().filter { mapping in
+    /// The mappings of other objects that read a property, with their paths to it.
+    private func throughPaths(_ property: StoredProperty) -> [ChainLoss.Reading] {
+        var readings: [ChainLoss.Reading] = []
+        for mapping in mappings.values.joined().sorted(by: { $0.position < $1.position }) {
             let values = mapping.attributes.compactMap(\.expression)
             let links = mapping.relationships.filter { !$0.mappings.isEmpty }.map(\.from)
-            return (values + links).contains { flow.mentions(in: $0, of: mapping).contains(property) }
+            for expression in values + links {
+                expression.forEachPath { base, keys in
+                    guard let start = start(of: base, mapping),
+                        let length = keys.indices.first(where: { length in
+                            let rest = Array(keys[...length])
+                            return flow.walk(rest, from: start.entities).last.map { $0.property == property.property }
+                                == true && flow.walk(rest, from: start.entities).contains(property)
+                        })
+                    else { return }
+                    let reading = ChainLoss.Reading(
+                        mapping, path: Array(keys[..<length]), isOfElement: start.isElement)
+                    if !readings.contains(reading) { readings.append(reading) }
+                }
+            }
         }
-        .sorted { $0.position < $1.position }
+        return readings
+    }
+
+    /// The entities of the objects at which a path begins.
+    private func start(
+        of base: Expression, _ mapping: ResolvedEntityMapping
+    ) -> (entities: [String], isElement: Bool)? {
+        switch base {
+        case .variable("source"), .evaluatedObject: return ([mapping.source], false)
+        case .variable(mapping.iteration?.variable ?? ""):
+            return IterationPath.entity(of: mapping, in: model).map { (model.family(of: $0), true) }
+        default: return nil
+        }
     }
 
     /// Whether the inverse of a relationship carries all links; of two sides that carry a part, the first one is reported.
@@ -117,6 +143,34 @@ struct PartlyRead {
             found.formUnion(flow.walk(isLink ? [key] : keys, from: [mapping.source]).compactMap(\.property))
         }
         return found
+    }
+}
+
+extension ChainLoss {
+    /// How an entity mapping reads objects: its source objects, its elements, or those at the end of a path from them.
+    package struct Reading: Sendable, Hashable {
+        package var mapping: ResolvedEntityMapping
+        package var path: [String] = []
+        package var isOfElement = false
+
+        init(_ mapping: ResolvedEntityMapping, path: [String] = [], isOfElement: Bool = false) {
+            (self.mapping, self.path, self.isOfElement) = (mapping, path, isOfElement)
+        }
+    }
+
+    /// The source objects that lose a property, by the entity mappings that read them.
+    package struct Objects: Sendable, Hashable {
+        /// Only objects that one of these reads; without any, all.
+        package var of: [Reading] = []
+        /// No object that one of these reads.
+        package var except: [Reading] = []
+
+        package var areAll: Bool { of.isEmpty && except.isEmpty }
+
+        init(of: [ResolvedEntityMapping] = [], except: [ResolvedEntityMapping] = []) {
+            self.of = of.contains(where: \.readsEveryObject) ? [] : of.map { Reading($0) }
+            self.except = except.map { Reading($0) }
+        }
     }
 }
 
