@@ -187,12 +187,6 @@ struct LossCounter {
     private func condition(
         of loss: ChainLoss, _ objects: inout ReadObjects
     ) throws(FerryError) -> (sql: String, isExact: Bool)? {
-        if case .contested(let contest) = loss.cause {
-            guard let reading = contest.reading, let condition = try objects.condition(reading, key: "o.Z_PK") else {
-                return nil
-            }
-            return (condition, contest.isExact)
-        }
         func anyReads(_ readings: [ChainLoss.Reading]) throws(FerryError) -> String? {
             var parts: [String] = []
             for reading in readings {
@@ -200,6 +194,10 @@ struct LossCounter {
                 parts.append(part)
             }
             return "(" + parts.joined(separator: " OR ") + ")"
+        }
+        if case .contested(let contest) = loss.cause {
+            guard !contest.readings.isEmpty, let any = try anyReads(contest.readings) else { return nil }
+            return (any, contest.isExact)
         }
         var conditions: [String] = []
         if !loss.objects.of.isEmpty {

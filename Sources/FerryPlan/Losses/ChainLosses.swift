@@ -300,7 +300,8 @@ package struct ChainLoss: Sendable {
         case .relatedToOne: "\(version) relates one object only, and there are more"
         case .overruled(let inverse): "\(version) fills it from its inverse \(inverse), which had other objects"
         case .contested(let contest):
-            "\(version) fills it from its inverse \(contest.inverse) where \(contest.winner) relates the object"
+            "\(version) fills it from its inverse \(contest.inverse) where "
+                + "\(contest.winners.joined(separator: " or ")) relates the object"
         case .unordered: "\(version) does not order it"
         case .orderedAnew: "the entity mappings to \(version) make its order anew"
         case .damaged(let what): "damage: \(what)"

@@ -8,11 +8,11 @@ internal import FerryStore
 /// A relationship and its inverse are stored once. Two entity mappings may relate one object to objects of their own,
 /// each from its side: the object keeps one link, that of the later rule.
 package struct ContestedLinks {
-    /// The rule of the inverse that comes later.
+    /// The rules of the inverse, of which the last comes later.
     package struct Contest: Sendable, Hashable {
-        /// The later rule's mapping, with the path to the contested objects; nil for a rule that is no path.
-        package var reading: ChainLoss.Reading?
-        var winner: String
+        /// Their mappings, with the paths to the contested objects; none if these do not show which lose their link.
+        package var readings: [ChainLoss.Reading]
+        var winners: [String]
         /// `Entity.relationship` of the newer version.
         var inverse: String
         /// Whether each link that the earlier rule takes arrives if the later one does not replace it.
@@ -34,15 +34,22 @@ package struct ContestedLinks {
                 guard let name = rule.sourceRelationship, let target = new.relationship(rule.name, of: mapping.destination),
                     !target.isToMany, let inverse = new.inverse(of: target), let key = new.inverseKey(of: target),
                     old.relationship(name, of: mapping.source) != nil,
-                    let (winner, later) = laterRule(of: inverse.name, key, than: rule, of: mapping)
+                    case let winners = laterRules(of: inverse.name, key, than: rule, of: mapping),
+                    let winner = winners.last?.mapping
                 else { continue }
                 let isKnown = losses.contains { $0.entities == [mapping.source] && $0.property == name }
                 if isKnown { continue }
                 let isExact =
                     mapping.keepsEveryObject && old.relationship(name, of: mapping.source)?.isToMany == false
                     && rule.mappings.allSatisfy { step.entityMapping(named: $0)?.keepsEveryObject == true }
+                // In a one-to-one, the objects that lose their link also depend on those at the other end.
+                let readings =
+                    inverse.isToMany
+                    ? winners.compactMap { mapping, rule in
+                        rule.sourceRelationship.map { ChainLoss.Reading(mapping, path: [$0]) }
+                    } : []
                 let contest = Contest(
-                    reading: later.sourceRelationship.map { .init(winner, path: [$0]) }, winner: winner.name,
+                    readings: readings.count == winners.count ? readings : [], winners: winners.map(\.mapping.name),
                     inverse: "\(winner.destination).\(inverse.name)", isExact: isExact)
                 losses.append(
                     ChainLoss(
@@ -53,17 +60,17 @@ package struct ContestedLinks {
         return losses
     }
 
-    /// The last rule of the inverse that relates a mapping's objects, if its side goes before that of the rule.
-    private func laterRule(
+    /// The rules of the inverse that relate a mapping's objects, if their side goes before that of the rule.
+    private func laterRules(
         of inverse: String, _ key: PropertyKey, than rule: ResolvedRelationship, of mapping: ResolvedEntityMapping
-    ) -> Rule? {
+    ) -> [Rule] {
         let new = step.destination.model
         let own = rules(rule.name, new.key(of: rule.name, in: mapping.destination))
         let others = rules(inverse, key)
         guard let last = others.last, let lastOwn = own.last,
             (last.mapping.position, last.rule.name) > (lastOwn.mapping.position, lastOwn.rule.name)
-        else { return nil }
-        return others.last { $0.rule.mappings.contains(mapping.name) }
+        else { return [] }
+        return others.filter { $0.rule.mappings.contains(mapping.name) }
     }
 
     private func rules(_ name: String, _ key: PropertyKey?) -> [Rule] {

@@ -25,6 +25,8 @@ struct StoredRelation: Sendable {
     var other: (key: PropertyKey, links: StoredLinks)?
     /// Whether a relationship is its own inverse, so that a link is the same in both directions.
     var isReflexive = false
+    /// Whether the relationship comes before its inverse by entity and name.
+    private(set) var isFirstByName = true
     /// The rules, ordered by position of their mappings.
     private(set) var rules: [Rule] = []
 
@@ -78,6 +80,7 @@ struct StoredRelation: Sendable {
             }
             var rules = rules(for: key, isInverse: false, known, in: context)
             if let inverse, inverse != key {
+                relation.isFirstByName = key < inverse
                 rules += StoredRelation.rules(for: inverse, isInverse: true, known, in: context)
                 rules.sort { $0.mapping.position < $1.mapping.position }
                 if relation.other != nil {
