@@ -7,7 +7,7 @@ internal import FerryStore
 
 /// Runs one copy step of a plan into a run folder.
 ///
-/// The folder gets `destination.sqlite` and `scratch.sqlite`. A call resumes an unfinished run, and only reports on a
+/// The folder gets `destination.sqlite` and `scratch.sqlite`; if the step keeps tables, ``PartInPlace`` has made the former. A call resumes an unfinished run, and only reports on a
 /// finished one. The destination keeps its progress table until ``finish()``, for verification.
 package struct StepRun {
     package var step: StepPlan
@@ -17,6 +17,8 @@ package struct StepRun {
     package var folder: String
     package var options: EngineOptions
     package var policies: PolicyRegistry
+    /// The app's views and triggers, for a destination that begins as a copy of the source: it has lost them.
+    package var closing: [InPlaceStatement] = []
 
     package init(
         step: StepPlan, sourcePath: String, isSourcePrivate: Bool, folder: String, options: EngineOptions,
@@ -47,7 +49,7 @@ package struct StepRun {
             var report = StepReport()
             report.resumed = resumed
             defer { withExtendedLifetime(destination) {} }
-            var operations = try StepOperations(context, policies: policies)
+            var operations = try StepOperations(context, policies: policies, closing: closing)
             try operations.run(report: &report)
             try count(context, into: &report)
             return report

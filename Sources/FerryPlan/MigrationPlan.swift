@@ -52,6 +52,8 @@ package struct StepPlan: Sendable {
     /// The reason why a step is a copy; nil for steps in place.
     package var needsCopyBecause: String?
     package var resolved: ResolvedStep
+    /// The tables of a copy step that stay where they are; nil if all are filled.
+    package var keptPart: KeptPart?
     package var partitions: [PartitionPlan]
     /// Mandatory attributes without a value: allowed only while their sources have no rows.
     package var needsRowCheck: [MappingResolution.RowCheck] = []

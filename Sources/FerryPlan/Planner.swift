@@ -33,9 +33,11 @@ package struct Planner: Sendable {
         package var allBecause: String?
         /// For the steps of mapping models; those that are inferred run in place, or are refused.
         package var mappedBecause: String?
+        /// For every table of a copy step.
+        package var wholeBecause: String?
 
-        package init(allBecause: String? = nil, mappedBecause: String? = nil) {
-            (self.allBecause, self.mappedBecause) = (allBecause, mappedBecause)
+        package init(allBecause: String? = nil, mappedBecause: String? = nil, wholeBecause: String? = nil) {
+            (self.allBecause, self.mappedBecause, self.wholeBecause) = (allBecause, mappedBecause, wholeBecause)
         }
 
         /// An executor that was asked for fills tables; statements in place change rows as the set executor would.
@@ -120,6 +122,7 @@ package struct Planner: Sendable {
             }
             addRows(rows, areEstimated: areRowsEstimated, to: &plan)
             chooseModes(of: &plan)
+            try findKeptParts(of: &plan)
             return plan
         } catch {
             let names = [catalog.displayName(of: source), catalog.displayName(of: target)]
@@ -142,6 +145,19 @@ package struct Planner: Sendable {
         for index in plan.steps.indices where plan.steps[index].needsCopyBecause == nil {
             plan.steps[index].mode = .inPlace
             for part in plan.steps[index].parts.indices { plan.steps[index].parts[part].mode = .inPlace }
+        }
+    }
+
+    /// Finds the tables of copy steps that can stay where they are.
+    private func findKeptParts(of plan: inout MigrationPlan) throws(FerryError) {
+        for index in plan.steps.indices where plan.steps[index].mode == .copy {
+            let step = plan.steps[index]
+            // The statements of a composed step must leave what those of its parts would.
+            guard copying.reason(for: step) == nil, copying.wholeBecause == nil, step.parts.isEmpty else { continue }
+            var layouts = AssumedLayouts()
+            let source = try layouts.layout(of: step.resolved.source)
+            plan.steps[index].keptPart = KeptPart(
+                step.resolved, source: source, destination: try layouts.layout(of: step.resolved.destination))
         }
     }
 

@@ -32,6 +32,11 @@ package struct Verification: Sendable {
     package var now: Double?
     /// Whether the migration altered the source's own file, which may then keep damage and unknown objects.
     package var isInPlace: Bool
+    /// Root entities of tables that a copy step has left where they are, in a destination that began as a copy of the
+    /// source's pages; the source has no damage then.
+    package var keptRoots: Set<String> = []
+    /// Whether the destination began as the source's pages, with its schema.
+    var beganAsSource: Bool { isInPlace || !keptRoots.isEmpty }
     /// The folder of external storage files; nil for the folder beside the source.
     package var externalFolder: String?
     /// The decisions of migration policies, which verification cannot compute again.

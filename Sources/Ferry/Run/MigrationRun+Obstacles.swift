@@ -55,7 +55,7 @@ extension MigrationRun {
     /// The reason why a row is too long to be written anew in place: SQLite holds it whole in memory.
     ///
     /// `tables` are those whose rows are written; with nil, all may be.
-    private func longRow(in tables: Set<String>?, _ layout: StoreLayout, _ walk: PageWalk?) throws -> String? {
+    func longRow(in tables: Set<String>?, _ layout: StoreLayout, _ walk: PageWalk?) throws -> String? {
         let options = EngineOptions(limitsOf: configuration)
         for table in layout.tablesInOrder where tables?.contains(table.name) != false {
             guard let longest = walk?.longestRows[table.name], longest.bytes > options.wholeValueBytes else { continue }

@@ -54,7 +54,7 @@ extension MigrationRun {
                     options: options(plan), chain: plan.chain, passes: plan.passes,
                     now: configuration.now().timeIntervalSinceReferenceDate, isInPlace: plan.isInPlace,
                     runsInFolder: !plan.mayChangeStore,
-                    copying: planner.copying, rows: rows, findings: findings,
+                    copying: planner.copying, keepsTables: true, rows: rows, findings: findings,
                     mappingModels: plan.fingerprints))
             // From here on the folder belongs to this run.
             try folder.save(record)

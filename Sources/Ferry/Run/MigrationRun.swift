@@ -122,6 +122,10 @@ final class MigrationRun {
         var known = record
         hasBegunInFolder = known?.migration.map { $0.isInPlace && $0.runsInFolder == true } ?? false
         copying = known?.migration.flatMap { $0.copying ?? ($0.isInPlace ? Planner.Copying() : nil) }
+        if let migration = known?.migration, migration.keepsTables != true {
+            copying = copying ?? planner.copying
+            copying?.wholeBecause = "an earlier call has filled them all"
+        }
         guard sourceGuard.access == .readWrite || place.output != nil else {
             throw FerryError(
                 .storeReadOnly, "\(place.store), or its folder, cannot be written.",
@@ -192,14 +196,20 @@ final class MigrationRun {
         }
         var steps = planned.plan
         if configuration.damaged == .drop, steps.steps[0].mode == .copy { steps.steps[0].leaveOutDamagedRows() }
+        if record.migration?.findings.damage.isEmpty == false {
+            // A copy heals damage, of which the tables of a step are either all healed or none.
+            for index in steps.steps.indices { steps.steps[index].keptPart = nil }
+        }
         try runSteps(steps, sourceGuard, &record, folder)
-        let repeated = repeatedSteps(planned, record)
+        let repeated = repeatedSteps(steps, planned.statements?.whole, record)
         return try finish(folder, &record, sourceGuard) { try putInPlace(sourceGuard, &$0, folder, steps: repeated) }
     }
 
-    /// The steps of a plan all in place, for the swap; nil if a step copies, or if a hook may have changed its result.
-    private func repeatedSteps(_ planned: Planned, _ record: RunRecord) -> RepeatedSteps? {
-        guard planned.plan.isInPlace, !configuration.hasStages, let migration = record.migration else { return nil }
+    /// The steps of a plan that leaves tables where they are, for the swap; nil if a hook may have changed a result.
+    private func repeatedSteps(
+        _ plan: MigrationPlan, _ found: InPlacePlan?, _ record: RunRecord
+    ) -> RepeatedSteps? {
+        guard !configuration.hasStages, let migration = record.migration else { return nil }
         var options = engineOptions(migration, step: 1)
         let progress = options.progress
         options.progress = { update in
@@ -207,7 +217,7 @@ final class MigrationRun {
             update.phase = .swap
             progress?(update)
         }
-        return RepeatedSteps(steps: planned.plan.steps, options: options, found: planned.statements?.whole)
+        return RepeatedSteps(plan.steps, options: options, found: plan.steps[0].mode == .inPlace ? found : nil)
     }
 
     /// Marks this call as a continuation of an earlier call's run.

@@ -92,7 +92,8 @@ package struct InPlacePlanning {
     func statements(leaving shape: InPlaceShape?) throws(FerryError) -> InPlacePlan {
         do throws(InPlaceObstacle) {
             return try InPlacePlan(
-                step.resolved, source: source, schema: schema, destination: destination, shape: shape)
+                step.resolved, source: source, schema: schema, destination: destination, shape: shape,
+                keptPart: step.keptPart)
         } catch {
             switch error {
             case .refused(let refusal): throw refusal

@@ -174,14 +174,15 @@ package struct InPlaceRun {
         }
         try writeMetadata()
         try StaleStatistics.remove(on: connection)
-        for statement in plan.closing {
+        // The rows of other tables are still to be written.
+        for statement in step.keptPart == nil ? plan.closing : [] {
             place.index += 1
             try execute(statement, at: place)
         }
         place.index += 1
         // The checks do not need the memory of planning and statements.
         options.memory.releaseUnused(before: bytes)
-        tell(nil, at: place, phase: .verify)
+        if step.keptPart == nil { tell(nil, at: place, phase: .verify) }
         try check(counts.ofMappings(), written)
         counts.dropped = dropped
         (report.counts, report.unmapped) = (counts.ofMappings(), counts.unmapped())

@@ -66,9 +66,16 @@ extension InPlaceBuilder {
     }
 
     mutating func createIndexes() {
-        for index in destination.indexes where !keptIndexes.contains(index.name) {
+        for index in destination.indexes where !keptIndexes.contains(index.name) && !isOfFilledRows(index) {
             add(index.sql, "index of the new version", tables: .index(index))
         }
+    }
+
+    /// Whether the engine fills the index's table, or a column of it.
+    private func isOfFilledRows(_ index: IndexDefinition) -> Bool {
+        guard let keptPart else { return false }
+        return keptPart.filledTables(of: destination).contains(index.table)
+            || IndexMoves.names(keptPart.linkedColumns(of: destination)[index.table] ?? [], in: index)
     }
 
     mutating func alterTables() {
@@ -163,6 +170,10 @@ struct IndexMoves {
         let found = nameless.filter { $0.tokens == renamed }
         guard found.count == 1, written.isDisjoint(with: Self.tokens(of: found[0].index.sql)) else { return nil }
         return found[0].index
+    }
+
+    static func names(_ columns: Set<String>, in index: IndexDefinition) -> Bool {
+        !columns.isEmpty && !columns.isDisjoint(with: tokens(of: index.sql))
     }
 
     private static func withoutName(_ upper: [String]) -> [String] {

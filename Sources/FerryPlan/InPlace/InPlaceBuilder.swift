@@ -10,9 +10,16 @@ struct InPlaceBuilder {
     let schema: InPlaceSchema
     let destination: StoreLayout
     let shape: InPlaceShape?
+    /// The part of a copy step that the statements do; nil for a whole step in place.
+    let keptPart: KeptPart?
     /// The store's numbers of the entities that the new version lacks.
     let droppedNumbers: [(entity: String, number: Int64)]
     var plan = InPlacePlan()
+
+    /// The source roots whose objects come into each destination root.
+    private let sources: [String: Set<String>]
+    /// The destination root whose table continues each source root's table.
+    private let continuations: [String: String]
 
     /// Updates of the rows of altered tables, by the name of the new table.
     var updates: [String: InPlaceStatement] = [:]
@@ -27,9 +34,10 @@ struct InPlaceBuilder {
 
     init(
         _ step: ResolvedStep, source: StoreLayout, schema: InPlaceSchema, destination: StoreLayout,
-        shape: InPlaceShape?
+        shape: InPlaceShape?, keptPart: KeptPart? = nil
     ) {
         self.step = step
+        self.keptPart = keptPart
         self.source = source
         self.schema = schema
         self.shape = shape
@@ -39,6 +47,13 @@ struct InPlaceBuilder {
         plan.touched = shape?.touched ?? []
         droppedNumbers = step.droppedEntities.compactMap { entity in source.number(of: entity).map { (entity, $0) } }
         occupied = Set(schema.tables.keys)
+        var sources: [String: Set<String>] = [:]
+        for mapping in step.entityMappings {
+            sources[destination.model.root(of: mapping.destination), default: []]
+                .insert(source.model.root(of: mapping.source))
+        }
+        self.sources = sources
+        continuations = Self.continuations(sources.compactMapValues(\.first), step, source, destination)
     }
 
     mutating func add(
@@ -84,31 +99,28 @@ struct InPlaceBuilder {
     // MARK: Moves
 
     private mutating func findMoves() throws(InPlaceObstacle) {
-        var sources: [String: Set<String>] = [:]
-        for mapping in step.entityMappings {
-            sources[destination.model.root(of: mapping.destination), default: []]
-                .insert(source.model.root(of: mapping.source))
-        }
         guard sources.values.allSatisfy({ $0.count == 1 }) else {
             throw .needsCopy("objects of two hierarchies come into one")
         }
         let relationships = RelationshipRules(step, source: source, destination: destination)
         let contents = ColumnSlots.Contents(step, destination)
-        let continuations = continuations(sources.compactMapValues(\.first))
-        for table in destination.tablesInOrder {
-            let root = sources[table.root]?.first
-            let old = root.flatMap { source.tables[$0] }
-            let slots = try ColumnSlots(relationships, contents, table: table)
-            plan.tables.append(
-                TableMove(
-                    slots, source: old, continuesSource: root.map { continuations[$0] ?? table.root } == table.root,
-                    mustRebuild: old.flatMap { uniqueClause(in: $0, for: table) } ?? otherForm(of: table.name)))
-        }
+        for table in destination.tablesInOrder { plan.tables.append(try move(of: table, relationships, contents)) }
         for table in destination.joinTables {
             plan.joinTables.append(
                 try JoinMove(
                     table, relationships, keys: schema.joinKeys, mustRebuild: otherForm(of: table.name) != nil))
         }
+    }
+
+    func move(
+        of table: EntityTable, _ relationships: RelationshipRules, _ contents: ColumnSlots.Contents
+    ) throws(InPlaceObstacle) -> TableMove {
+        let root = sources[table.root]?.first
+        let old = root.flatMap { source.tables[$0] }
+        return TableMove(
+            try ColumnSlots(relationships, contents, table: table), source: old,
+            continuesSource: root.map { continuations[$0] ?? table.root } == table.root,
+            mustRebuild: old.flatMap { uniqueClause(in: $0, for: table) } ?? otherForm(of: table.name))
     }
 
     /// The reason why a table that could be altered must be made anew, or nil.
@@ -117,8 +129,9 @@ struct InPlaceBuilder {
         return "the versions on the way leave its columns in another order"
     }
 
-    /// The destination root whose table continues each source root's table.
-    private func continuations(_ sources: [String: String]) -> [String: String] {
+    private static func continuations(
+        _ sources: [String: String], _ step: ResolvedStep, _ source: StoreLayout, _ destination: StoreLayout
+    ) -> [String: String] {
         var found: [String: String] = [:]
         for (root, old) in sources.sorted(by: { $0.key < $1.key }) {
             let name = source.tables[old]?.name.uppercased()

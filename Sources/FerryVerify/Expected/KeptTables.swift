@@ -18,10 +18,10 @@ struct KeptTables {
         columns = (TableColumns(schema: "source", context), TableColumns(schema: "destination", context))
     }
 
-    /// Whether equal pages can show anything: both stores are files of one run in place, and all is verified.
+    /// Whether equal pages can show anything: one store began as the other's pages, and all is verified.
     static func mayExist(in context: VerificationContext) -> Bool {
         let verification = context.verification
-        return verification.isInPlace && verification.mode == .full && !verification.isStoreAlone
+        return verification.beganAsSource && verification.mode == .full && !verification.isStoreAlone
             && verification.sampledPerMille >= 1_000 && !context.step.hasPolicies && !verification.isThorough
     }
 
