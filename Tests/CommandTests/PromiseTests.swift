@@ -15,7 +15,7 @@ struct PromiseTests {
     /// The lines of a table under a heading, each as its cells.
     private static func table(_ heading: String, in path: String) throws -> [[String]] {
         let sections = try text(path).components(separatedBy: "\n## ")
-        let section = try #require(sections.first { $0.hasPrefix(heading + "\n") }, "\(path) has the section \(heading)")
+        let section = try #require(sections.first { $0.hasPrefix(heading + "\n") }, "\(path): \(heading)")
         let lines = section.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst()
         return lines.map { line in
             line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }

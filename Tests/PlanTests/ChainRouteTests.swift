@@ -201,7 +201,7 @@ struct ChainRouteTests {
         #expect(plan.chain == ["V1", "V2"] && plan.losses.isEmpty)
     }
 
-    @Test("What forEach takes from its elements is lost for objects that are no elements, also where their path begins at SELF")
+    @Test("What forEach takes is lost for objects that are no elements, also where their path begins at SELF")
     func readByIteration() throws {
         func relationship(_ name: String, _ entity: String, _ inverse: String, maxCount: Int) -> Relationship {
             Relationship(

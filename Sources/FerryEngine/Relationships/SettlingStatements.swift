@@ -40,7 +40,8 @@ struct SettlingStatements {
         guard let inverse = context.destination.model.inverse(of: assignment.relationship) else { return [] }
         let others = context.program.relationships.filter { other in
             other.relationship == inverse
-                && context.destination.model.isKind(other.declared.entity, of: assignment.relationship.destinationEntity)
+                && context.destination.model.isKind(
+                    other.declared.entity, of: assignment.relationship.destinationEntity)
         }
         return others.flatMap(\.contributions)
     }

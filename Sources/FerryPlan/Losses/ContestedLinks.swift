@@ -31,7 +31,8 @@ package struct ContestedLinks {
         let (old, new) = (step.source.model, step.destination.model)
         for mapping in step.entityMappings {
             for rule in mapping.relationships where rule.isAutomatic && !rule.mappings.isEmpty {
-                guard let name = rule.sourceRelationship, let target = new.relationship(rule.name, of: mapping.destination),
+                guard let name = rule.sourceRelationship,
+                    let target = new.relationship(rule.name, of: mapping.destination),
                     !target.isToMany, let inverse = new.inverse(of: target), let key = new.inverseKey(of: target),
                     old.relationship(name, of: mapping.source) != nil,
                     case let winners = laterRules(of: inverse.name, key, than: rule, of: mapping),

@@ -19,7 +19,8 @@ extension ChainLosses {
                     let mappings = step.entityMappings.filter { $0.source == mapping.source }
                     let narrow = mappings.filter { other in
                         other.attributes.contains {
-                            $0.expression?.attributeAsIs == name && narrowing(name, of: other, as: $0.name, in: step) != nil
+                            $0.expression?.attributeAsIs == name
+                                && narrowing(name, of: other, as: $0.name, in: step) != nil
                         }
                     }
                     let keep = mappings.filter { keeps(name, $0, flow, in: step) }

@@ -61,8 +61,9 @@ struct RelationshipAssigner {
         return laterSideFirst(assignments)
     }
 
-    /// Of two sides with rules for different entity mappings, the one of the later rule is filled first: links do not
-    /// replace each other, so the other side fills what it leaves. The other side then cannot write keys with its rows.
+    /// Puts the side of the later rule first where both sides have rules, for different entity mappings.
+    ///
+    /// Links do not replace each other, so the other side fills what is left, and cannot write keys with its rows.
     private func laterSideFirst(_ assignments: [RelationshipAssignment]) -> [RelationshipAssignment] {
         var assignments = assignments
         for place in assignments.indices {

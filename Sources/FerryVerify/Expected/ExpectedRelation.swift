@@ -194,7 +194,9 @@ final class RelationPairs: ExpectedRelation {
         return last?.isInverse == true ? "1 - side" : "side"
     }
 
-    /// The rank of a pair: the lowest is first. Of several objects with a key to one in a one-to-one, the lowest key is.
+    /// The rank of a pair: the lowest is first.
+    ///
+    /// Of several objects with a key to one in a one-to-one, the lowest key is first.
     private var rank: String {
         let place = relation.other == nil ? "rowid" : "CASE side WHEN 1 THEN b ELSE rowid END"
         return "(\(sideOrder)) * 1152921504606846976 + \(place)"

@@ -48,7 +48,10 @@ struct PartlyReadTests {
         "A value that only a mapping with a filter reads is lost where the filter leaves the object out",
         arguments: [
             (#""where": "pages > 2", "#, ["Book.author 2 only Writers reads it, and not from every object"]),
-            (#""where": "pages > 2 AND author != nil", "#, ["Book.author 2 only Writers reads it, and not from every object"]),
+            (
+                #""where": "pages > 2 AND author != nil", "#,
+                ["Book.author 2 only Writers reads it, and not from every object"]
+            ),
             // What these leave out has no author.
             (#""where": "author != nil", "#, []), (#""where": "NOT author = nil OR pages > 2", "#, []),
             ("", []), (#""where": "pages > 0", "#, []),
@@ -139,7 +142,8 @@ struct PartlyReadTests {
             { "name": "Clubs", "source": "Club", "destination": "User", "where": "name != 'none'" }
             """)
         try app.execute("UPDATE ZCLUB SET ZNAME = 'c'; UPDATE ZCLUB SET ZNAME = 'none' WHERE Z_PK = 4")
-        try app.execute("UPDATE ZBOOK SET ZOWNER = Z_PK, ZCLUB = CASE Z_PK WHEN 1 THEN 2 WHEN 2 THEN 4 WHEN 3 THEN 2 END")
+        try app.execute(
+            "UPDATE ZBOOK SET ZOWNER = Z_PK, ZCLUB = CASE Z_PK WHEN 1 THEN 2 WHEN 2 THEN 4 WHEN 3 THEN 2 END")
         let told = try losses().filter { $0.hasPrefix("Book.owner") }
         #expect(told == ["Book.owner 2 App 2 fills it from its inverse User.books where Clubs relates the object"])
         let refused = try app.run(["migrate"] + words)
