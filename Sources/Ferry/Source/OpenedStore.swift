@@ -42,10 +42,13 @@ struct OpenedStore {
 
     var path: String { sourceGuard.store.main }
 
-    /// The version of a catalog with the store's hashes: the preferred one among several, else the last.
+    /// The version of a catalog with the store's hashes: of several the preferred one, else the last one before it (of
+    /// 2.98 and 2.100 with equal hashes, 2.98 on the way to 2.99), else the last.
     func version(in catalog: ModelCatalog, preferring preferred: ModelVersion? = nil) -> ModelVersion? {
         let matching = catalog.versions(matching: metadata.hashes)
-        return matching.first { $0.path == preferred?.path } ?? matching.last
+        guard let preferred else { return matching.last }
+        return matching.first { $0.path == preferred.path } ?? matching.last { catalog.isBefore($0, preferred) }
+            ?? matching.last
     }
 
     /// The error that no version fits, with the nearest one and its differing entities.
