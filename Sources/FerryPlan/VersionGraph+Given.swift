@@ -34,9 +34,8 @@ extension VersionGraph {
             let (onlyPath, onlyWay) = (lost.subtracting(less), less.subtracting(lost))
             if onlyWay.isEmpty, !onlyPath.isEmpty || (isFromStart && !isBack) {
                 path = way
-            } else if isFromStart, !isBack, !onlyPath.isEmpty, !held(onlyWay).isEmpty, !held(onlyPath).isEmpty {
-                throw open(edge, way, path, held(onlyPath), held(onlyWay))
-            } else if isFromStart, !isBack, held(onlyWay).isEmpty {
+            } else if isFromStart, !held(onlyPath).isEmpty {
+                guard held(onlyWay).isEmpty else { throw open(edge, way, path, held(onlyPath), held(onlyWay)) }
                 path = way
             }
         }

@@ -1,6 +1,6 @@
 internal import FerryBase
 internal import FerryMapping
-internal import FerryModel
+package import FerryModel
 
 /// The order of versions as their models tell it, where names tell a worse one.
 extension VersionGraph {
@@ -98,12 +98,12 @@ extension VersionGraph {
 }
 
 /// How many stored properties each of some models does not continue of another one, from names alone.
-struct ModelDistances {
+package struct ModelDistances {
     /// For each model, a bit for each of its properties, and for each name that it continues.
     private var properties: [[UInt64]]
     private var continued: [[UInt64]]
 
-    init(_ models: [ManagedObjectModel]) {
+    package init(_ models: [ManagedObjectModel]) {
         var numbers: [String: Int] = [:]
         func number(_ name: String) -> Int {
             if let known = numbers[name] { return known }
@@ -138,7 +138,7 @@ struct ModelDistances {
         continued = accepted.map(bits)
     }
 
-    func lost(from source: Int, to destination: Int) -> Int {
+    package func lost(from source: Int, to destination: Int) -> Int {
         var count = 0
         for (own, kept) in zip(properties[source], continued[destination]) { count += (own & ~kept).nonzeroBitCount }
         return count

@@ -30,6 +30,10 @@ struct MigrateCommand: PolicyCommand {
                 "--recover",
                 "Let SQLite roll back what a program that ended in the middle of writing has left (a hot journal), after "
                     + "a raw copy of both files was put into the snapshots' folder; else such a store is refused."),
+            .flag(
+                "--repair",
+                "Make tables and columns that the store's version has and the store lacks, after a snapshot: empty, or with "
+                    + "the model's defaults; else such a store is told (exit 3)."),
             .flag("--no-snapshot", "Take no snapshot: there is no way back then."),
             .value("--snapshot-dir", "DIR", "The folder for the snapshot. Default: STORE.snapshots."),
             SnapshotOptions.levelOption,
@@ -110,12 +114,19 @@ struct StoreMigration {
         configuration.snapshotLevel = try SnapshotOptions.level(arguments)
         configuration.restart = arguments.has("--restart")
         configuration.recovers = arguments.has("--recover")
+        configuration.repairs = arguments.has("--repair")
         configuration.budget = try arguments.time("--budget", "a time such as 500ms, 15s or 2min")
         configuration.holdsSwap = arguments.has("--hold-swap")
         try configuration.takeMemoryLimit(arguments)
         let stores = arguments.operands.count
         if stores > 1, configuration.output != nil {
             throw arguments.wrong("--output names one file for \(stores) stores.", "Run each by itself.")
+        }
+        if configuration.repairs, isDryRun || isRehearsal || configuration.output != nil {
+            throw arguments.wrong(
+                "--repair changes the store, and has no meaning with "
+                    + "\(isDryRun ? "--dry-run" : isRehearsal ? "--rehearse" : "--output").",
+                "Leave one of the two out.")
         }
         if configuration.recovers, isDryRun || isRehearsal {
             throw arguments.wrong(
