@@ -53,7 +53,8 @@ struct RepairTests {
         let schema = try self.schema()
         try Connection(path: store, mode: .readWrite).execute(damage)
         let before = try Data(contentsOf: URL(fileURLWithPath: store))
-        for call in [{ _ = try migrator().plan() }, { _ = try migrator().migrate() }] {
+        let calls: [() throws -> Void] = [{ _ = try migrator().plan() }, { _ = try migrator().migrate() }]
+        for call in calls {
             let error = #expect(throws: FerryError.self) { try call() }
             #expect(error?.code == .storeIncomplete && error?.code.consequence == .differs, "\(String(describing: error))")
             for part in parts { #expect(error?.message.contains(part) == true, "\(error?.message ?? "")") }

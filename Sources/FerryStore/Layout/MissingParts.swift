@@ -1,4 +1,4 @@
-internal import FerryBase
+package import FerryBase
 package import FerryModel
 package import FerrySQLite
 
