@@ -7,7 +7,7 @@ internal import FerryStore
 
 /// Runs one copy step of a plan into a run folder.
 ///
-/// The folder gets `destination.sqlite` and `scratch.sqlite`. A call resumes an unfinished run, and only reports on a
+/// The folder gets `destination.sqlite` and `scratch.sqlite`; if the step keeps tables, ``PartInPlace`` has made the former. A call resumes an unfinished run, and only reports on a
 /// finished one. The destination keeps its progress table until ``finish()``, for verification.
 package struct StepRun {
     package var step: StepPlan
@@ -17,6 +17,8 @@ package struct StepRun {
     package var folder: String
     package var options: EngineOptions
     package var policies: PolicyRegistry
+    /// The app's views and triggers, for a destination that begins as a copy of the source: it has lost them.
+    package var closing: [InPlaceStatement] = []
 
     package init(
         step: StepPlan, sourcePath: String, isSourcePrivate: Bool, folder: String, options: EngineOptions,
@@ -47,7 +49,7 @@ package struct StepRun {
             var report = StepReport()
             report.resumed = resumed
             defer { withExtendedLifetime(destination) {} }
-            var operations = try StepOperations(context, policies: policies)
+            var operations = try StepOperations(context, policies: policies, closing: closing)
             try operations.run(report: &report)
             try count(context, into: &report)
             return report
@@ -113,23 +115,23 @@ extension FerryError {
     /// Wraps an SQLite error in a message that names the failed work.
     init(database error: DatabaseError, whileDoing work: String) {
         if error.isInterrupted {
-            self.init(.interrupted, "Stopped while \(work).", remedy: "\(action: .again) to go on.", cause: error)
+            self.init(.interrupted, "Stopped while \(work).", remedy: "\(action: .again) to continue.", cause: error)
         } else if error.isTooBig {
             self.init(
-                .valueTooLarge, "A value, or a row, is too large to be whole in memory while \(work).",
-                remedy: "Give \(setting: .memoryLimit) at least twice its size and \(action: .again).", cause: error)
+                .valueTooLarge, "A value or a row is too large for memory while \(work).",
+                remedy: "Set \(setting: .memoryLimit) to at least twice its size and \(action: .again).", cause: error)
         } else if error.isOutOfMemory {
             self.init(
-                .outOfMemory, "SQLite got no more memory while \(work).",
-                remedy: "Raise \(setting: .memoryLimit) and \(action: .again) to go on.", cause: error)
+                .outOfMemory, "SQLite ran out of memory while \(work).",
+                remedy: "Raise \(setting: .memoryLimit) and \(action: .again) to continue.", cause: error)
         } else if error.isFull {
             self.init(
                 .databaseFailed, "The disk is full while \(work).",
-                remedy: "Make room and \(action: .again) to go on.", cause: error)
+                remedy: "Free space on it and \(action: .again) to continue.", cause: error)
         } else {
             self.init(
                 .databaseFailed, "SQLite failed while \(work): \(error.message) (code \(error.code)).",
-                remedy: "The store is as before; \(action: .again) to go on.", cause: error)
+                remedy: "The store is unchanged; \(action: .again) to continue.", cause: error)
         }
     }
 }

@@ -33,17 +33,19 @@ package struct Planner: Sendable {
         package var allBecause: String?
         /// For the steps of mapping models; those that are inferred run in place, or are refused.
         package var mappedBecause: String?
+        /// For every table of a copy step.
+        package var wholeBecause: String?
 
-        package init(allBecause: String? = nil, mappedBecause: String? = nil) {
-            (self.allBecause, self.mappedBecause) = (allBecause, mappedBecause)
+        package init(allBecause: String? = nil, mappedBecause: String? = nil, wholeBecause: String? = nil) {
+            (self.allBecause, self.mappedBecause, self.wholeBecause) = (allBecause, mappedBecause, wholeBecause)
         }
 
         /// An executor that was asked for fills tables; statements in place change rows as the set executor would.
         init(_ executor: ExecutorChoice) {
             switch executor {
             case .auto: self.init()
-            case .row: self.init(allBecause: "the row executor was asked for")
-            case .set: self.init(mappedBecause: "the set executor was asked for")
+            case .row: self.init(allBecause: "the row executor was requested")
+            case .set: self.init(mappedBecause: "the set executor was requested")
             }
         }
 
@@ -123,6 +125,7 @@ package struct Planner: Sendable {
             }
             addRows(rows, areEstimated: areRowsEstimated, to: &plan)
             chooseModes(of: &plan)
+            try findKeptParts(of: &plan)
             return plan
         } catch {
             let names = [catalog.displayName(of: source), catalog.displayName(of: target)]
@@ -145,6 +148,27 @@ package struct Planner: Sendable {
         for index in plan.steps.indices where plan.steps[index].needsCopyBecause == nil {
             plan.steps[index].mode = .inPlace
             for part in plan.steps[index].parts.indices { plan.steps[index].parts[part].mode = .inPlace }
+        }
+    }
+
+    /// Finds the tables of copy steps that can stay where they are.
+    private func findKeptParts(of plan: inout MigrationPlan) throws(FerryError) {
+        for index in plan.steps.indices where plan.steps[index].mode == .copy {
+            let step = plan.steps[index]
+            // The statements of a composed step must leave what those of its parts would.
+            if let reason = copying.reason(for: step) ?? copying.wholeBecause {
+                plan.steps[index].fillsAllBecause = reason
+                continue
+            }
+            guard step.parts.isEmpty else { continue }
+            var layouts = AssumedLayouts()
+            let source = try layouts.layout(of: step.resolved.source)
+            let destination = try layouts.layout(of: step.resolved.destination)
+            if let reason = KeptPart.obstacle(step.resolved, source: source, destination: destination) {
+                plan.steps[index].fillsAllBecause = reason
+            } else {
+                plan.steps[index].keptPart = KeptPart(step.resolved, source: source, destination: destination)
+            }
         }
     }
 
@@ -263,14 +287,14 @@ package enum ExecutorChoice: String, Sendable, Hashable, CaseIterable {
             guard self != .set else {
                 throw FerryError(
                     .unsupported,
-                    "Entity mapping \(mapping.name) has the migration policy \(policy), which statements of SQL cannot run.",
-                    remedy: "Leave the executor to Ferry, or give the mapping a stand-in without code.",
+                    "Entity mapping \(mapping.name) has the migration policy \(policy), which SQL cannot run.",
+                    remedy: "Let Ferry choose the executor, or replace the policy with expressions.",
                     place: .init(entityMapping: mapping.name))
             }
             return (.row, "the migration policy \(policy) is code")
         }
         try ExpressionDepth(of: mapping, in: step).check()
-        if self == .row { return (.row, "the row executor was asked for") }
+        if self == .row { return (.row, "the row executor was requested") }
         return (.set, "SQL computes every value")
     }
 }

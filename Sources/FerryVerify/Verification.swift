@@ -32,6 +32,11 @@ package struct Verification: Sendable {
     package var now: Double?
     /// Whether the migration altered the source's own file, which may then keep damage and unknown objects.
     package var isInPlace: Bool
+    /// Root entities of tables that a copy step has left where they are, in a destination that began as a copy of the
+    /// source's pages; the source has no damage then.
+    package var keptRoots: Set<String> = []
+    /// Whether the destination began as the source's pages, with its schema.
+    var beganAsSource: Bool { isInPlace || !keptRoots.isEmpty }
     /// The folder of external storage files; nil for the folder beside the source.
     package var externalFolder: String?
     /// The decisions of migration policies, which verification cannot compute again.
@@ -123,15 +128,15 @@ package struct Verification: Sendable {
         } catch let error as DatabaseError where error.isTooBig {
             throw FerryError(
                 .valueTooLarge,
-                "A value that must be whole in memory to be checked takes more of it than \(memory.limit >> 20) MiB.",
-                remedy: "Give \(setting: .memoryLimit) at least twice its size.", cause: error)
+                "A value that must be in memory as a whole needs more than \(memory.limit >> 20) MiB of it.",
+                remedy: "Set \(setting: .memoryLimit) to at least twice its size.", cause: error)
         } catch let error as DatabaseError where error.isInterrupted {
             throw FerryError(
-                .interrupted, "Stopped while verifying.", remedy: "\(action: .again) to go on.", cause: error)
+                .interrupted, "Stopped while verifying.", remedy: "\(action: .again) to continue.", cause: error)
         } catch let error as DatabaseError where error.isOutOfMemory {
             throw FerryError(
-                .outOfMemory, "SQLite got no more memory while verifying \(destinationPath).",
-                remedy: "Raise \(setting: .memoryLimit) and \(action: .again) to go on.", cause: error)
+                .outOfMemory, "SQLite ran out of memory while verifying \(destinationPath).",
+                remedy: "Raise \(setting: .memoryLimit) and \(action: .again) to continue.", cause: error)
         } catch let error as DatabaseError {
             throw FerryError(
                 .databaseFailed, "Verification could not read \(destinationPath) or \(sourcePath).",

@@ -46,7 +46,7 @@ struct InPlaceStep: StepWork {
 
     private func migrateCopy(_ committed: CommittedStep) throws -> StepReport {
         let connection = try open()
-        try setMode("TRUNCATE", connection)
+        try connection.setJournalMode("TRUNCATE")
         let reports = try InPlaceRun.run(
             [step], on: connection, options: options, checks: options.checksInPlace
         ) { reports in
@@ -60,19 +60,13 @@ struct InPlaceStep: StepWork {
     private func migrateByLog(_ committed: CommittedStep) throws -> StepReport {
         let connection = try open()
         connection.keepWriteAheadLogOnClose()
-        try setMode("WAL", connection)
+        try connection.setJournalMode("WAL")
         // The main file stays unchanged until the step is verified.
         try connection.execute("PRAGMA wal_autocheckpoint = 0")
         let reports = try InPlaceRun.run([step], on: connection, options: options, checks: options.checksInPlace)
         withExtendedLifetime(connection) {}
         try committed.write(reports[0], isLogged: true)
         return reports[0]
-    }
-
-    private func setMode(_ mode: String, _ connection: Connection) throws {
-        guard try connection.setPragma("journal_mode", to: mode)?.text == mode.lowercased() else {
-            throw FerryError(.internalError, "\(destinationPath) cannot be brought to journal mode \(mode).")
-        }
     }
 
     /// Whether the destination has the new version; opening it rolls back a transaction that was not committed.
@@ -84,11 +78,10 @@ struct InPlaceStep: StepWork {
     /// Puts the step's source in place, or restores it after a killed call.
     private func begin() throws {
         guard try !files.exists(destinationPath) else { return try removeLog() }
-        guard let previous else { return try copy(PageReader(sourceGuard.connection)) }
-        if isCopied {
-            let connection = try Connection(path: previous, mode: .immutable)
-            try connection.execute("BEGIN")
-            return try copy(PageReader(connection))
+        guard let previous, !isCopied else {
+            options.progress?(ProgressUpdate(phase: .rows, subject: "copy of the store"))
+            return try PageCopy(folder: folder, destination: destinationPath, files: files)
+                .run(ofStepAfter: previous, sourceGuard, stop: options.stop)
         }
         try files.rename(previous, to: destinationPath)
         try files.syncFolder(folder)
@@ -100,11 +93,6 @@ struct InPlaceStep: StepWork {
         for side in [names.log, names.index] { try files.removeIfPresent(side) }
     }
 
-    private func copy(_ reader: PageReader) throws {
-        options.progress?(ProgressUpdate(phase: .rows, subject: "copy of the store"))
-        try PageCopy(folder: folder, destination: destinationPath, files: files).run(reader, stop: options.stop)
-    }
-
     private func open() throws -> Connection {
         try Connection(inPlace: destinationPath, memory: options.memory, vfs: options.vfs, trace: options.trace)
     }
@@ -113,9 +101,9 @@ struct InPlaceStep: StepWork {
         do {
             let connection = try open()
             if !isCopied, try !connection.checkpoint("TRUNCATE") {
-                throw FerryError(.internalError, "\(destinationPath) could not be written back from its -wal.")
+                throw FerryError(.internalError, "\(destinationPath) could not be checkpointed from its -wal.")
             }
-            try setMode(keepsJournalMode && storeUsesLog() ? "WAL" : "DELETE", connection)
+            try connection.setJournalMode(keepsJournalMode && storeUsesLog() ? "WAL" : "DELETE")
         }
         // The rollback journal, if any, is empty.
         try StoreFileNames(destinationPath).removeSides(files: files)
@@ -126,6 +114,15 @@ struct InPlaceStep: StepWork {
     private func storeUsesLog() throws -> Bool {
         let start = try sourceGuard.connection.rawBytes(count: DatabaseHeader.byteCount, at: 0)
         return DatabaseHeader(start)?.usesWriteAheadLog == true
+    }
+}
+
+extension Connection {
+    /// - Throws: ``FerryError`` `.internalError` if SQLite keeps another mode.
+    func setJournalMode(_ mode: String) throws {
+        guard try setPragma("journal_mode", to: mode)?.text == mode.lowercased() else {
+            throw FerryError(.internalError, "The journal mode of \(path) could not be set to \(mode).")
+        }
     }
 }
 
@@ -159,6 +156,14 @@ struct PageCopy {
         try files.removeIfPresent(mark)
     }
 
+    /// Copies the source of a step: the destination of the step before, or with nil the store.
+    func run(ofStepAfter previous: String?, _ sourceGuard: SourceGuard, stop: StopRequest) throws {
+        guard let previous else { return try run(PageReader(sourceGuard.connection), stop: stop) }
+        let connection = try Connection(path: previous, mode: .immutable)
+        try connection.execute("BEGIN")
+        try run(PageReader(connection), stop: stop)
+    }
+
     /// Compares the copy with its source byte for byte.
     ///
     /// - Throws: ``FerryError`` `.verificationFailed` if they differ.
@@ -180,10 +185,10 @@ struct PageCopy {
         }
         guard isEqual else {
             throw FerryError(
-                .verificationFailed, "The copy \(destination) is not, to the byte, what the store holds.",
+                .verificationFailed, "The copy \(destination) differs from the store.",
                 remedy: """
-                    \(action: .again) with \(on: .restart), which makes the copy anew. Where that \
-                    fails, too, the disk does not keep what is written to it.
+                    \(action: .again) with \(on: .restart), which copies it again. If that \
+                    fails too, the disk is faulty.
                     """)
         }
     }

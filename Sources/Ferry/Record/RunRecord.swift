@@ -96,6 +96,9 @@ package struct RunRecord: Codable, Sendable {
         var runsInFolder: Bool?
         /// Why steps that could run in place are copies; absent in records of earlier tools.
         var copying: Planner.Copying?
+        /// Whether copy steps leave tables where they are if they can; absent in records of earlier tools, whose steps
+        /// filled all tables.
+        var keepsTables: Bool?
         /// The completed steps, the last perhaps unverified; those on the store itself are recorded before COMMIT.
         var steps: [StepRecord] = []
         /// The last step, counted from 1, whose source passed the check of its rows.

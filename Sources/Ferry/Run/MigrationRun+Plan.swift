@@ -94,6 +94,12 @@ extension MigrationRun {
             plan = try self.plan(from: version, to: target, rows, areRowsEstimated: areRowsEstimated, counter)
             statements = self.statements(plan, on: store)
         }
+        if let reason = try reasonToFillAll(plan, store, layout, walk) {
+            var copying = planner.copying
+            copying.wholeBecause = reason
+            self.copying = copying
+            plan.fillAllTables(because: reason)
+        }
         plan.runsInFolderBecause = try reasonForFolder(plan, statements)
         if countsLosses {
             // A resumed run does not ask again.

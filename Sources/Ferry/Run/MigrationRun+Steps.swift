@@ -107,7 +107,9 @@ extension MigrationRun {
         if try !files.exists(stepFolder) {
             try files.createDirectory(stepFolder, mode: 0o700)
             if step.mode == .copy, number > migration.steps.count {
-                for name in ["destination.sqlite", "scratch.sqlite"] {
+                // A destination with kept tables is made by copying pages.
+                let names = step.keptPart == nil ? ["destination.sqlite", "scratch.sqlite"] : ["scratch.sqlite"]
+                for name in names {
                     try files.createPrivately(stepFolder + "/" + name)
                 }
             }
@@ -116,10 +118,13 @@ extension MigrationRun {
         }
         guard step.mode == .inPlace else {
             // If SQLite can take no lock, opening the store with one fails; the fingerprint shows changes.
-            return StepRun(
+            let filling = StepRun(
                 step: step, sourcePath: previous ?? place.store,
                 isSourcePrivate: previous != nil || sourceGuard.access == .unlocked, folder: stepFolder,
                 options: options, policies: inputs.policies)
+            guard let part = step.partInPlace else { return filling }
+            return StepWithKeptPart(
+                filling: filling, part: part, previous: previous, sourceGuard: sourceGuard, files: files)
         }
         return InPlaceStep(
             step: step, previous: previous,
@@ -210,8 +215,8 @@ extension MigrationRun {
         guard try files.attributesIfPresent(destination).map(FileState.init) != verified else { return }
         throw FerryError(
             .destinationChanged,
-            "\(destination) was changed, or taken away, after it was verified. \(place.store) is as before.",
-            remedy: "\(action: .again) with \(on: .restart), which makes the new store anew.")
+            "\(destination) was modified or removed after verification. \(place.store) is unchanged.",
+            remedy: "\(action: .again) with \(on: .restart), which recreates the new store.")
     }
 }
 

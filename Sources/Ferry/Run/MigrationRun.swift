@@ -128,9 +128,13 @@ final class MigrationRun {
         var known = record
         hasBegunInFolder = known?.migration.map { $0.isInPlace && $0.runsInFolder == true } ?? false
         copying = known?.migration.flatMap { $0.copying ?? ($0.isInPlace ? Planner.Copying() : nil) }
+        if let migration = known?.migration, migration.keepsTables != true {
+            copying = copying ?? planner.copying
+            copying?.wholeBecause = "an earlier call has filled them all"
+        }
         guard sourceGuard.access == .readWrite || place.output != nil else {
             throw FerryError(
-                .storeReadOnly, "\(place.store), or its folder, cannot be written.",
+                .storeReadOnly, "\(place.store)or its folder is not writable.",
                 remedy: "Make both writable, or write the new store elsewhere with \(setting: .output).")
         }
         let store = try OpenedStore(sourceGuard)
@@ -199,14 +203,19 @@ final class MigrationRun {
         }
         var steps = planned.plan
         if configuration.damaged == .drop, steps.steps[0].mode == .copy { steps.steps[0].leaveOutDamagedRows() }
+        if record.migration?.findings.damage.isEmpty == false {
+            steps.fillAllTables(because: Self.healsDamage)
+        }
         try runSteps(steps, sourceGuard, &record, folder)
-        let repeated = repeatedSteps(planned, record)
+        let repeated = repeatedSteps(steps, planned.statements?.whole, record)
         return try finish(folder, &record, sourceGuard) { try putInPlace(sourceGuard, &$0, folder, steps: repeated) }
     }
 
-    /// The steps of a plan all in place, for the swap; nil if a step copies, or if a hook may have changed its result.
-    private func repeatedSteps(_ planned: Planned, _ record: RunRecord) -> RepeatedSteps? {
-        guard planned.plan.isInPlace, !configuration.hasStages, let migration = record.migration else { return nil }
+    /// The steps of a plan that leaves tables where they are, for the swap; nil if a hook may have changed a result.
+    private func repeatedSteps(
+        _ plan: MigrationPlan, _ found: InPlacePlan?, _ record: RunRecord
+    ) -> RepeatedSteps? {
+        guard !configuration.hasStages, let migration = record.migration else { return nil }
         var options = engineOptions(migration, step: 1)
         let progress = options.progress
         options.progress = { update in
@@ -214,7 +223,7 @@ final class MigrationRun {
             update.phase = .swap
             progress?(update)
         }
-        return RepeatedSteps(steps: planned.plan.steps, options: options, found: planned.statements?.whole)
+        return RepeatedSteps(plan.steps, options: options, found: plan.steps[0].mode == .inPlace ? found : nil)
     }
 
     /// Marks this call as a continuation of an earlier call's run.
@@ -256,15 +265,15 @@ final class MigrationRun {
             findings.warnings.append(
                 FerryWarning(
                     .rowsNotChecked,
-                    "No row is written, so none was looked at: rows are estimated, damage stays as it is.",
+                    "No rows are written, so none were scanned: row counts are estimates, and damage stays as it is.",
                     about: .init(path: place.store)))
         }
         if configuration.verify == .none, plan.steps.contains(where: \.resolved.mayShareFiles) {
             findings.warnings.append(
                 FerryWarning(
                     .sharedFilesNotChecked,
-                    "By these mapping models two values may come to name one external file, which Core Data may remove with "
-                        + "either; only verification finds that, and none is made.",
+                    "With these mapping models, two values may refer to the same external file, which Core Data may delete with "
+                        + "either; only verification detects this, and it is turned off.",
                     about: .init(path: place.store)))
         }
         for warning in findings.warnings { relay.send(.warning(warning)) }
@@ -291,7 +300,7 @@ final class MigrationRun {
                     .warning(
                         FerryWarning(
                             .unfinishedRun,
-                            "\(leftover.path) is left over from an unfinished run; a call that restarts removes it.",
+                            "\(leftover.path) is left over from an unfinished run; starting over removes it.",
                             about: .init(path: leftover.path))))
             }
         }

@@ -3,12 +3,13 @@ internal import FerryEngine
 internal import FerryPlan
 internal import FerrySQLite
 
-/// The swap of a store that only steps in place have changed, in one transaction.
+/// The swap of a store whose tables stay, in one transaction that writes the pages that the steps change, and no others.
 ///
-/// Their statements run once more, on the store itself, and write the pages that the steps change, and no others.
+/// The statements of steps in place run once more, on the store itself; the rows of tables that the last step has filled
+/// come from the verified file.
 ///
 /// Before COMMIT the store is compared with the verified file: schema, numbers, metadata, and every row of the tables
-/// that the statements have written. If anything differs, the transaction is rolled back, and all pages are written.
+/// that were written. If anything differs, the transaction is rolled back, and all pages are written.
 struct RepeatedSteps {
     let steps: [StepPlan]
     let options: EngineOptions
@@ -17,21 +18,49 @@ struct RepeatedSteps {
 
     private struct Differs: Error {}
 
+    /// Nil if a step other than the last fills tables, or if one fills all.
+    init?(_ steps: [StepPlan], options: EngineOptions, found: InPlacePlan?) {
+        guard let last = steps.last, steps.dropLast().allSatisfy({ $0.mode == .inPlace }),
+            last.mode == .inPlace || last.keptPart != nil
+        else { return nil }
+        (self.steps, self.options, self.found) = (steps, options, found)
+    }
+
     /// Runs the steps and commits.
     ///
     /// - Returns: Whether the store is the verified one now; if not, it is as before.
     func run(on connection: Connection, as verified: Connection, beforeCommit: () throws -> Void) throws -> Bool {
         try connection.execute("PRAGMA secure_delete = FAST; PRAGMA temp_store = FILE")
-        let written = Locked<Set<String>>([])
+        guard let filled = try steps.last.flatMap({ try FilledTables($0, of: verified, into: connection) }) else {
+            return try run(on: connection, as: verified, nil, beforeCommit: beforeCommit)
+        }
+        do {
+            let isDone =
+                try !areMostlyDifferent(connection, verified)
+                && run(on: connection, as: verified, filled, beforeCommit: beforeCommit)
+            try filled.detach()
+            return isDone
+        } catch {
+            // The first error is the one to report.
+            do { try filled.detach() } catch {}
+            throw error
+        }
+    }
+
+    private func run(
+        on connection: Connection, as verified: Connection, _ filled: FilledTables?, beforeCommit: () throws -> Void
+    ) throws -> Bool {
+        let written = Locked<Set<String>>(filled?.tables ?? [])
         do {
             try InPlaceRun.run(
-                steps, on: connection, options: options,
+                steps.map { $0.partInPlace ?? $0 }, on: connection, options: options,
                 checks: { work in
                     written.withLock { $0.formUnion(work.tables.union(work.tablesBeside)) }
                     // Verification has seen the result, with which the store is compared.
                     return { _, _ in }
                 }, found: found
             ) { _ in
+                try filled?.take(options: options)
                 let tables = written.withLock { $0 }
                 let comparison = StoreComparison(of: connection, with: verified, stop: options.stop)
                 guard try comparison.isSame(in: tables) else { throw Differs() }
@@ -40,7 +69,20 @@ struct RepeatedSteps {
             return true
         } catch is Differs {
             return false
+        } catch let error as FerryError where filled != nil && error.code == .valueTooLarge {
+            // Pages have one size, whatever the rows.
+            return false
         }
+    }
+
+    /// Whether writing all pages takes no longer; if not, the connection is in the transaction.
+    private func areMostlyDifferent(_ connection: Connection, _ verified: Connection) throws -> Bool {
+        try connection.execute("BEGIN IMMEDIATE")
+        guard try PageReader(connection).differsMostly(from: PageReader(verified), stop: options.stop) else {
+            return false
+        }
+        try connection.execute("ROLLBACK")
+        return true
     }
 }
 

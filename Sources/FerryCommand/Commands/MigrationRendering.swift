@@ -89,7 +89,7 @@ struct MigrationRendering {
     func text(width: Int) -> [String] {
         if report.outcome == .upToDate {
             guard let repaired = report.repaired, !repaired.isEmpty else {
-                return ["\(report.store.filePath) has version \(report.to) already: there is nothing to do."]
+                return ["\(report.store.filePath) already has version \(report.to): there is nothing to do."]
             }
             return [
                 Emphasis.good.mark("Repaired \(report.store.filePath), which has version \(report.to)."),
@@ -99,7 +99,7 @@ struct MigrationRendering {
         if report.outcome == .copied, rehearsal == nil {
             let check = report.verification.mode == .none ? "nothing was checked" : "compared byte by byte"
             return [
-                "\(report.store.filePath) is a copy of the store, which has version \(report.to) already; \(check)."
+                "\(report.store.filePath) is a copy of the store, which already has version \(report.to); \(check)."
             ] + (report.warnings.isEmpty ? [] : ["", "Warnings"] + report.warnings.map { "  " + $0.message })
         }
         let verdict =
@@ -110,7 +110,7 @@ struct MigrationRendering {
         lines += counts(width: width)
         for unmapped in report.unmapped {
             lines.append(
-                "  step \(unmapped.step): \(unmapped.rows.grouped) of \(unmapped.entity): no mapping reads them"
+                "  step \(unmapped.step): \(unmapped.rows.grouped) of \(unmapped.entity): no entity mapping reads them"
             )
         }
         for healed in report.healed {
@@ -128,7 +128,7 @@ struct MigrationRendering {
         }
         if let peak = report.peakResidentBytes { lines.append("Peak memory   " + Quantity.sizeText(peak)) }
         if let rehearsal {
-            lines.append("Peak disk     \(Quantity.sizeText(rehearsal.peakDiskBytes)) beside the store")
+            lines.append("Peak disk     \(Quantity.sizeText(rehearsal.peakDiskBytes)) next to the store")
             lines.append(
                 "Longest unit  \(Quantity.durationText(rehearsal.longestUnit)) between two commits")
         }
@@ -159,11 +159,11 @@ struct MigrationRendering {
             lines.append("  of earlier versions, \(words): \(names.prefix(12).joined(separator: ", "))\(more)")
         }
         if !report.droppedObjects.isEmpty {
-            lines.append("  dropped as asked: " + report.droppedObjects.joined(separator: ", "))
+            lines.append("  dropped as requested: " + report.droppedObjects.joined(separator: ", "))
         }
         if report.externalFiles.unreferenced > 0 {
             lines.append(
-                "  \(report.externalFiles.unreferenced.counting("external file")) that no value names, kept")
+                "  \(report.externalFiles.unreferenced.counting("external file")) that no value refers to, kept")
         }
         return lines
     }
@@ -223,7 +223,7 @@ struct MigrationRendering {
         if summary.isBeforeCommit {
             return "inside the transaction, before COMMIT: \(summary.checked.counting("row")), no differences"
         }
-        if summary.mode == .none { return "none: nothing was checked" }
+        if summary.mode == .none { return "none" }
         var text = "\(summary.mode.rawValue): \(summary.checked.counting("row")) compared, "
         text += summary.differences.isEmpty ? "no differences" : Int64(summary.differences.count).counting("difference")
         if summary.notRecomputed > 0 {

@@ -56,7 +56,8 @@ struct RunDatabase {
         if known {
             try checkAgreement(on: connection)
         } else {
-            try begin(connection, destination: destination, program)
+            if run.step.keptPart == nil { try StoreCreation.prepare(connection) }
+            try begin(connection, from: source, to: destination, program)
         }
         try prepareForRows(connection)
         let context = try StepContext(
@@ -127,42 +128,70 @@ struct RunDatabase {
 
     // MARK: Beginning
 
-    /// Creates all tables in one transaction: a destination is either empty or has its progress table.
-    private func begin(_ connection: Connection, destination: StoreLayout, _ program: StepProgram) throws {
+    /// Creates all tables in one transaction: a destination is either as it was or has its progress table.
+    private func begin(
+        _ connection: Connection, from source: StoreLayout, to destination: StoreLayout, _ program: StepProgram
+    ) throws {
+        try connection.transaction("BEGIN IMMEDIATE") {
+            try ProgressTable.create(on: connection)
+            if let part = run.step.keptPart {
+                try noteKeptRows(part, of: source, on: connection)
+            } else {
+                try createStore(of: destination, on: connection)
+            }
+            try createScratch(program, on: connection)
+        }
+    }
+
+    /// Records the objects of tables that stay as written.
+    private func noteKeptRows(_ part: KeptPart, of source: StoreLayout, on connection: Connection) throws {
+        let progress = try ProgressTable(on: connection)
+        for mapping in run.step.resolved.entityMappings where part.positions.contains(mapping.position) {
+            var entry = ProgressTable.Entry(isDone: true)
+            entry.read =
+                try run.step.sourceRows?[mapping.source]
+                ?? connection.integer(
+                    "SELECT count(*) FROM source.\(source.knownTable(of: mapping.source, in: "source")) WHERE Z_ENT = ?",
+                    [.integer(source.knownNumber(of: mapping.source, in: "source"))]) ?? 0
+            entry.written = entry.read
+            try progress.save(entry, for: StepOperation.unit(ofRowsOf: mapping.position))
+        }
+    }
+
+    private func createStore(of destination: StoreLayout, on connection: Connection) throws {
         let resolved = run.step.resolved
         let metadata = try StoreMetadata.read(from: connection, schema: "source").restamped(for: resolved.destination)
         let hasModelCache = try ModelCache.hasTable(connection, schema: "source")
-        try StoreCreation.prepare(connection)
-        try connection.transaction("BEGIN IMMEDIATE") {
-            try StoreCreation.createTables(of: destination, on: connection, hasModelCache: hasModelCache)
-            try StoreCreation.writeEntityNumbers(of: destination, maximumKeys: [:], on: connection)
-            try metadata.write(to: connection)
-            // Core Data leaves both at 0; other values belong to the app.
-            for name in ["user_version", "application_id"] {
-                guard let number = try connection.pragma(name, in: "source")?.integer, number != 0 else { continue }
-                try connection.setPragma(name, to: number)
-            }
-            if try ModelCache.hasModel(connection, schema: "source") {
-                try ModelCache.write(resolved.destination.model, on: connection)
-            }
-            try ProgressTable.create(on: connection)
-            try dropScratch(connection)
-            try ScratchDatabase.createUnit(on: connection)
-            for (mapping, key) in zip(resolved.entityMappings, program.keys) where key.association != .none {
-                try ScratchDatabase.createAssociation(
-                    of: mapping, isReversible: resolved.hasPolicies, isReadAtOnce: key.association == .readAtOnce,
-                    on: connection)
-            }
-            let gathered = program.joinTables.filter { $0.order == .gathered }.map(\.table)
-            for table in gathered { try ScratchDatabase.createLinks(of: table, on: connection) }
-            if resolved.hasPolicies {
-                for table in gathered { try ScratchDatabase.indexLinks(of: table, on: connection) }
-                try ScratchDatabase.createPolicyTables(on: connection)
-            }
-            let lookups = resolved.entityMappings.filter { !$0.unique.isEmpty }
-                .map { ScratchDatabase.lookup(for: $0) }
-            try ScratchDatabase.createLookups(Set(lookups).sorted(), on: connection)
+        try StoreCreation.createTables(of: destination, on: connection, hasModelCache: hasModelCache)
+        try StoreCreation.writeEntityNumbers(of: destination, maximumKeys: [:], on: connection)
+        try metadata.write(to: connection)
+        // Core Data leaves both at 0; other values belong to the app.
+        for name in ["user_version", "application_id"] {
+            guard let number = try connection.pragma(name, in: "source")?.integer, number != 0 else { continue }
+            try connection.setPragma(name, to: number)
         }
+        if try ModelCache.hasModel(connection, schema: "source") {
+            try ModelCache.write(resolved.destination.model, on: connection)
+        }
+    }
+
+    private func createScratch(_ program: StepProgram, on connection: Connection) throws {
+        let resolved = run.step.resolved
+        try dropScratch(connection)
+        try ScratchDatabase.createUnit(on: connection)
+        for (mapping, key) in zip(resolved.entityMappings, program.keys) where key.association != .none {
+            try ScratchDatabase.createAssociation(
+                of: mapping, isReversible: resolved.hasPolicies, isReadAtOnce: key.association == .readAtOnce,
+                on: connection)
+        }
+        let gathered = program.joinTables.filter { $0.order == .gathered }.map(\.table)
+        for table in gathered { try ScratchDatabase.createLinks(of: table, on: connection) }
+        if resolved.hasPolicies {
+            for table in gathered { try ScratchDatabase.indexLinks(of: table, on: connection) }
+            try ScratchDatabase.createPolicyTables(on: connection)
+        }
+        let lookups = resolved.entityMappings.filter { !$0.unique.isEmpty }.map { ScratchDatabase.lookup(for: $0) }
+        try ScratchDatabase.createLookups(Set(lookups).sorted(), on: connection)
     }
 
     /// Drops the scratch tables of a destination that no longer exists.
@@ -179,8 +208,8 @@ struct RunDatabase {
         let recorded = try ProgressTable(on: connection).lastScratchUnit()
         guard try ScratchDatabase.lastUnit(on: connection) == recorded else {
             throw FerryError(
-                .runDiffers, "The scratch database in \(run.folder) does not belong to the destination beside it.",
-                remedy: "Begin the run anew with \(on: .restart).")
+                .runDiffers, "The scratch database in \(run.folder) does not belong to the new store next to it.",
+                remedy: "Start the run over with \(on: .restart).")
         }
     }
 }
@@ -198,7 +227,7 @@ package enum AtomicCommit {
             let isSynchronous = try connection.integer("PRAGMA \(schema).synchronous") ?? 0 >= 1
             guard journal == .text("truncate"), isSynchronous else {
                 throw FerryError(
-                    .internalError, "SQLite does not give the \(schema) database a journal that survives a crash.",
+                    .internalError, "SQLite cannot use a crash-safe journal for the \(schema) database.",
                     remedy: "Use a file system that supports file locking.")
             }
         }

@@ -63,7 +63,9 @@ struct RowsPass: ChunkWalk.Work {
         // The run prepares its own statements, so the hook must not list these.
         context.connection.onStatement = nil
         defer { context.connection.onStatement = hook }
-        for plan in context.step.partitions.flatMap(\.entityMappings) where plan.mapping.policy == nil {
+        let kept = context.step.keptPart?.positions ?? []
+        for plan in context.step.partitions.flatMap(\.entityMappings)
+        where plan.mapping.policy == nil && !kept.contains(plan.mapping.position) {
             let statements = MappingSQL(plan.mapping, in: context)
             // The statements call functions that count keys; each mapping registers them again when its rows begin.
             let counted = try context.program.keys[plan.mapping.position].counted.map { try context.mapping(named: $0) }

@@ -8,13 +8,15 @@ internal import FerryStore
 struct StepOperations {
     private let context: StepContext
     private let policies: PolicyRun
-    private let appObjects: AppObjectsPhase
+    /// Nil if the destination began as a copy of the source, and has them.
+    private let appObjects: AppObjectsPhase?
+    private let closing: [InPlaceStatement]
     /// The effects of policies, once all of them have run.
     private var evidence: PolicyEvidence?
 
-    init(_ context: StepContext, policies: PolicyRegistry) throws {
-        self.context = context
-        appObjects = try AppObjectsPhase(context: context)
+    init(_ context: StepContext, policies: PolicyRegistry, closing: [InPlaceStatement]) throws {
+        (self.context, self.closing) = (context, closing)
+        appObjects = context.step.keptPart == nil ? try AppObjectsPhase(context: context) : nil
         self.policies = try PolicyRun(context, policies: policies)
     }
 
@@ -33,7 +35,12 @@ struct StepOperations {
             }
             if phase == .rows { try CountedTargets.check(context) }
         }
-        try appObjects.createTriggers()
+        try appObjects?.createTriggers()
+        for (index, statement) in closing.enumerated() {
+            try context.once("closing:\(index)", phase: .indexes, subject: statement.reason) {
+                try context.connection.run(statement, now: context.options.now)
+            }
+        }
     }
 
     private mutating func run(_ operation: StepOperation, in phase: Phase, report: inout StepReport) throws {
@@ -69,7 +76,7 @@ struct StepOperations {
         case .highestKeys:
             try context.once(unit, phase: phase, subject: nil) { try recordHighestKeys() }
             try RunDatabase.shareCaches(RunDatabase.sortingCaches, context)
-        case .appObjects: try appObjects.run(report: &report)
+        case .appObjects: try appObjects?.run(report: &report)
         case .derived(let value):
             // Runs after the indexes: the updates find the counted objects by them.
             try context.walk(
@@ -223,6 +230,14 @@ struct StepOperations {
     // MARK: Indexes
 
     private func create(_ index: IndexDefinition) throws {
+        // A table that stays keeps its indexes.
+        if context.step.keptPart != nil,
+            try context.connection.integer(
+                "SELECT 1 FROM main.sqlite_master WHERE type = 'index' AND name = ? COLLATE NOCASE", [.text(index.name)])
+                != nil
+        {
+            return
+        }
         do {
             try context.connection.execute(index.sql)
         } catch {

@@ -39,7 +39,7 @@ package struct InPlacePlanning {
         if let trigger = catalog.triggers.first(where: { $0.name.hasPrefix("ZT_") }) {
             throw FerryError(
                 .unsupported,
-                "The trigger \(trigger.name) is Core Data's, but of a kind that Ferry cannot make anew.",
+                "The trigger \(trigger.name) is Core Data's, but of a kind that Ferry cannot recreate.",
                 remedy: "Let the app migrate this store.")
         }
         let tables = catalog.tables.map { ($0.name.uppercased(), $0.sql) }
@@ -93,14 +93,15 @@ package struct InPlacePlanning {
     func statements(leaving shape: InPlaceShape?) throws(FerryError) -> InPlacePlan {
         do throws(InPlaceObstacle) {
             return try InPlacePlan(
-                step.resolved, source: source, schema: schema, destination: destination, shape: shape)
+                step.resolved, source: source, schema: schema, destination: destination, shape: shape,
+                keptPart: step.keptPart)
         } catch {
             switch error {
             case .refused(let refusal): throw refusal
             case .needsCopy(let reason):
                 throw FerryError(
                     .unsupported,
-                    "The step to version \(step.resolved.destination.name) cannot be taken in place: \(reason).",
+                    "The step to version \(step.resolved.destination.name) cannot be done in place: \(reason).",
                     remedy: "Migrate to a new store with \(setting: .output).")
             }
         }

@@ -174,14 +174,15 @@ package struct InPlaceRun {
         }
         try writeMetadata()
         try StaleStatistics.remove(on: connection)
-        for statement in plan.closing {
+        // The rows of other tables are still to be written.
+        for statement in step.keptPart == nil ? plan.closing : [] {
             place.index += 1
             try execute(statement, at: place)
         }
         place.index += 1
         // The checks do not need the memory of planning and statements.
         options.memory.releaseUnused(before: bytes)
-        tell(nil, at: place, phase: .verify)
+        if step.keptPart == nil { tell(nil, at: place, phase: .verify) }
         try check(counts.ofMappings(), written)
         counts.dropped = dropped
         (report.counts, report.unmapped) = (counts.ofMappings(), counts.unmapped())
@@ -386,13 +387,13 @@ extension FerryError {
     fileprivate init(inPlace error: DatabaseError, on path: String) {
         if error.isBusy {
             self.init(
-                .storeInUseAtSwap, "\(path) is open in another program, so nothing in it was changed.",
+                .storeInUseAtSwap, "\(path) is open in another program, so it was not changed.",
                 remedy: "Close the app and \(action: .again).", cause: error)
             return
         }
         self.init(database: error, whileDoing: "migrating in place")
         if !error.isInterrupted, !error.isTooBig, !error.isOutOfMemory {
-            remedy = "The store is as before; \(action: .again)."
+            remedy = "The store is unchanged; \(action: .again)."
         }
     }
 }

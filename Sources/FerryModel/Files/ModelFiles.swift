@@ -36,7 +36,7 @@ struct ModelFiles {
     private(set) var unreadable: [UnreadableVersion] = []
 
     private var forms: String {
-        ".xcdatamodeld, .xcdatamodel, .momd or .mom\(readStore == nil ? "" : ", a store that holds its model")"
+        ".xcdatamodeld, .xcdatamodel, .momd or .mom\(readStore == nil ? "" : ", a store that contains its model")"
     }
 
     /// Reads all models at a path; throws `.notFound` if there is none, `.badModel` if one is damaged.
@@ -45,7 +45,7 @@ struct ModelFiles {
         guard let attributes = try files.attributesIfPresent(path) else {
             throw FerryError(
                 .notFound, "There is no model at \(path).",
-                remedy: "Give the path of an \(forms), or of a folder with some.")
+                remedy: "Pass the path of an \(forms), or of a folder that contains them.")
         }
         if given.name == nil, try readModel(path, isDirectory: attributes.isDirectory) { return }
         if attributes.isRegularFile, var version = try readStore?(path) {
@@ -55,12 +55,13 @@ struct ModelFiles {
         }
         if let name = given.name {
             throw FerryError(
-                .badModel, "\(path) is to be the version '\(name)', and is no store.",
-                remedy: "Give a store after the name; a version of a model file has the file's own name.")
+                .badModel, "\(path) is not a store, and cannot be the version '\(name)'.",
+                remedy: "Pass a store after the name; a version of a model file has the file's own name.")
         }
         guard attributes.isDirectory else {
             throw FerryError(
-                .badModel, "The file \(path) is no Core Data model.", remedy: "Give an \(forms), or a folder with some.")
+                .badModel, "The file \(path) is not a Core Data model.", 
+                remedy: "Pass an \(forms), or a folder that contains them.")
         }
         let unreadableBefore = unreadable.count
         var found = false
@@ -77,7 +78,7 @@ struct ModelFiles {
         guard found else {
             throw FerryError(
                 .notFound, "There is no Core Data model in the folder \(path).",
-                remedy: "Give the path of an \(forms).")
+                remedy: "Pass the path of an \(forms).")
         }
     }
 
@@ -127,8 +128,8 @@ struct ModelFiles {
         let models = try names(in: path).filter { Self.extension(of: $0) == "xcdatamodel" }
         guard !models.isEmpty else {
             throw FerryError(
-                .badModel, "The model bundle \(path) has no version (.xcdatamodel) in it.",
-                remedy: "Take a complete copy of it.")
+                .badModel, "The model bundle \(path) contains no version (.xcdatamodel).",
+                remedy: "Use a complete copy of it.")
         }
         let current = try currentSourceVersion(path)
         for name in models {
@@ -167,7 +168,7 @@ struct ModelFiles {
                 remedy: "Open it in Xcode and save it in the current format, or give the compiled .mom or .momd.")
         }
         return FerryError(
-            .badModel, "The model \(path) has no 'contents'.", remedy: "Take a complete copy of it.")
+            .badModel, "The model \(path) has no 'contents'.", remedy: "Use a complete copy of it.")
     }
 
     // MARK: Compiled models
@@ -182,8 +183,8 @@ struct ModelFiles {
         let models = try names(in: path).filter { Self.extension(of: $0) == "mom" }
         guard !models.isEmpty else {
             throw FerryError(
-                .badModel, "The compiled model \(path) has no version (.mom) in it.",
-                remedy: "Take a complete copy of it; the .omo beside it is a private form that Ferry does not read.")
+                .badModel, "The compiled model \(path) contains no version (.mom).",
+                remedy: "Use a complete copy of it; the .omo next to it is a private format that Ferry does not read.")
         }
         let info = try versionInfo(path)
         for name in models { try readCompiled(Self.join(path, name), bundle: Self.stem(of: path), info: info) }
@@ -209,7 +210,7 @@ struct ModelFiles {
             guard error.code == .badArchive else { throw error }
             throw FerryError(
                 .badModel, "The compiled model \(path) cannot be read. \(error.message)",
-                remedy: error.remedy.isEmpty ? "Take an undamaged copy." : error.remedy, cause: error)
+                remedy: error.remedy.isEmpty ? "Use an undamaged copy." : error.remedy, cause: error)
         }
         // The compiler's hashes are right even if Ferry does not know the printed form of a derivation.
         add(
@@ -236,11 +237,11 @@ struct ModelFiles {
             list = try PropertyList.isBinary(bytes) ? PropertyTree(binary: bytes) : PropertyTree(xml: bytes, path: path)
         } catch {
             throw FerryError(
-                .badModel, "The property list \(path) is damaged. \(error.message)", remedy: "Take an undamaged copy.",
+                .badModel, "The property list \(path) is damaged. \(error.message)", remedy: "Use an undamaged copy.",
                 cause: error)
         }
         if let dictionary = list.dictionary { return dictionary }
-        throw FerryError(.badModel, "The property list \(path) is no dictionary.", remedy: "Take an undamaged copy.")
+        throw FerryError(.badModel, "The property list \(path) is not a dictionary.", remedy: "Use an undamaged copy.")
     }
 
     private func names(in folder: String) throws(FerryError) -> [String] {

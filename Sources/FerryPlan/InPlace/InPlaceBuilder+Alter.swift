@@ -35,7 +35,7 @@ extension InPlaceBuilder {
                 renamedIndexes.append((index.name, namesake))
             } else {
                 add(
-                    "DROP INDEX \(quoted(index.name))", "the new version has none of this name, or another one",
+                    "DROP INDEX \(quoted(index.name))", "the new version has no index of this name, or a different one",
                     tables: .dropIndex(index.name))
             }
         }
@@ -44,7 +44,7 @@ extension InPlaceBuilder {
     /// Renames indexes in the schema itself: creating them anew would read every row.
     mutating func renameIndexes() {
         guard !renamedIndexes.isEmpty else { return }
-        let reason = "the index is the same, under the name that the new version gives it"
+        let reason = "the index is the same under a new name"
         add("PRAGMA writable_schema = ON", reason)
         var values = InPlaceValues()
         var (names, texts, old) = ("", "", [String]())
@@ -66,13 +66,20 @@ extension InPlaceBuilder {
     }
 
     mutating func createIndexes() {
-        for index in destination.indexes where !keptIndexes.contains(index.name) {
+        for index in destination.indexes where !keptIndexes.contains(index.name) && !isOfFilledRows(index) {
             add(index.sql, "index of the new version", tables: .index(index))
         }
         let remade = Set(plan.tables.filter { $0.kept == nil }.map { $0.destination.name.uppercased() })
         for index in schema.appIndexes where remade.contains(index.table.uppercased()) {
             add(index.sql, "the app's index of a table that is made anew", tables: .index(index))
         }
+    }
+
+    /// Whether the engine fills the index's table, or a column of it.
+    private func isOfFilledRows(_ index: IndexDefinition) -> Bool {
+        guard let keptPart else { return false }
+        return keptPart.filledTables(of: destination).contains(index.table)
+            || IndexMoves.names(keptPart.linkedColumns(of: destination)[index.table] ?? [], in: index)
     }
 
     mutating func alterTables() {
@@ -95,7 +102,7 @@ extension InPlaceBuilder {
     /// Renames columns; a column whose new name is still in use gets a temporary name first.
     private mutating func rename(_ renames: [Renaming], in table: String, having columns: [String]) {
         var names = Set(columns.map { $0.uppercased() })
-        let reason = "the property, or the entity number in the name, is another one"
+        let reason = "the property or the entity number in the name changed"
         var waiting: [Renaming] = []
         for (index, rename) in renames.enumerated() {
             let isTaken = names.contains(rename.to.uppercased()) && rename.to.uppercased() != rename.from.uppercased()
@@ -167,6 +174,10 @@ struct IndexMoves {
         let found = nameless.filter { $0.tokens == renamed }
         guard found.count == 1, written.isDisjoint(with: Self.tokens(of: found[0].index.sql)) else { return nil }
         return found[0].index
+    }
+
+    static func names(_ columns: Set<String>, in index: IndexDefinition) -> Bool {
+        !columns.isEmpty && !columns.isDisjoint(with: tokens(of: index.sql))
     }
 
     private static func withoutName(_ upper: [String]) -> [String] {

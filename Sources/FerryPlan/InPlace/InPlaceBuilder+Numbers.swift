@@ -31,13 +31,14 @@ extension InPlaceBuilder {
     mutating func translateHistory() {
         guard let history = schema.history else { return }
         let table = history.changes.quotedName
-        for column in history.missingTombstones(for: step) {
+        let whole = keptPart?.whole ?? step
+        for column in history.missingTombstones(for: whole) {
             add(
                 "ALTER TABLE \(table) ADD COLUMN \(column) BLOB", "an entity preserves more values after deletion",
                 alteration: .init(table: history.changes.name, newName: history.changes.name))
         }
-        let translations = HistoryTables.translations(by: step, source, destination)
-        let dropped = droppedNumbers.sorted { $0.number < $1.number }
+        let translations = HistoryTables.translations(by: whole, source, destination)
+        let dropped = droppedHistory(besides: translations).sorted { $0.number < $1.number }
         if !dropped.isEmpty {
             plan.droppedHistory = dropped.map {
                 .init(entity: $0.entity, sql: "SELECT count(*) FROM \(table) WHERE ZENTITY = \($0.number)")
@@ -45,7 +46,7 @@ extension InPlaceBuilder {
             plan.touchedBeside.insert(history.changes.name)
             add(
                 "DELETE FROM \(table) WHERE ZENTITY IN (\(dropped.map(\.number).sqlList))",
-                "their entities are no more", writesObjects: true)
+                "their entities were removed", writesObjects: true)
         }
         func kept(_ column: String, _ isKept: KeyPath<HistoryTables.Translation, Bool>) -> String? {
             let lost = translations.filter { !$0[keyPath: isKept] }.map(\.from).sorted()
@@ -61,6 +62,15 @@ extension InPlaceBuilder {
         add(
             "UPDATE \(table) SET \(all.compactMap(\.self).joined(separator: ", "))",
             "changes name the same entities as before", writesObjects: true)
+    }
+
+    /// The entities whose changes name no object any more.
+    private func droppedHistory(
+        besides translations: [HistoryTables.Translation]
+    ) -> [(entity: String, number: Int64)] {
+        guard keptPart != nil else { return droppedNumbers }
+        let translated = Set(translations.map(\.from))
+        return source.entityNumbers.filter { !translated.contains($0.value) }.map { ($0.key, $0.value) }
     }
 
     /// Negative numbers come between old and new ones, since number and key are unique together.

@@ -10,9 +10,16 @@ struct InPlaceBuilder {
     let schema: InPlaceSchema
     let destination: StoreLayout
     let shape: InPlaceShape?
+    /// The part of a copy step that the statements do; nil for a whole step in place.
+    let keptPart: KeptPart?
     /// The store's numbers of the entities that the new version lacks.
     let droppedNumbers: [(entity: String, number: Int64)]
     var plan = InPlacePlan()
+
+    /// The source roots whose objects come into each destination root.
+    private let sources: [String: Set<String>]
+    /// The destination root whose table continues each source root's table.
+    private let continuations: [String: String]
 
     /// Updates of the rows of altered tables, by the name of the new table.
     var updates: [String: InPlaceStatement] = [:]
@@ -27,9 +34,10 @@ struct InPlaceBuilder {
 
     init(
         _ step: ResolvedStep, source: StoreLayout, schema: InPlaceSchema, destination: StoreLayout,
-        shape: InPlaceShape?
+        shape: InPlaceShape?, keptPart: KeptPart? = nil
     ) {
         self.step = step
+        self.keptPart = keptPart
         self.source = source
         self.schema = schema
         self.shape = shape
@@ -39,6 +47,13 @@ struct InPlaceBuilder {
         plan.touched = shape?.touched ?? []
         droppedNumbers = step.droppedEntities.compactMap { entity in source.number(of: entity).map { (entity, $0) } }
         occupied = Set(schema.tables.keys)
+        var sources: [String: Set<String>] = [:]
+        for mapping in step.entityMappings {
+            sources[destination.model.root(of: mapping.destination), default: []]
+                .insert(source.model.root(of: mapping.source))
+        }
+        self.sources = sources
+        continuations = Self.continuations(sources.compactMapValues(\.first), step, source, destination)
     }
 
     mutating func add(
@@ -84,26 +99,12 @@ struct InPlaceBuilder {
     // MARK: Moves
 
     private mutating func findMoves() throws(InPlaceObstacle) {
-        var sources: [String: Set<String>] = [:]
-        for mapping in step.entityMappings {
-            sources[destination.model.root(of: mapping.destination), default: []]
-                .insert(source.model.root(of: mapping.source))
-        }
         guard sources.values.allSatisfy({ $0.count == 1 }) else {
-            throw .needsCopy("objects of two hierarchies come into one")
+            throw .needsCopy("two hierarchies are merged into one")
         }
         let relationships = RelationshipRules(step, source: source, destination: destination)
         let contents = ColumnSlots.Contents(step, destination)
-        let continuations = continuations(sources.compactMapValues(\.first))
-        for table in destination.tablesInOrder {
-            let root = sources[table.root]?.first
-            let old = root.flatMap { source.tables[$0] }
-            let slots = try ColumnSlots(relationships, contents, table: table)
-            plan.tables.append(
-                TableMove(
-                    slots, source: old, continuesSource: root.map { continuations[$0] ?? table.root } == table.root,
-                    mustRebuild: old.flatMap { uniqueClause(in: $0, for: table) } ?? otherForm(of: table.name)))
-        }
+        for table in destination.tablesInOrder { plan.tables.append(try move(of: table, relationships, contents)) }
         for table in destination.joinTables {
             plan.joinTables.append(
                 try JoinMove(
@@ -111,14 +112,26 @@ struct InPlaceBuilder {
         }
     }
 
+    func move(
+        of table: EntityTable, _ relationships: RelationshipRules, _ contents: ColumnSlots.Contents
+    ) throws(InPlaceObstacle) -> TableMove {
+        let root = sources[table.root]?.first
+        let old = root.flatMap { source.tables[$0] }
+        return TableMove(
+            try ColumnSlots(relationships, contents, table: table), source: old,
+            continuesSource: root.map { continuations[$0] ?? table.root } == table.root,
+            mustRebuild: old.flatMap { uniqueClause(in: $0, for: table) } ?? otherForm(of: table.name))
+    }
+
     /// The reason why a table that could be altered must be made anew, or nil.
     private func otherForm(of table: String) -> String? {
         guard shape?.remade.contains(table.uppercased()) == true else { return nil }
-        return "the versions on the way leave its columns in another order"
+        return "the versions in between leave its columns in another order"
     }
 
-    /// The destination root whose table continues each source root's table.
-    private func continuations(_ sources: [String: String]) -> [String: String] {
+    private static func continuations(
+        _ sources: [String: String], _ step: ResolvedStep, _ source: StoreLayout, _ destination: StoreLayout
+    ) -> [String: String] {
         var found: [String: String] = [:]
         for (root, old) in sources.sorted(by: { $0.key < $1.key }) {
             let name = source.tables[old]?.name.uppercased()
@@ -137,7 +150,7 @@ struct InPlaceBuilder {
         let isWanted = !new.uniqueLists.isEmpty
         guard states || isWanted else { return nil }
         if isWanted != states, destination.model.knownSchema != nil {
-            return "the store that it is to be like states uniqueness \(isWanted ? "" : "not ")in the table"
+            return "the template store \(isWanted ? "declares" : "does not declare") uniqueness in the table"
         }
         let family = source.model.family(of: table.root)
         let isSame = family.allSatisfy { entity in
@@ -145,15 +158,15 @@ struct InPlaceBuilder {
             return source.model.entities[entity]?.isAbstract == true
                 || mapping.map { step.source.hashes[entity] == step.destination.hashes[$0.destination] } == true
         }
-        return isSame ? nil : "uniqueness is stated in the old table"
+        return isSame ? nil : "the old table declares uniqueness"
     }
 
     // MARK: Triggers, links and removed rows
 
     private mutating func dropTriggers() {
         // Triggers first: dropping a view drops its triggers.
-        for trigger in schema.appTriggers { add("DROP TRIGGER \(quoted(trigger.name))", "made anew at the end") }
-        for view in schema.views { add("DROP VIEW \(quoted(view.name))", "made anew at the end") }
+        for trigger in schema.appTriggers { add("DROP TRIGGER \(quoted(trigger.name))", "recreated at the end") }
+        for view in schema.views { add("DROP VIEW \(quoted(view.name))", "recreated at the end") }
         for name in schema.triggers {
             add("DROP TRIGGER \(quoted(name))", "it would run on rows that Ferry writes")
         }
@@ -212,7 +225,7 @@ struct InPlaceBuilder {
         let wanted = Set(tables.map { $0.uppercased() })
         let renamed = plan.kept.map { (from: $0.name, to: $0.newName) }.filter { $0.from != $0.to }
         for table in schema.leftoverTables.sorted() where wanted.contains(table.uppercased()) {
-            add("DROP TABLE \(quoted(table))", "a leftover of an earlier version stands in the way")
+            add("DROP TABLE \(quoted(table))", "a leftover of an earlier version is in the way")
             occupied.remove(table.uppercased())
         }
         for table in droppedTables.sorted() where wanted.contains(table.uppercased()) { setAside(table) }
@@ -263,7 +276,7 @@ struct InPlaceBuilder {
     private mutating func dropTables() {
         for table in droppedTables {
             add(
-                "DROP TABLE \(current[table] ?? table)", "nothing of it is in the new version, or all was taken over",
+                "DROP TABLE \(current[table] ?? table)", "the new version does not need it, or all of it was copied",
                 tables: .drop(current[table] ?? table))
         }
     }

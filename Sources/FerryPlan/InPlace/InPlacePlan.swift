@@ -29,15 +29,17 @@ package struct InPlacePlan: Sendable, Equatable {
     /// Plans a step of inferred mappings.
     ///
     /// `source` is the actual layout, `destination` a new store's; `shape` is the schema to leave, if altering
-    /// leaves another one.
+    /// leaves another one. `keptPart`: the statements are those of this part of a copy step, whose other tables they
+    /// leave empty, with neither the indexes nor the app's views and triggers.
     ///
     /// - Throws: ``InPlaceObstacle``.
     package init(
         _ step: ResolvedStep, source: StoreLayout, schema: InPlaceSchema, destination: StoreLayout,
-        shape: InPlaceShape? = nil
+        shape: InPlaceShape? = nil, keptPart: KeptPart? = nil
     ) throws(InPlaceObstacle) {
         try Self.check(step)
-        var builder = InPlaceBuilder(step, source: source, schema: schema, destination: destination, shape: shape)
+        var builder = InPlaceBuilder(
+            step, source: source, schema: schema, destination: destination, shape: shape, keptPart: keptPart)
         try builder.build()
         self = builder.plan
     }
@@ -77,7 +79,7 @@ package struct InPlacePlan: Sendable, Equatable {
 
     /// Replaces the statistics of ANALYZE by rows of table, index and numbers.
     package mutating func setStatistics(_ rows: [[String?]]) {
-        let reason = "what ANALYZE found, of tables and indexes that were not made anew"
+        let reason = "results of ANALYZE for tables and indexes that were not recreated"
         statements.append(InPlaceStatement("DELETE FROM sqlite_stat1", writesObjects: false, reason: reason))
         for row in rows {
             var values = InPlaceValues()

@@ -27,6 +27,7 @@ struct RelationshipAssigner {
     /// Position of a mapping to its place in the run.
     private let runOrder: [Int: Int]
     private let counting: CountedKeys
+    private let keptPart: KeptPart?
 
     private var source: StoreLayout { rules.source }
     private var destination: StoreLayout { rules.destination }
@@ -38,11 +39,12 @@ struct RelationshipAssigner {
         let order = step.partitions.flatMap { $0.entityMappings.map(\.mapping.position) }
         runOrder = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1, $0) })
         counting = CountedKeys(step)
+        keptPart = step.keptPart
     }
 
     /// In the order in which they are filled.
     func assignments() -> [RelationshipAssignment] {
-        let given = rules.byRelationship
+        let given = rules.byRelationship.filter { keptPart?.linked.contains($0.key) ?? true }
         let keys = Set(given.map(\.key))
         return given.compactMap { assignment(for: $0.key, $0.contributions) }
             .map { walkedFromFirstColumn($0) ?? $0 }
@@ -122,6 +124,8 @@ struct RelationshipAssigner {
         of contribution: RelationshipContribution, _ storage: RelationshipStorage
     ) -> RelationshipContribution.Key {
         let (mapping, rule) = (contribution.mapping, contribution.rule)
+        // No statement writes the rows of a table that stays.
+        if keptPart?.positions.contains(mapping.position) == true { return .afterRows }
         // A policy relates its objects itself, in the second pass. An object that several source objects become takes the
         // first related object of any of them, which its row does not know.
         guard case .foreignKey = storage, mapping.policy == nil, mapping.unique.isEmpty,

@@ -48,7 +48,9 @@ package struct StepOperation: Sendable, Equatable {
         _ step: StepPlan, _ assignments: [RelationshipAssignment], _ tables: [JoinTableFill], _ rows: RowCounts,
         _ source: StoreLayout, _ destination: StoreLayout
     ) -> [StepOperation] {
-        var operations = passes(step, source).map { pass in
+        let kept = step.keptPart?.positions ?? []
+        let passes = passes(step, source).map { $0.filter { !kept.contains($0) } }.filter { !$0.isEmpty }
+        var operations = passes.map { pass in
             StepOperation(
                 .rows(pass), pass.map(unit(ofRowsOf:)).joined(separator: " "),
                 rows: pass.compactMap { rows.byMapping[$0] }.max())

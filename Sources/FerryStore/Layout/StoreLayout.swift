@@ -237,4 +237,16 @@ package enum RelationshipStorage: Sendable, Hashable {
             table
         }
     }
+
+    /// The columns of ``table`` that hold the links.
+    package var columnNames: [String] {
+        switch self {
+        case .foreignKey(_, let column, let number, let order),
+            .inverseForeignKey(_, let column, let number, let order):
+            [column] + [number, order].compactMap { $0 }
+        case .join(_, let own, let other, let otherOrder, let ownOrder):
+            [own, other] + [otherOrder, ownOrder].compactMap { $0 }
+        case .inverseless(_, let column): [column]
+        }
+    }
 }

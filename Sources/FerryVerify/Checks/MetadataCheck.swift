@@ -60,7 +60,7 @@ struct MetadataCheck: Check {
 
     /// Checks that each table has at most one row; a store altered in place may have as many as before.
     private func checkRowCounts(in context: VerificationContext) throws {
-        let isAltered = context.verification.isInPlace || context.verification.mayHaveOtherNames
+        let isAltered = context.verification.beganAsSource || context.verification.mayHaveOtherNames
         let old = try context.surroundings.get().rows
         let new = try SourceSurroundings.rows(on: context.connection, schema: "destination")
         for (table, rows) in new.sorted(by: { $0.key < $1.key })

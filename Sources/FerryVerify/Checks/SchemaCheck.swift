@@ -24,7 +24,7 @@ struct SchemaCheck: Check {
             return try checkAdditions(in: context)
         }
         // The source's tables, which ALTER TABLE may have turned into the destination's.
-        let sources = context.verification.isInPlace ? try context.surroundings.get().tables : nil
+        let sources = context.verification.beganAsSource ? try context.surroundings.get().tables : nil
         for table in context.destination.tables.values.sorted(by: { codeUnitOrder($0.name, $1.name) }) {
             let columns = [("Z_PK", "INTEGER"), ("Z_ENT", "INTEGER"), ("Z_OPT", "INTEGER")]
             try check(
@@ -136,7 +136,7 @@ struct SchemaCheck: Check {
                 [.text(index.name), .text(index.table)])
             let isSame =
                 sql?.text == index.sql
-                || (context.verification.isInPlace && Self.withoutQuotes(sql?.text) == Self.withoutQuotes(index.sql))
+                || (context.verification.beganAsSource && Self.withoutQuotes(sql?.text) == Self.withoutQuotes(index.sql))
             if !isSame {
                 let root = context.destination.tables.values.first { $0.name == index.table }?.root
                 context.report(SchemaCheck.self, entity: root, example: "index \(index.name)")
@@ -195,7 +195,7 @@ struct SchemaCheck: Check {
         // The numbers of history and CloudKit are not the model's, and remain; a copy may lack them.
         let old = try context.surroundings.get().numbers
         let new = try SourceSurroundings.numbers(on: context.connection, schema: "destination")
-        let changed = (context.verification.isInPlace ? new.symmetricDifference(old) : new.subtracting(old))
+        let changed = (context.verification.beganAsSource ? new.symmetricDifference(old) : new.subtracting(old))
             .compactMap { $0[0].integer }.filter { $0 > 16000 }.sorted()
         context.report(
             SchemaCheck.self, entity: nil, count: Int64(changed.count),

@@ -122,7 +122,8 @@ final class ExpectedRow {
             }
         }
         for place in ExpectedRow.inverselessColumns(of: mapping, byName, in: context) { cells[place] = .notCompared }
-        if context.verification.isInPlace {
+        let root = context.destinationModel.root(of: mapping.destination)
+        if context.verification.isInPlace || context.verification.keptRoots.contains(root) {
             for (column, place) in ExpectedRow.relativesColumns(of: mapping, rows, in: context) {
                 if let own = byName[column], case .constant(.null) = cells[own] { cells[own] = .copy(place) }
             }

@@ -1,0 +1,163 @@
+internal import FerryBase
+package import FerryMapping
+internal import FerryModel
+package import FerryStore
+
+/// The part of a copy step that needs no copying: the tables whose objects all keep their rows.
+///
+/// The destination begins as a copy of the source's pages. ``step`` brings these tables to the new version in place,
+/// and empties or creates the others, which the engine then fills.
+package struct KeptPart: Sendable {
+    /// The entity mappings of these tables alone, without the relationships that the engine links.
+    package let step: ResolvedStep
+    /// The step that this is a part of.
+    package let whole: ResolvedStep
+    /// The positions of its entity mappings in the whole step.
+    package let positions: Set<Int>
+    /// The root entities of its tables in the new version.
+    package let roots: Set<String>
+    /// Relationships of the new version that the engine links, under the names of both sides.
+    let linked: Set<PropertyKey>
+
+    /// The reason why a step fills all tables, whichever they are; nil if there is none.
+    static func obstacle(_ step: ResolvedStep, source: StoreLayout, destination: StoreLayout) -> String? {
+        // The engine gathers the links of all objects before it writes them.
+        if step.hasPolicies { return "a migration policy may relate any objects" }
+        let derives = [source, destination].contains { !$0.derivedValues.isEmpty || !$0.rTrees.isEmpty }
+        return derives ? "derived attributes and R-Trees are made of all rows" : nil
+    }
+
+    /// Nil if no table can stay.
+    init?(_ whole: ResolvedStep, source: StoreLayout, destination: StoreLayout) {
+        let rules = RelationshipRules(whole, source: source, destination: destination)
+        var (filled, linked) = (Self.filled(whole, source, destination), Set<PropertyKey>())
+        while true {
+            let part = Self(whole, rules, filled: filled, linked: linked)
+            guard !part.positions.isEmpty else { return nil }
+            let moved = InPlaceBuilder(
+                part.step, source: source, schema: InPlaceSchema(of: source), destination: destination, shape: nil
+            ).moved()
+            guard !moved.tables.isEmpty || !moved.joinTables.isEmpty else {
+                self = part
+                return
+            }
+            filled.formUnion(moved.tables)
+            linked.formUnion(moved.joinTables)
+        }
+    }
+
+    private init(
+        _ whole: ResolvedStep, _ rules: RelationshipRules, filled: Set<String>, linked more: Set<PropertyKey>
+    ) {
+        let model = rules.destination.model
+        self.whole = whole
+        let kept = whole.entityMappings.filter { !filled.contains(model.root(of: $0.destination)) }
+        positions = Set(kept.map(\.position))
+        roots = Set(kept.map { model.root(of: $0.destination) })
+        let names = Set(kept.map(\.name))
+        var linked: Set<PropertyKey> = []
+        for (key, contributions) in rules.byRelationship {
+            let staysInRows = contributions.allSatisfy {
+                names.contains($0.mapping.name) && $0.origin != nil && names.isSuperset(of: $0.rule.mappings)
+            }
+            guard !staysInRows || more.contains(key), let relationship = model.relationship(key.property, of: key.entity)
+            else { continue }
+            linked.insert(key)
+            model.inverseKey(of: relationship).map { _ = linked.insert($0) }
+        }
+        self.linked = linked
+        var step = whole
+        step.entityMappings = kept.enumerated().map { place, mapping in
+            var mapping = mapping
+            mapping.position = place
+            mapping.relationships.removeAll { rule in
+                model.key(of: rule.name, in: mapping.destination).map(linked.contains) ?? false
+            }
+            return mapping
+        }
+        self.step = step
+    }
+
+    /// The root entities of tables that need filling because of what makes their objects.
+    private static func filled(
+        _ step: ResolvedStep, _ source: StoreLayout, _ destination: StoreLayout
+    ) -> Set<String> {
+        let byRoot = Dictionary(grouping: step.entityMappings) { destination.model.root(of: $0.destination) }
+        var filled: Set<String> = []
+        var taken: Set<String> = []
+        // Of several tables that take over the same objects, the one of the same name continues the old one.
+        let roots = byRoot.keys.sorted { left, right in
+            let (isLeft, isRight) = (source.tables[left] != nil, source.tables[right] != nil)
+            return isLeft == isRight ? left < right : isLeft
+        }
+        for root in roots {
+            let mappings = byRoot[root] ?? []
+            let sources = Set(mappings.map(\.source))
+            let isWhole = mappings.allSatisfy { $0.keepsEveryObject && $0.isOneToOne }
+            if isWhole, sources.count == mappings.count, sources.isDisjoint(with: taken),
+                Set(sources.map { source.model.root(of: $0) }).count == 1
+            {
+                taken.formUnion(sources)
+            } else {
+                filled.insert(root)
+            }
+        }
+        return filled
+    }
+
+    /// The tables of the new version that the engine fills.
+    package func filledTables(of destination: StoreLayout) -> [String] {
+        destination.tablesInOrder.filter { !roots.contains($0.root) }.map(\.name)
+            + destination.joinTables.filter { linked.contains($0.relationship) }.map(\.name)
+    }
+
+    /// The columns of the new version that the engine fills in tables that stay, by table.
+    package func linkedColumns(of destination: StoreLayout) -> [String: Set<String>] {
+        var columns: [String: Set<String>] = [:]
+        for key in linked {
+            guard let storage = destination.relationshipStorage[key] else { continue }
+            columns[storage.table, default: []].formUnion(storage.columnNames)
+        }
+        for table in filledTables(of: destination) { columns[table] = nil }
+        return columns
+    }
+}
+
+extension StepPlan {
+    /// The kept part of the step, to be run in place on a copy of the source's pages; nil if all tables are filled.
+    package var partInPlace: StepPlan? {
+        guard let keptPart, mode == .copy else { return nil }
+        var step = self
+        step.mode = .inPlace
+        step.resolved = keptPart.step
+        step.partitions = []
+        return step
+    }
+}
+
+extension InPlaceBuilder {
+    /// The root entities of the tables, and the relationships of the join tables, that cannot be kept or altered.
+    func moved() -> (tables: Set<String>, joinTables: Set<PropertyKey>) {
+        var (tables, joinTables) = (Set<String>(), Set<PropertyKey>())
+        let relationships = RelationshipRules(step, source: source, destination: destination)
+        let contents = ColumnSlots.Contents(step, destination)
+        for table in destination.tablesInOrder where contents.mappings[table.root] != nil {
+            do throws(InPlaceObstacle) {
+                let move = try move(of: table, relationships, contents)
+                if move.kept == nil { tables.insert(table.root) }
+            } catch {
+                tables.insert(table.root)
+            }
+        }
+        for table in destination.joinTables {
+            do throws(InPlaceObstacle) {
+                let move = try JoinMove(table, relationships, keys: schema.joinKeys, mustRebuild: false)
+                if case .create = move.way { continue }
+                if move.kept == nil { joinTables.insert(table.relationship) }
+            } catch {
+                joinTables.insert(table.relationship)
+            }
+        }
+        return (tables, joinTables)
+    }
+}
