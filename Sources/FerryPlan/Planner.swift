@@ -116,7 +116,10 @@ package struct Planner: Sendable {
             }
             plan.warnings =
                 try inputWarnings + MappingEdge.warningsOfEqualVersions(in: mappingModels, catalog)
-                + Self.warnings(of: plan)
+                + Self.warnings(of: plan) + graph.warningsOfUnused(edges)
+                + StoreLayout.leftOutIndexes(of: edges.last?.destination.model ?? target.model).map {
+                    FerryWarning(.indexLeftOut, $0.sentence, about: .init(entity: $0.entity, object: $0.name))
+                }
             if plan.refusals.isEmpty {
                 plan.steps = ChainComposition(plan.steps, executor: executor, composes: composes).steps
             }

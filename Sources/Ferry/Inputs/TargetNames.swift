@@ -28,7 +28,7 @@ package struct TargetNames {
         names.takeComputed()
         version.model.knownJoins = names.known
         version.model.knownSchema = schema
-        return (version, warnings)
+        return (version, warnings + StoreLayout.leftOutIndexes(of: version.model).map(\.sentence))
     }
 
     /// The names of join tables from the setting and from the store of that version, and that store's whole schema.

@@ -14,7 +14,8 @@ extension MigrationRun {
     /// - Throws: ``FerryError`` for an unknown version, or a target that does not exist.
     func plan(_ store: OpenedStore, checksRows: Bool) throws -> PlanReport {
         guard var planned = try planned(store, checksRows: checksRows) else {
-            let target = try ends(of: store).target
+            let (version, target) = try ends(of: store)
+            try checkParts(of: store, as: version)
             return PlanReport(store: Self.url(place.store), chain: [inputs.catalog.displayName(of: target)])
         }
         planned.steps = try stepEstimates(planned, store).find()

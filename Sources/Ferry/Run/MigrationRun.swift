@@ -22,6 +22,8 @@ final class MigrationRun {
     var chunkTimes = ChunkTimes()
     /// The join tables of the target whose names no rule determines.
     var nameRefusals: [FerryError] = []
+    /// The tables and columns that this call made before the migration.
+    var repaired: [String] = []
     /// The store whose tables, columns and indexes the new store gets.
     var layoutStore: String?
     /// The duration of the walk over the store's pages; see ``walkPages(of:_:_:)``.
@@ -102,6 +104,8 @@ final class MigrationRun {
             }
         }
         if configuration.recovers { try recover() }
+        // An unfinished run began with a whole store.
+        if configuration.repairs, folder == nil, place.output == nil { repaired = try repair() }
         let sourceGuard = try offeringRecovery {
             try SourceGuard(
                 path: place.store, purpose: .migrating, files: files, sideFiles: record?.sideFiles,
@@ -142,6 +146,7 @@ final class MigrationRun {
                 resume(with: known)
                 if let report = finish(found, known) { return report }
             }
+            try checkParts(of: store, as: version)
             guard place.output != nil, configuration.copiesUnchanged else {
                 return try upToDate(sourceGuard, place.store, target, leftover: found, record: known)
             }
@@ -305,6 +310,7 @@ final class MigrationRun {
         report.wallTime = time(since: start)
         report.peakResidentBytes = ProcessUse.peakMemory(files: files)
         report.warnings = warnings
+        report.repaired = repaired
         relay.send(.finished(report))
         return report
     }

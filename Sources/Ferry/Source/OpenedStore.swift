@@ -42,10 +42,13 @@ struct OpenedStore {
 
     var path: String { sourceGuard.store.main }
 
-    /// The version of a catalog with the store's hashes: the preferred one among several, else the last.
+    /// The version of a catalog with the store's hashes: of several the preferred one, else the last one before it (of
+    /// 2.98 and 2.100 with equal hashes, 2.98 on the way to 2.99), else the last.
     func version(in catalog: ModelCatalog, preferring preferred: ModelVersion? = nil) -> ModelVersion? {
         let matching = catalog.versions(matching: metadata.hashes)
-        return matching.first { $0.path == preferred?.path } ?? matching.last
+        guard let preferred else { return matching.last }
+        return matching.first { $0.path == preferred.path } ?? matching.last { catalog.isBefore($0, preferred) }
+            ?? matching.last
     }
 
     /// The error that no version fits, with the nearest one and its differing entities.
@@ -56,7 +59,7 @@ struct OpenedStore {
             return FerryError(
                 .unknownVersion, "\(known), and no entity in common with any of them.",
                 remedy: holdsModel
-                    ? "Pass the models of the app that wrote the store, or the store itself with \(setting: .models): it holds its model."
+                    ? "Pass the models of the app that wrote the store, or the store itself with \(setting: .models): it contains its model."
                     : "Pass the models of the app that wrote the store.")
         }
         let shown = nearest.differs.prefix(8).joined(separator: ", ")
@@ -65,7 +68,7 @@ struct OpenedStore {
             .unknownVersion,
             "\(known). The nearest is '\(catalog.displayName(of: nearest.version))', which differs in: \(shown)\(more).",
             remedy: holdsModel
-                ? "Add the model version with which the store was written, or the store itself with \(setting: .models): it holds its model."
+                ? "Add the model version with which the store was written, or the store itself with \(setting: .models): it contains its model."
                 : "Add the model version with which the store was written.")
     }
 

@@ -11,8 +11,8 @@ struct GenerateCommand: Command {
             + "subentities, external values of 100 kB to 5 MB, unique values, derived attributes, the cached model. The "
             + "same model, numbers and seed give the same file, byte for byte.\n"
             + "If mandatory relationships need more objects of an entity than requested, more are generated. Entities "
-            + "named by --rows-of keep their number; numbers that contradict each other are refused. A store as MODEL "
-            + "gives the new store its tables, columns, entity numbers, indexes and triggers too.",
+            + "named by --rows-of keep their number; numbers that contradict each other are refused. "
+            + "If MODEL is a store, the new one also gets its tables, columns, entity numbers, indexes and triggers.",
         operands: [.init("MODEL", "\(VersionWord.forms.prefix(1).uppercased() + VersionWord.forms.dropFirst()).")],
         options: [
             .value("--rows", "N", "Rows per entity, except those named by --rows-of. Default: \(usualRows)."),

@@ -23,8 +23,8 @@ struct MappingInitCommand: Command {
             .value("--extends", "FILE", "Start from a mapping model with migration policies instead of two versions."),
             .repeated(
                 "--models", "PATH",
-                "With --extends: model versions: .xcdatamodeld, .xcdatamodel, .momd, .mom, a store that holds its model "
-                    + "(NAME=STORE names its version), or a folder of them."),
+                "With --extends: the model versions (.xcdatamodeld, .xcdatamodel, .momd, .mom, a store that contains its "
+                    + "model, named by NAME=STORE, or a folder of them)."),
             .flag("--swift", "With --extends: create a Swift package in the folder named by --output."),
             .value(
                 "--ferry", "PATH|URL",

@@ -12,11 +12,11 @@ struct MigrationInput {
     static let store = Syntax.Operand("STORE", "The store's main file (not its -wal).")
     static let modelFiles = Syntax.Operand(
         "MODEL", .several,
-        "An .xcdatamodeld, .xcdatamodel, .momd or .mom, a store that holds its model, or a folder of them.")
+        "An .xcdatamodeld, .xcdatamodel, .momd or .mom, a store that contains its model, or a folder of them.")
     static func models(isRequired: Bool = false) -> Syntax.Option {
         .repeated(
             "--models", "PATH",
-            "Model versions: .xcdatamodeld, .xcdatamodel, .momd, .mom, a store that holds its model (NAME=STORE names its "
+            "Model versions: .xcdatamodeld, .xcdatamodel, .momd, .mom, a store that contains its model (NAME=STORE names its "
                 + "version), or a folder of them. May be repeated.",
             isRequired: isRequired)
     }

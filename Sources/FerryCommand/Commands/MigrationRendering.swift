@@ -54,7 +54,7 @@ struct MigrationRendering {
             "externalFiles": [
                 "removed": report.externalFiles.removed, "unreferenced": report.externalFiles.unreferenced,
             ] as JSON,
-            "layoutStore": report.layoutStore?.filePath, "earlierSeconds": report.earlierTime.inSeconds,
+            "layoutStore": report.layoutStore?.filePath, "repaired": report.repaired ?? [], "earlierSeconds": report.earlierTime.inSeconds,
             "estimates": report.estimates.map {
                 [
                     "seconds": $0.wallTime.inSeconds, "longestUnitSeconds": $0.longestUnit.inSeconds,
@@ -88,7 +88,13 @@ struct MigrationRendering {
 
     func text(width: Int) -> [String] {
         if report.outcome == .upToDate {
-            return ["\(report.store.filePath) already has version \(report.to): there is nothing to do."]
+            guard let repaired = report.repaired, !repaired.isEmpty else {
+                return ["\(report.store.filePath) already has version \(report.to): there is nothing to do."]
+            }
+            return [
+                Emphasis.good.mark("Repaired \(report.store.filePath), which has version \(report.to)."),
+                "Made          " + repaired.joined(separator: ", "),
+            ]
         }
         if report.outcome == .copied, rehearsal == nil {
             let check = report.verification.mode == .none ? "nothing was checked" : "compared byte by byte"
@@ -125,6 +131,9 @@ struct MigrationRendering {
             lines.append("Peak disk     \(Quantity.sizeText(rehearsal.peakDiskBytes)) next to the store")
             lines.append(
                 "Longest unit  \(Quantity.durationText(rehearsal.longestUnit)) between two commits")
+        }
+        if let repaired = report.repaired, !repaired.isEmpty {
+            lines.append("Repaired      " + repaired.joined(separator: ", "))
         }
         if let store = report.layoutStore { lines.append("Layout        like \(store.filePath)") }
         lines.append("Snapshot      " + (report.snapshot?.filePath ?? "none"))

@@ -36,7 +36,7 @@ struct ModelFiles {
     private(set) var unreadable: [UnreadableVersion] = []
 
     private var forms: String {
-        ".xcdatamodeld, .xcdatamodel, .momd or .mom\(readStore == nil ? "" : ", a store that holds its model")"
+        ".xcdatamodeld, .xcdatamodel, .momd or .mom\(readStore == nil ? "" : ", a store that contains its model")"
     }
 
     /// Reads all models at a path; throws `.notFound` if there is none, `.badModel` if one is damaged.
@@ -55,12 +55,13 @@ struct ModelFiles {
         }
         if let name = given.name {
             throw FerryError(
-                .badModel, "\(path) cannot be the version '\(name)': it is not a store.",
-                remedy: "Name a store after the equals sign. A version of a model file has the name of its file.")
+                .badModel, "\(path) is not a store, and cannot be the version '\(name)'.",
+                remedy: "Pass a store after the name; a version of a model file has the file's own name.")
         }
         guard attributes.isDirectory else {
             throw FerryError(
-                .badModel, "The file \(path) is not a Core Data model.", remedy: "Pass an \(forms), or a folder that contains them.")
+                .badModel, "The file \(path) is not a Core Data model.",
+                remedy: "Pass an \(forms), or a folder that contains them.")
         }
         let unreadableBefore = unreadable.count
         var found = false
