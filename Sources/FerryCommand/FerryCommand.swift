@@ -30,7 +30,7 @@ public enum FerryCommand {
             Group(
                 title: "Look",
                 commands: [
-                    InspectCommand.self, DiffCommand.self, GraphCommand.self, HashesCommand.self, VerifyCommand.self,
+                    InspectCommand.self, DiffCommand.self, LintCommand.self, GraphCommand.self, HashesCommand.self, VerifyCommand.self,
                 ]),
             Group(
                 title: "Migrate",
