@@ -96,7 +96,7 @@ struct JSONMappingFileTests {
             ),
             (
                 "\"destination\": \"E\",\n\"source\": \"E\",\n\n\"zzz\": 1",
-                "Step.json:6: entityMappings[0].zzz: unknown key; known are name, source"
+                "Step.json:6: entityMappings[0].zzz: unknown key; known keys: name, source"
             ),
             (
                 "\"source\": \"E\", \"destination\": \"E\",\n\"source\": \"F\"",

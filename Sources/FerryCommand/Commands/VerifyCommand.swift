@@ -21,7 +21,7 @@ struct VerifyCommand: Command {
             jobs, ReportFile.option, ProgressForm.option, ConfigFile.option,
         ],
         common: [
-            "--models", "--source", "--mappings", "--sample", "--integrity", "--jobs", "--memory-limit", "--report",
+            "--models", "--source", "--mappings", "--sample", "--integrity", "--jobs", "--report",
             "--json",
         ],
         example: "ferry verify App.sqlite --models App.xcdatamodeld --source Old.sqlite --mappings Mappings")
