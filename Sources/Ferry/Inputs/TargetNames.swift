@@ -53,7 +53,7 @@ package struct TargetNames {
                 throw FerryError(
                     .unknownVersion, "The template store \(path) does not have version \(name).",
                     remedy:
-                        "Give a store of that version with \(setting: .like), for example an empty one from a simulator."
+                        "Pass a store of that version with \(setting: .like), for example an empty one from a simulator."
                 )
             }
             return (

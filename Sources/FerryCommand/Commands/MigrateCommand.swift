@@ -48,6 +48,10 @@ struct MigrateCommand: PolicyCommand {
             ReportPlace.option, ProgressForm.option,
             .flag("--trace", "Log every SQL statement with its duration to standard error."),
         ],
+        common: [
+            "--models", "--mappings", "--to", "--output", "--dry-run", "--rehearse", "--lose", "--budget",
+            "--memory-limit", "--no-snapshot",
+        ],
         example: "ferry migrate App.sqlite --models App.xcdatamodeld --mappings Mappings")
 
     static let verifyModes: [Configuration.VerifyMode] = [.full, .quick, .none]
