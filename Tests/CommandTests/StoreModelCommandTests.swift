@@ -55,7 +55,7 @@ struct StoreModelCommandTests {
         let absent = Captured.run(["plan", file("old.sqlite"), "--models", "Next=\(file("none.sqlite"))"])
         #expect(absent.exitCode == .refused && absent.diagnostics.contains("There is no model at"))
         let other = Captured.run(["plan", file("old.sqlite"), "--models", "Next=\(folder.path)"])
-        #expect(other.exitCode != .success && other.diagnostics.contains("is no store"), "\(other)")
+        #expect(other.exitCode != .success && other.diagnostics.contains("is not a store"), "\(other)")
     }
 
     @Test("ferry.json names stores from its own folder")

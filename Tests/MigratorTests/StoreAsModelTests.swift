@@ -239,7 +239,7 @@ struct StoreAsModelTests {
         let error = #expect(throws: FerryError.self) {
             try migrator([.store(URL(fileURLWithPath: small.folder.file("App.xcdatamodeld")), named: "Next")])
         }
-        #expect(error?.code == .badModel && error?.message.contains("is no store") == true)
+        #expect(error?.code == .badModel && error?.message.contains("is not a store") == true)
     }
 
     // MARK: Interrupted runs
