@@ -14,7 +14,9 @@ struct StoreModelCommandTests {
     init() throws {
         folder = try TemporaryFolder()
         let bundle = folder.file("App.xcdatamodeld")
-        for (name, extra) in [("App", ""), ("App 2", #"<attribute name="motto" optional="YES" attributeType="String"/>"#)] {
+        for (name, extra) in [
+            ("App", ""), ("App 2", #"<attribute name="motto" optional="YES" attributeType="String"/>"#),
+        ] {
             let path = "\(bundle)/\(name).xcdatamodel"
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
             try """

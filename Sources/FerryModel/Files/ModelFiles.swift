@@ -60,7 +60,7 @@ struct ModelFiles {
         }
         guard attributes.isDirectory else {
             throw FerryError(
-                .badModel, "The file \(path) is not a Core Data model.", 
+                .badModel, "The file \(path) is not a Core Data model.",
                 remedy: "Pass an \(forms), or a folder that contains them.")
         }
         let unreadableBefore = unreadable.count
