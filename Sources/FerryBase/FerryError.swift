@@ -250,7 +250,7 @@ extension FerryError.Code {
 
     /// The migrated store differs from the result of the mapping models; the store is unchanged.
     public static let verificationFailed = Self("verificationFailed", .differs)
-    /// Tables or columns of the version that the store's metadata name are missing; the store is as before.
+    /// Tables or columns of the version that the store's metadata name are missing; the store is unchanged.
     public static let storeIncomplete = Self("storeIncomplete", .differs)
     /// The content of a snapshot has changed since the snapshot was taken.
     public static let snapshotDamaged = Self("snapshotDamaged", .differs)

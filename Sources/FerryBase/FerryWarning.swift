@@ -156,7 +156,8 @@ extension FerryWarning.Code {
     public static let all: [Self] = [
         loss, droppedEntity, emptyEntity, emptyRelationship, emptyMandatoryRelationship, quadratic, mandatoryValue,
         bothSidesMapped, doubledObjects, oneToOne, unknownProperty, leftOutOfMapping, completedMapping, modelPassedOver,
-        layoutNotTaken, indexLeftOut, mappingNotUsed, mappingPassedOver, mappingOfEqualVersions, mappingsNotSearched, damagedRows, damagedPages, rowsNotChecked,
+        layoutNotTaken, indexLeftOut, mappingNotUsed, mappingPassedOver, mappingOfEqualVersions, mappingsNotSearched,
+        damagedRows, damagedPages, rowsNotChecked,
         sharedFilesNotChecked, droppedObject, droppedHistory, leftover, recoveredJournal, notLocked, budgetTooShort,
         openElsewhere, unfinishedRun, permissionsNotSet, logReplaced, cleanUpFailed, memoryLimitPassed, unnamed,
     ]

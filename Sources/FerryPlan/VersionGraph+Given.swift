@@ -51,7 +51,9 @@ extension VersionGraph {
             !tried.contains(given) && !path.contains { !$0.isInferred && $0.leads(like: edges[given]) }
         }
         for (place, edge) in path.enumerated() where edge.isInferred {
-            if let given = left.first(where: { edges[$0].source.hashes == edge.source.hashes }) { return (place, given) }
+            if let given = left.first(where: { edges[$0].source.hashes == edge.source.hashes }) {
+                return (place, given)
+            }
         }
         let passed = [start.hashes] + path.map(\.destination.hashes)
         return left.first { !passed.contains(edges[$0].source.hashes) && edges[$0].destination.hashes != start.hashes }
@@ -75,7 +77,8 @@ extension VersionGraph {
             if version.hashes == target.hashes { return path }
             if route.infers, let edge = infer(named(version), target).0 { return path + [edge] }
             for edge in edges where edge.source.hashes == version.hashes {
-                let isKnown = known.contains(node(edge.destination))
+                let isKnown =
+                    known.contains(node(edge.destination))
                     || reached.contains { $0.version.hashes == edge.destination.hashes }
                 if !isKnown { reached.append((edge.destination, path + [edge])) }
             }
@@ -114,7 +117,7 @@ extension VersionGraph {
             "The given mapping model \(names) leads from \(from) to \(to), but nothing leads on from there to \(goal); "
                 + "\(from) → \(goal) can be inferred without it, and loses something.",
             remedy: """
-                Give a mapping model from \(to) to \(goal) with \(setting: .mappings); or say with \
+                Add a mapping model from \(to) to \(goal) with \(setting: .mappings); or say with \
                 \(setting: .chain, .some("the versions")) that \(goal) follows \(from).
                 """)
     }

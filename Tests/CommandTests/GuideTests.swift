@@ -23,7 +23,8 @@ struct GuideTests {
             try FileManager.default.copyItem(atPath: "\(fixture)/\(item)", toPath: folder.file(item))
             // Fixtures are read-only, unlike a user's store.
             try FileManager.default.setAttributes(
-                [.posixPermissions: item.hasSuffix(".sqlite") || item.hasSuffix(".store") ? 0o644 : 0o755], ofItemAtPath: folder.file(item))
+                [.posixPermissions: item.hasSuffix(".sqlite") || item.hasSuffix(".store") ? 0o644 : 0o755],
+                ofItemAtPath: folder.file(item))
         }
         let path = "\(Self.folder)/\(guide).md"
         let page = try String(contentsOfFile: path, encoding: .utf8)

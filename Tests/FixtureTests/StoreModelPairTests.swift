@@ -64,7 +64,9 @@ struct StoreModelPairTests {
             same += share.differences.isEmpty ? 1 : 0
             objects += share.objects
         }
-        print("\(family.name): \(same) migrations give the schema of the model's store, \(objects) objects; \(refused) refused")
+        print(
+            "\(family.name): \(same) migrations give the schema of the model's store, \(objects) objects; \(refused) refused"
+        )
         #expect(same + refused == pairs.count * 2)
     }
 }

@@ -364,7 +364,9 @@ struct InferenceTests {
         #expect(resolution.step.warnings.first?.message.contains("Book.shelf is mandatory") == true)
     }
 
-    @Test("does not warn of a mandatory relationship to many without a minimum, as SwiftData's arrays are", arguments: [0, 1])
+    @Test(
+        "does not warn of a mandatory relationship to many without a minimum, as SwiftData's arrays are",
+        arguments: [0, 1])
     func mandatoryArrays(_ minimum: Int) throws {
         let books = Relationship(
             name: "books", destinationEntity: "Book", inverseName: "shelf", isOptional: false, minCount: minimum,

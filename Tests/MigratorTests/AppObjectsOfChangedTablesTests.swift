@@ -97,7 +97,8 @@ struct AppObjectsOfChangedTablesTests {
         let plan = try migrator().plan(configuration(.automatic))
         #expect(plan.refusals.isEmpty)
         #expect(plan.warnings.map(\.code) == [.indexLeftOut, .indexLeftOut])
-        #expect(plan.warnings[0].message.contains("byPages of Book") && plan.warnings[0].message.contains("title, pages"))
+        #expect(
+            plan.warnings[0].message.contains("byPages of Book") && plan.warnings[0].message.contains("title, pages"))
         #expect(try migrator().migrate(configuration(.automatic)).warnings.contains { $0.code == .indexLeftOut })
         let summary = try Verifier(
             store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))]

@@ -45,7 +45,8 @@ struct StoreAsModelTests {
 
     private func bytes() throws -> [String: Data] {
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-        return try Dictionary(uniqueKeysWithValues: names.map { ($0, try Data(contentsOf: URL(fileURLWithPath: folder.file($0)))) })
+        return try Dictionary(
+            uniqueKeysWithValues: names.map { ($0, try Data(contentsOf: URL(fileURLWithPath: folder.file($0)))) })
     }
 
     /// The columns of a table, in their order.
@@ -107,7 +108,8 @@ struct StoreAsModelTests {
         let connection = try Connection(path: folder.file(store), mode: .readWrite)
         let definition = columns.map { "\($0) VARCHAR" }.joined(separator: ", ")
         try connection.execute(
-            "DROP TABLE ZBOOK; CREATE TABLE ZBOOK ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, \(definition) )")
+            "DROP TABLE ZBOOK; CREATE TABLE ZBOOK ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, \(definition) )"
+        )
         #expect(try self.columns(store).suffix(2) == columns.suffix(2))
     }
 
@@ -221,7 +223,9 @@ struct StoreAsModelTests {
         let given = #expect(throws: FerryError.self) { try migrator([source("new.sqlite")]) }
         #expect(given?.code == .badModel && given?.message.contains(reason) == true)
         try makeStore("third.sqlite", Self.version(3, identifier: "3.0.0"))
-        let own = #expect(throws: FerryError.self) { try migrator([source("third.sqlite")], store: "new.sqlite").plan() }
+        let own = #expect(throws: FerryError.self) {
+            try migrator([source("third.sqlite")], store: "new.sqlite").plan()
+        }
         #expect(own?.code == .badModel && own?.message.contains(reason) == true)
     }
 
@@ -239,7 +243,7 @@ struct StoreAsModelTests {
         let error = #expect(throws: FerryError.self) {
             try migrator([.store(URL(fileURLWithPath: small.folder.file("App.xcdatamodeld")), named: "Next")])
         }
-        #expect(error?.code == .badModel && error?.message.contains("is no store") == true)
+        #expect(error?.code == .badModel && error?.message.contains("is not a store") == true)
     }
 
     // MARK: Interrupted runs
@@ -281,7 +285,8 @@ struct StoreAsModelTests {
     func afterwards() throws {
         try FileManager.default.copyItem(atPath: folder.file("old.sqlite"), toPath: folder.file("kept.sqlite"))
         _ = try migrator([source("new.sqlite")]).migrate()
-        let verifier = try Verifier(store: URL(fileURLWithPath: folder.file("old.sqlite")), models: [source("new.sqlite")])
+        let verifier = try Verifier(
+            store: URL(fileURLWithPath: folder.file("old.sqlite")), models: [source("new.sqlite")])
         let summary = try verifier.verifyMigration(from: URL(fileURLWithPath: folder.file("kept.sqlite")))
         #expect(summary.differences.isEmpty && summary.checked == 20)
         _ = try StoreFiles(URL(fileURLWithPath: folder.file("old.sqlite"))).rollback()

@@ -40,7 +40,8 @@ struct SourceModelWriterTests {
         "Default values of all types come back",
         arguments: [
             (AttributeType.integer64, DefaultValue.integer(.min)), (.boolean, .integer(1)), (.boolean, .integer(0)),
-            (.double, .real(1e-7)), (.double, .real(-0.1)), (.float, .real(Double(Float(0.3)))), (.decimal, .real(12.5)),
+            (.double, .real(1e-7)), (.double, .real(-0.1)), (.float, .real(Double(Float(0.3)))),
+            (.decimal, .real(12.5)),
             (.date, .real(-978_307_200.25)), (.string, .text("")), (.uri, .text("ferry://x?a=1&b=2")),
             (.uuid, .blob(Array(0..<16))),
         ])

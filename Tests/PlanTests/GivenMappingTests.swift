@@ -40,7 +40,8 @@ struct GivenMappingTests {
     @Test("A mapping model in the middle of the way is used from a version that inference reaches")
     func middle() throws {
         let versions = [
-            version("a9", "name"), version("b1", "label", "repo"), version("z1", "name", "note"), version("z2", "label"),
+            version("a9", "name"), version("b1", "label", "repo"), version("z1", "name", "note"),
+            version("z2", "label"),
         ]
         var current = versions
         current[1].isCurrent = true

@@ -63,7 +63,8 @@ package enum StoreModels {
     private static func unusable(_ path: String, _ reason: String, cause: (any Error)? = nil) -> FerryError {
         FerryError(
             .badModel, "The store \(path) cannot serve as a model: \(reason).",
-            remedy: "Give the model's file, or another store of that version; an empty one that the app made will do.",
+            remedy:
+                "Pass the model's file, or another store of that version; an empty one that the app created is enough.",
             cause: cause)
     }
 }

@@ -114,7 +114,8 @@ extension MigrationRun {
             throw FerryError(
                 .layoutUnknown,
                 "\(paths) are of version \(inputs.catalog.displayName(of: target)), and differ in their tables, columns or "
-                    + "indexes.", remedy: "Name the one that the new store is to be like with \(setting: .like, .some("STORE")).")
+                    + "indexes.",
+                remedy: "Name the one that the new store is to be like with \(setting: .like, .some("STORE")).")
         }
         inputs.warnings.append(
             FerryWarning(

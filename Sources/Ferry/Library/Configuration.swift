@@ -104,8 +104,9 @@ public struct Configuration: Sendable {
     /// Whether SQLite first rolls back a hot journal, after a raw copy of journal and store was put into the snapshots'
     /// folder; otherwise such a store is refused.
     public var recovers: Bool
-    /// Whether tables and columns that a store's version has and the store lacks are made before the migration, after
-    /// a snapshot: empty, or with the model's default values. Otherwise such a store is refused.
+    /// Whether missing tables and columns of the store's version are made before the migration, after a snapshot.
+    ///
+    /// They are empty, or have the model's default values. Otherwise such a store is refused.
     public var repairs: Bool
     /// The time after which a call stops, for the next call to resume; nil for no limit.
     ///

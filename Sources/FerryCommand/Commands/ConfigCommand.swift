@@ -94,7 +94,9 @@ struct ConfigInitCommand: Command {
     }
 
     private static func models(_ words: [String], from folder: String) throws -> [String] {
-        try words.map { word in try ModelWord.word(word) { path throws(FerryError) in try Self.path(path, from: folder) } }
+        try words.map { word in
+            try ModelWord.word(word) { path throws(FerryError) in try Self.path(path, from: folder) }
+        }
     }
 
     /// A path for `ferry.json`: as typed if the file is in the current folder, else absolute.

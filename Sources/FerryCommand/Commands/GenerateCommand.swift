@@ -36,7 +36,8 @@ struct GenerateCommand: Command {
         let files = FileLayer()
         let named = try VersionWord(arguments.operands[0]).version(named: arguments.value("--version"))
         let (version, warnings) = try TargetNames(
-            like: arguments.value("--like") ?? (named.isStore ? named.path : nil), joinTables: arguments.values("--join-table")
+            like: arguments.value("--like") ?? (named.isStore ? named.path : nil),
+            joinTables: arguments.values("--join-table")
         ).settled(named, files: files)
         for warning in warnings { console.warn("\(warning) Use --join-table or --like to choose another name.") }
         try check(options.rowsOfEntity.keys.sorted(), in: version.model)

@@ -16,8 +16,8 @@ struct MigrationInput {
     static func models(isRequired: Bool = false) -> Syntax.Option {
         .repeated(
             "--models", "PATH",
-            "Model versions: .xcdatamodeld, .xcdatamodel, .momd, .mom, a store that contains its model (NAME=STORE names its "
-                + "version), or a folder of them. May be repeated.",
+            "Model versions: .xcdatamodeld, .xcdatamodel, .momd, .mom, a store that contains its model (NAME=STORE "
+                + "names its version), or a folder of them. May be repeated.",
             isRequired: isRequired)
     }
     static let mappings = Syntax.Option.repeated(

@@ -54,7 +54,8 @@ struct MigrationRendering {
             "externalFiles": [
                 "removed": report.externalFiles.removed, "unreferenced": report.externalFiles.unreferenced,
             ] as JSON,
-            "layoutStore": report.layoutStore?.filePath, "repaired": report.repaired ?? [], "earlierSeconds": report.earlierTime.inSeconds,
+            "layoutStore": report.layoutStore?.filePath, "repaired": report.repaired ?? [],
+            "earlierSeconds": report.earlierTime.inSeconds,
             "estimates": report.estimates.map {
                 [
                     "seconds": $0.wallTime.inSeconds, "longestUnitSeconds": $0.longestUnit.inSeconds,

@@ -4,18 +4,20 @@ internal import FerryModel
 
 struct ModelExportCommand: Command {
     static let syntax = Syntax(
-        "model export", summary: "Writes a model version as source XML, for apps whose model is in code.",
+        "model export", summary: "Export a model version as source XML, for apps whose model is in code.",
         discussion:
-            "Of a store, it is the model that the store holds; of a compiled model, the version. The version hashes that "
-            + "follow from the XML are those of the store; what XML cannot hold is told, and what would change a hash is "
-            + "refused. The version becomes the next one of the bundle, and its current one; where the bundle has a version "
-            + "with these hashes already, that one is named and nothing is written. A source model is copied as it is.",
+            "Exports the model that a store contains, or a version of a compiled model. The XML has the same version hashes: "
+            + "settings that XML cannot express are listed, and an export that would change a hash is refused. The version "
+            + "is added to the bundle as the next one, and becomes its current version. If the bundle already has a version "
+            + "with these hashes, nothing is written. A source model is copied unchanged.",
         operands: [.init("MODEL", "\(VersionWord.forms.prefix(1).uppercased() + VersionWord.forms.dropFirst()).")],
         options: [
-            .value("--output", "BUNDLE", "The .xcdatamodeld; made if it is not there.", isRequired: true),
+            .value(
+                "--output", "BUNDLE", "The .xcdatamodeld to write to; it is created if it does not exist.",
+                isRequired: true),
             .value(
                 "--name", "VERSION",
-                "The name of the new version. Default: the bundle's, with a number from the second one on."),
+                "Name of the new version. Default: the bundle's name, with a number from the second version on."),
         ],
         example: "ferry model export default.store --output App.xcdatamodeld")
 

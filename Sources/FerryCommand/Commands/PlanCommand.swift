@@ -224,7 +224,9 @@ struct PlanRendering {
     private func treatments(of step: PlanReport.Step, width: Int) -> [String] {
         guard let tables = step.tables, tables.contains(where: { $0.treatment != .filled }) else { return [] }
         var lines: [String] = []
-        for (word, treatment) in [("Kept", PlanReport.Table.Treatment.kept), ("Altered", .altered), ("Dropped", .dropped)] {
+        for (word, treatment) in [
+            ("Kept", PlanReport.Table.Treatment.kept), ("Altered", .altered), ("Dropped", .dropped),
+        ] {
             let names = tables.filter { $0.treatment == treatment }.map(\.name)
             if !names.isEmpty { lines.append("  \(word): \(list(names))") }
         }

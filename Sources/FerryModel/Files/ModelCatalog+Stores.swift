@@ -82,5 +82,7 @@ struct VersionNumber: Hashable, Comparable {
         self.parts = parts
     }
 
-    static func < (left: VersionNumber, right: VersionNumber) -> Bool { left.parts.lexicographicallyPrecedes(right.parts) }
+    static func < (left: VersionNumber, right: VersionNumber) -> Bool {
+        left.parts.lexicographicallyPrecedes(right.parts)
+    }
 }

@@ -111,7 +111,8 @@ package struct SourceModelWriter {
     ) {
         let (validation, isDate) = (attribute.validation, attribute.type == .date)
         let (least, most) = (validation.minimum.map(number), validation.maximum.map(number))
-        let interval: String? = if isDate, case .real(let seconds)? = attribute.defaultValue { number(seconds) } else { nil }
+        let interval: String? =
+            if isDate, case .real(let seconds)? = attribute.defaultValue { number(seconds) } else { nil }
         let attributes: [(String, String?)] = [
             ("name", attribute.name), ("optional", attribute.isOptional ? "YES" : nil),
             ("transient", attribute.isTransient ? "YES" : nil),
@@ -128,7 +129,8 @@ package struct SourceModelWriter {
             ("usesScalarValueType", attribute.type.isScalar ? "NO" : nil),
             ("indexed", attribute.isIndexed ? "YES" : nil), ("elementID", attribute.renamingIdentifier),
             ("preserveAfterDeletion", attribute.preservesValueAfterDeletion ? "YES" : nil),
-            ("valueTransformerName", attribute.valueTransformerName), ("customClassName", attribute.hasOwnClass ? attribute.valueClassName : nil),
+            ("valueTransformerName", attribute.valueTransformerName),
+            ("customClassName", attribute.hasOwnClass ? attribute.valueClassName : nil),
             ("versionHashModifier", attribute.versionHashModifier), ("syncable", "YES"),
         ]
         let place = "\(owner).\(attribute.name)"

@@ -39,8 +39,10 @@ struct TableChanges {
         }
         let kept = Set(other.columns)
         var columns = Set(table.columns.filter { !kept.contains($0) }.map { $0.name.uppercased() })
-        let numbers = source.entities(inTableOf: root).allSatisfy { source.number(of: $0) == destination.number(of: $0) }
-        if !numbers { columns.insert("Z_ENT") }
+        let isNumberedAlike = source.entities(inTableOf: root).allSatisfy {
+            source.number(of: $0) == destination.number(of: $0)
+        }
+        if !isNumberedAlike { columns.insert("Z_ENT") }
         return Change(isWhole: false, columns: columns)
     }
 

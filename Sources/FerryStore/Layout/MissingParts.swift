@@ -122,7 +122,9 @@ package struct MissingParts: Sendable {
     private mutating func addDefaults(of expected: StoreLayout) {
         let names = Set(parts.map(\.name))
         for entity in expected.model.sortedEntityNames {
-            guard let table = expected.table(of: entity)?.name, let number = expected.number(of: entity) else { continue }
+            guard let table = expected.table(of: entity)?.name, let number = expected.number(of: entity) else {
+                continue
+            }
             for attribute in expected.model.attributes(of: entity) where !attribute.isOptional {
                 guard let value = attribute.defaultValue, let column = expected.column(of: attribute.name, in: entity),
                     names.contains("\(table).\(column.name)")
