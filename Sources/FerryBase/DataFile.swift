@@ -16,7 +16,7 @@ package struct InputFile: ~Copyable {
 
     package func size() throws(FerryError) -> Int64 {
         let descriptor = descriptor
-        return try files.perform("look at \(path)") { () throws(SystemError) in
+        return try files.perform("access \(path)") { () throws(SystemError) in
             try FileAttributes(descriptor: descriptor).size
         }
     }
@@ -73,8 +73,8 @@ extension FileLayer {
 
     static func notRegular(_ path: String) -> FerryError {
         FerryError(
-            .notARegularFile, "\(path) is no regular file, but a pipe, a device or a folder.",
-            remedy: "Put a regular file there, or name another path.")
+            .notARegularFile, "\(path) is not a regular file but a pipe, a device or a folder.",
+            remedy: "Put a regular file there, or choose another path.")
     }
 }
 
@@ -136,7 +136,7 @@ package struct OutputFile: ~Copyable {
     /// Extends the file by zero bytes, unless it is longer already; the next write starts at its new end.
     package mutating func extend(to size: Int64) throws(FerryError) {
         let descriptor = descriptor
-        let now = try files.perform("look at \(path)") { () throws(SystemError) in
+        let now = try files.perform("access \(path)") { () throws(SystemError) in
             try FileAttributes(descriptor: descriptor).size
         }
         if now < size { try truncate(to: size) }

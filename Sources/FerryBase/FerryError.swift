@@ -59,7 +59,7 @@ public struct FerryError: Error, Sendable {
     public enum Consequence: String, Sendable, Hashable, Codable {
         /// Ferry refused the call before it changed anything.
         case refused
-        /// The run failed; the store is as before.
+        /// The run failed; the store is unchanged.
         case failed
         /// A check found damage or a difference.
         case differs
@@ -75,7 +75,7 @@ extension FerryError: CustomStringConvertible {
     public var description: String { remedy.isEmpty ? message : "\(message) \(remedy)" }
 }
 
-/// An error as JSON, for stored reports: a cause that is no ``FerryError`` is stored as its description.
+/// An error as JSON, for stored reports: a cause that is not a ``FerryError`` is stored as its description.
 extension FerryError: Codable {
     /// The cause of a decoded error.
     public struct RecordedCause: Error, Sendable, Hashable, CustomStringConvertible {
@@ -182,7 +182,7 @@ extension FerryError.Code {
     public static let lossRefused = Self("lossRefused", .refused)
     /// No rule gives Core Data's name for a table or a column of the target.
     public static let layoutUnknown = Self("layoutUnknown", .refused)
-    /// Mapping models of the chain lie beside the models, but the call does not give them.
+    /// Mapping models of the chain are next to the models, but were not given.
     public static let mappingsNotGiven = Self("mappingsNotGiven", .refused)
     /// A value expression or a predicate cannot be read, or does not fit the model.
     public static let badExpression = Self("badExpression", .refused)
@@ -225,7 +225,7 @@ extension FerryError.Code {
     /// The log of runs cannot be read, and only the log names the snapshot that must not be removed.
     public static let badLog = Self("badLog", .refused)
 
-    // MARK: Failures: the store is as before
+    // MARK: Failures: the store is unchanged
 
     /// SQLite reported an error.
     public static let databaseFailed = Self("databaseFailed", .failed)
@@ -248,7 +248,7 @@ extension FerryError.Code {
 
     // MARK: Failed checks
 
-    /// The migrated store differs from the result of the mapping models; the store is as before.
+    /// The migrated store differs from the result of the mapping models; the store is unchanged.
     public static let verificationFailed = Self("verificationFailed", .differs)
     /// The content of a snapshot has changed since the snapshot was taken.
     public static let snapshotDamaged = Self("snapshotDamaged", .differs)

@@ -19,8 +19,8 @@ extension FileLayer {
         let size = try input.size()
         guard size <= Int64(limit) else {
             throw FerryError(
-                .fileFailed, "\(path) has \(size) bytes, where at most \(limit) are expected.",
-                remedy: "Check that it is the file that was meant.")
+                .fileFailed, "\(path) has \(size) bytes, more than the \(limit) expected.",
+                remedy: "Check that it is the right file.")
         }
         return try input.read(count: Int(size), at: 0)
     }
@@ -124,7 +124,7 @@ extension FileLayer {
     package func renameToFree(_ path: String, to destination: String) throws(FerryError) {
         // Before the call, so that a witness gets no rename that then fails.
         if try exists(destination) { throw FerryError("rename \(path) to \(destination)", .existing) }
-        try call("rename \(path) to \(destination), where nothing is", telling: .renames(path, to: destination)) {
+        try call("rename \(path) to \(destination) (which must not exist)", telling: .renames(path, to: destination)) {
             ferry_rename_to_free(path, destination)
         }
     }

@@ -76,8 +76,8 @@ extension FileLayer {
             Clock.wait(milliseconds: 20)
         }
         throw FerryError(
-            .fileFailed, "The folder \(path) cannot be removed: what was in it is removed, and there again.",
-            remedy: "Look which program has files in it open, end that, and \(action: .again).")
+            .fileFailed, "The folder \(path) cannot be removed: its contents were removed, but new files appeared.",
+            remedy: "Find the program that has files in it open, close it, and \(action: .again).")
     }
 
     /// - Returns: False if the folder is not empty.

@@ -64,7 +64,7 @@ package struct FileLayer: Sendable {
 
     /// - Throws: ``FerryError`` `.notFound` if the path does not exist.
     package func attributes(_ path: String) throws(FerryError) -> FileAttributes {
-        try perform("look at \(path)") { () throws(SystemError) in try FileAttributes(path: path) }
+        try perform("access \(path)") { () throws(SystemError) in try FileAttributes(path: path) }
     }
 
     package func attributesIfPresent(_ path: String) throws(FerryError) -> FileAttributes? {
@@ -75,7 +75,7 @@ package struct FileLayer: Sendable {
     package func isSymbolicLink(_ path: String) throws(FerryError) -> Bool {
         var info = stat()
         let found: Void? = try ifPresent { () throws(FerryError) in
-            try call("look at \(path)") { lstat(path, &info) }
+            try call("access \(path)") { lstat(path, &info) }
         }
         return found != nil && ferry_is_link(info.st_mode) != 0
     }
@@ -99,7 +99,7 @@ package struct FileLayer: Sendable {
     /// The free bytes for unprivileged users on the volume of a path.
     package func freeBytes(at path: String) throws(FerryError) -> Int64 {
         if let bytes = faults?.freeBytes { return bytes }
-        return try perform("ask for the free space at \(path)") { () throws(SystemError) in
+        return try perform("get the free space at \(path)") { () throws(SystemError) in
             try uninterrupted { ferry_free_bytes(path) }
         }
     }
@@ -113,7 +113,7 @@ package struct FileLayer: Sendable {
         if let attributes = try attributesIfPresent(path), attributes.isDirectory { return }
         let parent = Self.parent(of: path)
         if parent != path, try !exists(parent) { try createDirectory(parent, mode: mode) }
-        try perform("make the folder \(path)") { () throws(SystemError) in
+        try perform("create the folder \(path)") { () throws(SystemError) in
             faults?.tell(.makesFolder(path))
             do throws(SystemError) {
                 _ = try uninterrupted { mkdir(path, mode_t(mode)) }

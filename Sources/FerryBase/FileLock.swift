@@ -51,7 +51,7 @@ extension FileLayer {
     package func isLocked(_ path: String) throws(FerryError) -> Bool {
         guard try exists(path) else { return false }
         let isHeld = try ifPresent { () throws(FerryError) in
-            try perform("look at the lock \(path)") { () throws(SystemError) in
+            try perform("access the lock \(path)") { () throws(SystemError) in
                 let descriptor = try uninterrupted { ferry_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0) }
                 defer { _ = close(descriptor) }
                 do throws(SystemError) {
@@ -149,7 +149,7 @@ extension FileLayer {
     }
 
     private func makeWorkFolder(named name: String, in parent: String) throws(FerryError) -> String {
-        try perform("make a folder in \(parent)") { () throws(SystemError) in
+        try perform("create a folder in \(parent)") { () throws(SystemError) in
             var template = Array("\(parent)/\(name)-XXXXXX".utf8CString)
             let made = template.withUnsafeMutableBufferPointer { mkdtemp($0.baseAddress!) != nil }
             guard made else { throw .last }

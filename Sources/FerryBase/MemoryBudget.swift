@@ -97,12 +97,12 @@ package struct MemoryBudget: Sendable, Hashable {
     package static func check(_ limit: Int) throws(FerryError) {
         guard limit <= most else {
             throw FerryError(
-                .usage, "A memory limit of \(Int64(limit).counting("byte")) is more than any machine has.",
-                remedy: "Give at most \(most >> 30)GiB.")
+                .usage, "A memory limit of \(Int64(limit).counting("byte")) is more than any machine can have.",
+                remedy: "Use at most \(most >> 30)GiB.")
         }
         guard limit < least else { return }
         throw FerryError(
             .usage, "A memory limit of \(Int64(limit).counting("byte")) is less than Ferry itself needs.",
-            remedy: "Give at least \(least >> 20)MiB.")
+            remedy: "Use at least \(least >> 20)MiB.")
     }
 }

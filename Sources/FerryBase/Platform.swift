@@ -44,7 +44,7 @@ package enum SystemSession {
     }
 }
 
-/// The columns of a file descriptor's terminal; nil if it is no terminal, or the terminal does not report them.
+/// The columns of a file descriptor's terminal; nil if it is not a terminal, or the terminal does not report them.
 package func terminalColumns(ofDescriptor descriptor: Int32) -> Int? {
     let columns = ferry_terminal_columns(descriptor)
     return columns > 0 ? Int(columns) : nil

@@ -1,7 +1,7 @@
 /// The next step after an error: text in which settings and calls are values.
 ///
 /// ``description`` is the text for callers of the library. A program with its own options uses ``worded(_:_:)``. A
-/// remedy is a string literal: `"Begin anew with \(on: .restart)."`.
+/// remedy is a string literal: `"Start over with \(on: .restart)."`.
 public struct Remedy: Sendable, Hashable {
     public enum Part: Sendable, Hashable {
         case text(String)

@@ -27,7 +27,7 @@ extension FerryError {
             if error.isNotFound {
                 "Check the path and \(action: .again)."
             } else if error.isFull {
-                "Make room on the volume and \(action: .again)."
+                "Free space on the volume and \(action: .again)."
             } else if error.isBeyondLimit {
                 "Raise the limit on the size of files (ulimit -f) and \(action: .again)."
             } else if error.isDenied {

@@ -23,7 +23,7 @@ package enum WorkThread {
         guard code == 0 else {
             work.release()
             throw FerryError(
-                .outOfMemory, "The system makes no further thread: \(SystemError(code)).",
+                .outOfMemory, "The system cannot create another thread: \(SystemError(code)).",
                 remedy: "Close other programs, or raise the limit on threads (ulimit -u), and \(action: .again).",
                 cause: SystemError(code))
         }

@@ -54,7 +54,7 @@ package struct XMLTokenizer {
                 let text = try text()
                 if !open.isEmpty { return .text(text) }
                 guard text.utf8.allSatisfy({ Self.isSpace($0) || $0 == 0xEF || $0 == 0xBB || $0 == 0xBF }) else {
-                    throw problem("text stands outside of its elements")
+                    throw problem("there is text outside its elements")
                 }
                 continue
             }
@@ -66,7 +66,7 @@ package struct XMLTokenizer {
             default: return try startTag()
             }
         }
-        guard hasRoot, open.isEmpty else { throw problem("it is cut off, or has no element") }
+        guard hasRoot, open.isEmpty else { throw problem("it is truncated, or has no element") }
         return nil
     }
 
@@ -90,14 +90,14 @@ package struct XMLTokenizer {
                 return .start(name, attributes)
             }
             guard hasSpace, attributes.count < Self.attributeLimit else {
-                throw problem("a tag is no well-formed XML, or has too many attributes")
+                throw problem("a tag is not well-formed XML, or has too many attributes")
             }
             let key = try self.name()
             try skipSpace()
             try pass("=")
             try skipSpace()
             guard attributes.updateValue(try attributeValue(), forKey: key) == nil else {
-                throw problem("an attribute stands twice")
+                throw problem("an attribute appears twice")
             }
         }
     }
@@ -124,7 +124,7 @@ package struct XMLTokenizer {
     private mutating func attributeValue() throws(FerryError) -> String {
         let quote = try peek()
         guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
-            throw problem("the value of an attribute does not stand in quotes")
+            throw problem("the value of an attribute is not in quotes")
         }
         _ = try take()
         var bytes: [UInt8] = []
@@ -138,7 +138,7 @@ package struct XMLTokenizer {
             default: bytes.append(byte)
             }
         }
-        throw problem("it is cut off")
+        throw problem("it is truncated")
     }
 
     // MARK: Text
@@ -190,7 +190,7 @@ package struct XMLTokenizer {
                 return String(decoding: bytes.dropLast(3), as: UTF8.self)
             }
         }
-        throw problem("it is cut off")
+        throw problem("it is truncated")
     }
 
     private mutating func reference(into bytes: inout [UInt8]) throws(FerryError) {
@@ -204,7 +204,7 @@ package struct XMLTokenizer {
         guard name.hasPrefix("#"),
             let code = UInt32(name.dropFirst(isHexadecimal ? 2 : 1), radix: isHexadecimal ? 16 : 10),
             let scalar = Unicode.Scalar(code), code >= 0x20 || [0x9, 0xA, 0xD].contains(code), code & 0xFFFE != 0xFFFE
-        else { throw problem("it refers to a character or an entity that there is not") }
+        else { throw problem("it refers to a character or an entity that does not exist") }
         bytes += Array(Character(scalar).utf8)
     }
 
@@ -219,7 +219,7 @@ package struct XMLTokenizer {
             if text.count > 256 { text.removeFirst(128) }
             text.append(byte)
         }
-        throw problem("it is cut off")
+        throw problem("it is truncated")
     }
 
     private func checkEncoding(_ instruction: [UInt8]) throws(FerryError) {
@@ -228,7 +228,7 @@ package struct XMLTokenizer {
             return
         }
         guard key.contains("utf-8") || key.contains("utf8") || key.contains("ascii") else {
-            throw problem("it is no UTF-8 text")
+            throw problem("it is not UTF-8 text")
         }
     }
 
@@ -242,14 +242,14 @@ package struct XMLTokenizer {
                 if byte == UInt8(ascii: ">"), dashes >= 2 { return }
                 dashes = byte == UInt8(ascii: "-") ? dashes + 1 : 0
             }
-            throw problem("it is cut off")
+            throw problem("it is truncated")
         case UInt8(ascii: "["):
             try pass("[CDATA[")
-            guard !open.isEmpty else { throw problem("text stands outside of its elements") }
+            guard !open.isEmpty else { throw problem("there is text outside its elements") }
             isInCharacterData = true
         default:
             try pass("DOCTYPE")
-            guard !hasRoot else { throw problem("a declaration of its type stands within it") }
+            guard !hasRoot else { throw problem("there is a document type declaration inside it") }
             try skipDocumentType()
         }
     }
@@ -265,11 +265,11 @@ package struct XMLTokenizer {
             case UInt8(ascii: ">"): return
             case UInt8(ascii: "\""), UInt8(ascii: "'"): quote = byte
             // Entities could expand a short file to a huge text.
-            case UInt8(ascii: "["): throw problem("it declares XML entities, which none of its kind does")
+            case UInt8(ascii: "["): throw problem("it declares XML entities, which such files do not use")
             default: break
             }
         }
-        throw problem("it is cut off")
+        throw problem("it is truncated")
     }
 
     // MARK: Bytes
@@ -281,7 +281,7 @@ package struct XMLTokenizer {
         position = 0
         isAtEnd = buffer.isEmpty
         guard buffer.withUnsafeBytes({ check.take($0) }), !isAtEnd || check.isAtBoundary else {
-            throw problem("it is no UTF-8 text")
+            throw problem("it is not UTF-8 text")
         }
         return buffer.first
     }
@@ -296,14 +296,14 @@ package struct XMLTokenizer {
         }
         if byte == UInt8(ascii: "\n") { line += 1 }
         guard byte >= 0x20 || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\t") else {
-            throw problem("it has a control character in it")
+            throw problem("it contains a control character")
         }
         return byte
     }
 
     private mutating func pass(_ text: StaticString) throws(FerryError) {
         for offset in 0..<text.utf8CodeUnitCount {
-            guard try take() == text.utf8Start[offset] else { throw problem("it is no well-formed XML") }
+            guard try take() == text.utf8Start[offset] else { throw problem("it is not well-formed XML") }
         }
     }
 

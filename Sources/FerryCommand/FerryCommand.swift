@@ -45,7 +45,7 @@ public enum FerryCommand {
         let console = console.colored(ColorChoice(in: words))
         let code = runAlone(words, on: console, policies: policies)
         guard let problem = console.outputProblem() else { return code }
-        console.warn("Standard output could not be written, so what it holds is not whole: \(problem).")
+        console.warn("Standard output could not be written and is incomplete: \(problem).")
         // The exit code of a command that changes files is about the files.
         let changesFiles = writers.contains { name in
             words.first == name || words.prefix(2).joined(separator: " ") == name
@@ -66,7 +66,7 @@ public enum FerryCommand {
         do {
             guard let call = try CommandCall(words, among: commands) else {
                 for line in HelpText.overview(table) { console.note(line) }
-                throw FerryError(.usage, "A command is missing.", remedy: "Start with: ferry help")
+                throw FerryError(.usage, "A command is missing.", remedy: "Run: ferry help")
             }
             return try call.run(on: console, policies: policies)
         } catch {

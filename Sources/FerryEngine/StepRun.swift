@@ -115,23 +115,23 @@ extension FerryError {
     /// Wraps an SQLite error in a message that names the failed work.
     init(database error: DatabaseError, whileDoing work: String) {
         if error.isInterrupted {
-            self.init(.interrupted, "Stopped while \(work).", remedy: "\(action: .again) to go on.", cause: error)
+            self.init(.interrupted, "Stopped while \(work).", remedy: "\(action: .again) to continue.", cause: error)
         } else if error.isTooBig {
             self.init(
-                .valueTooLarge, "A value, or a row, is too large to be whole in memory while \(work).",
-                remedy: "Give \(setting: .memoryLimit) at least twice its size and \(action: .again).", cause: error)
+                .valueTooLarge, "A value or a row is too large for memory while \(work).",
+                remedy: "Set \(setting: .memoryLimit) to at least twice its size and \(action: .again).", cause: error)
         } else if error.isOutOfMemory {
             self.init(
-                .outOfMemory, "SQLite got no more memory while \(work).",
-                remedy: "Raise \(setting: .memoryLimit) and \(action: .again) to go on.", cause: error)
+                .outOfMemory, "SQLite ran out of memory while \(work).",
+                remedy: "Raise \(setting: .memoryLimit) and \(action: .again) to continue.", cause: error)
         } else if error.isFull {
             self.init(
                 .databaseFailed, "The disk is full while \(work).",
-                remedy: "Make room and \(action: .again) to go on.", cause: error)
+                remedy: "Free space on it and \(action: .again) to continue.", cause: error)
         } else {
             self.init(
                 .databaseFailed, "SQLite failed while \(work): \(error.message) (code \(error.code)).",
-                remedy: "The store is as before; \(action: .again) to go on.", cause: error)
+                remedy: "The store is unchanged; \(action: .again) to continue.", cause: error)
         }
     }
 }

@@ -56,7 +56,7 @@ struct RowCounts {
         }
         guard isSettled else {
             throw FerryError(
-                .unsupported, "The model's mandatory relationships need ever more objects of one another.",
+                .unsupported, "The model's mandatory relationships need an infinite number of objects.",
                 remedy: "Check the minimum counts of its relationships.")
         }
     }
@@ -73,8 +73,8 @@ struct RowCounts {
             let place = need.relationship.title
             throw FerryError(
                 .unsupported,
-                "\(count(of: need.owner)) rows of \(need.owner) need \(wanted) of \(need.entity): \(place) says so.",
-                remedy: "Ask for other numbers with \(setting: .rowsOf).", place: .init(entity: need.entity))
+                "\(count(of: need.owner)) rows of \(need.owner) need \(wanted) of \(need.entity) (\(place)).",
+                remedy: "Change the numbers with \(setting: .rowsOf).", place: .init(entity: need.entity))
         }
         let missing = wanted - count(of: need.entity)
         let share = (missing + Int64(members.count) - 1) / Int64(members.count)

@@ -137,7 +137,7 @@ struct UniqueProperties {
             throw FerryError(
                 .unsupported,
                 "\(highestKey) rows of \(member) cannot all differ in \(constraint.joined(separator: ", ")).",
-                remedy: "Ask for fewer rows of this entity, or for more of those it leads to.",
+                remedy: "Generate fewer rows of this entity, or more of those it refers to.",
                 place: .init(entity: member))
         }
         for (name, divisor) in digits where isOfEntity(name, in: member) { divisors[name] = divisor }

@@ -29,7 +29,7 @@ package struct StoreGenerator: Sendable {
     package func generate(at path: String, files: FileLayer, progress: ProgressHook? = nil) throws {
         let support = ExternalData.supportFolder(forStore: path)
         for taken in [path, path + "-wal", path + "-journal", support] where try files.exists(taken) {
-            throw FerryError(.outputExists, "\(taken) is there already.", remedy: "Name another path or remove it.")
+            throw FerryError(.outputExists, "\(taken) already exists.", remedy: "Name another path or remove it.")
         }
         do {
             try fill(path, files, progress)

@@ -260,8 +260,8 @@ extension RelationshipRule {
     package var lookedUp: String? {
         switch self {
         case .automatic, .empty: nil
-        case .destinations(let mapping, let from): "what \(mapping) made of \(from)"
-        case .destinationsOfAnyMapping(let from): "what any entity mapping made of \(from)"
+        case .destinations(let mapping, let from): "what \(mapping) created from \(from)"
+        case .destinationsOfAnyMapping(let from): "what any entity mapping created from \(from)"
         }
     }
 }

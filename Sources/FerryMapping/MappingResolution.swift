@@ -38,7 +38,7 @@ extension MappingResolution {
         package var problem: FerryError {
             FerryError(
                 .mandatoryValue,
-                "Entity mapping \"\(entityMapping)\" gives no value to \(entity).\(attribute), which is mandatory and has "
+                "Entity mapping \"\(entityMapping)\" does not set \(entity).\(attribute), which is mandatory and has "
                     + "no default value.",
                 remedy: "Give it an expression in a mapping model, or a default value in the model.",
                 place: .init(entityMapping: entityMapping, entity: entity, property: attribute))
@@ -109,9 +109,9 @@ extension MappingResolution {
                 : "merge those of one entity in a mapping file with \"unique\": [\(list)], or leave some out with \"where\"."
             return FerryError(
                 .notUnique,
-                "\(entity) is to be unique by \(attributes.joined(separator: ", ")), but \(rows.counting("row")) share "
+                "\(entity) must be unique by \(attributes.joined(separator: ", ")), but \(rows.counting("row")) share "
                     + "\(values.counting("value")).",
-                remedy: "Remove the duplicates with the app, \(merging)",
+                remedy: "Remove the duplicates in the app, \(merging)",
                 place: .init(
                     entity: entity, property: attributes.joined(separator: ","),
                     models: sources.count == 1 ? models : []))

@@ -242,9 +242,9 @@ extension ManagedObjectModel {
             return "the store has no derived attribute of this name"
         }
         guard before.derivation == after.derivation, before.type == after.type, let path = before.derivation?.path
-        else { return "it is derived otherwise than in the store" }
+        else { return "its derivation differs from the store's" }
         guard let old = ends(of: path, from: entity), let new = other.ends(of: path, from: entity), old == new else {
-            return "what it is derived from is not what it is in the store"
+            return "the attribute that it is derived from differs from the store's"
         }
         return nil
     }
@@ -320,7 +320,7 @@ extension ManagedObjectModel {
     static func unusable(_ path: String, _ problem: String) -> FerryError {
         FerryError(
             .badModel, "The model \(path) cannot be used: \(problem).",
-            remedy: "Correct it in Xcode, or take an undamaged copy.")
+            remedy: "Correct it in Xcode, or use an undamaged copy.")
     }
 
     private func problem(of entity: Entity) -> String? {
@@ -328,7 +328,7 @@ extension ManagedObjectModel {
         let properties = entity.attributes.map(\.name) + entity.relationships.map(\.name)
         if let twice = properties.firstRepeated { return "'\(name)' declares the property '\(twice)' twice" }
         for relationship in entity.relationships where entities[relationship.destinationEntity] == nil {
-            return "the relationship '\(name).\(relationship.name)' leads to the unknown entity "
+            return "the relationship '\(name).\(relationship.name)' refers to the unknown entity "
                 + "'\(relationship.destinationEntity)'"
         }
         return nil
@@ -341,7 +341,7 @@ extension ManagedObjectModel {
             if composites[composite] == nil { return "\(place) uses the unknown composite '\(composite)'" }
             var counts: [String: Int] = [:]
             guard leafCount(of: composite, depth: 0, counts: &counts) != nil else {
-                return "\(place) is a composite that holds itself, an unknown one, or too many elements"
+                return "\(place) is a composite that contains itself, an unknown composite, or too many elements"
             }
         }
         return nil

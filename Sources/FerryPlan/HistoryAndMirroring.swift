@@ -18,9 +18,9 @@ package enum MirroringRefusal {
         if let found = try unknownEntities() {
             return FerryError(
                 .damagedSource,
-                "\(found.rows.counting("row")) of \(found.table) \(found.rows == 1 ? "is" : "are") about an entity that the store does "
-                    + "not have; under its number they could come to mean another one.",
-                remedy: "Let the app clear the mirroring of this store, or migrate it.")
+                "\(found.rows.counting("row")) of \(found.table) \(found.rows == 1 ? "is" : "are") for an entity that the store does "
+                    + "not have; its number could be given to another entity.",
+                remedy: "Let the app reset mirroring for this store, or migrate it.")
         }
         return nil
     }
@@ -60,8 +60,8 @@ package enum MirroringRefusal {
     private static func refusal(_ problem: String, _ entity: String) -> FerryError {
         FerryError(
             .unsupported,
-            "The store mirrors its objects to CloudKit, and what it remembers of the records of \(entity) there would "
-                + "name nothing: \(problem).",
+            "The store is mirrored to CloudKit, and its record metadata for \(entity) would "
+                + "become invalid: \(problem).",
             remedy: "Let the app migrate this store.", place: .init(entity: entity))
     }
 }

@@ -60,7 +60,7 @@ package struct MappingEdge: VersionPair, Sendable {
         throw FerryError(
             .noSuchVersion,
             "Mapping model \(mappingModel.name) was compiled for versions that are not among those given.",
-            remedy: "Give both versions with \(setting: .models), or leave the mapping model out.")
+            remedy: "Pass both versions with \(setting: .models), or leave the mapping model out.")
     }
 
     private static func version(
@@ -109,7 +109,7 @@ extension MappingEdge {
             let versions = from == to ? "\(from) to itself" : "\(from) to \(to), and both have the same version hashes"
             let warning = FerryWarning(
                 .mappingOfEqualVersions,
-                "The mapping model \(name) leads from \(versions): a store is at its end already, so that it never "
+                "The mapping model \(name) leads from \(versions): a store already has the later version, so it never "
                     + "runs. A version hash modifier in the later version tells the two apart.",
                 about: .init(path: edge.mappingModel.path))
             if !warnings.contains(warning) { warnings.append(warning) }

@@ -77,7 +77,7 @@ struct Partitioning {
         guard !other.keepsPrimaryKey || other.filter != nil,
             let relationship = mapping.relationships.last(where: { $0.mappings.contains(other.name) })
         else { return nil }
-        return Need(reason: "relationship \(relationship.name) takes what \(other.name) made", isRelationship: true)
+        return Need(reason: "relationship \(relationship.name) takes what \(other.name) created", isRelationship: true)
     }
 
     /// The order of giving new keys: by position, but `unique` after all mappings whose objects it can find.
@@ -158,7 +158,7 @@ struct Partitioning {
                     }
                     throw FerryError(
                         .badMapping,
-                        "The partitions of mapping model \(mappingModel.name) name \(name), which is no entity mapping of it or stands there twice.",
+                        "The partitions of mapping model \(mappingModel.name) name \(name), which is not an entity mapping of it, or is named twice.",
                         remedy: "Name each entity mapping once.")
                 }
                 partition.append(position)

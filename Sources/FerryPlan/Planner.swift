@@ -44,8 +44,8 @@ package struct Planner: Sendable {
         init(_ executor: ExecutorChoice) {
             switch executor {
             case .auto: self.init()
-            case .row: self.init(allBecause: "the row executor was asked for")
-            case .set: self.init(mappedBecause: "the set executor was asked for")
+            case .row: self.init(allBecause: "the row executor was requested")
+            case .set: self.init(mappedBecause: "the set executor was requested")
             }
         }
 
@@ -153,11 +153,19 @@ package struct Planner: Sendable {
         for index in plan.steps.indices where plan.steps[index].mode == .copy {
             let step = plan.steps[index]
             // The statements of a composed step must leave what those of its parts would.
-            guard copying.reason(for: step) == nil, copying.wholeBecause == nil, step.parts.isEmpty else { continue }
+            if let reason = copying.reason(for: step) ?? copying.wholeBecause {
+                plan.steps[index].fillsAllBecause = reason
+                continue
+            }
+            guard step.parts.isEmpty else { continue }
             var layouts = AssumedLayouts()
             let source = try layouts.layout(of: step.resolved.source)
-            plan.steps[index].keptPart = KeptPart(
-                step.resolved, source: source, destination: try layouts.layout(of: step.resolved.destination))
+            let destination = try layouts.layout(of: step.resolved.destination)
+            if let reason = KeptPart.obstacle(step.resolved, source: source, destination: destination) {
+                plan.steps[index].fillsAllBecause = reason
+            } else {
+                plan.steps[index].keptPart = KeptPart(step.resolved, source: source, destination: destination)
+            }
         }
     }
 
@@ -276,14 +284,14 @@ package enum ExecutorChoice: String, Sendable, Hashable, CaseIterable {
             guard self != .set else {
                 throw FerryError(
                     .unsupported,
-                    "Entity mapping \(mapping.name) has the migration policy \(policy), which statements of SQL cannot run.",
-                    remedy: "Leave the executor to Ferry, or give the mapping a stand-in without code.",
+                    "Entity mapping \(mapping.name) has the migration policy \(policy), which SQL cannot run.",
+                    remedy: "Let Ferry choose the executor, or replace the policy with expressions.",
                     place: .init(entityMapping: mapping.name))
             }
             return (.row, "the migration policy \(policy) is code")
         }
         try ExpressionDepth(of: mapping, in: step).check()
-        if self == .row { return (.row, "the row executor was asked for") }
+        if self == .row { return (.row, "the row executor was requested") }
         return (.set, "SQL computes every value")
     }
 }

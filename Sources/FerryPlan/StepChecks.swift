@@ -51,9 +51,9 @@ struct ExpressionDepth {
         {
             throw FerryError(
                 .unsupported,
-                "Entity mapping \(mapping.name): `\(what)` has more operations within each other than SQLite reads, on "
+                "Entity mapping \(mapping.name): `\(what)` nests more operations than SQLite allows, on "
                     + "more than \(ComputationProgram.argumentLimit) attributes.",
-                remedy: "Split it by several steps, or compute it in a migration policy.",
+                remedy: "Split it into several steps, or compute it in a migration policy.",
                 place: .init(entityMapping: mapping.name))
         }
         var hops: Set<[String]> = []
@@ -61,8 +61,8 @@ struct ExpressionDepth {
         guard hops.count <= Self.hopLimit else {
             throw FerryError(
                 .unsupported,
-                "Entity mapping \(mapping.name) follows \(hops.count) relationships, more than SQLite joins tables.",
-                remedy: "Split it by several steps, or follow them in a migration policy.",
+                "Entity mapping \(mapping.name) follows \(hops.count) relationships, more than SQLite can join.",
+                remedy: "Split it into several steps, or follow them in a migration policy.",
                 place: .init(entityMapping: mapping.name))
         }
     }
@@ -108,7 +108,7 @@ struct CarriedDerivations {
                         .unsupported,
                         "\(entity).\(attribute.name) cannot be carried over: only Core Data can derive it, and \(reason).",
                         remedy:
-                            "Make it an ordinary attribute for the migration, or leave what it is derived from as it is.",
+                            "Make it an ordinary attribute for the migration, or do not change what it is derived from.",
                         place: .init(entity: entity, property: attribute.name)))
             }
         }
@@ -121,16 +121,16 @@ struct CarriedDerivations {
         }
         guard var path = attribute.derivation?.path?[...] else { return nil }
         var place = entity
-        if !isTakenOver([attribute.name], of: entity) { return "the mapping gives \(entity) other values" }
+        if !isTakenOver([attribute.name], of: entity) { return "the mapping changes the values of \(entity)" }
         while let name = path.first, let relationship = destination.relationship(name, of: place) {
             guard step.mappingModels.allSatisfy(\.isInferred), isCarried(name, of: place),
                 Set(source.family(of: relationship.destinationEntity))
                     == Set(destination.family(of: relationship.destinationEntity))
-            else { return "the mapping relates \(place).\(name) anew" }
+            else { return "the mapping changes \(place).\(name)" }
             place = relationship.destinationEntity
             path = path.dropFirst()
         }
-        return isTakenOver(Array(path), of: place) ? nil : "the mapping gives \(place) other values"
+        return isTakenOver(Array(path), of: place) ? nil : "the mapping changes the values of \(place)"
     }
 
     /// Whether all objects of an entity take an attribute's value from the same attribute of their sources.

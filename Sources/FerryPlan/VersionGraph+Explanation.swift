@@ -28,7 +28,7 @@ extension VersionGraph {
         }
         let isOwn = node(edge.source) < 0
         let isBack = catalog.isDowngrade(from: edge.source, to: edge.destination)
-        let what = isOwn ? "from the model cached in the store, which is in no file" : "no mapping model leads there"
+        let what = isOwn ? "from the model cached in the store, which is in no model file" : "there is no mapping model"
         return "\(chosen)inferred\(isBack ? " backwards" : ""): \(what)"
     }
 
@@ -38,9 +38,9 @@ extension VersionGraph {
 
     private var order: String {
         switch catalog.order {
-        case .identifiers: "Versions follow each other by their model version identifiers."
-        case .names: "Versions follow each other by their names, bundles by their paths."
-        case .bundlesAsMapped: "Versions follow each other by their names, bundles as mapping models lead."
+        case .identifiers: "Versions are ordered by their model version identifiers."
+        case .names: "Versions are ordered by name, bundles by path."
+        case .bundlesAsMapped: "Versions are ordered by name, bundles as mapping models lead."
         }
     }
 
@@ -63,7 +63,7 @@ extension VersionGraph {
         let inferred = path.count(where: \.isInferred)
         return [
             "\(names.joined(separator: " → ")) was preferred to \(inOrder.joined(separator: " → ")): mapping models "
-                + "lead as far as they can (\(inferred) inferred), then fewest steps (\(path.count))."
+                + "are used where possible (\(inferred) inferred), then the fewest steps (\(path.count))."
         ]
     }
 
@@ -87,7 +87,7 @@ extension VersionGraph {
         )
         let kept = better.kept.map(\.name).sorted(by: codeUnitOrder).joined(separator: ", ")
         return [
-            "\(other) has the version hashes of \(target) and other renaming identifiers, which keep \(kept): as the "
+            "\(other) has the version hashes of \(target) and different renaming identifiers, which keep \(kept): as the "
                 + "target it leads to the same store without that loss."
         ]
     }
@@ -98,7 +98,7 @@ extension VersionGraph {
             let left = edge.mappingModels.filter { !used.contains($0.path) }.map(\.name)
             guard !left.isEmpty else { return nil }
             let (from, to) = (catalog.displayName(of: edge.source), catalog.displayName(of: edge.destination))
-            return "Not on the way: \(left.joined(separator: ", ")) (\(from) → \(to))."
+            return "Not used: \(left.joined(separator: ", ")) (\(from) → \(to))."
         }
     }
 }
@@ -113,10 +113,10 @@ extension VersionGraph {
     var backward: FerryError {
         let (from, to) = (catalog.displayName(of: source), catalog.displayName(of: target))
         return FerryError(
-            .backward, "The store is of version \(from), which comes after \(to).",
+            .backward, "The store has version \(from), which is newer than \(to).",
             remedy: """
                 Name a later version with \(setting: .target), restore a snapshot of the older one with \
-                \(action: .rollBack), or give \(on: .allowsDowngrade): what \(to) does not know is \
+                \(action: .rollBack), or give \(on: .allowsDowngrade): what \(to) cannot hold is \
                 lost then.
                 """)
     }

@@ -17,8 +17,8 @@ extension VersionGraph {
             let (from, to) = (catalog.displayName(of: current), catalog.displayName(of: next))
             guard !passed.contains(next.hashes) else {
                 throw FerryError(
-                    .unreachable, "\(to) cannot follow \(from), as \(origin) says: the chain has passed it already.",
-                    remedy: "Name each version once.")
+                    .unreachable, "\(to) cannot follow \(from), as \(origin) says: the chain already includes it.",
+                    remedy: "List each version once.")
             }
             // At the target, inference uses the renaming identifiers of the chosen version.
             let end = chosen.hashes == target.hashes ? chosen : next
@@ -54,7 +54,7 @@ extension VersionGraph {
             } catch {
                 throw (error as? FerryError)
                     ?? FerryError(
-                        .unreachable, "The choice of the version after \(question.version) failed.",
+                        .unreachable, "The app's choice of the version after \(question.version) failed.",
                         remedy: "See the cause.", cause: error)
             }
             guard let name else { return nil }
@@ -74,7 +74,7 @@ extension VersionGraph {
         let from = catalog.displayName(of: current)
         guard let place = versions.firstIndex(where: { $0.hashes == current.hashes }) else {
             throw FerryError(
-                .unreachable, "The store is of version \(from), which \(origin) does not list.",
+                .unreachable, "The store has version \(from), which \(origin) does not list.",
                 remedy: "Add \(from) to it, before the version that follows.")
         }
         guard let end = versions.lastIndex(where: { $0.hashes == target.hashes }), end > place else {
@@ -144,8 +144,8 @@ extension VersionGraph {
         let isOne = missing.count == 1
         return FerryError(
             .mappingsNotGiven,
-            "\(isOne ? "A mapping model lies" : "Mapping models lie") beside the models, \(isOne ? "leads" : "lead") along "
-                + "the way and \(isOne ? "is" : "are") not given: \(list.joined(separator: ", ")).",
+            "\(isOne ? "A mapping model is" : "Mapping models are") next to the models, \(isOne ? "applies" : "apply") to "
+                + "this migration, but \(isOne ? "was" : "were") not given: \(list.joined(separator: ", ")).",
             remedy: """
                 Give \(isOne ? "it" : "them") with \
                 \(setting: .mappings, each: missing.map { .element($0.0.path) }, separator: " "), or say with \

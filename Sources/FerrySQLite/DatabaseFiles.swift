@@ -19,7 +19,7 @@ package enum DatabaseFiles {
     /// Returns words for the kind of a file that does not start like a database.
     package static func guess(_ start: [UInt8]) -> String {
         if start.starts(with: Array("SQLite format 3\0".utf8)) {
-            return start.count < DatabaseHeader.byteCount ? "cut off within its header" : "damaged in its header"
+            return start.count < DatabaseHeader.byteCount ? "truncated within its header" : "damaged in its header"
         }
         let known: [(start: [UInt8], words: String)] = [
             (Array("bplist0".utf8), "a binary property list"), (Array("<?xml".utf8), "an XML file"),
@@ -35,7 +35,7 @@ package enum DatabaseFiles {
         // In encrypted data every byte value is about equally frequent: none is frequent among a hundred bytes.
         let most = Dictionary(grouping: start, by: { $0 }).values.map(\.count).max() ?? 0
         return start.count == DatabaseHeader.byteCount && most <= 5
-            ? "encrypted, or of a format that Ferry does not know" : "of a format that Ferry does not know"
+            ? "encrypted, or of an unknown format" : "of an unknown format"
     }
 }
 

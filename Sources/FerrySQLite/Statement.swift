@@ -20,7 +20,7 @@ package final class Statement {
         let code = sqlite3_prepare_v3(connection.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
         guard code == SQLITE_OK else { throw connection.error(code, sql: sql) }
         guard let statement else {
-            throw DatabaseError(code: SQLITE_MISUSE, message: "the SQL holds no statement", sql: sql)
+            throw DatabaseError(code: SQLITE_MISUSE, message: "the SQL contains no statement", sql: sql)
         }
         handle = statement
         connection.onStatement?(.statement(sql))

@@ -30,7 +30,7 @@ struct ArchiveReader {
         _ body: (UnsafeRawBufferPointer) throws -> Void
     ) throws -> Int64 {
         let input = try files.open(path)
-        guard try input.size() >= count else { throw Self.damaged(path, "it is cut off") }
+        guard try input.size() >= count else { throw Self.damaged(path, "it is truncated") }
         let decompressor = try form.makeDecompressor()
         let encoded = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceBytes, alignment: 16)
         let decoded = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceBytes, alignment: 16)
@@ -45,7 +45,7 @@ struct ArchiveReader {
             let wanted = UnsafeMutableRawBufferPointer(
                 rebasing: encoded[..<Int(min(Int64(encoded.count), count - offset))])
             let found = try input.read(into: wanted, at: offset)
-            guard found == wanted.count else { throw Self.damaged(path, "it is cut off") }
+            guard found == wanted.count else { throw Self.damaged(path, "it is truncated") }
             offset += Int64(found)
             var rest = UnsafeRawBufferPointer(wanted)
             hashes.archive.update(rest)
@@ -53,13 +53,13 @@ struct ArchiveReader {
             repeat {
                 produced = try decompressor.decompress(&rest, into: decoded)
                 total += Int64(produced)
-                guard total <= limit else { throw Self.damaged(path, "it holds more than its manifest says") }
+                guard total <= limit else { throw Self.damaged(path, "it contains more than its manifest says") }
                 let piece = UnsafeRawBufferPointer(rebasing: decoded[..<produced])
                 if hashesContent { hashes.content.update(piece) }
                 if produced > 0 { try body(piece) }
             } while !rest.isEmpty || produced == decoded.count
         }
-        guard decompressor.isAtFrameEnd else { throw Self.damaged(path, "its last frame is not whole") }
+        guard decompressor.isAtFrameEnd else { throw Self.damaged(path, "its last frame is incomplete") }
         return total
     }
 

@@ -187,7 +187,7 @@ private final class Checker: @unchecked Sendable {
     /// The result, after the end of the second thread.
     func result() throws -> ArchiveWriter.Result {
         guard decompressor.isAtFrameEnd else {
-            throw FerryError(.internalError, "The last frame of \(output.path) is not whole.")
+            throw FerryError(.internalError, "The last frame of \(output.path) is incomplete.")
         }
         var whole = ArchiveHashes()
         swap(&whole, &hashes)
@@ -206,13 +206,14 @@ private final class Checker: @unchecked Sendable {
         guard encoded.isEmpty, done == content.count, memcmp(decoded.baseAddress!, slot.content.baseAddress!, done) == 0
         else {
             throw FerryError(
-                .snapshotFailed, "What was written to \(output.path) does not decode to the store's content.",
+                .snapshotFailed,
+                "What was written to \(output.path) does not match the store's content when read back.",
                 remedy: "Check the memory and the disk of this machine.")
         }
         state.contentOffset += Int64(content.count)
         guard slot.endsFrame else { return }
         guard decompressor.isAtFrameEnd else {
-            throw FerryError(.internalError, "A frame of \(output.path) is not whole.")
+            throw FerryError(.internalError, "A frame of \(output.path) is incomplete.")
         }
         try output.sync()
         state.frames += 1

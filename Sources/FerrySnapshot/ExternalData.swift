@@ -17,8 +17,8 @@ struct ExternalData {
     ) throws {
         guard depth < Self.deepest else {
             throw FerryError(
-                .snapshotFailed, "The external data has folders deeper than \(Self.deepest): \(source).",
-                remedy: "Check what is in the folder beside the store.")
+                .snapshotFailed, "The external data has folders nested more than \(Self.deepest) deep: \(source).",
+                remedy: "Check the contents of the folder next to the store.")
         }
         try files.createDirectory(destination, mode: 0o700)
         try files.removeUnfinishedCopies(in: destination)
@@ -79,7 +79,7 @@ struct ExternalData {
         try stop.check()
         let parts = file.name.split(separator: "/", omittingEmptySubsequences: false)
         guard !parts.contains(where: { $0.isEmpty || $0 == "." || $0 == ".." }), !file.name.utf8.contains(0) else {
-            throw ArchiveReader.damaged(folder, "its manifest names a file outside of it")
+            throw ArchiveReader.damaged(folder, "its manifest names a file outside it")
         }
         let path = folder + "/" + file.name
         guard let attributes = try files.attributesIfPresent(path) else { return nil }

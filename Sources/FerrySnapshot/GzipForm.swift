@@ -12,7 +12,7 @@ final class GzipCompressor: Compressor {
         stream.initialize(to: z_stream())
         guard ferry_deflate_init_gzip(stream, Int32(level)) == Z_OK else {
             stream.deallocate()
-            throw FerryError(.outOfMemory, "There is no memory for a zlib context.")
+            throw FerryError(.outOfMemory, "There is not enough memory for zlib.")
         }
     }
 
@@ -56,7 +56,7 @@ final class GzipDecompressor: Decompressor {
         stream.initialize(to: z_stream())
         guard ferry_inflate_init_gzip(stream) == Z_OK else {
             stream.deallocate()
-            throw FerryError(.outOfMemory, "There is no memory for a zlib context.")
+            throw FerryError(.outOfMemory, "There is not enough memory for zlib.")
         }
     }
 
@@ -93,6 +93,6 @@ final class GzipDecompressor: Decompressor {
     }
 
     private func damaged(_ how: String) -> FerryError {
-        FerryError(.snapshotDamaged, "The archive does not decode: \(how).", remedy: "Use another snapshot.")
+        FerryError(.snapshotDamaged, "The archive cannot be decompressed: \(how).", remedy: "Use another snapshot.")
     }
 }

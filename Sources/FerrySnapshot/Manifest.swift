@@ -36,8 +36,8 @@ enum Manifest {
                 guard let form else { return .zstandard }
                 if let known = SnapshotForm(rawValue: form) { return known }
                 throw FerryError(
-                    .unsupported, "The archive \(file) has a form that this version of Ferry does not know.",
-                    remedy: "Use the version of Ferry that made it, or a newer one.")
+                    .unsupported, "The archive \(file) has a format that this version of Ferry does not know.",
+                    remedy: "Use the version of Ferry that created it, or a newer one.")
             }
         }
 
@@ -134,7 +134,7 @@ extension Manifest {
             if isListClosed {
                 guard line == Array((lastLineStart + hash.finalize().hexadecimal + lastLineEnd).utf8), let head,
                     try lines.next(limit: 1) == nil
-                else { throw damaged(path, "its bytes are not those that were written") }
+                else { throw damaged(path, "its content has changed") }
                 return head
             }
             hash.update(line)
@@ -142,7 +142,7 @@ extension Manifest {
             if head == nil {
                 let end = Array(openList.utf8)
                 guard line.count > end.count, line[(line.count - end.count)...].elementsEqual(end) else {
-                    throw damaged(path, "it does not begin like one")
+                    throw damaged(path, "it does not start like a manifest")
                 }
                 head = try decode(Head.self, from: line.dropLast(end.count) + [UInt8(ascii: "}")], decoder, path)
             } else if line == Array(closeList.utf8) {
@@ -152,7 +152,7 @@ extension Manifest {
                 try body(decode(ExternalFile.self, from: text, decoder, path))
             }
         }
-        throw damaged(path, "it is cut off")
+        throw damaged(path, "it is truncated")
     }
 
     private static func decode<Part: Decodable>(
@@ -161,7 +161,7 @@ extension Manifest {
         do {
             return try decoder.decode(type, from: Data(bytes))
         } catch {
-            var failure = damaged(path, "a line of it is not readable")
+            var failure = damaged(path, "one of its lines is not readable")
             failure.cause = error
             throw failure
         }

@@ -71,13 +71,13 @@ package enum SnapshotForm: String, Codable, Sendable, CaseIterable {
     func noSuchLevel(_ level: Int) -> FerryError {
         FerryError(
             .usage, "There is no snapshot level \(level).",
-            remedy: "Give one from \(levels.lowerBound) to \(levels.upperBound).")
+            remedy: "Use one from \(levels.lowerBound) to \(levels.upperBound).")
     }
 
     private var unknownHere: FerryError {
         FerryError(
-            .unsupported, "The archive is one of Zstandard, which this build of Ferry does not read.",
-            remedy: "Use a Ferry that is built with the trait Zstandard, or decode the archive with the program zstd.")
+            .unsupported, "The archive uses Zstandard, which this build of Ferry does not support.",
+            remedy: "Use a Ferry built with the trait Zstandard, or decode the archive with the program zstd.")
     }
 }
 
@@ -139,7 +139,7 @@ package enum SnapshotMemory {
         let limit = (budget.limit - budget.snapshot + needed) >> 20 + 1
         throw FerryError(
             .usage,
-            "A snapshot of level \(level) takes \(needed >> 20) MiB, more than a memory limit of "
+            "A snapshot of level \(level) needs \(needed >> 20) MiB, more than a memory limit of "
                 + "\(budget.limit >> 20) MiB leaves for it.",
             remedy: """
                 Give \(setting: .snapshotLevel, .number(highest)), or \(setting: .memoryLimit, .mebibytes(limit)).

@@ -17,11 +17,11 @@ extension SnapshotStore {
         } catch let error as FerryError {
             guard error.code == .fileFailed || error.code == .notFound else { throw error }
             throw FerryError(
-                .snapshotFailed, "The snapshot in \(folder) could not be made. \(error.message)",
+                .snapshotFailed, "The snapshot in \(folder) could not be created. \(error.message)",
                 remedy: error.remedy, cause: error)
         } catch {
             throw FerryError(
-                .snapshotFailed, "The snapshot in \(folder) could not be made: the store could not be read.",
+                .snapshotFailed, "The snapshot in \(folder) could not be created: the store could not be read.",
                 remedy: "Check the volume of the store and \(action: .again).", cause: error)
         }
     }
@@ -160,8 +160,8 @@ extension SnapshotStore {
         let highest = max(0, try list().compactMap(\.sequence).max() ?? 0)
         guard highest < Int64.max else {
             throw FerryError(
-                .snapshotFailed, "A snapshot in \(folder) has the highest number that there is.",
-                remedy: "Give another folder with \(setting: .snapshotFolder).")
+                .snapshotFailed, "A snapshot in \(folder) has the highest possible number.",
+                remedy: "Choose another folder with \(setting: .snapshotFolder).")
         }
         return highest + 1
     }

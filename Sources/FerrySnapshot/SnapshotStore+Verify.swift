@@ -15,7 +15,7 @@ extension SnapshotStore {
             }
         } catch let error as FerryError where error.code == .notFound {
             throw FerryError(
-                .snapshotDamaged, "The snapshot \(snapshot.name) is not whole. \(error.message)",
+                .snapshotDamaged, "The snapshot \(snapshot.name) is damaged. \(error.message)",
                 remedy: "Use another snapshot.", cause: error)
         }
     }
@@ -31,12 +31,12 @@ extension SnapshotStore {
         if let problem = snapshot.problem { throw problem }
         let head = try Manifest.read(snapshot.manifestPath, files: files)
         guard try files.attributes(archivePath).size == head.archive.bytes else {
-            throw ArchiveReader.damaged(archivePath, "it has another size than its manifest says")
+            throw ArchiveReader.damaged(archivePath, "its size differs from its manifest")
         }
         var hash = SHA256()
         try hash.update(contentOf: files.open(archivePath), stop: stop)
         guard hash.finalize().hexadecimal == head.archive.sha256 else {
-            throw ArchiveReader.damaged(archivePath, "its bytes are not those that were written")
+            throw ArchiveReader.damaged(archivePath, "its content has changed")
         }
         guard head.external != nil else { return }
         _ = try Manifest.read(snapshot.manifestPath, files: files) { file in
@@ -82,7 +82,7 @@ extension SnapshotStore {
         _ snapshot: Snapshot, to path: String, externalFolder: String?, stop: StopRequest = StopRequest()
     ) throws {
         guard try !files.exists(path) else {
-            throw FerryError(.outputExists, "There is something at \(path).", remedy: "Give the path of a new file.")
+            throw FerryError(.outputExists, "\(path) already exists.", remedy: "Choose the path of a new file.")
         }
         do {
             let head = try Manifest.read(snapshot.manifestPath, files: files)
@@ -111,7 +111,7 @@ extension SnapshotStore {
         } catch let error as FerryError where error.code == .snapshotDamaged || error.code == .notFound {
             throw FerryError(
                 .badSnapshot, "The snapshot \(snapshot.name) cannot be restored. \(error.message)",
-                remedy: "Name another one; \(action: .verifySnapshots) tells which are whole.", cause: error)
+                remedy: "Choose another one; \(action: .verifySnapshots) shows which are undamaged.", cause: error)
         }
     }
 
@@ -122,17 +122,17 @@ extension SnapshotStore {
     ) throws {
         let path = snapshot.archivePath
         guard try files.attributes(path).size == head.archive.bytes else {
-            throw ArchiveReader.damaged(path, "it has another size than its manifest says")
+            throw ArchiveReader.damaged(path, "its size differs from its manifest")
         }
         var hashes = ArchiveHashes()
         let bytes = try ArchiveReader(files: files, stop: stop, hashesContent: hashesContent).decode(
             path, as: snapshot.form, bytes: head.archive.bytes, limit: head.content.bytes, hashes: &hashes, body)
         let (archive, content) = hashes.finalize()
         guard archive.hexadecimal == head.archive.sha256 else {
-            throw ArchiveReader.damaged(path, "its bytes are not those that were written")
+            throw ArchiveReader.damaged(path, "its content has changed")
         }
         guard bytes == head.content.bytes, !hashesContent || content.hexadecimal == head.content.sha256 else {
-            throw ArchiveReader.damaged(path, "it does not hold what its manifest says")
+            throw ArchiveReader.damaged(path, "its content differs from its manifest")
         }
     }
 

@@ -43,7 +43,7 @@ package struct SnapshotStore: Sendable {
         guard try files.exists(folder + "/" + name + SnapshotNames.manifest) else {
             throw FerryError(
                 .noSnapshot, "There is no snapshot \(name) in \(folder).",
-                remedy: "\(action: .listSnapshots) shows those that there are.")
+                remedy: "\(action: .listSnapshots) lists the snapshots.")
         }
         return try load(name)
     }
@@ -79,7 +79,7 @@ package struct SnapshotStore: Sendable {
             let found = try files.attributesIfPresent(snapshot.archivePath)?.size
             if found != head.archive.bytes {
                 snapshot.problem = ArchiveReader.damaged(
-                    snapshot.archivePath, found == nil ? "it is missing" : "it has another size than its manifest says")
+                    snapshot.archivePath, found == nil ? "it is missing" : "its size differs from its manifest")
             }
         } catch let error as FerryError where error.code == .snapshotDamaged || error.code == .unsupported {
             snapshot.problem = error

@@ -9,7 +9,7 @@
         /// - Throws: ``FerryError`` `.outOfMemory`.
         init(level: Int) throws(FerryError) {
             guard let context = ZSTD_createCCtx() else {
-                throw FerryError(.outOfMemory, "There is no memory for a zstd context.")
+                throw FerryError(.outOfMemory, "There is not enough memory for zstd.")
             }
             self.context = context
             // Neither call can fail: the level was checked, and the context is new.
@@ -54,7 +54,7 @@
         /// - Throws: ``FerryError`` `.outOfMemory`.
         init() throws(FerryError) {
             guard let context = ZSTD_createDCtx() else {
-                throw FerryError(.outOfMemory, "There is no memory for a zstd context.")
+                throw FerryError(.outOfMemory, "There is not enough memory for zstd.")
             }
             self.context = context
             // Valid frames have at most 64 MiB, so none needs a larger window, and a malicious one gets no memory.
@@ -76,7 +76,7 @@
                 guard ZSTD_isError(left) == 0 else {
                     throw FerryError(
                         .snapshotDamaged,
-                        "The archive does not decode: \(String(cString: ZSTD_getErrorName(left))).",
+                        "The archive cannot be decompressed: \(String(cString: ZSTD_getErrorName(left))).",
                         remedy: "Use another snapshot.")
                 }
                 isAtFrameEnd = left == 0

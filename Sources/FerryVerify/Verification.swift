@@ -128,15 +128,15 @@ package struct Verification: Sendable {
         } catch let error as DatabaseError where error.isTooBig {
             throw FerryError(
                 .valueTooLarge,
-                "A value that must be whole in memory to be checked takes more of it than \(memory.limit >> 20) MiB.",
-                remedy: "Give \(setting: .memoryLimit) at least twice its size.", cause: error)
+                "A value that must be in memory as a whole needs more than \(memory.limit >> 20) MiB of it.",
+                remedy: "Set \(setting: .memoryLimit) to at least twice its size.", cause: error)
         } catch let error as DatabaseError where error.isInterrupted {
             throw FerryError(
-                .interrupted, "Stopped while verifying.", remedy: "\(action: .again) to go on.", cause: error)
+                .interrupted, "Stopped while verifying.", remedy: "\(action: .again) to continue.", cause: error)
         } catch let error as DatabaseError where error.isOutOfMemory {
             throw FerryError(
-                .outOfMemory, "SQLite got no more memory while verifying \(destinationPath).",
-                remedy: "Raise \(setting: .memoryLimit) and \(action: .again) to go on.", cause: error)
+                .outOfMemory, "SQLite ran out of memory while verifying \(destinationPath).",
+                remedy: "Raise \(setting: .memoryLimit) and \(action: .again) to continue.", cause: error)
         } catch let error as DatabaseError {
             throw FerryError(
                 .databaseFailed, "Verification could not read \(destinationPath) or \(sourcePath).",

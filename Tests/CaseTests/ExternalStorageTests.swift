@@ -244,7 +244,7 @@ struct ExternalStorageTests {
                     store.path, store.version, to: target, in: TemporaryFolder(),
                     attributes: ["size": .value(try Expression.parse(text))])
             }
-            #expect(error?.code == .unsupported && error?.message.contains("outside of the database") == true)
+            #expect(error?.code == .unsupported && error?.message.contains("outside the database") == true)
         }
         let error = #expect(throws: FerryError.self) {
             try CodedStep.prepare(

@@ -157,7 +157,7 @@ struct LargeRowTests {
         }
         #expect(error?.code == .valueTooLarge && error?.remedy.settings.map(\.name) == [.memoryLimit])
         #expect(error?.place.entity == "Item" && error?.place.primaryKey == 4)
-        #expect(error?.message.contains("from 3.39 on BLOBs go in pieces") == true)
+        #expect(error?.message.contains("3.39 and later read BLOBs in pieces") == true)
     }
 
     @Test(

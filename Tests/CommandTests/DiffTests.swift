@@ -91,7 +91,7 @@ struct DiffTests {
         Row(
             what: "to-many to to-one", from: library("maxCount=\"1\"", "toMany=\"YES\""),
             to: library("maxCount=\"1\"", "maxCount=\"1\""), kinds: ["relationshipMadeToOne"], inferable: false,
-            reason: "does not become to-one"),
+            reason: "cannot become to-one"),
         Row(
             what: "unordered to ordered", from: library("maxCount=\"1\"", "toMany=\"YES\""),
             to: library("maxCount=\"1\"", "toMany=\"YES\" ordered=\"YES\""), kinds: ["relationshipMadeOrdered"]),

@@ -131,7 +131,7 @@ struct InspectTests {
         #expect(alone.version == nil && alone.modelCached && alone.entities.map(\.rows) == found.entities.map(\.rows))
         #expect(alone.features == found.features)
         #expect(try Data(contentsOf: URL(fileURLWithPath: store)) == before)
-        #expect(Captured.run(["inspect", store]).output.contains("that of the model cached in the store"))
+        #expect(Captured.run(["inspect", store]).output.contains("the model cached in the store"))
     }
 
     @Test("Without a matching version, the nearest is named with the differences, with a cached model or without")

@@ -37,7 +37,7 @@ struct LimitTests {
         // Enough for the snapshot, but not for the new store.
         let stopped = try shell("ulimit -f 150; exec \"$@\"", migrate)
         #expect(stopped.exitCode == 1, "\(stopped.diagnostics)")
-        #expect(stopped.diagnostics.contains("as before"), "\(stopped.diagnostics)")
+        #expect(stopped.diagnostics.contains("unchanged"), "\(stopped.diagnostics)")
         #expect(try library.digest() == before)
         let again = try FerryBinary.run(migrate, in: folder.path)
         #expect(again.exitCode == 0, "\(again.diagnostics)")

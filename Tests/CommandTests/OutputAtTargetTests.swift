@@ -33,7 +33,7 @@ struct OutputAtTargetTests {
             atPath: app.folder.file("New.sqlite"), withDestinationPath: "nowhere.sqlite")
         for call in [call, ["snapshot", "restore", "App.sqlite", "--to", "New.sqlite"]] {
             let refused = try app.run(call)
-            #expect(refused.exitCode == 2 && refused.diagnostics.contains("Name another output"), "\(refused)")
+            #expect(refused.exitCode == 2 && refused.diagnostics.contains("Choose another output"), "\(refused)")
         }
         try FileManager.default.removeItem(atPath: app.folder.file("New.sqlite"))
         try app.done("snapshot", "restore", "App.sqlite", "--to", "New.sqlite")

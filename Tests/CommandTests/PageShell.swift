@@ -59,7 +59,7 @@ struct PageShell {
 
     /// Returns the lines without the warning of memory, which only a debug build gives: its code takes 20 MiB.
     private func withoutMemory(_ lines: [String]) -> [String] {
-        let kept = lines.filter { !$0.contains("The process held up to ") }
+        let kept = lines.filter { !$0.contains("The process used up to ") }
         guard kept.count < lines.count else { return lines }
         return kept.indices.filter { index in
             kept[index] != "Warnings" || (index + 1 < kept.count && kept[index + 1].hasPrefix("  "))

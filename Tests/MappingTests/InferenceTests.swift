@@ -175,19 +175,19 @@ struct InferenceTests {
         Change(
             "a destination becomes another entity", shelf(nil, related("shelf", "Shelf", inverse: nil)),
             shelf(nil, related("shelf", "Book", inverse: nil)), [.destinationEntityChanged],
-            obstacle: "Book.shelf: It may lead to objects of Shelf, which are none of its new destination Book."),
+            obstacle: "Book.shelf: It may lead to objects of Shelf, which are not objects of its new destination Book."),
         Change(
             "a destination becomes a subentity",
             shelf(nil, related("shelf", "Shelf", inverse: nil)) + [Entity(name: "Box", superentity: "Shelf")],
             shelf(nil, related("shelf", "Box", inverse: nil)) + [Entity(name: "Box", superentity: "Shelf")],
             [.destinationEntityChanged],
-            obstacle: "Book.shelf: It may lead to objects of Shelf, which are none of its new destination Box."),
+            obstacle: "Book.shelf: It may lead to objects of Shelf, which are not objects of its new destination Box."),
         Change(
             "a subentity leaves the destination's hierarchy",
             shelf(nil, related("shelf", "Shelf", inverse: nil)) + [Entity(name: "Box", superentity: "Shelf")],
             shelf(nil, related("shelf", "Shelf", inverse: nil)) + [Entity(name: "Box")],
             [.entityMoved, .destinationEntityChanged],
-            obstacle: "Book.shelf: It may lead to objects of Box, which are none of its new destination Shelf."),
+            obstacle: "Book.shelf: It may lead to objects of Box, which are not objects of its new destination Shelf."),
     ]
 
     static let entityChanges: [Change] = [
@@ -226,7 +226,8 @@ struct InferenceTests {
                 Entity(name: "Car", superentity: "Thing"),
             ],
             [.entityMoved, .entityMoved, .entityAdded],
-            obstacle: "Book: The hierarchies of Book and Car are merged into one, and their objects' keys collide."),
+            obstacle:
+                "Book: The hierarchies of Book and Car are merged into one, and the keys of their objects collide."),
         Change(
             "an entity becomes abstract", book(), [Entity(name: "Book", isAbstract: true)], [.entityMadeAbstract]),
         Change(

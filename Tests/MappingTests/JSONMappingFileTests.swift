@@ -149,7 +149,7 @@ struct JSONMappingFileTests {
             ),
             (
                 #""source": "E", "destination": "E", "nilIsEqual": false"#,
-                "Step.json:3: entityMappings[0].nilIsEqual: it is about the attributes of \"unique\", which is missing"
+                "Step.json:3: entityMappings[0].nilIsEqual: it applies to the attributes of \"unique\", which is missing"
             ),
             (
                 #""source": "E", "destination": "E", "unique": ["a"], "nilIsEqual": "no""#,

@@ -23,7 +23,9 @@ struct DamageLossTests {
     @Test("Plan and report list the losses, with their numbers", arguments: DamagedStore.Way.allCases)
     func told(_ way: DamagedStore.Way) throws {
         let stage = try DamagedStore(way, damage: [Self.stranger, Self.untitled])
-        let expected = ["Book 1: damage: no value of title", "Cover 1: damage: a Z_ENT that is no entity of the table"]
+        let expected = [
+            "Book 1: damage: no value of title", "Cover 1: damage: a Z_ENT of an entity that is not in the table",
+        ]
         let plan = try stage.migrator().plan(configuration(stage), checksRows: true)
         #expect(told(plan.losses) == expected)
         #expect(plan.losses.allSatisfy { !$0.isEstimated })

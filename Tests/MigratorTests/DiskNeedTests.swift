@@ -93,7 +93,7 @@ struct DiskNeedTests {
         let error = #expect(throws: FerryError.self) { try small.migrator(files: full).migrate(configuration) }
         #expect(error?.code == .diskFull)
         #expect(error?.message.contains("\(need - 1) bytes free") == true)
-        #expect(error?.message.contains("can need \(need)") == true)
+        #expect(error?.message.contains("may need \(need)") == true)
         #expect(
             try small.migrator(files: full).plan(configuration, checksRows: true).refusals.map(\.code) == [.diskFull])
         #expect(try StoreBytes(small.store) == before)

@@ -21,7 +21,7 @@ struct InPlaceMigrationTests {
         let book = try #require(report.entityMappings.first { $0.source == "Book" })
         #expect(book.read == 30 && book.written == 30)
         #expect((book.isEstimated == true) == isLarge)
-        #expect(report.warnings.contains { $0.message.hasPrefix("No row is written") } == isLarge)
+        #expect(report.warnings.contains { $0.message.hasPrefix("No rows are written") } == isLarge)
         #expect(report.verification.checked == (isLarge ? 0 : 30))
         let store = try Connection(path: migration.store, mode: .readWrite)
         #expect(try store.integer("SELECT count(ZHEADING) FROM ZBOOK") == 30)

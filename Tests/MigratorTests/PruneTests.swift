@@ -26,7 +26,7 @@ struct PruneTests {
         let report = try store.pruneSnapshots(keep: 1, minimumAge: .zero)
         #expect(report.removed.map(\.sequence) == [3, 2] && report.kept.map(\.sequence) == [4, 1])
         #expect(try store.verifySnapshots().map(\.verified) == [true, true])
-        #expect(try store.rollback(to: wayBack).reason == "it was asked for")
+        #expect(try store.rollback(to: wayBack).reason == "it was named")
         // The log of a moved store names the same files.
         try FileLayer().rename(small.store, to: small.store + ".moved")
         #expect(try store.pruneSnapshots(keep: 1, minimumAge: .zero).kept.contains { $0.url.path == wayBack.path })

@@ -73,7 +73,7 @@ struct VerifierTests {
             }
         }
         #expect(failed.withLock { $0 == nil })
-        #expect(error?.code == .sourceChanged && error?.message.contains("while it was verified") == true)
+        #expect(error?.code == .sourceChanged && error?.message.contains("during verification") == true)
         withExtendedLifetime(connection) {}
         #expect(try stage.verify().differences.isEmpty)
     }

@@ -171,7 +171,7 @@ struct ChainRouteTests {
         #expect(
             plan.allWarnings.map(\.message)
                 == ["Book.copies is lost, an unknown number of values: V1 does not have it."])
-        #expect(plan.explanation.edges.map(\.reason) == ["inferred backwards: no mapping model leads there"])
+        #expect(plan.explanation.edges.map(\.reason) == ["inferred backwards: there is no mapping model"])
         let book = try #require(plan.steps[0].resolved.entityMappings.first)
         #expect(book.attributes.first { $0.name == "title" }?.expression != nil)
     }
@@ -277,14 +277,14 @@ struct ChainRouteTests {
         #expect(plan.explanation.edges.map(\.isInferred) == [false, true])
         #expect(
             plan.explanation.edges.map(\.reason) == [
-                "by mapping model V1toV3", "inferred: no mapping model leads there",
+                "by mapping model V1toV3", "inferred: there is no mapping model",
             ])
         #expect(
             plan.explanation.notes == [
-                "Versions follow each other by their names, bundles by their paths.",
+                "Versions are ordered by name, bundles by path.",
                 "V1 → V3 → V4 was preferred to V1 → V2 → V3 → V4: mapping models lead as far as they can (1 inferred), "
                     + "then fewest steps (2).",
-                "Not on the way: V2toV4 (V2 → V4).",
+                "Not used: V2toV4 (V2 → V4).",
             ])
     }
 

@@ -33,7 +33,7 @@ struct ExecutorChoiceTests {
         let plan = try plan(.row)
         #expect(plan.refusals.isEmpty && plan.steps.count == 1)
         let step = try #require(plan.steps.first)
-        #expect(step.mode == .copy && step.needsCopyBecause == "the row executor was asked for")
+        #expect(step.mode == .copy && step.needsCopyBecause == "the row executor was requested")
         #expect(step.partitions.flatMap(\.entityMappings).map(\.executor) == [.row])
         #expect(try self.plan(.auto).isInPlace)
     }

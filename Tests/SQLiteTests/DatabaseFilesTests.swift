@@ -31,7 +31,7 @@ struct DatabaseFilesTests {
         (Array("bplist00".utf8), "a binary property list"),
         ([0x28, 0xB5, 0x2F, 0xFD, 0], "a Zstandard archive"),
         (Array("hello, world".utf8), "a text file"),
-        (Array("SQLite format 3\0".utf8), "cut off within its header"),
+        (Array("SQLite format 3\0".utf8), "truncated within its header"),
         (Array("SQLite format 3\0".utf8) + [UInt8](repeating: 3, count: 200), "damaged in its header"),
         ([UInt8](repeating: 0, count: 4096), "a file of zero bytes"),
         ((0..<200).map { (index: Int) -> UInt8 in UInt8(truncatingIfNeeded: index * 167 + 13) }, "encrypted"),

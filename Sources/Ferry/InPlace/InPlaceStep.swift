@@ -101,7 +101,7 @@ struct InPlaceStep: StepWork {
         do {
             let connection = try open()
             if !isCopied, try !connection.checkpoint("TRUNCATE") {
-                throw FerryError(.internalError, "\(destinationPath) could not be written back from its -wal.")
+                throw FerryError(.internalError, "\(destinationPath) could not be checkpointed from its -wal.")
             }
             try connection.setJournalMode(keepsJournalMode && storeUsesLog() ? "WAL" : "DELETE")
         }
@@ -121,7 +121,7 @@ extension Connection {
     /// - Throws: ``FerryError`` `.internalError` if SQLite keeps another mode.
     func setJournalMode(_ mode: String) throws {
         guard try setPragma("journal_mode", to: mode)?.text == mode.lowercased() else {
-            throw FerryError(.internalError, "\(path) cannot be brought to journal mode \(mode).")
+            throw FerryError(.internalError, "The journal mode of \(path) could not be set to \(mode).")
         }
     }
 }
@@ -185,10 +185,10 @@ struct PageCopy {
         }
         guard isEqual else {
             throw FerryError(
-                .verificationFailed, "The copy \(destination) is not, to the byte, what the store holds.",
+                .verificationFailed, "The copy \(destination) differs from the store.",
                 remedy: """
-                    \(action: .again) with \(on: .restart), which makes the copy anew. Where that \
-                    fails, too, the disk does not keep what is written to it.
+                    \(action: .again) with \(on: .restart), which copies it again. If that \
+                    fails too, the disk is faulty.
                     """)
         }
     }

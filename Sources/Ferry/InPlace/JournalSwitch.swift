@@ -68,8 +68,8 @@ struct JournalSwitch {
 
     static func inUse(_ path: String) -> FerryError {
         FerryError(
-            .storeInUseAtSwap, "\(path) is open in another program, so nothing in it was changed.",
-            remedy: "Close that program and \(action: .again): what is done is kept.")
+            .storeInUseAtSwap, "\(path) is open in another program, so it was not changed.",
+            remedy: "Close that program and \(action: .again); finished work is kept.")
     }
 
     // MARK: Returning to WAL mode

@@ -16,7 +16,7 @@ extension MigrationRun {
             // There is no second file, so the migration itself would change the store.
             throw FerryError(
                 .swapHeld,
-                "Everything but the migration itself is done: it is one transaction on \(place.store), which is as before.",
+                "Everything is prepared. The migration itself is one transaction on \(place.store), which is unchanged.",
                 remedy: "\(action: .again) without \(setting: .holdsSwap) to migrate.")
         }
         record.phase = .rows
@@ -37,8 +37,8 @@ extension MigrationRun {
             if !isAlone {
                 let warning = FerryWarning(
                     .openElsewhere,
-                    "\(place.store) is open in another program, so all that is written goes through its -wal: twice to the disk, "
-                        + "with 2 KiB of memory for each MiB.",
+                    "\(place.store) is open in another program, so every change goes through its -wal: it is written twice and needs "
+                        + "2 KiB of memory per MiB.",
                     about: .init(path: place.store))
                 record.migration?.findings.warnings.append(warning)
                 relay.send(.warning(warning))

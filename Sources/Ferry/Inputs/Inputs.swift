@@ -28,7 +28,7 @@ struct Inputs: Sendable {
         self.policies = policies
         catalog = try ModelCatalog(paths: models.map(\.path), files: files)
         warnings = catalog.unreadable.map {
-            FerryWarning(.modelPassedOver, "\($0.error.message) It is passed over.", about: .init(path: $0.path))
+            FerryWarning(.modelPassedOver, "\($0.error.message) It is ignored.", about: .init(path: $0.path))
         }
         var given: [MappingModel] = []
         for mapping in mappings { given += try MappingFile.loadAll(path: mapping.path, files: files) }
@@ -167,8 +167,8 @@ extension Inputs {
         switch catalog.target(for: hashes, along: links.map { ($0.source, $0.destination) }) {
         case .version(let version): return version
         case .severalBundles(let versions):
-            throw several("Several model bundles may be meant, and they lead to different versions", versions)
-        case .noCurrent(let versions): throw several("The models do not say which version is the current one", versions)
+            throw several("Several model bundles fit the store, and their current versions differ", versions)
+        case .noCurrent(let versions): throw several("The models do not name one current version", versions)
         }
     }
 
@@ -177,7 +177,7 @@ extension Inputs {
         return FerryError(
             .ambiguousVersion, "\(message): \(names.map { "'\($0)'" }.joined(separator: ", ")).",
             remedy:
-                "Name the one that is meant: \(setting: .target, each: names.map { .text($0) }, separator: " or ").",
+                "Choose one: \(setting: .target, each: names.map { .text($0) }, separator: " or ").",
             cause: TargetCandidates(versions: names))
     }
 }

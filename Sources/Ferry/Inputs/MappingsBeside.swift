@@ -18,7 +18,7 @@ package struct MappingsBeside {
             warnings.append(
                 FerryWarning(
                     .mappingsNotSearched,
-                    "Not all folders beside the models were searched for mapping models that were not given: there are too many."
+                    "Not all folders next to the models were searched for further mapping models: there are too many."
                 ))
         }
         for folder in nearest + below {
@@ -29,7 +29,7 @@ package struct MappingsBeside {
                 // An app may have access to a bundle, but not to the folder that contains it.
                 warnings.append(
                     FerryWarning(
-                        .mappingsNotSearched, "Whether mapping models lie in \(folder) is not known: \(error.message)",
+                        .mappingsNotSearched, "\(folder) could not be searched for mapping models: \(error.message)",
                         about: .init(path: folder)))
                 continue
             }

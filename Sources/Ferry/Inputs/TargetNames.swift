@@ -21,7 +21,7 @@ package struct TargetNames {
     ) throws -> (version: ModelVersion, warnings: [String]) {
         var (names, schema) = try namesAndSchema(of: version, named: version.name, files: files)
         let warnings = names.unknown.filter(\.isSideOpen).map { join in
-            "No rule tells for certain how Core Data names the join table of \(join.table.relationship.entity)."
+            "It is not certain how Core Data names the join table of \(join.table.relationship.entity)."
                 + "\(join.table.relationship.property): it gets the later name, \(join.table.name)."
         }
         var version = version
@@ -51,9 +51,9 @@ package struct TargetNames {
         return try OpenedStore.reading(path, files: files, trace: trace) { store in
             guard store.metadata.hashes == version.hashes else {
                 throw FerryError(
-                    .unknownVersion, "The store \(path), which names are to be taken from, is not of version \(name).",
+                    .unknownVersion, "The template store \(path) does not have version \(name).",
                     remedy:
-                        "Give a store of that version with \(setting: .like), for example an empty one that a simulator made."
+                        "Give a store of that version with \(setting: .like), for example an empty one from a simulator."
                 )
             }
             return (
@@ -117,7 +117,7 @@ struct JoinNames {
                 let names = open.filter(\.isSideOpen).flatMap(Self.sides)
                 throw FerryError(
                     .layoutUnknown,
-                    "\(text) names no relationship of \(version) between an entity and itself whose table has an open name.",
+                    "\(text) is not a relationship of \(version) from an entity to itself whose table name is uncertain.",
                     remedy: names.isEmpty
                         ? "Leave \(setting: .joinTables) out." : "There are: \(names.joined(separator: ", ")).")
             }
@@ -149,9 +149,9 @@ struct JoinNames {
             else { continue }
             throw FerryError(
                 .layoutUnknown,
-                "\(given.entity).\(given.relationship) is said to name its table, but in \(store) "
+                "\(given.entity).\(given.relationship) was given as the name of its table, but in \(store) "
                     + "\(found.entity).\(found.relationship) does.",
-                remedy: "Leave \(setting: .joinTables) out: \(setting: .like) tells it.")
+                remedy: "Leave \(setting: .joinTables) out: \(setting: .like) is enough.")
         }
     }
 
@@ -192,22 +192,22 @@ struct JoinNames {
             guard !join.areSuffixesOpen else {
                 return FerryError(
                     .layoutUnknown,
-                    "No rule tells how Core Data names the columns of the join table of \(sides[0]) in a store of "
+                    "It is not known how Core Data names the columns of the join table of \(sides[0]) in a store of "
                         + "\(version): another join table of its entity has columns of the same name, and the entity "
                         + "has changed.",
                     // The setting for join tables names tables only.
                     remedy:
-                        "Give a store of \(version) that Core Data made with \(setting: .like, .some("STORE")), an empty one will do.",
+                        "Use \(setting: .like, .some("STORE")) with a store of \(version) that Core Data created; it may be empty.",
                     place: .init(
                         entity: join.table.relationship.entity, property: join.table.relationship.property))
             }
             return FerryError(
                 .layoutUnknown,
-                "No rule tells whether \(sides[0]) or \(sides[1]) names their join table in a store of \(version), as "
-                    + "the entity's properties are others than before: Core Data looks for exactly one of the two.",
+                "It is not known whether \(sides[0]) or \(sides[1]) names their join table in a store of \(version), because "
+                    + "the entity's properties have changed: Core Data looks for exactly one of the two.",
                 remedy: """
-                    Give a store of \(version) that Core Data made with \(setting: .like, .some("STORE")), an empty one \
-                    will do; or name the table: \
+                    Use \(setting: .like, .some("STORE")) with a store of \(version) that Core Data created (it may be \
+                    empty), or name the table: \
                     \(setting: .joinTables, each: zip(sides, join.names).map { .element("\($0)=\($1)") }, separator: " or ").
                     """,
                 place: .init(entity: join.table.relationship.entity, property: join.table.relationship.property))

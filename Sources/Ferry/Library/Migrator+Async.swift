@@ -105,8 +105,8 @@ extension FerryError {
     /// The error of a run that a cancelled task or a cancelled `Progress` stops.
     static var cancelled: FerryError {
         FerryError(
-            .interrupted, "The migration was cancelled; what is done so far is kept.",
-            remedy: "\(action: .again) to go on, or with \(on: .restart) to begin again.", cause: CancellationError())
+            .interrupted, "The migration was cancelled and can be resumed.",
+            remedy: "\(action: .again) to continue, or with \(on: .restart) to start over.", cause: CancellationError())
     }
 }
 

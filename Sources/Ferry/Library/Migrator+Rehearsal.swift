@@ -24,7 +24,7 @@ extension Migrator {
         try files.createDirectory(folder, mode: 0o700)
         guard let lock = try files.lock(folder + "/lock") else {
             throw FerryError(
-                .runActive, "A rehearsal of \(place.store) is at work: \(folder) is locked.",
+                .runActive, "A rehearsal of \(place.store) is already running: \(folder) is locked.",
                 remedy: "Wait for it to end, or stop it.")
         }
         defer { withExtendedLifetime(lock) {} }

@@ -124,7 +124,7 @@ public struct Migrator: Sendable {
         } catch let error as FerryError where error.isOutOfSQLiteMemory {
             var error = error
             error.remedy =
-                "The smallest caches leave too little as well: raise \(setting: .memoryLimit) and \(action: .again)."
+                "Even the smallest caches leave too little. Raise \(setting: .memoryLimit) and \(action: .again)."
             throw error
         }
     }
@@ -170,7 +170,7 @@ enum SQLiteCheck {
             try connection.execute(sql)
         } catch {
             throw FerryError(
-                .unsupported, "The SQLite library that Ferry is linked with lacks \(feature).",
+                .unsupported, "The SQLite library that Ferry is linked with does not support \(feature).",
                 remedy: "Install a current SQLite and build Ferry against it.", cause: error)
         }
     }

@@ -39,7 +39,7 @@ extension Migrator {
         let models = bundles.flatMap(ModelSource.all(in:))
         guard !models.isEmpty else {
             throw FerryError(
-                .notFound, "No model lies in \(bundles.map(\.bundlePath).joined(separator: ", ")).",
+                .notFound, "There is no model in \(bundles.map(\.bundlePath).joined(separator: ", ")).",
                 remedy: "Add the model to the resources of the target, or give its URL.")
         }
         try self.init(

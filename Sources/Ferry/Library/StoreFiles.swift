@@ -55,7 +55,7 @@ public struct StoreFiles: Sendable {
         return status
     }
 
-    /// Restores a verified snapshot in the place of the store, which may be damaged or missing.
+    /// Restores a verified snapshot in place of the store, which may be damaged or missing.
     ///
     /// - Parameters:
     ///   - snapshot: Nil for the newest one whose content the store does not already have.
@@ -154,7 +154,7 @@ public struct StoreFiles: Sendable {
         let runFolder = RunFolder.path(beside: snapshots.store)
         guard try !files.isLocked(runFolder + "/lock") else {
             throw FerryError(
-                .runActive, "A run on \(snapshots.store) is active, and may need any of its snapshots.",
+                .runActive, "A migration of \(snapshots.store) is running and may need any of its snapshots.",
                 remedy: "Wait for it to end, or stop it.")
         }
         let unfinished = try RunFolder.read(runFolder, files: files)?.snapshot

@@ -157,7 +157,7 @@ public struct Verifier: Sendable {
         }
         guard inputs.catalog.versions.isEmpty else { throw store.unknownVersion(in: inputs.catalog) }
         throw FerryError(
-            .unknownVersion, "The store \(store.path) has no model of its own version cached in it.",
+            .unknownVersion, "The store \(store.path) contains no cached model of its own version.",
             remedy: "Give the model with \(setting: .models).")
     }
 
@@ -168,7 +168,7 @@ public struct Verifier: Sendable {
         }
         guard version.hashes != target.hashes else {
             throw FerryError(
-                .unsupported, "\(old.path) and \(new.path) have the same version: no migration lies between them.",
+                .unsupported, "\(old.path) and \(new.path) have the same version: there was no migration between them.",
                 remedy: "Verify the store by itself, without \(setting: .source).")
         }
         try checkMappingModels(of: run)
@@ -182,25 +182,25 @@ public struct Verifier: Sendable {
         if let refusal = plan.refusals.first(where: { $0.code == .missingPolicy }) {
             throw FerryError(
                 .unsupported,
-                "From \(old.path) to \(new.path) a migration policy made objects, and only its code tells which.",
+                "A migration policy created objects from \(old.path) to \(new.path), and only its code knows which.",
                 remedy: """
-                    Verify the store by itself, without \(setting: .source). What a policy leaves to the mapping is \
-                    compared by the migration itself, before it ends.
+                    Verify the store by itself, without \(setting: .source). The migration itself \
+                    verifies what a policy leaves to the mapping.
                     """, place: refusal.place)
         }
         if plan.refusals.contains(where: { $0.code == .backward }) {
             throw FerryError(
                 .unsupported,
                 "\(new.path) has version \(to), which is older than version \(from) of \(old.path): the two stores are "
-                    + "exchanged.",
+                    + "swapped.",
                 remedy: "Verify \(old.path), with \(new.path) as \(setting: .source).")
         }
         if plan.steps.isEmpty, let refusal = plan.refusals.first { throw refusal }
         guard plan.steps.count == 1 else {
             throw FerryError(
                 .unsupported,
-                "From \(old.path) to \(new.path) it is \(plan.steps.count) steps (\(plan.chain.joined(separator: " → "))), "
-                    + "and only neighbours can be compared.",
+                "From \(old.path) to \(new.path) there are \(plan.steps.count) steps (\(plan.chain.joined(separator: " → "))), "
+                    + "and only adjacent versions can be compared.",
                 remedy: "Migrate step by step with \(setting: .output), and verify each; or verify the store by itself."
             )
         }
@@ -214,9 +214,9 @@ public struct Verifier: Sendable {
         guard !missing.isEmpty else { return }
         throw FerryError(
             .mappingsNotGiven,
-            "The migration went by mapping models that are not given, or are not what they were: "
+            "The migration used mapping models that were not given or have changed: "
                 + "\(missing.joined(separator: ", ")).",
-            remedy: "Give them with \(setting: .mappings), as they were then.")
+            remedy: "Pass them with \(setting: .mappings) as they were then.")
     }
 
     private func withStore<Result>(_ url: URL, _ body: (OpenedStore) throws -> Result) throws -> Result {
@@ -228,7 +228,7 @@ public struct Verifier: Sendable {
             if case .storeChanged(let change) = before.compare(with: try opened.sourceGuard.fingerprint()) {
                 throw FerryError.namingRun(
                     FerryError(
-                        .sourceChanged, "\(path) was written while it was verified: \(change).",
+                        .sourceChanged, "\(path) was modified during verification: \(change).",
                         remedy: "Close the programs that use it, and \(action: .again)."), on: path, files: files)
             }
             return result

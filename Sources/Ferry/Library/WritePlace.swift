@@ -31,8 +31,8 @@ package struct WritePlace: Sendable {
             guard name.count > ending.count, try isStore(store) else { continue }
             let use = Self.sideFiles.contains(ending) ? "SQLite" : "Ferry"
             throw FerryError(
-                .reservedPath, "\(path) has the name that \(use) uses for a file beside \(store).",
-                remedy: "Give a name that does not end in \(ending), or another folder.")
+                .reservedPath, "The name of \(path) is reserved: \(use) uses it for a file next to \(store).",
+                remedy: "Use a name that does not end in \(ending), or another folder.")
         }
         try Self.checkLength(of: path, endings: endings)
     }
@@ -53,7 +53,7 @@ package struct WritePlace: Sendable {
             guard isUsable else {
                 throw FerryError(
                     .outputExists, "\(folder) is not a folder, but the snapshots need one there.",
-                    remedy: "Move it away, or give another folder with \(setting: .snapshotFolder).")
+                    remedy: "Move it away, or choose another folder with \(setting: .snapshotFolder).")
             }
         }
     }
@@ -76,7 +76,7 @@ package struct WritePlace: Sendable {
         guard name.utf8.count > longest else { return }
         throw FerryError(
             .nameTooLong,
-            "The file name \(name) has \(name.utf8.count) bytes: the names of the files beside it would be too long.",
+            "The file name \(name) has \(name.utf8.count) bytes: the names of the files next to it would be too long.",
             remedy: "Use a name of at most \(longest) bytes.")
     }
 
@@ -90,7 +90,7 @@ package struct WritePlace: Sendable {
 
     private static func refused(_ path: String, in folder: String, of owner: String) -> FerryError {
         FerryError(
-            .reservedPath, "\(path) is in \(folder), the folder of \(owner).", remedy: "Give a path outside of it.")
+            .reservedPath, "\(path) is in \(folder), the folder of \(owner).", remedy: "Use a path outside it.")
     }
 
     /// A folder and those above it, each with its name.

@@ -81,8 +81,9 @@ struct DiskNeed {
             refusals.append(
                 FerryError(
                     .diskFull,
-                    "The volume of \(volume.folder) has \(free) bytes free; the migration can need \(volume.bytes).",
-                    remedy: "Make room there, or put the snapshot on another volume with \(setting: .snapshotFolder)."))
+                    "The volume of \(volume.folder) has \(free) bytes free; the migration may need \(volume.bytes).",
+                    remedy: "Free space there, or put the snapshot on another volume with \(setting: .snapshotFolder).")
+            )
         }
         return refusals
     }

@@ -301,12 +301,12 @@ extension Configuration {
 
     private static func remedy(for losses: [ChainLoss], _ hasMappingModels: Bool) -> String {
         if losses.allSatisfy(\.isDamage) { return "Repair these rows with the app" }
-        if losses.allSatisfy(\.isOfHistory) { return "Let the app process its history before" }
+        if losses.allSatisfy(\.isOfHistory) { return "Let the app process its history first" }
         if losses.allSatisfy(\.isInTheWay) { return "Move these values elsewhere, or restore a backup of the store" }
         if losses.allSatisfy({ $0.merging != nil }) { return "Make these values equal with the app" }
         if losses.allSatisfy(\.isOfOrder) { return "Keep the order in the new version and in its mapping models" }
         return hasMappingModels
-            ? "Give it an heir in a mapping model" : "Give the mapping models of these versions, or write one"
+            ? "Map it in a mapping model" : "Pass the mapping models of these versions, or write one"
     }
 }
 

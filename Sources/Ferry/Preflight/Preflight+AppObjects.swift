@@ -30,7 +30,7 @@ extension Preflight {
         for object in appObjects.dropped {
             findings.droppedObjects.append(object.name)
             warn(
-                .droppedObject, "The \(object.type) \(object.name) is left out, as was asked.",
+                .droppedObject, "The \(object.type) \(object.name) is left out, as requested.",
                 about: .init(object: object.name))
         }
         try findDroppedHistory(appObjects)

@@ -41,14 +41,14 @@ extension Preflight {
 
     private mutating func treatUnknownEntities(_ damage: StoreDamage) throws {
         let rows =
-            "\(damage.rows.counting("row")) in the table of \(damage.entity) \(damage.rows == 1 ? "has" : "have") a Z_ENT that is no entity of that table"
+            "\(damage.rows.counting("row")) in the table of \(damage.entity) \(damage.rows == 1 ? "has" : "have") a Z_ENT of an entity that is not in that table"
         let place = FerryError.Place(entity: damage.entity)
         switch configuration.damaged {
         case .drop:
             // A run in place counts the rows that it deletes.
             if !isInPlace { noteHealed(.unknownEntity, damage.entity, rows: damage.rows) }
             warn("\(rows); they are left out, with the links to them.", of: damage)
-            noteLoss(damage.entity, rows: damage.rows, because: "a Z_ENT that is no entity of the table")
+            noteLoss(damage.entity, rows: damage.rows, because: "a Z_ENT of an entity that is not in the table")
         case .keep where isInPlace:
             // The refusals contain the reason already if the whole step is refused.
             guard refusals.isEmpty else { return }
@@ -62,7 +62,7 @@ extension Preflight {
             refusals.append(
                 FerryError(
                     .damagedSource,
-                    "\(rows), and cannot be kept: nothing says what entity they would be of in a new store.",
+                    "\(rows), and cannot be kept: their entity in a new store is unknown.",
                     remedy: "Leave them out with \(setting: .damaged, .choice("drop")), or repair them with the app.",
                     place: place))
         case .refuse:
@@ -87,9 +87,9 @@ extension Preflight {
             }
             if configuration.damaged == .drop, !mandatory {
                 noteHealed(.missingFile, damage.entity, rows: damage.rows)
-                noteLoss(damage.entity, damage.property, rows: damage.rows, because: "its file is not there")
+                noteLoss(damage.entity, damage.property, rows: damage.rows, because: "its file is missing")
                 warn(
-                    "\(name(of: damage)) names files that are not there in \(damage.rows.counting("row")); it is left empty there.",
+                    "\(name(of: damage)) refers to missing files in \(damage.rows.counting("row")); it is left empty there.",
                     of: damage)
             } else {
                 refusals.append(missingContents(damage, isMandatory: mandatory))
@@ -114,8 +114,8 @@ extension Preflight {
         let folder = ExternalData.folder(forStore: store.path)
         return FerryError(
             .damagedSource,
-            "\(damage.rows.counting("value")) of \(name(of: damage)) \(damage.rows == 1 ? "names a file" : "name files") that are not there, and their contents are needed "
-                + "because the attribute does not allow external storage any more.",
+            "\(damage.rows.counting("value")) of \(name(of: damage)) \(damage.rows == 1 ? "refers to a missing file" : "refer to missing files"), and their contents are needed "
+                + "because the attribute no longer allows external storage.",
             remedy: isMandatory
                 ? "Restore \(folder), or leave these objects out with a `where`."
                 : "Restore \(folder), or leave these values empty with \(setting: .damaged, .choice("drop")).",
@@ -131,16 +131,16 @@ extension Preflight {
         let name = name(of: damage)
         return switch damage.kind {
         case .danglingKey:
-            "\(name) leads nowhere in \(damage.rows.counting("row")); it \(isInPlace ? "stays as it is" : "is left empty there")."
+            "\(name) refers to missing objects in \(damage.rows.counting("row")); it \(isInPlace ? "stays as it is" : "is left empty there")."
         case .oneSidedInverse:
-            "The inverse of \(name) does not lead back in \(damage.rows.counting("row")); it \(isInPlace ? "stays as it is" : "is set anew")."
+            "The inverse of \(name) does not match in \(damage.rows.counting("row")); it \(isInPlace ? "stays as it is" : "is corrected")."
         case .wrongEntity:
-            "\(name) names another entity in \(damage.rows.counting("row")) than that of the object there; it is set right."
+            "\(name) names the wrong entity in \(damage.rows.counting("row")); it is corrected."
         case .missingOrder:
-            "\(name) lacks its position in \(damage.rows.counting("row")); \(isInPlace ? "that stays so" : "they come first")."
-        case .lowMaximumKey: "Z_MAX of \(name) is below its highest key; it is set anew."
+            "\(name) has no position in \(damage.rows.counting("row")); \(isInPlace ? "it stays so" : "they come first")."
+        case .lowMaximumKey: "Z_MAX of \(name) is lower than its highest key and will be corrected."
         case .missingFile:
-            "\(name) names files that are not there in \(damage.rows.counting("row")); they stay as they are."
+            "\(name) refers to missing files in \(damage.rows.counting("row")); they stay as they are."
         case .missingValue, .unknownEntity: "\(name) is damaged in \(damage.rows.counting("row"))."
         }
     }

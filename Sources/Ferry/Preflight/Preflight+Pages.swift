@@ -12,33 +12,33 @@ extension Preflight {
         let what =
             "The file \(store.path) is damaged: \(found.count == 1 ? first : "\(first); \(found.count - 1) more findings")"
         let recover =
-            "Restore a backup or a snapshot, or get what is left into a new file with .recover of the sqlite3 shell and "
+            "Restore a backup or a snapshot, or recover what is left into a new file with .recover of the sqlite3 shell and "
             + "migrate that"
         let isCopied = !isInPlace || isCopiedLater
         let why: String
         let also: Remedy
         switch configuration.damaged {
         case .refuse where isCopied:
-            why = " Rows may be out of reach."
-            also = "; \(setting: .damaged, .choice("drop")) goes on without what cannot be reached"
+            why = " Rows may be unreachable."
+            also = "; \(setting: .damaged, .choice("drop")) continues without the unreachable rows"
         case .refuse:
-            why = " Rows may be out of reach."
-            also = "; \(setting: .damaged, .choice("keep")) goes on and leaves the damage as it is"
+            why = " Rows may be unreachable."
+            also = "; \(setting: .damaged, .choice("keep")) continues and leaves the damage as it is"
         case .drop where isCopied:
             warn(
-                .damagedPages, "\(what). What cannot be reached any more is left out; nothing can count it.",
+                .damagedPages, "\(what). Unreachable rows are left out and cannot be counted.",
                 about: .init(path: store.path))
             // The pages do not show the entity of the rows.
-            noteLoss("Damaged pages", rows: nil, because: "pages of the store do not fit together")
+            noteLoss("Damaged pages", rows: nil, because: "pages of the store are inconsistent")
             return true
         case .keep where !isCopied:
             warn(.damagedPages, "\(what). That stays as it is.", about: .init(path: store.path))
             return true
         case .keep:
-            why = " No copy can keep that."
+            why = " A copy cannot keep that."
             also = ", or leave it out with \(setting: .damaged, .choice("drop"))"
         case .drop:
-            why = " In place nothing can be left out of it."
+            why = " A migration in place cannot leave it out."
             also = ", or leave it as it is with \(setting: .damaged, .choice("keep"))"
         }
         refusals.append(FerryError(.storeDamaged, "\(what).\(why)", remedy: "\(recover)\(also)."))

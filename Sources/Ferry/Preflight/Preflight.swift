@@ -143,9 +143,9 @@ struct Preflight {
         case .refuse:
             refusals.append(
                 FerryError(
-                    .damagedSource, "\(damage), and \(destination) is filled from it.",
+                    .damagedSource, "\(damage), and \(destination) takes its value from it.",
                     remedy: """
-                        Repair these rows with the app, give \(destination) an expression that stands in, or go on \
+                        Repair these rows with the app, give \(destination) an expression that covers this case, or continue \
                         with \(setting: .damaged, .choice("keep")) or \(setting: .damaged, .choice("drop")).
                         """,
                     place: .init(
@@ -166,7 +166,7 @@ struct Preflight {
                 else { continue }
                 let count = try EmptyValues(in: place.table, of: place.number, on: connection).rows(without: column)
                 guard count > 0 else { continue }
-                let finding = "\(mapping.source).\(name) leads to no object in \(count.counting("row")), but "
+                let finding = "\(mapping.source).\(name) is empty in \(count.counting("row")), but "
                 if !source.isOptional {
                     noteKept(.missingValue, mapping.source, name, rows: count)
                 }
@@ -175,8 +175,8 @@ struct Preflight {
                     finding
                         + (source.isOptional
                             ? "\(mapping.destination).\(value.name) is mandatory"
-                            : "it is mandatory in the store's own version, and stays so")
-                        + ": the app must relate them before it saves them.",
+                            : "it is mandatory in the store's own version as well")
+                        + ": the app must set it before it saves these objects.",
                     about: .init(entity: mapping.source, property: name, entityMapping: mapping.name))
             }
         }

@@ -36,7 +36,8 @@ struct RowChecks {
                 let place = check.problem.place
                 warnings.append(
                     FerryWarning(
-                        .mandatoryValue, "\(check.problem.message) The first object that it makes will stop the run.",
+                        .mandatoryValue,
+                        "\(check.problem.message) The first object that it creates will stop the migration.",
                         about: .init(
                             entity: place.entity, property: place.property, entityMapping: place.entityMapping)))
             } else {
@@ -161,9 +162,9 @@ extension ResolvedStep.MandatoryValue {
         let destination = "\(mapping.destination).\(self.destination)"
         return FerryError(
             .mandatoryValue,
-            "\(mapping.source).\(source) has no value in \(rows.counting("row")), and \(destination), which is filled from it, is "
+            "\(mapping.source).\(source) has no value in \(rows.counting("row")), and \(destination), which takes its value from it, is "
                 + "mandatory.",
-            remedy: "Give \(destination) an expression that stands in, or make it optional in the model.",
+            remedy: "Give \(destination) an expression that covers this case, or make it optional in the model.",
             place: .init(entityMapping: mapping.name, entity: mapping.destination, property: self.destination))
     }
 }

@@ -84,8 +84,8 @@ extension RunFolder {
             done.warnings.append(
                 FerryWarning(
                     .cleanUpFailed,
-                    "The store is done, but cleaning up behind it failed: \(reason.message) The next call on the store "
-                        + "finishes that.",
+                    "The migration is complete, but cleaning up failed: \(reason.message) The next command on the store "
+                        + "repeats the cleanup.",
                     about: .init(path: store)))
         }
         return done

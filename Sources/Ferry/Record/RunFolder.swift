@@ -22,7 +22,7 @@ package final class RunFolder {
         try files.refuseLink(path)
         if let attributes = try files.attributesIfPresent(path), !attributes.isDirectory {
             throw FerryError(
-                .runDiffers, "\(path) is no folder, but Ferry needs that name for the run.",
+                .runDiffers, "\(path) is not a folder, but Ferry needs that name for its run folder.",
                 remedy: "Move it elsewhere.")
         }
         // Only the owner may read the rows in the folder, whatever the permissions of the store's folder.
@@ -33,8 +33,8 @@ package final class RunFolder {
         guard let lock = try Self.lock(path + "/lock", files: files) else {
             let holder = try files.lockHolder(path + "/lock").map { " by process \($0)" } ?? ""
             throw FerryError(
-                .runActive, "A run on this store is active: \(path) is locked\(holder).",
-                remedy: "Wait for it to end, or stop it; then \(action: .again), which goes on with its work.")
+                .runActive, "A migration of this store is already running: \(path) is locked\(holder).",
+                remedy: "Wait for it to end, or stop it and \(action: .again) to continue it.")
         }
         self.lock = consume lock
     }
@@ -62,8 +62,8 @@ package final class RunFolder {
         let others = try files.list(path).filter { !Self.ownNames.contains($0.name) }
         if record == nil, !others.isEmpty {
             throw FerryError(
-                .runDiffers, "\(path) holds files, but no run.json of a run.",
-                remedy: "Look at it; \(on: .restart) removes it.")
+                .runDiffers, "\(path) contains files, but no run.json.",
+                remedy: "Check what it contains; \(on: .restart) removes it.")
         }
         return record
     }
@@ -91,22 +91,23 @@ package final class RunFolder {
             let form = try JSONDecoder().decode(Form.self, from: Data(bytes))
             guard form.ferry == RunRecord.format else {
                 throw FerryError(
-                    .runDiffers, "\(file) has form \(form.ferry); this version of Ferry knows \(RunRecord.format).",
-                    remedy: "Finish the run with the version that began it, or drop it with \(on: .restart).")
+                    .runDiffers,
+                    "\(file) has format \(form.ferry); this version of Ferry supports format \(RunRecord.format).",
+                    remedy: "Finish the run with the version that started it, or discard it with \(on: .restart).")
             }
             let record = try JSONDecoder().decode(RunRecord.self, from: Data(bytes))
             guard record.migration?.isPlausible ?? true else {
                 throw FerryError(
-                    .runDiffers, "\(file) is damaged: the steps that it names do not fit together.",
-                    remedy: "\(on: .restart) drops the unfinished run.")
+                    .runDiffers, "\(file) is damaged: its steps are inconsistent.",
+                    remedy: "\(on: .restart) discards the unfinished run.")
             }
             return record
         } catch let error as FerryError {
             throw error
         } catch {
             throw FerryError(
-                .runDiffers, "\(file) cannot be read as the record of a run.",
-                remedy: "\(on: .restart) drops the unfinished run.", cause: error)
+                .runDiffers, "\(file) is not a readable record of a run.",
+                remedy: "\(on: .restart) discards the unfinished run.", cause: error)
         }
     }
 
@@ -145,7 +146,7 @@ package final class RunFolder {
             throw FerryError(
                 .runMoved,
                 "\(path) was at \(record.folder.path) when its run was interrupted, and \(journal) is unfinished.",
-                remedy: "Move the folder back and \(action: .again) there, or drop the run with \(on: .restart).")
+                remedy: "Move the folder back and \(action: .again) there, or discard the run with \(on: .restart).")
         }
         record.folder = now
         try save(record)
@@ -172,8 +173,8 @@ package final class RunFolder {
     func requireEmpty() throws {
         guard try Self.read(path, files: files) != nil else { return }
         throw FerryError(
-            .fileFailed, "\(path) still holds what a finished run has left, and cleaning up behind it failed.",
-            remedy: "Look at the warning before this, and \(action: .again).")
+            .fileFailed, "\(path) still contains files of a finished run, which could not be removed.",
+            remedy: "See the warning above, and \(action: .again).")
     }
 
     /// Removes all content of the folder except the lock.
@@ -207,7 +208,7 @@ extension FileLayer {
         guard try isSymbolicLink(path) else { return }
         throw FerryError(
             .runDiffers, "\(path) is a symbolic link, but Ferry needs a folder of its own there.",
-            remedy: "Remove the link; what it leads to was not touched.")
+            remedy: "Remove the link; its target was not touched.")
     }
 }
 
@@ -242,8 +243,8 @@ struct RunPlace: Sendable {
         let folder = FileLayer.parent(of: path)
         guard try files.attributesIfPresent(folder)?.isDirectory == true else {
             throw FerryError(
-                .notFound, "There is no folder \(folder) for \(FileLayer.name(of: path)).",
-                remedy: "Make it, or check the path.")
+                .notFound, "The folder \(folder) does not exist. It is needed for \(FileLayer.name(of: path)).",
+                remedy: "Create it, or check the path.")
         }
         let real = try files.realPath(folder)
         return (real == "/" ? "" : real) + "/" + FileLayer.name(of: path)

@@ -65,7 +65,8 @@ struct RunLog {
             let aside = path.dropLast(Self.ending.count).appending(Self.setAside)
             try files.rename(path, to: aside)
             warning = FerryWarning(
-                .logReplaced, "The log \(path) could not be read; it is \(aside) now.", about: .init(path: path))
+                .logReplaced, "The log \(path) could not be read and was renamed to \(aside).", about: .init(path: path)
+            )
         }
         content.runs.removeAll { $0.id == record.id }
         let output = record.migration?.options.output
@@ -116,8 +117,8 @@ struct RunLog {
             return try decoded()?.runs.last { $0.snapshot != nil }?.snapshot
         } catch {
             throw FerryError(
-                .badLog, "\(path) cannot be read, and only it tells which snapshot is the way back.",
-                remedy: "Move it away if the store needs no way back.", cause: error)
+                .badLog, "\(path) cannot be read, and only it records which snapshot belongs to the last migration.",
+                remedy: "Move it away if you do not need to roll back.", cause: error)
         }
     }
 

@@ -16,10 +16,10 @@ extension MigrationRun {
         if configuration.holdsSwap {
             try folder.save(record)
             throw FerryError(
-                .swapHeld, "Everything but the swap is done: the migrated store waits in \(folder.path).",
+                .swapHeld, "Everything is done except the swap: the migrated store is in \(folder.path).",
                 remedy: """
-                    \(action: .again) without \(setting: .holdsSwap) to put it in place; if \(place.store) is written \
-                    before that, begin anew with \(on: .restart).
+                    \(action: .again) without \(setting: .holdsSwap) to swap it in. If \(place.store) changes \
+                    before then, start over with \(on: .restart).
                     """)
         }
         relay.begin(.swap)
@@ -55,8 +55,8 @@ extension MigrationRun {
         try external.add(from: ExternalData.folder(forStore: destination), onDifference: .refuses)
         for path in StoreFileNames(output).all where try files.exists(path) {
             throw FerryError(
-                .outputExists, "\(path) has come up during the run.",
-                remedy: "Move it away and \(action: .again): everything else is done.")
+                .outputExists, "\(path) appeared during the migration.",
+                remedy: "Move it away and \(action: .again). Everything else is finished.")
         }
         record.swap = .place(SwapIntent.Place(ofOutput: try files.attributes(destination)))
         try folder.save(record)
@@ -93,7 +93,7 @@ extension MigrationRun {
                 warn(
                     FerryWarning(
                         .permissionsNotSet,
-                        "\(output) could not be given the permissions of \(place.store): \(FerryError.wrapping(error, on: output).message)",
+                        "The permissions of \(place.store) could not be set on \(output): \(FerryError.wrapping(error, on: output).message)",
                         about: .init(path: output)))
             }
         }
@@ -122,9 +122,9 @@ extension MigrationRun {
         warn(
             FerryWarning(
                 .memoryLimitPassed,
-                "The process held up to \(peak.counting("byte")) in memory, more than the limit of "
+                "The process used up to \(peak.counting("byte")) of memory, more than the limit of "
                     + "\(limit.counting("byte"))"
-                    + (phase.map { "; it passed the limit in the phase '\($0.phase.rawValue)'." } ?? ".")))
+                    + (phase.map { "; it exceeded the limit in phase '\($0.phase.rawValue)'." } ?? ".")))
     }
 
     private func report(_ record: RunRecord, _ migration: RunRecord.Migration) -> MigrationReport {

@@ -7,6 +7,9 @@ internal import FerryStore
 
 /// What the store, or the call, has against copy steps that leave tables where they are, though the models allow it.
 extension MigrationRun {
+    /// Of the tables of a step all are healed, or none.
+    static let healsDamage = "a copy heals the damage of the store"
+
     /// The reason why copy steps must fill all tables; nil if they need not.
     func reasonToFillAll(
         _ plan: MigrationPlan, _ store: OpenedStore, _ layout: StoreLayout, _ walk: PageWalk?
@@ -15,22 +18,23 @@ extension MigrationRun {
             copying?.wholeBecause == nil
         else { return nil }
         // Statements over whole tables have no chunks, after which a call could stop.
-        if configuration.budget != nil { return "the time may end before a table is altered" }
-        if configuration.damaged == .drop { return "damaged rows are to be left out" }
+        if configuration.budget != nil { return "the time budget may run out before a table is altered" }
+        if configuration.damaged == .drop { return "damaged rows are left out" }
         let mappings = first.partitions.flatMap(\.entityMappings).filter(\.isKnown)
         let rows = mappings.reduce(0) { $0 + $1.rows }
         let keptRows = mappings.filter { kept.positions.contains($0.mapping.position) }.reduce(0) { $0 + $1.rows }
-        if keptRows < rows - keptRows { return "most objects are made anew" }
+        if keptRows < rows - keptRows { return "most objects are recreated" }
         guard first.versions == plan.steps.first?.versions, let part = first.partInPlace else { return nil }
         let connection = store.sourceGuard.connection
         if try !Leftover.all(in: layout, on: connection).isEmpty {
-            return "the store has tables or columns of earlier versions, which a new store has not"
+            return "the store has tables or columns of earlier versions, which a new store does not have"
         }
         do {
             _ = try PartInPlace.closing(of: part, on: connection, dropping: configuration.dropping)
         } catch let error as FerryError where error.code.consequence == .refused {
             return error.message
         }
-        return try longRow(in: Set(kept.step.entityMappings.compactMap { layout.table(of: $0.source)?.name }), layout, walk)
+        return try longRow(
+            in: Set(kept.step.entityMappings.compactMap { layout.table(of: $0.source)?.name }), layout, walk)
     }
 }

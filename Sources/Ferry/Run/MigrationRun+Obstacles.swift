@@ -31,15 +31,15 @@ extension MigrationRun {
 
     /// The reason why steps in place run on a file of the run folder, though none is a copy; nil on the store itself.
     func reasonForFolder(_ plan: MigrationPlan, _ statements: StatementsInPlace?) throws -> String? {
-        if configuration.hasStages { return "a hook is to see its result" }
-        if plan.isInPlace, hasBegunInFolder { return "an earlier call has begun it there" }
+        if configuration.hasStages { return "a hook runs after it" }
+        if plan.isInPlace, hasBegunInFolder { return "an earlier call started it there" }
         guard try plan.isInPlace && !plan.steps.allSatisfy(\.isInferred) && writesRows(plan, statements) else {
             return nil
         }
-        if configuration.holdsSwap { return "the swap is to wait" }
-        if configuration.budget != nil { return "the time may end before it is done" }
+        if configuration.holdsSwap { return "the swap is held" }
+        if configuration.budget != nil { return "the time budget may run out before it is finished" }
         // The transaction shows the store before its first step and after its last one.
-        if configuration.verify == .full, plan.steps.count > 1 { return "each step is verified by itself" }
+        if configuration.verify == .full, plan.steps.count > 1 { return "each step is verified separately" }
         return nil
     }
 
@@ -60,7 +60,7 @@ extension MigrationRun {
         for table in layout.tablesInOrder where tables?.contains(table.name) != false {
             guard let longest = walk?.longestRows[table.name], longest.bytes > options.wholeValueBytes else { continue }
             return
-                "the table of \(table.root) has a row of \(longest.bytes >> 20) MiB, which only a copy writes in pieces"
+                "the table of \(table.root) has a row of \(longest.bytes >> 20) MiB, which can be written in pieces only to a copy"
         }
         return nil
     }

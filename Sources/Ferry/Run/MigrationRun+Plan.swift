@@ -98,7 +98,7 @@ extension MigrationRun {
             var copying = planner.copying
             copying.wholeBecause = reason
             self.copying = copying
-            for index in plan.steps.indices { plan.steps[index].keptPart = nil }
+            plan.fillAllTables(because: reason)
         }
         plan.runsInFolderBecause = try reasonForFolder(plan, statements)
         if countsLosses {

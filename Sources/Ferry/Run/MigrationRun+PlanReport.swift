@@ -23,13 +23,17 @@ extension MigrationRun {
         if store.sourceGuard.access != .readWrite {
             report.warnings.append(
                 FerryWarning(
-                    .notLocked, "\(place.store) cannot be written here: no lock keeps other programs out of it.",
+                    .notLocked, "\(place.store) is not writable here, so it cannot be locked against other programs.",
                     about: .init(path: place.store)))
         }
         report.notScanned = checksRows ? [] : scans(of: planned)
-        guard var preflight = Preflight(planned, store, configuration) else { return report }
+        guard var preflight = Preflight(planned, store, configuration) else {
+            try report.addTables(of: planned.plan)
+            return report
+        }
         if checksRows {
             try preflight.check()
+            if !preflight.findings.damage.isEmpty { planned.plan.fillAllTables(because: Self.healsDamage) }
             report.refusals += try preflight.refusals + refusals(beyondFirstStepOf: planned, store)
             report.warnings += preflight.findings.warnings
             report.losses += preflight.findings.losses ?? []
@@ -44,6 +48,7 @@ extension MigrationRun {
                 report.refusals += laterSteps(of: planned, store).refusalsOfCounts()
             }
         }
+        try report.addTables(of: planned.plan)
         return report
     }
 
@@ -67,7 +72,7 @@ extension MigrationRun {
         }
         if planned.writesRows, texts == true { scans.append("texts above the memory limit") }
         if planned.plan.losses.contains(where: { $0.count.isEstimated }) {
-            scans.append("the exact number of what is lost")
+            scans.append("the exact number of losses")
         }
         return scans
     }
@@ -190,6 +195,20 @@ extension PlanReport {
         }
     }
 
+    /// Adds the treatment of each table.
+    fileprivate mutating func addTables(of plan: MigrationPlan) throws {
+        for step in plan.steps {
+            guard let index = steps.firstIndex(where: { $0.mode != .refused && $0.versions == step.versions }) else {
+                continue
+            }
+            steps[index].tables = try step.treatments().map { treatment in
+                Table(
+                    name: treatment.table, entity: treatment.entity,
+                    treatment: .init(rawValue: treatment.kind.rawValue), reason: treatment.reason)
+            }
+        }
+    }
+
     /// Inserts the steps that cannot run, so that each step keeps its number.
     mutating func insertRefusedSteps(of plan: MigrationPlan) {
         for index in plan.refusedSteps.sorted() where index <= steps.count && index + 1 < chain.count {
@@ -197,7 +216,7 @@ extension PlanReport {
             steps.insert(
                 Step(
                     from: versions[0], to: versions[1], versions: versions, isApartBecause: nil, mode: .refused,
-                    reason: "it cannot be taken, for the reasons below", mappingModels: [], partitions: []), at: index)
+                    reason: "it is refused", mappingModels: [], partitions: []), at: index)
         }
     }
 
@@ -211,9 +230,10 @@ extension PlanReport {
 
     private static func reason(_ step: StepPlan, in plan: MigrationPlan) -> String {
         switch step.mode {
-        case .none: "nothing is to be done"
+        case .none: "there is nothing to do"
         case .copy:
-            step.needsCopyBecause ?? "the plan ends before it"
+            (step.needsCopyBecause ?? "the plan ends before it")
+                + (step.keptPart == nil ? "" : "; tables whose objects all keep their rows stay")
         case .inPlace:
             plan.mayChangeStore
                 ? "every object keeps its row"
@@ -245,9 +265,9 @@ extension MigrationRun {
             } catch let error as DatabaseError {
                 throw FerryError(
                     .unsupported,
-                    "The schema of \(place.store) cannot be made here, so its statements cannot be listed: "
+                    "The schema of \(place.store) cannot be created here, so its statements cannot be listed: "
                         + error.message,
-                    remedy: "Migrate where the app's own modules and collations are at hand.", cause: error)
+                    remedy: "Migrate where the app's own modules and collations are available.", cause: error)
             }
             return try plan.steps.enumerated().map { index, step in
                 let stepFolder = "\(folder)/step-\(index + 1)"

@@ -86,8 +86,8 @@ extension MigrationRun {
     func checkSame(_ record: RunRecord, _ plan: MigrationPlan, _ now: Fingerprint) throws {
         guard let migration = record.migration else {
             throw FerryError(
-                .runDiffers, "\(place.runFolder) holds an unfinished rollback.",
-                remedy: "Finish it with \(action: .rollBack), or drop it with \(on: .restart).")
+                .runDiffers, "\(place.runFolder) contains an unfinished rollback.",
+                remedy: "Finish it with \(action: .rollBack), or discard it with \(on: .restart).")
         }
         let wanted = options(plan)
         let isSameOutput = try place.isOutput(migration.options.output, files: files)
@@ -103,26 +103,26 @@ extension MigrationRun {
             ("snapshot", migration.options.takesSnapshot == wanted.takesSnapshot),
             ("treatment of damaged rows", migration.options.damaged == wanted.damaged),
             ("list of objects to drop", migration.options.dropUnknown == wanted.dropUnknown),
-            ("choice of whether hooks look between steps", migration.options.hasStages == wanted.hasStages),
-            ("store that the new one is to be like", migration.options.schema == wanted.schema),
+            ("choice of hooks between steps", migration.options.hasStages == wanted.hasStages),
+            ("template store", migration.options.schema == wanted.schema),
             ("choice of names of join tables", migration.options.joinTables == wanted.joinTables),
         ].first { !$0.1 }?.0
         if let different {
             throw FerryError(
                 .runDiffers,
-                "\(place.runFolder) holds an unfinished run to \(migration.options.target) with another \(different).",
-                remedy: "Run it with the options of the first call, or drop it with \(on: .restart).")
+                "\(place.runFolder) contains an unfinished run to \(migration.options.target) with a different \(different).",
+                remedy: "Repeat it with the options of the first call, or discard it with \(on: .restart).")
         }
         switch record.comparison(with: now) {
         case .same: break
         case .storeChanged(let what):
             throw FerryError(
-                .sourceChanged, "\(place.store) was changed since the run began: \(what).",
-                remedy: "Begin anew with \(on: .restart).")
+                .sourceChanged, "\(place.store) has changed since the run began: \(what).",
+                remedy: "Start over with \(on: .restart).")
         case .inputChanged(let path):
             throw FerryError(
-                .runDiffers, "\(path) was changed since the run in \(place.runFolder) began, or is new or gone.",
-                remedy: "Use the models and mapping models of the first call, or begin anew with \(on: .restart).")
+                .runDiffers, "\(path) was changed, added or removed since the run in \(place.runFolder) began.",
+                remedy: "Use the models and mapping models of the first call, or start over with \(on: .restart).")
         }
     }
 }
@@ -163,7 +163,7 @@ extension RunRecord {
         // Resuming a run compares the models and mapping models.
         guard case .storeChanged(let what) = comparison(with: now.with(inputs: source.inputs)) else { return }
         throw FerryError(
-            .sourceChanged, "\(store) was changed since the run began: \(what).",
-            remedy: "Begin anew: migrate with \(on: .restart), or roll back again.")
+            .sourceChanged, "\(store) has changed since the run began: \(what).",
+            remedy: "Start over with \(on: .restart), or repeat the rollback.")
     }
 }

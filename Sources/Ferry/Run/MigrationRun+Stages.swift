@@ -21,8 +21,8 @@ extension MigrationRun {
             guard try isUntouched(store, record.migration?.steps.last?.destination) else {
                 throw FerryError(
                     .stageFailed,
-                    "The hook willMigrate of step \(number) has changed \(store). \(place.store) is as before.",
-                    remedy: "Change it in didMigrate of the step before, and begin anew with \(on: .restart).")
+                    "The hook willMigrate of step \(number) changed \(store). \(place.store) is unchanged.",
+                    remedy: "Change it in didMigrate of the previous step, and start over with \(on: .restart).")
             }
             try StoreFileNames(store).removeSides(files: files)
         } else {
@@ -87,9 +87,9 @@ extension MigrationRun {
         } catch {
             throw FerryError(
                 .stageFailed,
-                "The hook \(name) of step \(stage.number), from \(stage.from) to \(stage.to), has thrown an error. "
-                    + "\(place.store) is as before.",
-                remedy: "The error's cause says why; mend that and migrate again, which calls the hook again.",
+                "The hook \(name) of step \(stage.number), from \(stage.from) to \(stage.to), threw an error. "
+                    + "\(place.store) is unchanged.",
+                remedy: "Correct the error's cause and migrate again. The hook is called again.",
                 cause: error)
         }
     }
@@ -118,9 +118,9 @@ extension MigrationRun {
             guard try StoreMetadata.read(from: connection).hashes == version.hashes else {
                 throw FerryError(
                     .stageFailed,
-                    "The hook didMigrate of step \(number) has left \(store) with another version than "
-                        + "\(version.name). \(place.store) is as before.",
-                    remedy: "Change rows alone, and migrate again: the step is then made anew.")
+                    "The hook didMigrate of step \(number) left \(store) with a version other than "
+                        + "\(version.name). \(place.store) is unchanged.",
+                    remedy: "Change only rows, then migrate again. The step is repeated.")
             }
         } catch let error as DatabaseError where error.isBusy {
             throw leftOpen(store, number)
@@ -135,9 +135,9 @@ extension MigrationRun {
             summary.differences = found
             throw FerryError(
                 .verificationFailed,
-                "The hook didMigrate of step \(number) has left \(store) with differences: "
-                    + "\(found.map(\.check.rawValue).prefix(5).joined(separator: ", ")). \(place.store) is as before.",
-                remedy: "Mend the hook and migrate again: the step is then made anew.",
+                "The hook didMigrate of step \(number) left \(store) with differences: "
+                    + "\(found.map(\.check.rawValue).prefix(5).joined(separator: ", ")). \(place.store) is unchanged.",
+                remedy: "Correct the hook and migrate again. The step is repeated.",
                 cause: VerificationDifferences(summary: summary))
         }
     }
@@ -168,7 +168,7 @@ extension MigrationRun {
     private func leftOpen(_ store: String, _ number: Int) -> FerryError {
         FerryError(
             .stageFailed,
-            "The hook didMigrate of step \(number) has left \(store) open. \(place.store) is as before.",
-            remedy: "Close it before the hook returns, and migrate again: the step is then made anew.")
+            "The hook didMigrate of step \(number) left \(store) open. \(place.store) is unchanged.",
+            remedy: "Close it before the hook returns, then migrate again. The step is repeated.")
     }
 }

@@ -215,8 +215,8 @@ extension MigrationRun {
         guard try files.attributesIfPresent(destination).map(FileState.init) != verified else { return }
         throw FerryError(
             .destinationChanged,
-            "\(destination) was changed, or taken away, after it was verified. \(place.store) is as before.",
-            remedy: "\(action: .again) with \(on: .restart), which makes the new store anew.")
+            "\(destination) was modified or removed after verification. \(place.store) is unchanged.",
+            remedy: "\(action: .again) with \(on: .restart), which recreates the new store.")
     }
 }
 

@@ -17,8 +17,8 @@ extension MigrationRun {
         let units = stop.unitsDone
         reason.message +=
             " The run is\(place)\(step.map { " of step \($0)" } ?? ""); this call did \(units) "
-            + "unit\(units == 1 ? "" : "s") of work, all kept."
-        if error.gaveUpUnit { reason.message += " One that took too long was given up, and comes first next time." }
+            + "unit\(units == 1 ? "" : "s") of work, which \(units == 1 ? "is" : "are") kept."
+        if error.gaveUpUnit { reason.message += " A unit that took too long was abandoned and comes first next time." }
         return reason
     }
 
@@ -59,7 +59,7 @@ extension StopRequest {
                 isTooMuch ? .max : whole.addingReportingOverflow(nanoseconds).partialValue
             },
             budgetSpent: FerryError(
-                .budgetSpent, "The budget of \(budget.map { "\($0)" } ?? "this call") is spent.",
-                remedy: "\(action: .again) to go on, or with \(on: .restart) to begin again."))
+                .budgetSpent, "The budget of \(budget.map { "\($0)" } ?? "this call") is used up.",
+                remedy: "\(action: .again) to continue, or with \(on: .restart) to start over."))
     }
 }

@@ -86,18 +86,18 @@ extension MigrationRun {
         // Differences that follow from the mapping models can only be corrected in them.
         let ways =
             summary.differences.contains { $0.check == .sharedFiles }
-            ? "Where two values name one external file, take \"Allows External Storage\" from one of their attributes in "
-                + "\(version), or let no two rules take one value. "
+            ? "If two values refer to one external file, clear \"Allows External Storage\" for one of their attributes in "
+                + "\(version), or make sure that no two rules use the same value. "
             : ""
         return FerryError(
             .verificationFailed,
-            "The new store of version \(version) is not what the mapping models say: "
+            "The new store of version \(version) does not match the mapping models: "
                 + "\(kinds.joined(separator: ", "))\(more). The store was not changed.",
             remedy: verification.sourceVFS != nil
-                ? "\(ways)Migrate to a new store with \(setting: .output) to look at it."
+                ? "\(ways)Migrate to a new store with \(setting: .output) to inspect it."
                 : """
-                \(ways)The new store is kept in \(FileLayer.parent(of: verification.destinationPath)) to be looked at; \
-                \(on: .restart) makes it anew.
+                \(ways)The new store is kept in \(FileLayer.parent(of: verification.destinationPath)) for inspection; \
+                \(on: .restart) recreates it.
                 """,
             cause: VerificationDifferences(summary: summary))
     }

@@ -128,7 +128,7 @@ final class MigrationRun {
         }
         guard sourceGuard.access == .readWrite || place.output != nil else {
             throw FerryError(
-                .storeReadOnly, "\(place.store), or its folder, cannot be written.",
+                .storeReadOnly, "\(place.store)or its folder is not writable.",
                 remedy: "Make both writable, or write the new store elsewhere with \(setting: .output).")
         }
         let store = try OpenedStore(sourceGuard)
@@ -197,8 +197,7 @@ final class MigrationRun {
         var steps = planned.plan
         if configuration.damaged == .drop, steps.steps[0].mode == .copy { steps.steps[0].leaveOutDamagedRows() }
         if record.migration?.findings.damage.isEmpty == false {
-            // A copy heals damage, of which the tables of a step are either all healed or none.
-            for index in steps.steps.indices { steps.steps[index].keptPart = nil }
+            steps.fillAllTables(because: Self.healsDamage)
         }
         try runSteps(steps, sourceGuard, &record, folder)
         let repeated = repeatedSteps(steps, planned.statements?.whole, record)
@@ -259,15 +258,15 @@ final class MigrationRun {
             findings.warnings.append(
                 FerryWarning(
                     .rowsNotChecked,
-                    "No row is written, so none was looked at: rows are estimated, damage stays as it is.",
+                    "No rows are written, so none were scanned: row counts are estimates, and damage stays as it is.",
                     about: .init(path: place.store)))
         }
         if configuration.verify == .none, plan.steps.contains(where: \.resolved.mayShareFiles) {
             findings.warnings.append(
                 FerryWarning(
                     .sharedFilesNotChecked,
-                    "By these mapping models two values may come to name one external file, which Core Data may remove with "
-                        + "either; only verification finds that, and none is made.",
+                    "With these mapping models, two values may refer to the same external file, which Core Data may delete with "
+                        + "either; only verification detects this, and it is turned off.",
                     about: .init(path: place.store)))
         }
         for warning in findings.warnings { relay.send(.warning(warning)) }
@@ -294,7 +293,7 @@ final class MigrationRun {
                     .warning(
                         FerryWarning(
                             .unfinishedRun,
-                            "\(leftover.path) is left over from an unfinished run; a call that restarts removes it.",
+                            "\(leftover.path) is left over from an unfinished run; starting over removes it.",
                             about: .init(path: leftover.path))))
             }
         }

@@ -37,24 +37,24 @@ struct StoreSnapshots {
         if let problem = chosen.problem {
             throw FerryError(
                 .badSnapshot, "The snapshot \(chosen.name) is damaged. \(problem.message)",
-                remedy: "Name another one; \(action: .listSnapshots) shows those that there are.", cause: problem)
+                remedy: "Choose another one; \(action: .listSnapshots) lists them.", cause: problem)
         }
         return chosen
     }
 
     /// The reason why ``choose(_:butFor:)`` chose a snapshot among all (oldest first), as a part of a sentence.
     static func reason(for snapshot: Snapshot, named nameOrPath: String?, among all: [Snapshot]) -> String {
-        guard nameOrPath == nil else { return "it was asked for" }
+        guard nameOrPath == nil else { return "it was named" }
         let damaged = all.filter { !$0.isDescribed }.map(\.name)
         let others = all.count - damaged.count
         let isNewest = all.last { $0.isDescribed }?.archivePath == snapshot.archivePath
         let which =
             others == 1
             ? "it is the only one"
-            : "it is the newest of \(others)\(isNewest ? "" : " that the store does not hold already")"
+            : "it is the newest of \(others)\(isNewest ? "" : " whose content is not the store's already")"
         let by = snapshot.sequence == nil ? "by its time" : "by its number"
         let passedOver =
-            damaged.isEmpty ? "" : "; the manifest of \(damaged.joined(separator: ", ")) is damaged and tells no order"
+            damaged.isEmpty ? "" : "; the manifest of \(damaged.joined(separator: ", ")) is damaged and gives no order"
         return (others == 1 ? which : "\(which), \(by)") + passedOver
     }
 

@@ -42,7 +42,7 @@ package struct Fingerprint: Codable, Hashable, Sendable {
     }
 
     private static func difference(between old: DatabaseFingerprint, and new: DatabaseFingerprint) -> String? {
-        if old.device != new.device || old.inode != new.inode { return "another file stands in its place" }
+        if old.device != new.device || old.inode != new.inode { return "it was replaced by another file" }
         if old.walFrames != nil {
             guard new.walFrames != nil else { return "its -wal is gone or empty" }
             if (old.walHeader, old.walLastFrame, old.walFrames) != (new.walHeader, new.walLastFrame, new.walFrames) {
@@ -54,9 +54,9 @@ package struct Fingerprint: Codable, Hashable, Sendable {
         if new.walFrames != nil { return "its -wal was written" }
         if old.header != new.header { return "its header was written" }
         if old.bytes != new.bytes { return "its size is \(new.bytes) bytes instead of \(old.bytes)" }
-        if old.modified != new.modified { return "its time of last change is another one" }
+        if old.modified != new.modified { return "its modification time changed" }
         if let changed = old.changed, changed != new.changed {
-            return "its content, permissions or names were changed and its time of last change was set back"
+            return "its content, permissions or names changed, and its modification time was reset"
         }
         return nil
     }
@@ -90,7 +90,7 @@ package struct StoreFileNames: Sendable, Hashable {
             let isThere = try files.exists(path)
             if !isThere { guard try files.isSymbolicLink(path) else { continue } }
             throw FerryError(
-                .outputExists, "\(path) exists already.", remedy: "Name another output, or move that file away.")
+                .outputExists, "\(path) already exists.", remedy: "Choose another output, or move that file.")
         }
     }
 }

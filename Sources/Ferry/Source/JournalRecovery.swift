@@ -26,8 +26,8 @@ struct JournalRecovery {
             try rollBack()
             guard try !isHot() else {
                 throw FerryError(
-                    .hotJournal, "SQLite could not roll the hot journal of \(store.main) back.",
-                    remedy: "Both files as they were are in \(copies).")
+                    .hotJournal, "SQLite could not roll back the hot journal of \(store.main).",
+                    remedy: "Copies of both files are in \(copies).")
             }
             return copies
         } catch {
@@ -83,7 +83,7 @@ extension MigrationRun {
             return try body()
         } catch let error as FerryError where error.code == .hotJournal && !configuration.recovers {
             var error = error
-            error.remedy.append(" Or give \(on: .recovers), which keeps both files as they are and repairs the store.")
+            error.remedy.append(" Or give \(on: .recovers), which copies both files and repairs the store.")
             throw error
         }
     }
@@ -97,7 +97,7 @@ extension MigrationRun {
         warn(
             FerryWarning(
                 .recoveredJournal,
-                "\(place.store) had a hot journal, which SQLite has rolled back; the files as they were are in \(copies).",
+                "\(place.store) had a hot journal, which SQLite rolled back; copies of both files are in \(copies).",
                 about: .init(path: place.store)))
     }
 }

@@ -36,7 +36,7 @@ struct OpenedStore {
         guard isUTF8 == 0 else { return }
         throw FerryError(
             .unsupported, "\(sourceGuard.store.main) keeps its text in UTF-16, which no Core Data store does.",
-            remedy: "Write it anew in UTF-8: .dump of the sqlite3 shell, read into a new file after "
+            remedy: "Convert it to UTF-8: .dump of the sqlite3 shell, read into a new file after "
                 + "PRAGMA encoding = 'UTF-8'.")
     }
 
@@ -54,13 +54,13 @@ struct OpenedStore {
         guard let nearest = catalog.nearest(to: metadata.hashes) else {
             return FerryError(
                 .unknownVersion, "\(known), and no entity in common with any of them.",
-                remedy: "Give the models of the app that wrote the store.")
+                remedy: "Pass the models of the app that wrote the store.")
         }
         let shown = nearest.differs.prefix(8).joined(separator: ", ")
         let more = nearest.differs.count > 8 ? " and \(nearest.differs.count - 8) more" : ""
         return FerryError(
             .unknownVersion,
-            "\(known). The nearest is '\(catalog.displayName(of: nearest.version))'; different are: \(shown)\(more).",
+            "\(known). The nearest is '\(catalog.displayName(of: nearest.version))', which differs in: \(shown)\(more).",
             remedy: "Add the model version with which the store was written.")
     }
 

@@ -115,9 +115,9 @@ package final class SourceGuard {
             guard try !files.exists(store.journal) else {
                 throw FerryError(
                     .storeReadOnly,
-                    "\(store.main) cannot be read where it is: a program ended in the middle of writing to it, and its "
-                        + "folder takes no new files.",
-                    remedy: "Copy the store with its side files to a folder that can be written, and open it there "
+                    "\(store.main) cannot be read where it is: a program was interrupted while writing to it, and its "
+                        + "folder is not writable.",
+                    remedy: "Copy the store with its side files to a writable folder, and open it there "
                         + "once with its app.", cause: error)
             }
         }
@@ -163,7 +163,7 @@ package final class SourceGuard {
             if now != start { throw FerryError.storeInUse(store.main) }
         }
         throw FerryError(
-            .hotJournal, "\(store.main) has a hot journal: a program ended in the middle of writing to it.",
+            .hotJournal, "\(store.main) has a hot journal: a program was interrupted while writing to it.",
             remedy: "Open the store once with its app, which repairs it, and \(action: .again).")
     }
 
@@ -184,8 +184,8 @@ package final class SourceGuard {
             "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('Z_METADATA', 'Z_PRIMARYKEY')")
         guard tables == 2 else {
             throw FerryError(
-                .notACoreDataStore, "\(store.main) is an SQLite database, but no Core Data store.",
-                remedy: "Name the store's main file, with its -wal beside it if it has one.")
+                .notACoreDataStore, "\(store.main) is an SQLite database, but not a Core Data store.",
+                remedy: "Name the store's main file, with its -wal next to it if it has one.")
         }
     }
 

@@ -14,21 +14,21 @@ extension FerryError {
         case let error as DatabaseError where error.isNotADatabase: notADatabase(path, "damaged, or encrypted")
         case let error as DatabaseError where error.isInterrupted:
             FerryError(
-                .interrupted, "Stopped while working on \(path).", remedy: "\(action: .again) to go on.",
+                .interrupted, "Stopped while working on \(path).", remedy: "\(action: .again) to continue.",
                 cause: error)
         case let error as DatabaseError where error.isBusy: storeInUse(path, cause: error)
         case let error as DatabaseError where error.isOutOfMemory:
             FerryError(
-                .outOfMemory, "SQLite got no more memory while working on \(path).",
+                .outOfMemory, "SQLite ran out of memory while working on \(path).",
                 remedy: "Raise \(setting: .memoryLimit) and \(action: .again).", cause: error)
         case let error as DatabaseError where error.isFull:
             FerryError(
                 .databaseFailed, "The volume is full: \(path) could not be written.",
-                remedy: "Make room and \(action: .again).", cause: error)
+                remedy: "Free space on it and \(action: .again).", cause: error)
         case let error as DatabaseError where error.cannotOpen:
             FerryError(
                 .databaseFailed, "\(path) cannot be opened.",
-                remedy: "Check that its folder is there, and the permissions of the file and of its folder.",
+                remedy: "Check that its folder exists, and the permissions of the file and its folder.",
                 cause: error)
         case let error as DatabaseError where error.isCorrupt:
             FerryError(
@@ -40,7 +40,7 @@ extension FerryError {
                 remedy: "\(action: .again); if it fails again, check the file with PRAGMA integrity_check.",
                 cause: error)
         default:
-            FerryError(.internalError, "Something failed on \(path): \(error).", cause: error)
+            FerryError(.internalError, "An unexpected error occurred on \(path): \(error).", cause: error)
         }
     }
 
@@ -61,7 +61,7 @@ extension FerryError {
     }
 
     private static let damagedRemedy: Remedy = """
-        Restore a backup or a snapshot, or get what is left into a new file with .recover of the sqlite3 shell and \
+        Restore a backup or a snapshot, or recover what is left into a new file with .recover of the sqlite3 shell and \
         migrate that.
         """
 
@@ -93,7 +93,7 @@ extension FerryError {
             }
             return FerryError(
                 .runActive, "A migration of \(path) by process \(process) is running.",
-                remedy: "Wait for it to end, or stop it, and \(action: .again).", cause: known)
+                remedy: "Wait for it to end or stop it, and \(action: .again).", cause: known)
         } catch {
             return known
         }

@@ -40,9 +40,9 @@ struct ExternalFiles {
                 case .different where difference == .refuses:
                     throw FerryError(
                         .outputExists,
-                        "\(copy) exists already, with another content than the store's external file of that name.",
+                        "\(copy) already exists and differs from the store's external file of that name.",
                         remedy:
-                            "Move the folder that it stands in away, and \(action: .again): everything else is done.")
+                            "Move its folder away and \(action: .again). Everything else is finished.")
                 case .cutOff, .different: break
                 }
             }

@@ -43,7 +43,7 @@ struct FilledTables {
                 }
             }
         } catch let error as DatabaseError where error.isTooBig {
-            throw FerryError(.valueTooLarge, "A row is too long to be taken over whole.", cause: error)
+            throw FerryError(.valueTooLarge, "A row is too long to be copied.", cause: error)
         }
         try connection.execute(
             "UPDATE main.Z_PRIMARYKEY AS p SET Z_MAX = v.Z_MAX FROM \(Self.schema).Z_PRIMARYKEY AS v "

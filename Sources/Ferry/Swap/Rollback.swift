@@ -75,8 +75,8 @@ struct Rollback {
         }
         guard record.kind == .rollback else {
             throw FerryError(
-                .runDiffers, "\(folder.path) holds an unfinished migration.",
-                remedy: "Finish it by the same migration, or remove that folder to give it up.")
+                .runDiffers, "\(folder.path) contains an unfinished migration.",
+                remedy: "Finish it with the same migration, or remove that folder to discard it.")
         }
         return (record, false)
     }
@@ -227,7 +227,7 @@ enum RollbackPlace {
     }
 
     static func notWritable(_ store: String) -> FerryError {
-        FerryError(.storeReadOnly, "\(store), or its folder, cannot be written.", remedy: "Make both writable.")
+        FerryError(.storeReadOnly, "\(store)or its folder is not writable.", remedy: "Make both writable.")
     }
 }
 

@@ -120,9 +120,9 @@ extension Connection {
     func checkPlace() throws {
         guard try hasMoved() else { return }
         throw FerryError(
-            .sourceChanged, "\(path) was replaced by another file, or taken away, while it was at work.",
+            .sourceChanged, "\(path) was replaced or removed during the migration.",
             remedy: """
-                The file that stands there now is not migrated and was not touched. Close the program that put it \
+                The file that is there now was neither migrated nor changed. Close the program that put it \
                 there and \(action: .again) with \(on: .restart).
                 """)
     }
@@ -136,7 +136,7 @@ package enum SwapIntent: Codable, Hashable, Sendable {
     case place(Place)
 
     package struct Overwrite: Codable, Hashable, Sendable {
-        /// The old content's `PRAGMA schema_version`, to which the swap adds one; nil if the file was no database.
+        /// The old content's `PRAGMA schema_version`, to which the swap adds one; nil if the file was not a database.
         var schemaVersion: Int64?
         /// The new content's version hashes, in hexadecimal.
         var hashes: [String: String]
@@ -176,8 +176,8 @@ package enum SwapIntent: Codable, Hashable, Sendable {
             guard file.size == bytes ?? file.size, file.modified == modified ?? file.modified else {
                 throw FerryError(
                     .outputExists,
-                    "\(path) was written by an earlier call of this run, and changed by another program since then.",
-                    remedy: "Move it away, and make it anew with \(on: .restart).")
+                    "\(path) was written by an earlier call of this run and then changed by another program.",
+                    remedy: "Move it away, and recreate it with \(on: .restart).")
             }
             return true
         }

@@ -71,7 +71,7 @@ package struct Arguments {
     }
 
     private func isEmpty(_ word: String) -> FerryError {
-        wrong("\(word) is an empty text.", "A variable of the shell may have no value.")
+        wrong("\(word) is empty.", "A shell variable may be unset.")
     }
 
     /// Takes from `ferry.json` the options that the command line does not have.
@@ -97,7 +97,7 @@ package struct Arguments {
         }
         let isOpen = syntax.operands.contains { $0.count == .several }
         if !isOpen, operands.count > syntax.operands.count {
-            throw wrong("There is one word too many: \"\(operands[syntax.operands.count])\".")
+            throw wrong("Unexpected argument: \"\(operands[syntax.operands.count])\".")
         }
         if let empty = operands.firstIndex(of: "") {
             let name = syntax.operands[min(empty, syntax.operands.count - 1)].name
@@ -192,7 +192,7 @@ package struct Arguments {
         _ name: String, _ wanted: String, _ read: (String) -> Value?
     ) throws(FerryError) -> Value? {
         guard let text = value(name) else { return nil }
-        guard let value = read(text) else { throw wrong("\(name) cannot be \"\(text)\".", "It is \(wanted).") }
+        guard let value = read(text) else { throw wrong("\(name) cannot be \"\(text)\".", "Expected \(wanted).") }
         return value
     }
 

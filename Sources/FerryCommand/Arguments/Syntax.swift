@@ -87,9 +87,9 @@ package struct Syntax: Sendable {
             Option(name: name, kind: .repeated, placeholder: placeholder, summary: summary, isRequired: isRequired)
         }
 
-        static let json = flag("--json", "One JSON object on standard output instead of text.")
-        static let quiet = flag("--quiet", "No progress and no text: only warnings, errors and the exit code.")
-        static let help = flag("--help", "This text.")
+        static let json = flag("--json", "Print one JSON object instead of text.")
+        static let quiet = flag("--quiet", "Print only warnings and errors.")
+        static let help = flag("--help", "Show this help.")
 
         /// The letters of the most used options; a letter means the same option in each command.
         static let short = [

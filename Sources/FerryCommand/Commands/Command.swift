@@ -45,14 +45,14 @@ struct CommandCall {
             }
             let known = group.map { $0.syntax.name }.joined(separator: ", ")
             throw FerryError(
-                .usage, second.isEmpty ? "\(name) what?" : "Unknown command \(name) \(second).",
+                .usage, second.isEmpty ? "\(name) needs a second word." : "Unknown command \(name) \(second).",
                 remedy: "There are: \(known).")
         }
         let firsts = commands.map { String($0.syntax.name.prefix { $0 != " " }) } + spellings.keys.sorted()
         let nearest = NearNames.near(to: name, among: firsts).first
         throw FerryError(
             .usage, "Unknown \(name.hasPrefix("-") ? "option" : "command") \(name.isEmpty ? "\"\"" : name).",
-            remedy: nearest.map { "Did you mean ferry \($0)?" } ?? "The commands are listed by: ferry help")
+            remedy: nearest.map { "Did you mean ferry \($0)?" } ?? "List the commands with: ferry help")
     }
 
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {

@@ -4,16 +4,16 @@ internal import FerryMapping
 
 struct ConfigInitCommand: Command {
     static let syntax = Syntax(
-        "config init", summary: "Writes ferry.json, which says models, mappings and limits once.",
+        "config init", summary: "Create ferry.json with the models, mappings and limits of this folder.",
         discussion:
-            "The file is read by inspect, plan, migrate, verify and tune: from --config, from beside the models, or "
-            + "from the current folder. Each key stands for an option, and the command line goes before it. Paths in it "
-            + "begin at its own folder. Without --models what lies in the current folder is taken.",
+            "inspect, plan, migrate, verify and tune read the file: the one named by --config, else the one next to the models, else "
+            + "the one in the current folder. Each key stands for an option, which the command line overrides. Paths are "
+            + "relative to the file. Without --models, the models and mapping models in the current folder are used.",
         options: [
-            .repeated("--models", "PATH", "Model versions to name in it. May be repeated."),
-            .repeated("--mappings", "PATH", "Mapping models to name in it. May be repeated."),
-            .value("--to", "VERSION", "The version to migrate to. Default: none, which is the current version."),
-            .value("--output", "FILE", "Where to write it. Default: ferry.json."),
+            .repeated("--models", "PATH", "Model versions to write into the file. May be repeated."),
+            .repeated("--mappings", "PATH", "Mapping models to write into the file. May be repeated."),
+            .value("--to", "VERSION", "Version to migrate to. Default: the current version."),
+            .value("--output", "FILE", "File to write. Default: ferry.json."),
         ],
         example: "ferry config init --models App.xcdatamodeld --mappings Mappings")
 
@@ -28,8 +28,8 @@ struct ConfigInitCommand: Command {
         try WritePlace().check(output)
         guard try !files.exists(output) else {
             throw FerryError(
-                .outputExists, "There is a file at \(output) already.",
-                remedy: "Change that one, or name another with --output.")
+                .outputExists, "\(output) already exists.",
+                remedy: "Edit that file, or name another with --output.")
         }
         if models.isEmpty {
             // The files of the first suffix that is found: a bundle holds the versions that may lie beside the bundle.

@@ -4,17 +4,17 @@ internal import FerryModel
 
 struct DiffCommand: Command {
     static let syntax = Syntax(
-        "diff", summary: "Tells what changed between two model versions, and what can be inferred.",
+        "diff", summary: "Compare two model versions and show which changes can be inferred.",
         discussion:
-            "Entity by entity, matched by renaming identifier: what changed, and whether a migration over it can be "
-            + "inferred (Core Data's lightweight migration) or why not; then a mapping model is needed. Where a change "
-            + "passes only on a condition, the condition is told; preflight looks whether the store's rows meet it.\n"
-            + "A model is an .xcdatamodel, a .mom, or a bundle of versions (.xcdatamodeld, .momd): of a bundle the "
-            + "version that it names as current, or the one named after a colon. A store stands for the model that is "
+            "Lists the changes by entity, matched by renaming identifier, and whether each can be "
+            + "inferred (Core Data's lightweight migration) or why it needs a mapping model. Some changes "
+            + "can be inferred only under a condition, which is shown; a migration checks that the store's rows meet it.\n"
+            + "A model is an .xcdatamodel, a .mom, or a bundle of versions (.xcdatamodeld, .momd). Of a bundle, the "
+            + "current version is used, or the one named after a colon. A store stands for the model "
             + "cached in it.",
         operands: [
             .init("MODEL", "The older version: \(VersionWord.forms)."),
-            .init("MODEL", "The newer version, named alike."),
+            .init("MODEL", "The newer version, in the same form."),
         ],
         example: "ferry diff App.xcdatamodeld:App App.xcdatamodeld:\"App 2\"")
 
@@ -63,7 +63,7 @@ struct DiffCommand: Command {
             lines.append(
                 "\(count) \(count == 1 ? "change needs" : "changes need") a mapping model; the others can be inferred.")
         } else if hasEqualHashes {
-            lines.append("Both have the same version hashes: a store of one is a store of the other.")
+            lines.append("Both have the same version hashes: a store of one is also a store of the other.")
         } else {
             lines.append("The migration can be inferred: no mapping model is needed.")
         }

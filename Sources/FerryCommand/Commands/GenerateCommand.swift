@@ -5,20 +5,20 @@ internal import FerryModel
 
 struct GenerateCommand: Command {
     static let syntax = Syntax(
-        "generate", summary: "Makes a store of any size for a model, for tests and benchmarks.",
-        discussion: "Fills a new store of a model version with seeded, plausible data: attributes of all types within "
-            + "the bounds of their validation, relationships of all kinds with as many objects as the model asks for, "
+        "generate", summary: "Generate a store of any size from a model, for tests and benchmarks.",
+        discussion: "Fills a new store with plausible data from a seed: attributes of all types within "
+            + "the bounds of their validation, relationships of all kinds with as many objects as the model requires, "
             + "subentities, external values of 100 kB to 5 MB, unique values, derived attributes, the cached model. The "
             + "same model, numbers and seed give the same file, byte for byte.\n"
-            + "Where mandatory relationships need more objects of an entity than asked for, it gets more; entities "
-            + "named by --rows-of keep their number, and what cannot be is refused.",
+            + "If mandatory relationships need more objects of an entity than requested, more are generated. Entities "
+            + "named by --rows-of keep their number; numbers that contradict each other are refused.",
         operands: [.init("MODEL", "\(VersionWord.forms.prefix(1).uppercased() + VersionWord.forms.dropFirst()).")],
         options: [
-            .value("--rows", "N", "Rows of each entity that --rows-of does not name. Default: \(usualRows)."),
-            .repeated("--rows-of", "ENTITY=N", "Rows of one entity. May be repeated."),
-            .value("--version", "V", "One of several versions of MODEL. Default: its current one."),
-            .value("--seed", "S", "A whole number that all values follow from. Default: 1."),
-            .value("--output", "STORE", "The new store; nothing may be there yet.", isRequired: true),
+            .value("--rows", "N", "Rows per entity, except those named by --rows-of. Default: \(usualRows)."),
+            .repeated("--rows-of", "ENTITY=N", "Number of rows of one entity. May be repeated."),
+            .value("--version", "V", "Version of MODEL to use. Default: the current one."),
+            .value("--seed", "S", "Seed of the random values, a whole number. Default: 1."),
+            .value("--output", "STORE", "The new store; the file must not exist.", isRequired: true),
             MigrationInput.like, MigrationInput.joinTable, ProgressForm.option,
         ],
         example: "ferry generate App.xcdatamodeld --rows 100000 --rows-of Tag=50 --output Big.sqlite")
@@ -67,7 +67,7 @@ struct GenerateCommand: Command {
                     + "\(Quantity.sizeText(bytes))."
             ]
                 + rows.filter { $0.value > options.rowsOfEntity[$0.key] ?? options.rows }
-                .map { "  \($0.key): \($0.value.counting("row")), which mandatory relationships need." })
+                .map { "  \($0.key): \($0.value.counting("row")), as mandatory relationships require." })
         return .success
     }
 
@@ -78,7 +78,7 @@ struct GenerateCommand: Command {
         for text in arguments.values("--rows-of") {
             let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
             guard parts.count == 2, let count = Quantity.count(parts[1]), Self.counts.contains(count) else {
-                throw arguments.wrong("--rows-of cannot be \"\(text)\".", "It is an entity and a number: Book=1000.")
+                throw arguments.wrong("--rows-of cannot be \"\(text)\".", "Expected an entity and a number: Book=1000.")
             }
             options.rowsOfEntity[parts[0]] = count
         }
@@ -89,7 +89,7 @@ struct GenerateCommand: Command {
         for name in names where model.entities[name] == nil {
             let nearest = NearNames.near(to: name, among: model.sortedEntityNames).first
             throw FerryError(
-                .usage, "--rows-of names \(name), which is no entity of the model.",
+                .usage, "The model has no entity \(name) (--rows-of).",
                 remedy: nearest.map { "Did you mean \($0)?" }
                     ?? "Its entities: \(model.sortedEntityNames.joined(separator: ", ")).")
         }

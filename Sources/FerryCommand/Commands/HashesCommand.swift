@@ -3,12 +3,12 @@ internal import FerryModel
 
 struct HashesCommand: Command {
     static let syntax = Syntax(
-        "hashes", summary: "Tells the version hashes of models.",
+        "hashes", summary: "Print the version hashes of model versions.",
         discussion:
-            "For each version: the hash of every entity as a store's metadata hold it, the digest of all and the "
-            + "checksum. Two versions with equal hashes are one to Core Data.\n"
-            + "Of a .momd the hashes are those of its VersionInfo.plist, which the app goes by; where Ferry computes "
-            + "another one from the compiled model, the entity is marked.",
+            "Prints for each version the hash of every entity as in a store's metadata, the digest of all hashes and the "
+            + "checksum. Core Data treats two versions with equal hashes as the same.\n"
+            + "For a .momd, the hashes are those of its VersionInfo.plist, which the app uses. If Ferry computes "
+            + "a different hash from the compiled model, the entity is marked.",
         operands: [MigrationInput.modelFiles],
         example: "ferry hashes App.xcdatamodeld")
 
@@ -38,7 +38,7 @@ struct HashesCommand: Command {
         let differing = Set(differing(version))
         let entities = Set(version.model.entities.keys).union(version.hashes.keys).sorted(by: codeUnitOrder)
         let rows = entities.map { entity in
-            let mark = differing.contains(entity) ? "differs from what the compiled model gives" : ""
+            let mark = differing.contains(entity) ? "differs from the compiled model" : ""
             return [entity, version.hashes[entity].map(VersionHash.base64) ?? "–", mark]
         }
         let table = TextTable([.text("Entity"), .text("Version hash"), .text("")], rows)

@@ -2,10 +2,11 @@ internal import FerryBase
 
 struct HelpCommand: Command {
     static let syntax = Syntax(
-        "help", summary: "Lists the commands, or explains one.",
-        discussion: "Without a word: all commands in one line each. With the name of a command: what its --help says.",
+        "help", summary: "List the commands, or show the help of one.",
+        discussion:
+            "Without an argument, lists all commands. With the name of a command, prints the same as its --help.",
         operands: [
-            .init("COMMAND", .optional, "The command to explain."), .init("PART", .optional, "Its second word."),
+            .init("COMMAND", .optional, "The command to show."), .init("PART", .optional, "Its second word."),
         ],
         example: "ferry help snapshot create")
 
@@ -82,7 +83,7 @@ enum HelpText {
         let nearest = NearNames.near(to: name, among: FerryCommand.commandNames).first
         return FerryError(
             .usage, message,
-            remedy: nearest.map { "Did you mean \($0)?" } ?? "The commands are listed by: ferry help")
+            remedy: nearest.map { "Did you mean \($0)?" } ?? "List the commands with: ferry help")
     }
 
     static func overview(_ commands: [Syntax], width: Int = .max) -> [String] {
@@ -90,11 +91,11 @@ enum HelpText {
         let list = table(commands.map { ($0.name, $0.summary) }, width)
         return ["Ferry migrates Core Data stores that are too large for memory.", ""]
             + ["Usage: ferry <command> [options]", "", "Commands:"] + list + [""]
-            + ["Each command explains itself: ferry <command> --help", "Start with: ferry demo", ""]
+            + ["Help for a command: ferry <command> --help", "Start with: ferry demo", ""]
             + TextWrap.paragraphs(
                 """
-                Exit codes: 0 done, 1 failed (store as before), 2 refused before anything changed, 3 differences or \
-                damage found, 64 wrong command line, 75 stopped early and resumable.
+                Exit codes: 0 done, 1 failed (store unchanged), 2 refused before anything changed, 3 differences or \
+                damage found, 64 invalid command line, 75 stopped early and resumable.
                 """, width: width)
     }
 

@@ -6,19 +6,20 @@ internal import FerryStore
 
 struct InspectCommand: Command {
     static let syntax = Syntax(
-        "inspect", summary: "Tells what a store is and what is in it; touches nothing.",
-        discussion: "Version, entities with their rows and bytes, features of the layout, side files, history and "
-            + "CloudKit tables, objects that are not Core Data's, what earlier versions left, and damage. Without "
-            + "--models the model cached in the store is taken, if there is one. Where no version fits, the nearest one "
-            + "is named with the entities that differ, and why.\n"
-            + "A store above 64 MiB is only looked at, which takes a moment whatever its size: rows are estimated (~), "
-            + "bytes of tables and damage are left out. --full reads it all.",
+        "inspect", summary: "Show a store's version, entities and features (read-only).",
+        discussion:
+            "Shows the version, entities with their rows and bytes, features of the layout, side files, history and "
+            + "CloudKit tables, objects that are not Core Data's, leftovers of earlier versions, and damage. Without "
+            + "--models, the model cached in the store is used, if there is one. If no version matches, the nearest one "
+            + "is shown with the entities that differ, and why.\n"
+            + "A store of more than 64 MiB is only sampled, which is quick at any size: rows are estimated (~), and "
+            + "table sizes and damage are left out. Use --full to read all of it.",
         operands: [MigrationInput.store],
         options: [
             .repeated(
                 "--models", "PATH",
                 "Model versions: .xcdatamodeld, .xcdatamodel, .momd, .mom, or a folder of them. May be repeated."),
-            .flag("--full", "Count every row, measure every table and look for damage, whatever the store's size."),
+            .flag("--full", "Count every row, measure every table and look for damage, even in a large store."),
             ConfigFile.option,
         ], example: "ferry inspect App.sqlite --models App.xcdatamodeld")
 
@@ -118,7 +119,9 @@ struct InspectRendering {
         lines += [""] + tables(width: width)
         if !contents.problems.isEmpty { lines += ["", "Problems"] + contents.problems.map { "  " + text($0) } }
         if !contents.isFull {
-            lines += ["", "Looked at only: rows are estimated, damage was not looked for. --full reads it all."]
+            lines += [
+                "", "Sampled only: rows are estimated, and damage was not looked for. Use --full to read all of it.",
+            ]
         }
         return lines
     }
@@ -154,9 +157,9 @@ struct InspectRendering {
 
     private var version: String {
         if !contents.versions.isEmpty { return contents.versions.joined(separator: ", also called ") }
-        if contents.isModelCached { return "that of the model cached in the store" }
+        if contents.isModelCached { return "the model cached in the store" }
         return hasModels
-            ? "none of the models given" : "unknown: no model was given (--models), and the store holds none"
+            ? "none of the given models" : "unknown: no model was given (--models), and the store contains none"
     }
 
     private var files: String {
@@ -240,7 +243,7 @@ struct StoreContents {
                 Problem(
                     kind: "corruptDatabase",
                     message:
-                        "SQLite cannot read a part of the file: \(error.message). PRAGMA integrity_check tells more."
+                        "SQLite cannot read part of the file: \(error.message). PRAGMA integrity_check shows more."
                 ))
         }
     }

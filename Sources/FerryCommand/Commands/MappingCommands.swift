@@ -7,9 +7,9 @@ internal import Foundation
 
 struct MappingShowCommand: Command {
     static let syntax = Syntax(
-        "mapping show", summary: "Shows a mapping model of any format as Ferry's JSON.",
-        discussion: "What is printed is a mapping file that does the same, to begin one with or to read what an Xcode "
-            + "mapping model says. What that form cannot hold is told on standard error.",
+        "mapping show", summary: "Print a mapping model of any format as Ferry's JSON.",
+        discussion: "Prints an equivalent mapping file, to start one from or to read what an Xcode "
+            + "mapping model does. What JSON cannot express is reported on standard error.",
         operands: [.init("FILE", "A mapping model: .xcmappingmodel, .cdm or .json.")],
         example: "ferry mapping show Model1_to_Model2.xcmappingmodel > mapping.json")
 
@@ -26,9 +26,9 @@ struct MappingShowCommand: Command {
 
 struct MappingCheckCommand: PolicyCommand {
     static let syntax = Syntax(
-        "mapping check", summary: "Finds what is wrong with a mapping model, before any store is at hand.",
-        discussion: "Reads the file and checks every name and expression against both model versions, and the order of "
-            + "its entity mappings. Problems give exit 2. What only a store's rows can decide is a warning.",
+        "mapping check", summary: "Check a mapping model without a store.",
+        discussion: "Checks every name and expression of the file against both model versions, and the order of "
+            + "its entity mappings. Exits with 2 if there are problems. What depends on a store's rows is a warning.",
         operands: [.init("FILE", "A mapping model: .xcmappingmodel, .cdm or .json.")],
         options: [MigrationInput.models(isRequired: true)],
         example: "ferry mapping check mapping.json --models App.xcdatamodeld")
@@ -118,7 +118,7 @@ struct MappingRendering {
     /// The parts of the mapping model that Ferry's JSON cannot hold, one line each.
     var losses: [String] {
         var losses = model.entityMappings.filter { !isShown($0) }.map {
-            "The entity mapping \($0.name) has neither source nor policy: it makes no objects and is left out."
+            "The entity mapping \($0.name) has neither a source nor a policy: it creates no objects and is left out."
         }
         for mapping in shown {
             losses += mapping.unreadable.map { "\(mapping.name): \($0.part) is not shown: \($0.reason)" }

@@ -7,33 +7,34 @@ internal import Foundation
 struct MappingInitCommand: Command {
     static let syntax = Syntax(
         "mapping init",
-        summary: "Makes a mapping file to begin with, for two model versions or for migration policies.",
-        discussion: "What Core Data would infer is filled in; properties that follow by their name alone are automatic "
-            + "and left out. Where nothing can be inferred, the reason stands after ?? in place of an expression: such a "
-            + "file is refused until an expression stands there. Changes that no expression settles are told on standard "
-            + "error. With --extends the file takes the place of what a mapping model leaves to migration policies: each "
-            + "of their entity mappings with its properties, and ? with the type where something must be said. With "
-            + "--swift a package is written instead: a struct for each policy class with the hooks to be written, and a "
+        summary: "Create a mapping file for two model versions, or for the migration policies of a mapping model.",
+        discussion: "Fills in what Core Data would infer; properties with an unchanged name are automatic "
+            + "and left out. Where nothing can be inferred, the reason follows ?? in place of an expression, and the "
+            + "file is refused until you write one. Changes that need more than an expression are listed on standard "
+            + "error. With --extends, the file replaces what a mapping model leaves to migration policies: each "
+            + "of their entity mappings with its properties, and a ? with the type where you must write something. With "
+            + "--swift, a package is created instead: a struct for each policy class with the functions to write, and a "
             + "test that migrates a generated store.",
         operands: [
             .init("MODEL", .optional, "The older version: \(VersionWord.forms)."),
-            .init("MODEL", .optional, "The newer version, named alike."),
+            .init("MODEL", .optional, "The newer version, in the same form."),
         ],
         options: [
-            .value("--extends", "FILE", "A mapping model with migration policies, instead of two versions."),
+            .value("--extends", "FILE", "Start from a mapping model with migration policies instead of two versions."),
             .repeated(
                 "--models", "PATH",
-                "With --extends: model versions: .xcdatamodeld, .xcdatamodel, .momd, .mom, or a folder of them."),
-            .flag("--swift", "With --extends: writes a Swift package into the folder that --output names."),
+                "With --extends: the model versions (.xcdatamodeld, .xcdatamodel, .momd, .mom, or a folder of them)."),
+            .flag("--swift", "With --extends: create a Swift package in the folder named by --output."),
             .value(
                 "--ferry", "PATH|URL",
-                "With --swift: the package of Ferry that it depends on. Default: the one that this program was built in."
+                "With --swift: the Ferry package to depend on. Default: the one that this program was built from."
             ),
             .repeated(
                 "--unique", "ENTITY=ATTRIBUTES",
-                "Merges the entity's objects with equal values of these attributes, which commas separate. Nil is not "
+                "Merge the entity's objects with equal values of these attributes (comma-separated). Nil is not "
                     + "equal to nil."),
-            .value("--output", "FILE", "Writes the mapping file there, and tells on standard output what is open."),
+            .value(
+                "--output", "FILE", "Write the mapping file to FILE, and list the open questions on standard output."),
         ],
         example: "ferry mapping init App.xcdatamodeld:App App.xcdatamodeld:\"App 2\" > 1-2.json")
 
@@ -74,7 +75,8 @@ struct MappingInitCommand: Command {
         let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
         let names = parts.last?.split(separator: ",").map(String.init) ?? []
         guard parts.count == 2, !names.isEmpty else {
-            throw arguments.wrong("--unique \(word) names no attributes.", "Write --unique ENTITY=ATTRIBUTE,ATTRIBUTE.")
+            throw arguments.wrong(
+                "--unique \(word) does not name attributes.", "Write --unique ENTITY=ATTRIBUTE,ATTRIBUTE.")
         }
         let merged = mappingModel.entityMappings.indices.filter { index in
             let mapping = mappingModel.entityMappings[index]
@@ -82,7 +84,7 @@ struct MappingInitCommand: Command {
         }
         guard !merged.isEmpty else {
             throw arguments.wrong(
-                "--unique names \(parts[0]), which gets no objects from the older version.",
+                "\(parts[0]) gets no objects from the older version (--unique).",
                 "Name an entity of the newer version.")
         }
         if let unknown = names.first(where: { model.attribute($0, of: parts[0]) == nil }) {
@@ -99,10 +101,10 @@ struct MappingInitCommand: Command {
         let (isExtending, isPackage) = (arguments.value("--extends") != nil, arguments.has("--swift"))
         let (words, models) = (arguments.operands, arguments.values("--models"))
         if arguments.value("--ferry") != nil, !isPackage {
-            throw arguments.wrong("--ferry has no meaning without --swift.")
+            throw arguments.wrong("--ferry has no effect without --swift.")
         }
         if isPackage, !isExtending || output == nil {
-            throw arguments.wrong("--swift writes a package for a mapping model.", "Give --extends and --output.")
+            throw arguments.wrong("--swift creates a package for a mapping model.", "Give --extends and --output.")
         }
         if isExtending, !words.isEmpty || models.isEmpty {
             throw arguments.wrong("--extends takes the versions from --models.", "Give --models and no MODEL.")
@@ -111,9 +113,9 @@ struct MappingInitCommand: Command {
             throw arguments.wrong("MODEL is missing.", "Name two versions, or --extends.")
         }
         if isExtending, !arguments.values("--unique").isEmpty {
-            throw arguments.wrong("--unique has no meaning with --extends.")
+            throw arguments.wrong("--unique has no effect with --extends.")
         }
-        if !isExtending, !models.isEmpty { throw arguments.wrong("--models has no meaning without --extends.") }
+        if !isExtending, !models.isEmpty { throw arguments.wrong("--models has no effect without --extends.") }
     }
 
     private func show(
@@ -151,7 +153,7 @@ extension FileLayer {
     fileprivate func checkIsFree(_ path: String, for what: String) throws(FerryError) {
         guard try exists(path) else { return }
         throw FerryError(
-            .outputExists, "\(path) exists already.", remedy: "Name another \(what), or move that one away.")
+            .outputExists, "\(path) already exists.", remedy: "Choose another \(what), or move that one away.")
     }
 }
 
@@ -174,7 +176,7 @@ struct StandInFiles {
         standIn = StandIn(for: mapping, source: source, destination: destination)
         guard !standIn.parts.isEmpty else {
             throw FerryError(
-                .badMapping, "\(path) names no migration policy, and all of it can be read.",
+                .badMapping, "\(path) has no migration policies, and all of it can be read.",
                 remedy: "Use the mapping model as it is.")
         }
     }
@@ -230,7 +232,7 @@ struct StandInFiles {
                 "open": openCount,
             ],
             text: [
-                "\(output): \(fileCount.counting("file")), \(openCount.counting("place")) to be written.",
+                "\(output): \(fileCount.counting("file")), \(openCount.counting("place")) to write.",
                 "Build and test:",
                 Emphasis.command.mark("  swift test --package-path \(ShellWord.quoted(output))"),
             ])

@@ -3,44 +3,46 @@ internal import FerryBase
 
 struct MigrateCommand: PolicyCommand {
     static let syntax = Syntax(
-        "migrate", summary: "Migrates a store, resumable at any moment.",
+        "migrate", summary: "Migrate a store; an interrupted migration can be resumed.",
         discussion: """
-            Takes a snapshot, writes the migrated store beside the old one in chunks, checks it against the old one, and \
-            puts its content in the store's place in one transaction. Until then the store is not changed. \
-            With --output the store is left alone and no snapshot is taken.
-            A run that was stopped goes on when the same command is given again. Ctrl-C stops after the work at hand, \
-            or gives up what takes long; a second Ctrl-C stops at once. --budget stops by itself, and each call does \
-            at least one piece of work, even one that takes longer.
-            Several stores are migrated one after another: one that fails or is refused keeps no other from being \
-            migrated. The exit code is the worst one, in the order 1, 3, 2, 75. --budget then counts for all of them.
+            Takes a snapshot, writes the migrated store next to the old one in chunks, compares the two, and \
+            replaces the store's content in one transaction. Until then the store is not changed. \
+            With --output, the store is never changed and no snapshot is taken.
+            To continue a stopped migration, run the same command again. Ctrl-C stops after the current unit of work, \
+            or abandons a long one; a second Ctrl-C stops at once. With --budget, each call does \
+            at least one unit of work, even if that takes longer.
+            Several stores are migrated one after another; if one fails or is refused, the others are still \
+            migrated. The exit code is the worst one, in the order 1, 3, 2, 75. --budget then applies to all of them together.
             """,
         operands: [.init("STORE", .several, "The store's main file (not its -wal), or several stores.")],
         options: MigrationInput.options + [
-            .value("--output", "NEW", "Write the migrated store to NEW and leave STORE alone."),
+            .value("--output", "NEW", "Write the migrated store to NEW and do not change STORE."),
             .value(
                 "--chunk-size", "N|auto",
-                "Rows in one chunk. Default: auto, as many as --chunk-bytes and --chunk-time allow."),
-            .value("--chunk-bytes", "SIZE", "What an automatic chunk writes, about. Default: 4MiB."),
-            .value("--chunk-time", "TIME", "What an automatic chunk takes, about. Default: 500ms."),
+                "Rows per chunk. Default: auto, as many as --chunk-bytes and --chunk-time allow."),
+            .value("--chunk-bytes", "SIZE", "Target size of an automatic chunk. Default: 4MiB."),
+            .value("--chunk-time", "TIME", "Target duration of an automatic chunk. Default: 500ms."),
             MigrateCommand.memoryLimit,
-            .value("--budget", "TIME", "Work so long (15s, 2min), then stop with exit code 75; run again to go on."),
-            .flag("--hold-swap", "Do everything but put the migrated store in place; the next call without it does."),
-            .flag("--restart", "Drop an unfinished run instead of going on with it."),
+            .value(
+                "--budget", "TIME", "Stop after TIME (15s, 2min) with exit code 75. Run the command again to continue."),
+            .flag("--hold-swap", "Do everything except the swap. Run again without --hold-swap to swap."),
+            .flag("--restart", "Discard an unfinished migration and start over."),
             .flag(
                 "--recover",
-                "Let SQLite roll back what a program that ended in the middle of writing has left (a hot journal), after "
-                    + "a raw copy of both files was put into the snapshots' folder; else such a store is refused."),
-            .flag("--no-snapshot", "Take no snapshot: there is no way back then."),
-            .value("--snapshot-dir", "DIR", "The folder for the snapshot. Default: STORE.snapshots."),
+                "If a program was interrupted while writing to the store (a hot journal), let SQLite roll its changes back, after "
+                    + "copying both files to the snapshot folder. Otherwise such a store is refused."),
+            .flag("--no-snapshot", "Do not take a snapshot. Rollback is then impossible."),
+            .value("--snapshot-dir", "DIR", "Folder for the snapshot. Default: STORE.snapshots."),
             SnapshotOptions.levelOption,
-            .choice("--verify", "MODE", of: verifyModes, "full (default), quick, or none."), VerifyCommand.jobs,
-            .flag("--dry-run", "Only show the plan."), PlanRendering.verbose,
+            .choice("--verify", "MODE", of: verifyModes, "How the result is verified: full (default), quick, or none."),
+            VerifyCommand.jobs,
+            .flag("--dry-run", "Show the plan, and stop."), PlanRendering.verbose,
             .flag(
                 "--rehearse",
-                "Do all of it beside the store, check it, tell what it took at most, and throw it away. No snapshot is taken."
+                "Run the migration next to the store, verify it, report peak usage, and discard the result. No snapshot is taken."
             ),
             ReportPlace.option, ProgressForm.option,
-            .flag("--trace", "Every SQL statement with its time on standard error."),
+            .flag("--trace", "Log every SQL statement with its duration to standard error."),
         ],
         example: "ferry migrate App.sqlite --models App.xcdatamodeld --mappings Mappings")
 
@@ -48,8 +50,8 @@ struct MigrateCommand: PolicyCommand {
 
     static let memoryLimit = Syntax.Option.value(
         "--memory-limit", "SIZE",
-        "What the process may hold, from 24MiB on. Default: 32MiB. Caches, queues and snapshots keep to it; a text or another "
-            + "value that must be whole costs twice its size."
+        "Memory limit of the process (at least 24MiB). Default: 32MiB. Caches, queues and snapshots stay within it; a text or other "
+            + "value that must be in memory as a whole needs twice its size."
     )
 
     let arguments: Arguments
@@ -93,15 +95,15 @@ struct StoreMigration {
         }
         configuration.output = arguments.value("--output")?.fileURL
         configuration.chunkSize =
-            try arguments.value("--chunk-size", "a number of rows from 1 on, or auto") { text in
+            try arguments.value("--chunk-size", "a number of rows (1 or more), or auto") { text in
                 if text == "auto" { return .automatic }
                 return Quantity.count(text).flatMap { (1...100_000_000).contains($0) ? .rows(Int($0)) : nil }
             } ?? .automatic
         configuration.chunkBytes =
-            try arguments.bytes("--chunk-bytes", "a size from 1KiB on, such as 4MiB", in: 1 << 10...1 << 40)
+            try arguments.bytes("--chunk-bytes", "a size of at least 1KiB, such as 4MiB", in: 1 << 10...1 << 40)
             ?? configuration.chunkBytes
         configuration.chunkTime =
-            try arguments.time("--chunk-time", "a time from 1ms on, such as 500ms or 2s", from: 1_000_000)
+            try arguments.time("--chunk-time", "a time of at least 1ms, such as 500ms or 2s", from: 1_000_000)
             ?? configuration.chunkTime
         configuration.verify = try arguments.choice("--verify", among: MigrateCommand.verifyModes) ?? .full
         configuration.jobs = try VerifyCommand.jobs(arguments)
@@ -119,13 +121,13 @@ struct StoreMigration {
         }
         if configuration.recovers, isDryRun || isRehearsal {
             throw arguments.wrong(
-                "--recover has no meaning with \(isDryRun ? "--dry-run" : "--rehearse"), which change no store.",
+                "--recover has no effect with \(isDryRun ? "--dry-run" : "--rehearse"), which do not change the store.",
                 "Leave one of the two out.")
         }
         let snapshotOption = ["--snapshot-dir", "--snapshot-level"].first { arguments.isTyped($0) }
         if let snapshotOption, !configuration.takesSnapshot || configuration.output != nil {
             throw arguments.wrong(
-                "\(snapshotOption) has no meaning with \(configuration.output == nil ? "--no-snapshot" : "--output").",
+                "\(snapshotOption) has no effect with \(configuration.output == nil ? "--no-snapshot" : "--output").",
                 "Leave one of the two out.")
         }
     }

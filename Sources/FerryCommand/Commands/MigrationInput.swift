@@ -23,45 +23,47 @@ struct MigrationInput {
         "Mapping models: .xcmappingmodel, .cdm, Ferry's JSON, or a folder of them. May be repeated.")
     static let like = Syntax.Option.value(
         "--like", "STORE",
-        "A store of the target version that Core Data made, an empty one will do: the new store gets its tables, columns, "
+        "A store of the target version that Core Data created (it may be empty). The new store gets its tables, columns, "
             + "entity numbers, indexes and triggers.")
     static let joinTable = Syntax.Option.repeated(
         "--join-table", "ENTITY.RELATIONSHIP[=TABLE]",
-        "The relationship that names the table, of two between an entity and itself, or the table's name. May be repeated."
+        "For two relationships between an entity and itself: the one that names the join table, or the table's name. May be repeated."
     )
     static let options: [Syntax.Option] = [
         models(isRequired: true), mappings,
         .flag(
             "--no-mappings",
-            "Pass over mapping models that lie beside or in a model bundle and lead along the way, but are not given."),
-        .value("--to", "VERSION", "The version to migrate to, by name or Bundle/Name. Default: the current version."),
+            "Ignore mapping models found next to the models."),
+        .value("--to", "VERSION", "Version to migrate to, by name or Bundle/Name. Default: the current version."),
         .repeated(
-            "--lose", "NAME", "An entity, or Entity.property, that may be lost; plan lists them. May be repeated."),
+            "--lose", "NAME", "Accept the loss of an entity or Entity.property; plan lists them. May be repeated."),
         .flag(
-            "--accept-loss", "Migrate whatever is lost. Without it, migrate refuses to lose what --lose does not name."),
+            "--accept-loss", "Accept every loss. Without it, migrate refuses any loss that --lose does not name."),
         .flag(
             "--refuse-loss",
-            "Refuse a loss that only the run can count (by a filter or a later step), too; plan then refuses as migrate does."
+            "Also refuse losses that only the run can count (by a filter or in a later step). plan then refuses like migrate."
         ),
         .value(
             "--chain", "FILE",
-            "The versions to pass through, in their order: one name on each line, or a JSON array of names."),
+            "File with the versions to migrate through, in order: one name per line, or a JSON array."),
         like, joinTable,
         .flag("--no-infer", "Refuse a step without a mapping model instead of inferring one."),
-        .flag("--allow-downgrade", "Migrate to an older version too; what it does not know is lost."),
+        .flag(
+            "--allow-downgrade", "Allow migrating to an older version. Data that the older version cannot hold is lost."
+        ),
         .flag(
             "--allow-quadratic",
-            "Allow more than a billion comparisons of objects with each other; plan shows their number and time."),
+            "Allow more than a billion comparisons between objects; plan shows their number and time."),
         .choice(
             "--damaged", "WHAT", of: damagedChoices,
-            "Rows of an unknown entity or without a mandatory value: refuse (default), keep them as they are where the "
+            "What to do with rows of an unknown entity or without a mandatory value: refuse (default), keep them where the "
                 + "migrated store can hold them, or drop them."),
         .repeated(
             "--drop-unknown", "NAME",
-            "Leave out an object that is not Core Data's, such as a view that cannot be carried. May be repeated."),
+            "Leave out an object that is not Core Data's, such as a view that cannot be carried over. May be repeated."),
         .choice(
             "--executor", "KIND", of: Configuration.Executor.allCases,
-            "What carries the rows: auto (default), row (Swift), or set (SQL, or refuse)."),
+            "How rows are copied: auto (default), set (SQL only) or row (Swift)."),
         ConfigFile.option,
     ]
     private static let damagedChoices: [Configuration.Damaged] = [.refuse, .keep, .drop]
@@ -104,12 +106,12 @@ struct MigrationInput {
         var error = FerryError.from(error).naming(store: store.filePath)
         if let losses = error.cause as? RefusedLosses {
             let call = arguments.commandLine(with: "--lose", losses.names)
-            error.remedy = "\(error.remedy) To lose this and nothing else:\n\(call)"
+            error.remedy = "\(error.remedy) To accept exactly these losses:\n\(call)"
             return error
         }
         guard let candidates = error.cause as? TargetCandidates else { return error }
         let calls = candidates.versions.map { arguments.commandLine(with: "--to", [$0]) }.joined(separator: "\n")
-        error.remedy = "Name the one that is meant:\n\(calls)"
+        error.remedy = "Choose one:\n\(calls)"
         return error
     }
 
@@ -154,16 +156,16 @@ enum ChainFile {
             throw FerryError(.notFound, "There is no file at \(path).", remedy: "Check the path after --chain.")
         }
         let bytes = try files.read(path)
-        guard let text = String(utf8: bytes) else { throw damaged(path, "is no UTF-8 text") }
+        guard let text = String(utf8: bytes) else { throw damaged(path, "is not UTF-8 text") }
         let names = try names(in: text, path)
-        guard !names.isEmpty else { throw damaged(path, "names no version") }
+        guard !names.isEmpty else { throw damaged(path, "does not name any versions") }
         return names
     }
 
     private static func names(in text: String, _ path: String) throws(FerryError) -> [String] {
         if text.first(where: { !$0.isWhitespace }) == "[" {
             let elements = JSON.read(Array(text.utf8))?.elements.map(\.text) ?? [nil]
-            guard !elements.contains(nil) else { throw damaged(path, "is no JSON array of names") }
+            guard !elements.contains(nil) else { throw damaged(path, "is not a JSON array of names") }
             return elements.compactMap { $0 }
         }
         let lines = text.split(whereSeparator: \.isNewline).map { line in
@@ -175,6 +177,6 @@ enum ChainFile {
     private static func damaged(_ path: String, _ what: String) -> FerryError {
         FerryError(
             .usage, "\(path) \(what).",
-            remedy: "Write one version name on each line, in the order in which they follow each other.")
+            remedy: "Write one version name per line, in order.")
     }
 }

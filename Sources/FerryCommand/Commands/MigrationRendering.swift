@@ -88,12 +88,12 @@ struct MigrationRendering {
 
     func text(width: Int) -> [String] {
         if report.outcome == .upToDate {
-            return ["\(report.store.filePath) has version \(report.to) already: there is nothing to do."]
+            return ["\(report.store.filePath) already has version \(report.to): there is nothing to do."]
         }
         if report.outcome == .copied, rehearsal == nil {
             let check = report.verification.mode == .none ? "nothing was checked" : "compared byte by byte"
             return [
-                "\(report.store.filePath) is a copy of the store, which has version \(report.to) already; \(check)."
+                "\(report.store.filePath) is a copy of the store, which already has version \(report.to); \(check)."
             ] + (report.warnings.isEmpty ? [] : ["", "Warnings"] + report.warnings.map { "  " + $0.message })
         }
         let verdict =
@@ -104,7 +104,7 @@ struct MigrationRendering {
         lines += counts(width: width)
         for unmapped in report.unmapped {
             lines.append(
-                "  step \(unmapped.step): \(unmapped.rows.grouped) of \(unmapped.entity): no mapping reads them"
+                "  step \(unmapped.step): \(unmapped.rows.grouped) of \(unmapped.entity): no entity mapping reads them"
             )
         }
         for healed in report.healed {
@@ -122,7 +122,7 @@ struct MigrationRendering {
         }
         if let peak = report.peakResidentBytes { lines.append("Peak memory   " + Quantity.sizeText(peak)) }
         if let rehearsal {
-            lines.append("Peak disk     \(Quantity.sizeText(rehearsal.peakDiskBytes)) beside the store")
+            lines.append("Peak disk     \(Quantity.sizeText(rehearsal.peakDiskBytes)) next to the store")
             lines.append(
                 "Longest unit  \(Quantity.durationText(rehearsal.longestUnit)) between two commits")
         }
@@ -149,11 +149,11 @@ struct MigrationRendering {
             lines.append("  of earlier versions, \(words): \(names.prefix(12).joined(separator: ", "))\(more)")
         }
         if !report.droppedObjects.isEmpty {
-            lines.append("  dropped as asked: " + report.droppedObjects.joined(separator: ", "))
+            lines.append("  dropped as requested: " + report.droppedObjects.joined(separator: ", "))
         }
         if report.externalFiles.unreferenced > 0 {
             lines.append(
-                "  \(report.externalFiles.unreferenced.counting("external file")) that no value names, kept")
+                "  \(report.externalFiles.unreferenced.counting("external file")) that no value refers to, kept")
         }
         return lines
     }
@@ -213,7 +213,7 @@ struct MigrationRendering {
         if summary.isBeforeCommit {
             return "inside the transaction, before COMMIT: \(summary.checked.counting("row")), no differences"
         }
-        if summary.mode == .none { return "none: nothing was checked" }
+        if summary.mode == .none { return "none" }
         var text = "\(summary.mode.rawValue): \(summary.checked.counting("row")) compared, "
         text += summary.differences.isEmpty ? "no differences" : Int64(summary.differences.count).counting("difference")
         if summary.notRecomputed > 0 {

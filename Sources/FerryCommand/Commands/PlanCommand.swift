@@ -3,13 +3,13 @@ internal import FerryBase
 
 struct PlanCommand: PolicyCommand {
     static let syntax = Syntax(
-        "plan", summary: "Shows what a migration would do; touches nothing.",
-        discussion: "Finds the store's version, the chain of versions to the target, and the work of each step. "
-            + "What cannot be done is listed as a refusal (exit 2), each with what to do about it.",
+        "plan", summary: "Show what a migration would do (read-only).",
+        discussion: "Shows the store's version, the chain of versions to the target, and the work of each step. "
+            + "If the migration would be refused, lists the reasons (exit 2), each with what to do about it.",
         operands: [MigrationInput.store],
         options: MigrationInput.options + [
             .flag("--check", "Also scan the rows, as a migration does before it starts."),
-            .flag("--sql", "Print the statements that each step will run, as an SQL script with comments."),
+            .flag("--sql", "Print the statements of each step as an SQL script with comments."),
             .value("--budget", "TIME", "Warn if a unit of work takes longer than this (15s, 2min)."),
             PlanRendering.verbose, ReportFile.option,
         ],
@@ -60,7 +60,7 @@ struct PlanRendering {
     ]
 
     static let verbose = Syntax.Option.flag(
-        "--verbose", "Tell each step and each entity mapping, also where many are alike.")
+        "--verbose", "List every step and every entity mapping, even if many are alike.")
 
     /// A plan with refusals is no error, but cannot run.
     var exitCode: ExitCode { plan.refusals.isEmpty ? .success : .refused }
@@ -102,6 +102,14 @@ struct PlanRendering {
                 ]
             },
             "scratchBytes": step.scratchBytes,
+            "tables": step.tables.map { tables in
+                JSON.list(tables) {
+                    [
+                        "name": $0.name, "entity": $0.entity, "treatment": $0.treatment.rawValue,
+                        "reason": $0.reason,
+                    ]
+                }
+            },
         ]
     }
 
@@ -109,13 +117,13 @@ struct PlanRendering {
         var lines = [verdict, "", "Store    \(plan.store.filePath)"]
         if let config { lines.append("Config   \(config)") }
         if plan.isUpToDate {
-            lines.append("Version  \(plan.chain.first ?? "unknown"): it is the target already, there is nothing to do.")
+            lines.append("Version  \(plan.chain.first ?? "unknown"), which is the target: there is nothing to do.")
         } else if !plan.chain.isEmpty {
             lines.append("Chain    " + plan.chain.joined(separator: " → "))
             lines.append("Rows     " + plan.rows.grouped)
         }
         if let scans = plan.notScanned, !scans.isEmpty, plan.refusals.isEmpty {
-            lines.append("Scans    not made, as --check does: " + scans.joined(separator: "; "))
+            lines.append("Scans    only with --check: " + scans.joined(separator: "; "))
         }
         for (folder, bytes) in plan.peakDiskBytes.sorted(by: { $0.key < $1.key }) {
             lines.append("Disk     at most \(Quantity.sizeText(bytes)) more in \(folder)")
@@ -127,7 +135,7 @@ struct PlanRendering {
         if let unit = plan.longestUnit, unit.seconds >= 1 {
             lines.append(
                 "Longest  \(unit.kind == .joinTable ? "join table" : unit.kind.rawValue) \(unit.name) of step \(unit.step), about "
-                    + "\(Quantity.durationText(seconds: unit.seconds)), done at once or not at all")
+                    + "\(Quantity.durationText(seconds: unit.seconds)), as one unit")
         }
         if !plan.losses.isEmpty {
             lines += ["", Emphasis.heading.mark("Lost")] + LossTable(losses: plan.losses).lines(width: width)
@@ -184,7 +192,7 @@ struct PlanRendering {
         if let reason = reasons.first, reasons.count == 1 { lines.append("  Not one step, because \(reason).") }
         let most = run.map(\.scratchBytes).max() ?? 0
         if first.mode == .copy, most > 0 {
-            lines.append("  Each at most \(Quantity.sizeText(most)) beside the new store while it runs.")
+            lines.append("  Each at most \(Quantity.sizeText(most)) next to the new store while it runs.")
         }
         let mappings = run.map { $0.partitions.joined().count }.reduce(0, +)
         return lines + ["  \(Int64(mappings).counting("entity mapping")); --verbose lists them."]
@@ -198,9 +206,32 @@ struct PlanRendering {
         if let passed = passed(step) { lines.append("  " + passed) }
         if let reason = step.isApartBecause { lines.append("  Not one with the step before, because \(reason).") }
         if step.mode == .copy, step.scratchBytes > 0 {
-            lines.append("  At most \(Quantity.sizeText(step.scratchBytes)) beside the new store while it runs.")
+            lines.append("  At most \(Quantity.sizeText(step.scratchBytes)) next to the new store while it runs.")
         }
-        return lines + text(step, width: width)
+        return lines + treatments(of: step, width: width) + text(step, width: width)
+    }
+
+    /// One line for each treatment; tables that share a reason for filling share a line.
+    private func treatments(of step: PlanReport.Step, width: Int) -> [String] {
+        guard let tables = step.tables, tables.contains(where: { $0.treatment != .filled }) else { return [] }
+        var lines: [String] = []
+        for (word, treatment) in [("Kept", PlanReport.Table.Treatment.kept), ("Altered", .altered), ("Dropped", .dropped)] {
+            let names = tables.filter { $0.treatment == treatment }.map(\.name)
+            if !names.isEmpty { lines.append("  \(word): \(list(names))") }
+        }
+        let filled = tables.filter { $0.treatment == .filled }
+        var told: Set<String> = []
+        for reason in filled.compactMap(\.reason) where told.insert(reason).inserted {
+            let names = filled.filter { $0.reason == reason }.map(\.name)
+            lines.append("  Filled: \(list(names)), because \(reason)")
+        }
+        return lines
+    }
+
+    private func list(_ names: [String]) -> String {
+        let most = isVerbose ? Int.max : 6
+        return names.prefix(most).joined(separator: ", ")
+            + (names.count > most ? " and \(names.count - most) more" : "")
     }
 
     /// The executors and their different reasons.
@@ -245,7 +276,7 @@ struct PlanRendering {
         guard !versions.isEmpty else { return nil }
         let names =
             versions.count > 4 ? "the \(versions.count) versions between them" : versions.joined(separator: ", ")
-        return "Goes through \(names) in the same pass over the rows."
+        return "Includes \(names) in the same pass over the rows."
     }
 
     private func text(_ step: PlanReport.Step, width: Int) -> [String] {
@@ -289,7 +320,7 @@ struct StatementRendering {
 
     /// The script; statements keep their own lines at any width.
     var text: [String] {
-        if steps.isEmpty { return ["-- The store is of the target version: there is nothing to run."] }
+        if steps.isEmpty { return ["-- The store already has the target version: there is nothing to run."] }
         return steps.flatMap { lines(of: $0) }
     }
 
@@ -297,11 +328,11 @@ struct StatementRendering {
         var lines = step.step == 1 ? [] : [""]
         lines.append("-- Step \(step.step) of \(steps.count): \(Self.comment(step.from)) to \(Self.comment(step.to)).")
         if step.isInPlace {
-            lines.append("-- In place, in one transaction; checks come before its COMMIT.")
+            lines.append("-- In place, in one transaction; checks run before its COMMIT.")
         } else {
             lines += [
-                "-- main is the new store, source the old one; scratch holds associations and lookups.",
-                "-- A chunk has the rows with keys above :low, up to :high; :last is the last key that is taken.",
+                "-- main is the new store, source the old one; scratch contains associations and lookups.",
+                "-- A chunk contains the rows with keys above :low, up to :high; :last is the last key of all.",
             ]
         }
         let functions = Self.functions(in: step)

@@ -3,16 +3,16 @@ internal import FerryBase
 
 struct RollbackCommand: Command {
     static let syntax = Syntax(
-        "rollback", summary: "Puts a snapshot back in the place of the store.",
-        discussion: "Reads the snapshot through first: a damaged one is refused (exit 2) and the store stays as it is. "
-            + "Without a name the newest snapshot is taken that the store does not hold already, so that a second "
-            + "rollback undoes the first. What is replaced is snapshotted first, unless nothing was written to it since "
-            + "the last migration or rollback ended. A damaged store is copied as it is into the folder of the "
-            + "snapshots; one that is gone is put back.",
+        "rollback", summary: "Replace the store with a snapshot.",
+        discussion: "Verifies the snapshot first: a damaged one is refused (exit 2) and the store is not changed. "
+            + "Without a name the newest snapshot is taken whose content is not the store's already, so that a second "
+            + "rollback undoes the first. Takes a snapshot of the replaced store first, unless nothing was written to it since "
+            + "the last migration or rollback. A damaged store is copied as it is into the snapshot "
+            + "folder; a missing one is restored.",
         operands: [MigrationInput.store, SnapshotOptions.snapshot],
         options: [
             SnapshotOptions.folder,
-            .flag("--no-snapshot", "Do not snapshot what is replaced: what was written to it since is lost."),
+            .flag("--no-snapshot", "Do not snapshot the replaced store. Changes made since the migration are lost."),
         ],
         example: "ferry rollback App.sqlite")
 
@@ -34,10 +34,10 @@ struct RollbackCommand: Command {
             text: [
                 "\(report.store.filePath) has version \(report.version ?? "unknown") again"
                     + (report.replaced.map { ", instead of \($0)." } ?? "."),
-                "From \(report.snapshot.filePath), which is kept.",
+                "It was restored from \(report.snapshot.filePath), which is kept.",
                 report.kept.isEmpty
-                    ? "No snapshot of the replaced store was taken\(keepsReplaced ? ": nothing was written to it since its migration or rollback ended." : ", as asked.")"
-                    : "What was replaced is in \(report.kept.map(\.filePath).joined(separator: ", ")).",
+                    ? "No snapshot of the replaced store was taken\(keepsReplaced ? ": nothing was written to it since its migration or rollback." : ", as requested.")"
+                    : "The replaced store is in \(report.kept.map(\.filePath).joined(separator: ", ")).",
             ] + (report.reason.map { ["\(number) was chosen: \($0)."] } ?? []))
         return .success
     }

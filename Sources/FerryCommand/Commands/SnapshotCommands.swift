@@ -4,9 +4,9 @@ internal import FerrySnapshot
 
 struct SnapshotCreateCommand: Command {
     static let syntax = Syntax(
-        "snapshot create", summary: "Takes a snapshot of a store.",
-        discussion: "Writes a compressed copy of the store, what is only in its -wal and its external data included, "
-            + "with a manifest beside it; reads it back while writing. The store is not changed. "
+        "snapshot create", summary: "Take a snapshot of a store.",
+        discussion: "Writes a compressed copy of the store, including its -wal and its external data, "
+            + "with a manifest next to it, and verifies it while writing. The store is not changed. "
             + SnapshotOptions.restoring,
         operands: [MigrationInput.store],
         options: [
@@ -31,9 +31,9 @@ struct SnapshotCreateCommand: Command {
 
 struct SnapshotListCommand: Command {
     static let syntax = Syntax(
-        "snapshot list", summary: "Lists a store's snapshots, oldest first.",
-        discussion: "Their numbers are the order in which they were made, whatever the clock said. "
-            + "Reads the manifests only; snapshot verify reads the archives too.",
+        "snapshot list", summary: "List the snapshots of a store, oldest first.",
+        discussion: "They are numbered in the order in which they were taken, whatever the clock said. "
+            + "Only manifests are read; use snapshot verify to read the archives.",
         operands: [MigrationInput.store], options: [SnapshotOptions.folder], example: "ferry snapshot list App.sqlite")
 
     let arguments: Arguments
@@ -47,8 +47,8 @@ struct SnapshotListCommand: Command {
 
 struct SnapshotVerifyCommand: Command {
     static let syntax = Syntax(
-        "snapshot verify", summary: "Reads snapshots through and compares them with their manifests.",
-        discussion: "Without a name all snapshots of the store are read. Exit 3 when one of them is damaged.",
+        "snapshot verify", summary: "Verify snapshots against their manifests.",
+        discussion: "Without a name, verifies all snapshots of the store. Exits with 3 if one of them is damaged.",
         operands: [MigrationInput.store, SnapshotOptions.snapshotAmongAll], options: [SnapshotOptions.folder],
         example: "ferry snapshot verify App.sqlite")
 
@@ -64,12 +64,12 @@ struct SnapshotVerifyCommand: Command {
 
 struct SnapshotRestoreCommand: Command {
     static let syntax = Syntax(
-        "snapshot restore", summary: "Writes the store of a snapshot to a new place.",
-        discussion: "Restores to a path where nothing is yet and leaves the store alone. "
-            + "To put a snapshot in the place of the store: ferry rollback.",
+        "snapshot restore", summary: "Restore a snapshot to a new file.",
+        discussion: "Restores to a path that does not exist yet and does not change the store. "
+            + "To replace the store with a snapshot, use ferry rollback.",
         operands: [MigrationInput.store, SnapshotOptions.snapshot],
         options: [
-            .value("--to", "NEW", "The new store's path.", isRequired: true), SnapshotOptions.folder,
+            .value("--to", "NEW", "Path of the new store.", isRequired: true), SnapshotOptions.folder,
         ], example: "ferry snapshot restore App.sqlite --to Restored.sqlite")
 
     let arguments: Arguments
@@ -87,15 +87,16 @@ struct SnapshotRestoreCommand: Command {
 
 struct SnapshotPruneCommand: Command {
     static let syntax = Syntax(
-        "snapshot prune", summary: "Removes old snapshots of a store.",
+        "snapshot prune", summary: "Remove old snapshots of a store.",
         discussion:
-            "Removes those that are neither among the newest nor younger than --min-age. Three are never removed, "
-            + "whatever is asked for: the last one that can be read, the one that the store's ferry-log.json names as the "
-            + "way back, and the one of an unfinished run. One whose manifest is damaged stays, too.",
+            "Removes snapshots that are neither among the newest nor younger than --min-age. Never removed are "
+            + "the last one that can be read, the one that ferry-log.json names for a "
+            + "rollback, the one of an unfinished migration, and those with a damaged manifest.",
         operands: [MigrationInput.store],
         options: [
-            .value("--keep", "N", "How many of the newest stay, whatever their age.", isRequired: true),
-            .value("--min-age", "TIME", "What is younger stays (12h, 7d). Default: 7d."), SnapshotOptions.folder,
+            .value("--keep", "N", "Number of newest snapshots to keep, whatever their age.", isRequired: true),
+            .value("--min-age", "TIME", "Keep snapshots younger than this (12h, 7d). Default: 7d."),
+            SnapshotOptions.folder,
         ], example: "ferry snapshot prune App.sqlite --keep 3 --min-age 30d")
 
     let arguments: Arguments
@@ -122,16 +123,17 @@ enum SnapshotOptions {
     /// The start of the summary of an operand that names an archive.
     private static let archive = "The archive (…\(form.ending))."
 
-    static let snapshot = Syntax.Operand("SNAPSHOT", .optional, "\(archive) Default: the newest in the folder.")
-    static let snapshotAmongAll = Syntax.Operand("SNAPSHOT", .optional, "\(archive) Default: all of the folder.")
+    static let snapshot = Syntax.Operand("SNAPSHOT", .optional, "\(archive) Default: the newest one.")
+    static let snapshotAmongAll = Syntax.Operand("SNAPSHOT", .optional, "\(archive) Default: all of them.")
     static let folder = Syntax.Option.value(
-        "--snapshot-dir", "DIR", "The folder of the snapshots. Default: STORE.snapshots.")
+        "--snapshot-dir", "DIR", "Folder of the snapshots. Default: STORE.snapshots.")
 
     static let levelOption = Syntax.Option.value(
         "--snapshot-level", "N",
-        "The level of \(form.name), \(form.levels.lowerBound) (default, quick) to \(form.levels.upperBound) (small).")
+        "Compression level of \(form.name), from \(form.levels.lowerBound) (default, fastest) to \(form.levels.upperBound) (smallest)."
+    )
     /// The way to turn an archive into a database without Ferry.
-    static let restoring = "Stock \(form.program) -d restores the database."
+    static let restoring = "The standard program \(form.program) -d can restore the database."
 
     static func level(_ arguments: Arguments) throws(FerryError) -> Int {
         let levels = Int64(form.levels.lowerBound)...Int64(form.levels.upperBound)
@@ -166,7 +168,7 @@ struct SnapshotRendering {
             [
                 entry.sequence.map(String.init) ?? "", entry.created.moment, entry.version ?? "?",
                 Quantity.sizeText(entry.bytes), Quantity.sizeText(entry.compressedBytes),
-                entry.problem != nil ? "damaged" : entry.verified == true ? "whole" : "not read", entry.url.filePath,
+                entry.problem != nil ? "damaged" : entry.verified == true ? "intact" : "not read", entry.url.filePath,
             ]
         }
         let table = TextTable(

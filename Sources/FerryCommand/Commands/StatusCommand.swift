@@ -3,12 +3,12 @@ internal import FerryBase
 
 struct StatusCommand: Command {
     static let syntax = Syntax(
-        "status", summary: "Tells how far a run on a store is.",
-        discussion: "Reads the run folder beside the store (with --output: beside the new store) and changes nothing; "
-            + "a run that is at work is not disturbed. The state is none, running, interrupted, or finished, as far as "
-            + "the log of runs beside the store tells.",
+        "status", summary: "Show the progress of a migration.",
+        discussion: "Reads the run folder next to the store (with --output: next to the new store) without disturbing "
+            + "a running migration. The state is none, running, interrupted or finished, according to "
+            + "the run folder and the log next to the store.",
         operands: [MigrationInput.store],
-        options: [.value("--output", "NEW", "The new store that the run of STORE writes.")],
+        options: [.value("--output", "NEW", "The new store that the migration of STORE writes.")],
         example: "ferry status App.sqlite")
 
     let arguments: Arguments
@@ -31,22 +31,22 @@ struct StatusCommand: Command {
 
     private func text(_ status: RunStatus) -> [String] {
         switch status.state {
-        case .none: ["No run of \(store.filePath) is under way or unfinished."]
+        case .none: ["There is no running or unfinished migration of \(store.filePath)."]
         case .finished:
             [
-                "The last run of \(store.filePath) is finished"
-                    + (status.finished.map { " since \($0.moment)" } ?? "") + "; none is under way."
+                "The last migration of \(store.filePath) finished"
+                    + (status.finished.map { " at \($0.moment)" } ?? "") + "; none is running."
             ]
-        case .running: ["A run of \(store.filePath) is under way" + details(status)]
+        case .running: ["A migration of \(store.filePath) is running" + details(status)]
         case .interrupted where status.phase == .swap:
             [
-                "A run of \(store.filePath) has done all but put the migrated store in place.",
-                "The same migrate command, without --hold-swap, does that; --restart drops the run.",
+                "A migration of \(store.filePath) is finished except for the swap.",
+                "Run the same migrate command without --hold-swap to swap; --restart discards the migration.",
             ]
         case .interrupted:
             [
-                "A run of \(store.filePath) was interrupted" + details(status),
-                "The same migrate command goes on with it; --restart drops it.",
+                "A migration of \(store.filePath) was interrupted" + details(status),
+                "Run the same migrate command to continue; --restart discards it.",
             ]
         }
     }

@@ -3,29 +3,29 @@ internal import FerryBase
 
 struct VerifyCommand: Command {
     static let syntax = Syntax(
-        "verify", summary: "Checks a store, or a store against the one it was migrated from; touches nothing.",
-        discussion: "By itself, a store is checked against its model: metadata, numbers, keys, references, inverses, "
+        "verify", summary: "Check a store, or compare it with the one it was migrated from (read-only).",
+        discussion: "Checks a store against its model: metadata, numbers, keys, references, inverses, "
             + "mandatory and unique values, derived values, index entries, external files, and SQLite's quick_check. "
-            + "With --source every row and relationship is computed again from the old store and compared, as a "
-            + "migration of one step does before it ends. Differences give exit 3.\n"
-            + "What now() gave is compared where the store's ferry-log.json tells the time; else it counts as not "
-            + "recomputed. Without --models the model cached in the store is taken.",
+            + "With --source, every row and relationship is computed again from the old store and compared, as a "
+            + "migration of one step does before it ends. Exits with 3 if there are differences.\n"
+            + "Values of now() are compared if the store's ferry-log.json has the time; otherwise they count as not "
+            + "recomputed. Without --models, the model cached in the store is used.",
         operands: [MigrationInput.store],
         options: [
             MigrationInput.models(),
             .value("--source", "OLD", "The store that STORE was migrated from: a copy, or a restored snapshot."),
             .repeated("--mappings", "PATH", "The mapping models of that migration. May be repeated."),
-            .flag("--integrity", "SQLite's integrity_check instead of quick_check; takes much longer."),
+            .flag("--integrity", "Run SQLite's integrity_check instead of quick_check. This takes much longer."),
             .value(
-                "--sample", "P%", "Compare the values of that part of the rows only; all are counted. Default: 100%."),
+                "--sample", "P%", "Compare the values of only this part of the rows; all are counted. Default: 100%."),
             jobs, ReportFile.option, ProgressForm.option, ConfigFile.option,
         ],
         example: "ferry verify App.sqlite --models App.xcdatamodeld --source Old.sqlite --mappings Mappings")
 
     static let jobs = Syntax.Option.value(
         "--jobs", "N",
-        "How many parts are verified at one time. Default: as many as there are processors, and as the memory limit "
-            + "allows. What is found is the same for any number."
+        "Number of parallel verification jobs. Default: as many as there are processors and as the memory limit "
+            + "allows. The result is the same for any number."
     )
 
     static func jobs(_ arguments: Arguments) throws(FerryError) -> Int? {
@@ -62,13 +62,13 @@ struct VerifyCommand: Command {
         var options = Verifier.Options()
         options.checksIntegrity = arguments.has("--integrity")
         options.jobs = try Self.jobs(arguments)
-        let sample = try arguments.value("--sample", "a part of the rows, like 1%") { text in
+        let sample = try arguments.value("--sample", "a percentage, such as 1%") { text in
             text.hasSuffix("%") ? Double(text.dropLast()).flatMap { $0 > 0 && $0 <= 100 ? $0 / 100 : nil } : nil
         }
         if let sample { options.sample = sample }
         if source == nil {
             for option in ["--mappings", "--sample"] where arguments.isTyped(option) {
-                throw arguments.wrong("\(option) has no meaning without --source.", "Leave it out.")
+                throw arguments.wrong("\(option) has no effect without --source.", "Leave it out.")
             }
         } else if arguments.models.isEmpty {
             throw arguments.wrong("--source needs the models of both versions: --models PATH.")
@@ -103,7 +103,7 @@ struct VerifyCommand: Command {
         guard !added.isEmpty else { return [] }
         let names = added.prefix(8).joined(separator: ", ") + (added.count > 8 ? " and \(added.count - 8) more" : "")
         return [
-            "Of the app, \(source == nil ? "beside Core Data's" : "added to the schema since"), and not compared: \(names)."
+            "\(source == nil ? "Not Core Data's, and not checked" : "Added to the schema by the app, and not compared"): \(names)."
         ]
     }
 }

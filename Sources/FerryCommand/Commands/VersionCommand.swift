@@ -3,8 +3,8 @@ internal import FerryBase
 
 struct VersionCommand: Command {
     static let syntax = Syntax(
-        "version", summary: "Tells the version of Ferry; ferry --version is the same.",
-        discussion: "The version of this program. Stores are not touched.", example: "ferry --version")
+        "version", summary: "Print the version of Ferry, like ferry --version.",
+        discussion: "Prints the version of this program.", example: "ferry --version")
 
     let arguments: Arguments
 

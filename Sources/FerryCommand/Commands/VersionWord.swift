@@ -8,7 +8,7 @@ internal import FerryStore
 struct VersionWord {
     /// The forms of a version, for the help of an operand.
     static let forms =
-        "a model, PATH:VERSION for one version of a bundle, or a store, for the model cached in it"
+        "a model, PATH:VERSION for one version of a bundle, or a store for the model cached in it"
 
     private let path: String
     private let name: String?
@@ -36,8 +36,8 @@ struct VersionWord {
         if let version = catalog.currentVersion() { return version }
         let names = catalog.versions.map { "'\(catalog.displayName(of: $0))'" }.joined(separator: ", ")
         throw FerryError(
-            .ambiguousVersion, "\(path) has \(catalog.versions.count) versions and names none of them as current.",
-            remedy: "Write one after a colon, as in \(path):VERSION; there are \(names).")
+            .ambiguousVersion, "\(path) has \(catalog.versions.count) versions, and none of them is marked as current.",
+            remedy: "Add one after a colon, as in \(path):VERSION. Its versions: \(names).")
     }
 
     /// Whether the file begins with SQLite's header string.
@@ -51,7 +51,7 @@ struct VersionWord {
         let cached = try StoreFiles(path.fileURL).read { try ModelCache.version(in: $0) }
         guard var version = cached else {
             throw FerryError(
-                .unknownVersion, "The store \(path) has no model cached in it.",
+                .unknownVersion, "The store \(path) contains no cached model.",
                 remedy: "Name the model's file instead.")
         }
         version.name = FileLayer.name(of: path)

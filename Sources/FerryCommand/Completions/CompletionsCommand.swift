@@ -2,11 +2,11 @@ internal import FerryBase
 
 struct CompletionsCommand: Command {
     static let syntax = Syntax(
-        "completions", summary: "Prints what makes a shell complete the words of ferry.",
+        "completions", summary: "Print the shell completion script.",
         discussion:
-            "Packages bring the scripts along. By hand: bash reads one from a folder bash-completion/completions of "
-            + "~/.local/share, under the name ferry; zsh one on its fpath, named _ferry; fish one in "
-            + "~/.config/fish/completions, named ferry.fish.",
+            "Packages install the scripts. Without a package, save the script as ~/.local/share/bash-completion/completions/ferry for "
+            + "bash, as _ferry in a folder of the fpath for zsh, or as "
+            + "~/.config/fish/completions/ferry.fish for fish.",
         operands: [.init("SHELL", .one, "bash, zsh, or fish.", among: Shell.allCases.map(\.rawValue))],
         example: "ferry completions fish > ~/.config/fish/completions/ferry.fish")
 
@@ -15,8 +15,8 @@ struct CompletionsCommand: Command {
     func run(on console: Console) throws -> ExitCode {
         guard let shell = Shell(rawValue: arguments.operands[0]) else {
             throw arguments.wrong(
-                "There are no completions for \"\(arguments.operands[0])\".",
-                "There are some for: \(Shell.allCases.map(\.rawValue).joined(separator: ", ")).")
+                "Completions are not available for \"\(arguments.operands[0])\".",
+                "Supported shells: \(Shell.allCases.map(\.rawValue).joined(separator: ", ")).")
         }
         let script = shell.script(for: FerryCommand.table)
         console.result(["shell": shell.rawValue, "script": script + "\n"], verbatim: script)
@@ -119,7 +119,7 @@ enum BashCompletions {
     static func lines(for table: [Syntax]) -> [String] {
         let words = CommandWords(table)
         var lines = [
-            "# Completion of ferry for bash; made by: ferry completions bash",
+            "# Completion of ferry for bash, created by: ferry completions bash",
             "_ferry() {",
             "    local IFS=$'\\n'",
             "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}",
@@ -216,7 +216,7 @@ enum FishCompletions {
     static func lines(for table: [Syntax]) -> [String] {
         let words = CommandWords(table)
         var lines = [
-            "# Completion of ferry for fish; made by: ferry completions fish",
+            "# Completion of ferry for fish, created by: ferry completions fish",
             "function __ferry_words_are",
             "    set -l words (commandline -opc)",
             "    test \"$words[2..]\" = \"$argv\"",
@@ -269,7 +269,9 @@ enum FishCompletions {
 enum ZshCompletions {
     static func lines(for table: [Syntax]) -> [String] {
         let words = CommandWords(table)
-        var lines = ["#compdef ferry", "# Completion of ferry for zsh; made by: ferry completions zsh", "_ferry() {"]
+        var lines = [
+            "#compdef ferry", "# Completion of ferry for zsh, created by: ferry completions zsh", "_ferry() {",
+        ]
         lines += [
             "    local curcontext=$curcontext state line", "    local -a commands", "    if ((CURRENT == 2)); then",
         ]

@@ -11,8 +11,8 @@ struct ConfigFile {
 
     static let option = Syntax.Option.value(
         "--config", "FILE",
-        "A file with values for options, which the command line goes before; none for no such file. Default: ferry.json "
-            + "beside the models, else in the current folder, if it is there.")
+        "Read options from FILE. Command-line options override it. \"none\" disables it. Default: ferry.json "
+            + "next to the models, else in the current folder.")
 
     let path: String
     /// The words for each option that the file sets; a flag has no words.

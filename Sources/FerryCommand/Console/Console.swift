@@ -161,7 +161,7 @@ extension FerryError {
     var wordedRemedy: String {
         if code == .notUnique, place.models.count == 2, let entity = place.entity, let attributes = place.property {
             let models = place.models.map(ShellWord.quoted).joined(separator: " ")
-            return remedy.commandLine + " To make one that merges them, for --mappings merging.json:\n"
+            return remedy.commandLine + " To create one that merges them, for --mappings merging.json:\n"
                 + "ferry mapping init \(models) --unique \(ShellWord.quoted("\(entity)=\(attributes)")) "
                 + "--output merging.json\n"
         }
@@ -172,17 +172,17 @@ extension FerryError {
         // Several mapping models of one plan need several files.
         let base = FileLayer.name(of: file)
         let name = "stand-in-\(base.lastIndex(of: ".").map { String(base[..<$0]) } ?? base).json"
-        return remedy.commandLine + " To begin one:\nferry mapping init --extends \(ShellWord.quoted(file)) --models "
+        return remedy.commandLine + " To start one:\nferry mapping init --extends \(ShellWord.quoted(file)) --models "
             + models.joined(separator: " ") + " --output \(ShellWord.quoted(name))\n"
-            + "With --swift --output FOLDER in the place of --output \(ShellWord.quoted(name)) it is a Swift package."
+            + "For a Swift package, use --swift --output FOLDER instead of --output \(ShellWord.quoted(name))."
     }
 
     /// Any error as a `FerryError`.
     static func from(_ error: any Error) -> FerryError {
         if let error = error as? FerryError { return error }
         return FerryError(
-            .internalError, "Ferry met an error that it does not know: \(error).",
-            remedy: "The store is as before. Please report this with the command that you ran.", cause: error)
+            .internalError, "An unexpected error occurred: \(error).",
+            remedy: "The store is unchanged. Please report this with the command that you ran.", cause: error)
     }
 }
 

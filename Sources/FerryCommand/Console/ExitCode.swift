@@ -2,7 +2,7 @@ internal import FerryBase
 
 package enum ExitCode: Int32, CaseIterable, Sendable {
     case success = 0
-    /// Failed; the store is as before.
+    /// Failed; the store is unchanged.
     case failed = 1
     /// Refused before anything changed.
     case refused = 2
@@ -33,11 +33,11 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     var meaning: String {
         switch self {
         case .success: "Done, or nothing to do."
-        case .failed: "Failed; the store is as before."
+        case .failed: "Failed; the store is unchanged."
         case .refused: "Refused before anything changed."
         case .differs: "Verification found differences, or a snapshot is damaged."
-        case .usage: "The command line is wrong."
-        case .resumable: "Stopped early; the same command goes on."
+        case .usage: "Invalid command line."
+        case .resumable: "Stopped early; run the same command to continue."
         }
     }
 }

@@ -27,7 +27,7 @@ enum RemedyWords {
         case nil, .flag: return option
         case .choice where setting.name == .losses: return option
         case .some(.some(let words)) where setting.name == .chain:
-            return "\(option) FILE, where FILE names \(words), one on each line"
+            return "\(option) FILE, where FILE lists \(words), one per line"
         case .choice(let word), .text(let word), .element(let word), .some(.some(let word)):
             return "\(option) \(ShellWord.quoted(word))"
         case .number(let number): return "\(option) \(number)"

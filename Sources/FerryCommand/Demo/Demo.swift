@@ -6,17 +6,17 @@ internal import FerryStore
 
 struct DemoCommand: Command {
     static let syntax = Syntax(
-        "demo", summary: "Shows the whole way on a generated library.",
+        "demo", summary: "Run a complete migration on generated data.",
         discussion: """
-            Writes a library store with its model versions and mapping files, migrates it over three steps, is killed \
-            half way and goes on, shows what came out, and rolls back. The folder stays for you to look at. \
-            With --json: the object of the finished migrate.
+            Generates a library store with its model versions and mapping files, migrates it in three steps, is killed \
+            halfway and continues, shows the result, and rolls back. The folder is kept. \
+            With --json, prints the object of the finished migrate.
             """,
-        operands: [.init("DIR", .optional, "An empty or new folder. Default: ferry-demo, or the next free number.")],
+        operands: [.init("DIR", .optional, "A new or empty folder. Default: ferry-demo, or ferry-demo-2 and so on.")],
         options: [
-            .value("--books", "N", "How many books. Default: 200000."),
-            .value("--authors", "N", "How many different authors' names. Default: a tenth of the books."),
-            .flag("--prepare", "Only write the store, the models and the mapping files."),
+            .value("--books", "N", "Number of books. Default: 200000."),
+            .value("--authors", "N", "Number of authors. Default: a tenth of the books."),
+            .flag("--prepare", "Only create the store, the models and the mapping files."),
         ],
         example: "ferry demo /tmp/library --books 1000000")
 
@@ -60,7 +60,7 @@ struct Demo {
         }
         console.say("Three steps lead to Library4, each by a mapping file in \(folder.mappings):")
         console.say("  1-rename.json    Library1 → Library2: renames two attributes, adds one, drops one")
-        console.say("  2-authors.json   Library2 → Library3: an Author for each different name, found or created")
+        console.say("  2-authors.json   Library2 → Library3: an Author for each name, found or created")
         console.say("  3-files.json     Library3 → Library4: a File for each book of each user")
     }
 
@@ -88,22 +88,22 @@ struct Demo {
             heading("The plan")
             try command(["plan", folder.store] + sources)
         }
-        heading("The migration, killed half way")
+        heading("The migration, killed halfway")
         try killHalfWay()
         let isUnchanged = try folder.digest(of: folder.store) == before
         console.say("The store is still the old one, byte for byte: \(isUnchanged ? "yes" : "no").")
         if !console.isJSON { try command(["status", folder.store]) }
 
-        heading("The same command again goes on where it was killed")
+        heading("The same command resumes where it was killed")
         let report = try migrate()
-        heading("What came out")
+        heading("The result")
         for line in try DemoFacts.after.lines(folder.store, width: console.width) { console.say(line) }
 
-        heading("And back again")
+        heading("Rollback")
         try command(["rollback", folder.store])
         let isSame = try folder.digest(of: folder.store) == before
         console.say(
-            "The store is the one from the beginning, each page, but for the counters in its header: "
+            "The store is the original again, page by page, except for the counters in its header: "
                 + "\(isSame ? "yes" : "no").")
         console.handOn(report)
         showFurtherCommands()
@@ -133,11 +133,11 @@ struct Demo {
         let code = child.wait()
         switch code {
         case nil: console.say("kill -9 during \(last.map(work) ?? "its work").")
-        case 0: console.say("It was done before it could be killed; with more books (--books N) it is not so quick.")
+        case 0: console.say("It finished before it could be killed; use more books (--books N).")
         case let code?:
             throw FerryError(
                 .internalError, "The demo's migration ended with exit code \(code).",
-                remedy: "Its message stands above; the folder \(folder.path) is left as it is.")
+                remedy: "See its message above; the folder \(folder.path) is kept.")
         }
     }
 
@@ -166,14 +166,14 @@ struct Demo {
         while let line = child.line() { lines.append(line) }
         guard let code = child.wait(), code == 0 else {
             throw FerryError(
-                .internalError, "The demo's migration did not come to its end.",
-                remedy: "Its message stands above; the folder \(folder.path) is left as it is.")
+                .internalError, "The demo's migration did not finish.",
+                remedy: "See its message above; the folder \(folder.path) is kept.")
         }
         return lines
     }
 
     private func showFurtherCommands() {
-        heading("The folder is yours to look at: \(folder.path)")
+        heading("Explore the folder: \(folder.path)")
         show("  ", migrateWords + ["--output", folder.path + "/Migrated.sqlite"])
         show("  ", ["inspect", folder.store])
         show("  ", ["snapshot", "list", folder.store])
@@ -200,7 +200,7 @@ struct Demo {
         guard code == .success else {
             throw FerryError(
                 .internalError, "ferry \(words[0]) ended with exit code \(code.rawValue).",
-                remedy: "The folder \(folder.path) is left as it is.")
+                remedy: "The folder \(folder.path) is kept.")
         }
     }
 
@@ -229,8 +229,8 @@ struct DemoFolder {
             guard try files.attributesIfPresent(asked) != nil else { return }
             guard try files.attributes(asked).isDirectory, try files.list(asked).isEmpty else {
                 throw FerryError(
-                    .outputExists, "\(asked) is there already and not empty.",
-                    remedy: "Name another folder for the demo, or remove this one.")
+                    .outputExists, "\(asked) already exists and is not empty.",
+                    remedy: "Choose another folder for the demo, or remove this one.")
             }
             return
         }

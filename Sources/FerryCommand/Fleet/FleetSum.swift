@@ -171,7 +171,7 @@ package struct FleetSum: Sendable {
         if broken.stores > 0 {
             lines += [
                 "",
-                "\(broken.stores.counting("file")) without a whole report, as a killed process leaves: "
+                "\(broken.stores.counting("file")) with an incomplete report, as a killed process leaves it: "
                     + broken.examples.joined(separator: ", "),
             ]
         }
@@ -201,14 +201,14 @@ extension ReportPage {
             failed > 0 ? "\(failed.grouped) failed" : nil,
             refused > 0 ? "\(refused.grouped) refused" : nil,
             stopped > 0 ? "\(stopped.grouped) stopped" : nil,
-            broken > 0 ? "\(broken.grouped) without a whole report" : nil,
+            broken > 0 ? "\(broken.grouped) with an incomplete report" : nil,
             unreadable > 0 ? "\(unreadable.counting("path")) not read" : nil,
         ].compactMap { $0 }
         let verdict: Page.Verdict = failed + refused + unreadable > 0 ? .bad : stopped + broken > 0 ? .caution : .good
         page.verdict(verdict, words.joined(separator: ", ") + ".")
         page.facts([
-            ("Objects", report["rows"].whole.map(\.grouped)), ("Time of all", report["seconds"].durationText),
-            ("Most memory", report["peakResidentBytes"].sizeText),
+            ("Objects", report["rows"].whole.map(\.grouped)), ("Total time", report["seconds"].durationText),
+            ("Peak memory", report["peakResidentBytes"].sizeText),
         ])
         page.heading("Outcomes")
         let most = Double(outcomes.compactMap { $0["stores"].whole }.max() ?? 1)
@@ -224,7 +224,7 @@ extension ReportPage {
             })
         addReasons(to: &page)
         addSlowest(to: &page)
-        page.list("Without a whole report, as a killed process leaves", report["brokenExamples"].texts)
+        page.list("Incomplete reports, as a killed process leaves them", report["brokenExamples"].texts)
         page.list("Could not be read", report["unreadableExamples"].elements.compactMap { $0["message"].text })
     }
 

@@ -9,7 +9,7 @@ struct MigrationSeries {
     /// Migrates all stores and returns the worst exit code; after a stop the later stores stay unchanged.
     func run(on console: Console, stop: StopRequest, policies: [String: PolicyFactory]) throws -> ExitCode {
         for (path, first) in list.repeated {
-            console.warn("\(path) is the same store as \(first): it is migrated once.")
+            console.warn("\(path) is the same store as \(first), and is migrated once.")
         }
         let migration = migration.reading(policies)
         let start = Clock.nanoseconds()
@@ -46,7 +46,7 @@ struct MigrationSeries {
 
     private func notBegun(_ store: String) -> StoreOutcome {
         let error = FerryError(
-            .interrupted, "\(store) was not begun: the command had to stop before it.",
+            .interrupted, "\(store) was not started: the command stopped before it.",
             remedy: "\(action: .again).")
         return StoreOutcome(MigrationFailure(error: error, plan: nil, store: store.fileURL))
     }

@@ -3,13 +3,13 @@ internal import FerryBase
 
 struct ReportCommand: Command {
     static let syntax = Syntax(
-        "report", summary: "Sums the JSON reports of any number of migrations.",
+        "report", summary: "Summarize the JSON reports of any number of migrations.",
         discussion:
-            "Reads every file in the folders, and in those below them, that holds what migrate --json printed or "
-            + "--report wrote: so it takes the results of GNU parallel, of Slurm and of a folder of reports alike. Tells "
-            + "how many stores ended how, for which reasons, how many objects they have, and how long it took. Each file "
-            + "counts once; other files are passed over, and symbolic links not followed. Files that cannot be read are "
-            + "named, and the exit code is that of the worst of them.",
+            "Reads every file in the folders and their subfolders that contains the output of migrate --json or "
+            + "--report, such as the results of GNU parallel or Slurm. Shows "
+            + "how many stores ended with which outcome and why, how many objects they have, and how long it took. Each file "
+            + "counts once; other files are ignored, and symbolic links are not followed. Files that cannot be read are "
+            + "listed. The exit code is that of the worst report.",
         operands: [.init("FOLDER", .several, "A folder of reports, or a report.")],
         options: [ReportFile.option],
         example: "ferry report reports --report fleet.html")
@@ -30,9 +30,9 @@ struct ReportCommand: Command {
             throw FerryError(
                 .notFound,
                 folders.count == 1
-                    ? "The folder \(folders[0]) holds no report of a migration."
-                    : "The folders \(folders.joined(separator: ", ")) hold no report of a migration.",
-                remedy: "Name the folder that migrate --report wrote to, or that holds what migrate --json printed.")
+                    ? "The folder \(folders[0]) contains no migration report."
+                    : "The folders \(folders.joined(separator: ", ")) contain no migration report.",
+                remedy: "Name the folder with the output of migrate --report or migrate --json.")
         }
         console.result(sum.json, text: sum.text(width:))
         try report?.write(.fleet, sum.json)

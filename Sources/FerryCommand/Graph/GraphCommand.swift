@@ -13,22 +13,22 @@ struct GraphCommand: Command {
     }
 
     static let syntax = Syntax(
-        "graph", summary: "Draws model versions and mapping models, or the difference of two versions.",
+        "graph", summary: "Draw model versions and mapping models, or the difference of two versions.",
         discussion:
-            "Versions stand below each other in their order, with what leads from one to the next: an inferred mapping, or "
-            + "none, where changes need a mapping model. Mapping models that are given, or lie beside the models, stand at "
-            + "the right. With --from and --to the entities that differ are drawn: added, removed, renamed by renaming "
+            "Draws the versions in order, with what leads from one to the next: an inferred mapping, or "
+            + "nothing where changes need a mapping model. Mapping models that are given, or are next to the models, are on "
+            + "the right. With --from and --to, draws the entities that differ: added, removed, renamed by renaming "
             + "identifier, and changed, each with its properties and new relationships.\n"
-            + "SVG is a picture for browsers and documents, DOT what Graphviz draws.",
+            + "SVG is for browsers and documents, DOT for Graphviz.",
         operands: [MigrationInput.modelFiles],
         options: [
             MigrationInput.mappings,
-            .value("--from", "VERSION", "The older one of two versions, by name or Bundle/Name."),
-            .value("--to", "VERSION", "The newer one."),
-            .choice("--format", "FORM", of: Form.allCases, "svg or dot. Default: by the ending of --output, else svg."),
+            .value("--from", "VERSION", "The older of two versions, by name or Bundle/Name."),
+            .value("--to", "VERSION", "The newer version."),
+            .choice("--format", "FORM", of: Form.allCases, "svg or dot. Default: the ending of --output, else svg."),
             .value(
                 "--output", "FILE.svg",
-                "Writes the drawing there instead of to standard output. One of Ferry's is replaced, any other file refused."
+                "Write the drawing to FILE instead of standard output. Only a drawing by Ferry is overwritten."
             ),
         ],
         example: "ferry graph App.xcdatamodeld --from App --to \"App 2\" --output difference.svg")
@@ -44,7 +44,7 @@ struct GraphCommand: Command {
             throw arguments.wrong("--from and --to name two versions.", "Give both, or neither.")
         }
         if !ends.isEmpty, !mappings.isEmpty {
-            throw arguments.wrong("--mappings has no meaning with --from and --to.", "Leave one of the two out.")
+            throw arguments.wrong("--mappings has no effect with --from and --to.", "Leave one of the two out.")
         }
         if let output { try ReportFile.check(output, signs: Form.allCases.map(\.sign)) }
         let catalog = try ModelCatalog(paths: arguments.operands)

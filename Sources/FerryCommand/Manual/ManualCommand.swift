@@ -3,14 +3,14 @@ internal import FerryBase
 
 struct ManualCommand: Command {
     static let syntax = Syntax(
-        "manual", summary: "Prints a manual page, or writes all of them into a folder.",
-        discussion: "Packages bring the pages along: man ferry, man ferry-migrate. By hand: the folder man1 of "
-            + "~/.local/share/man is a place where man looks for them.",
+        "manual", summary: "Print a manual page, or write all of them into a folder.",
+        discussion: "Packages install the pages: man ferry, man ferry-migrate. Without a package, write them to "
+            + "~/.local/share/man/man1, where man finds them.",
         operands: [
-            .init("COMMAND", .optional, "The command of the page. Default: the page about all of ferry."),
+            .init("COMMAND", .optional, "The command. Default: the page of ferry itself."),
             .init("PART", .optional, "Its second word."),
         ],
-        options: [.value("--output", "DIR", "Write every page into this folder instead.")],
+        options: [.value("--output", "DIR", "Write every page into this folder.")],
         example: "ferry manual migrate | man -l -")
 
     let arguments: Arguments
@@ -66,9 +66,9 @@ enum Manual {
         mdoc.section("DESCRIPTION")
         mdoc.paragraph(
             """
-            Ferry migrates Core Data SQLite stores out of core, on Linux and macOS, without Apple's framework. It takes the \
-            store, its model versions and its mapping models, and leaves a store of the new version, laid out as Core Data \
-            lays it out.
+            Ferry migrates Core Data SQLite stores of any size on Linux and macOS, without Apple's framework. It takes a \
+            store, its model versions and its mapping models, and produces a store of the new version, laid out as Core Data \
+            does it.
             """)
         mdoc.text("The commands:")
         mdoc.list(
@@ -78,7 +78,7 @@ enum Manual {
         mdoc.section("EXIT STATUS")
         mdoc.list(ExitCode.allCases.map { Mdoc.Item(label: "\($0.rawValue)", text: $0.meaning) })
         mdoc.section("EXAMPLES")
-        mdoc.text("All of it on generated data, explained as it goes:")
+        mdoc.text("To see a complete migration on generated data:")
         mdoc.example("ferry demo")
         mdoc.section("SEE ALSO")
         mdoc.references(table.map { pageName(ofCommand: $0.name) })

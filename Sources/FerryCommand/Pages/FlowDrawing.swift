@@ -31,7 +31,7 @@ struct FlowDrawing {
             .sorted { ($0.element.count ?? 0, $1.offset) > ($1.element.count ?? 0, $0.offset) }
             .prefix(Self.most).sorted { $0.offset < $1.offset }.map(\.element)
         guard !drawn.isEmpty else { return nil }
-        let left = column(drawn.map { $0.source ?? "made new" }, drawn)
+        let left = column(drawn.map { $0.source ?? "new" }, drawn)
         let right = column(drawn.map { $0.destination ?? $0.end }, drawn)
         let height = max(left.height, right.height) + Self.top + 8
         var parts: [Markup] = [
@@ -110,7 +110,7 @@ struct FlowDrawing {
             Drawing.move("C", middle, to + height, middle, from + height, start, from + height), "Z",
         ]
         let number = Quantity.rowsText(flow.count, isEstimated: flow.isEstimated)
-        let words = "\(flow.source ?? "made new") → \(flow.destination ?? flow.end): \(number)"
+        let words = "\(flow.source ?? "new") → \(flow.destination ?? flow.end): \(number)"
         return .element(
             "g", [:], .element("title", [:], words),
             .element(

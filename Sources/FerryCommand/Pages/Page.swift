@@ -39,7 +39,7 @@ package struct Page: Sendable {
         var body: [Markup] = [.element("h1", [:], title)]
         if let subject { body.append(.element("p", ["class": "soft"], .name(subject))) }
         body += content
-        body.append(.element("p", ["class": "soft"], "Made by \(FerryVersion.tool). It holds no values of rows."))
+        body.append(.element("p", ["class": "soft"], "Made by \(FerryVersion.tool). It contains no values of rows."))
         return Self.sign + "\n"
             + Markup.element("html", ["lang": "en"], head, .element("body", [:], body)).written + "\n"
     }

@@ -13,14 +13,14 @@ struct ReportFile: Sendable {
 
     static let option = Syntax.Option.value(
         "--report", "FILE.html",
-        "Also write a page with all that is told, drawn; FILE.json: the object that --json prints. A report of Ferry's is "
-            + "replaced, any other file is refused.")
+        "Also write the report as an HTML page, or as FILE.json: the object that --json prints. Only a report by Ferry is "
+            + "overwritten.")
 
     init(path: String, form: Form) { (self.path, self.form) = (path, form) }
 
     /// The file that the command line names; nil without `--report`.
     init?(from arguments: Arguments) throws(FerryError) {
-        let file = try arguments.value("--report", "a file that ends in .html, for a page, or in .json") { path in
+        let file = try arguments.value("--report", "a file that ends in .html (a page) or .json") { path in
             Self.form(of: path).map { ReportFile(path: path, form: $0) }
         }
         guard let file else { return nil }
@@ -46,8 +46,8 @@ struct ReportFile: Sendable {
         let folder = FileLayer.parent(of: path)
         guard try files.attributesIfPresent(folder)?.isDirectory == true else {
             throw FerryError(
-                .notFound, "There is no folder \(folder) for \(FileLayer.name(of: path)).",
-                remedy: "Make it, or check the path.")
+                .notFound, "The folder \(folder) does not exist. It is needed for \(FileLayer.name(of: path)).",
+                remedy: "Create it, or check the path.")
         }
         guard let stat = try files.attributesIfPresent(path) else { return }
         let firstBytes = stat.isRegularFile ? try files.open(path).read(count: Int(min(stat.size, 64)), at: 0) : nil
@@ -55,8 +55,8 @@ struct ReportFile: Sendable {
         let isOwn = firstBytes.map { bytes in bytes.isEmpty || signs.contains { bytes.starts(with: $0.utf8) } }
         guard isOwn == true else {
             throw FerryError(
-                .outputExists, "\(path) exists already, and Ferry did not write it.",
-                remedy: "Name another file, or move that one away.")
+                .outputExists, "\(path) already exists, and was not written by Ferry.",
+                remedy: "Choose another file, or move that one away.")
         }
     }
 
@@ -104,8 +104,8 @@ enum ReportPlace: Sendable {
 
     static let option = Syntax.Option.value(
         "--report", "FILE.html",
-        "Also write a page with all that is told, drawn; FILE.json: the object that --json prints, with steps and samples. "
-            + "Of several stores FOLDER, which gets both of each. A report of Ferry's is replaced, any other file is refused."
+        "Also write the report as an HTML page, or as FILE.json: the object that --json prints, with steps and samples. "
+            + "For several stores, FOLDER gets both for each. Only a report by Ferry is overwritten."
     )
 
     /// The place that the command line names; nil without `--report`.
@@ -126,7 +126,7 @@ enum ReportPlace: Sendable {
             guard stores > 1 || !hasEnding || isFolder else {
                 throw arguments.wrong(
                     "--report cannot be \"\(path)\".",
-                    "It is a file that ends in .html, for a page, or in .json; or a folder.")
+                    "It is a file that ends in .html (a page) or .json; or a folder.")
             }
             self = .folder(path)
         }

@@ -38,11 +38,11 @@ extension ReportPage {
         case "migrated":
             return (verdict, (report["resumed"].isTrue ? "Migrated, after an interruption." : "Migrated.") + losses)
         case "rehearsed": return (verdict, "Rehearsed; nothing was changed." + losses)
-        case "upToDate": return (.good, "Nothing to do: the store has the target version already.")
-        case "copied": return (.good, "Copied: the store has the target version already.")
-        case "resumable": return (.caution, "Stopped; the same command goes on. \(message)")
+        case "upToDate": return (.good, "Nothing to do: the store already has the target version.")
+        case "copied": return (.good, "Copied: the store already has the target version.")
+        case "resumable": return (.caution, "Stopped; run the same command to continue. \(message)")
         case "refused": return (.bad, "Refused before anything changed. \(message)")
-        case "failed": return (.bad, "Failed; the store is as before. \(message)")
+        case "failed": return (.bad, "Failed; the store is unchanged. \(message)")
         case let other: return (.caution, "\(other ?? "?") \(message)")
         }
     }
@@ -58,7 +58,7 @@ extension ReportPage {
     private var verification: String? {
         let summary = report["verification"]
         guard let mode = summary["mode"].text else { return nil }
-        if mode == "none" { return "none: nothing was checked" }
+        if mode == "none" { return "none" }
         let rows = (summary["checked"].whole ?? 0).counting("row")
         let differences = summary["differences"].whole ?? 0
         let found = differences == 0 ? "no differences" : differences.counting("difference")
@@ -148,12 +148,12 @@ extension ReportPage {
         page.paragraph(
             "In the charts: "
                 + samples.marks.map { "\($0.sign) \(label($0.phase))" + ($0.step.map { " of step \($0)" } ?? "") }
-                .joined(separator: ", ") + ". A gap: nothing was told meanwhile.", isSoft: true)
+                .joined(separator: ", ") + ". A gap means that there was no progress report.", isSoft: true)
     }
 
     private func addRemarks(to page: inout Page) {
         var lines = report["unmapped"].elements.map {
-            "\($0["rows"].countText()) of \($0["entity"].text ?? "?"): no mapping reads them"
+            "\($0["rows"].countText()) of \($0["entity"].text ?? "?"): no entity mapping reads them"
         }
         lines += report["healed"].elements.map {
             "\($0["kind"].text ?? "?") healed in \($0["rows"].countText()) of \($0["entity"].text ?? "?")"
@@ -165,7 +165,7 @@ extension ReportPage {
         lines += report["leftovers"].elements.map {
             "\($0["name"].text ?? "?") of an earlier version: \($0["kept"].isTrue ? "still there" : "left behind")"
         }
-        lines += report["droppedObjects"].texts.map { "\($0) dropped as asked" }
+        lines += report["droppedObjects"].texts.map { "\($0) dropped as requested" }
         page.list("Besides", lines)
     }
 }

@@ -100,7 +100,7 @@ package struct ReportPage: Sendable {
         page.heading("Lost")
         page.table(
             [
-                .text("Entity"), .text("Property"), .number("Number"), .text("What"), .text("On the way to"),
+                .text("Entity"), .text("Property"), .number("Number"), .text("Reason"), .text("Lost in step"),
                 .text("Because"),
             ],
             losses.map { loss in
@@ -134,7 +134,7 @@ package struct ReportPage: Sendable {
     func addDifferences(_ found: [JSON], to page: inout Page) {
         guard !found.isEmpty else { return }
         page.heading("Differences")
-        page.paragraph("An example is a place (table and key), never a value.", isSoft: true)
+        page.paragraph("An example is a location (table and key), never a value.", isSoft: true)
         page.table(
             [.text("Check"), .text("Entity"), .number("Count"), .text("Example")],
             found.map {
@@ -198,7 +198,7 @@ extension ReportPage {
         if report["error"].isNull {
             let loses = losses == 0 ? "Loses nothing." : "What is lost is listed below."
             if isUpToDate {
-                page.verdict(.good, "Nothing to do: the store has version \(chain.first ?? "?") already.")
+                page.verdict(.good, "Nothing to do: the store already has version \(chain.first ?? "?").")
             } else if refusals > 0 {
                 page.verdict(.bad, "Refused, for \(Int64(refusals).counting("reason")). \(losses > 0 ? loses : "")")
             } else {

@@ -141,7 +141,7 @@ struct RunCurve {
     }
 
     var speed: Markup {
-        chart("Throughput", up: "rows a second", intervals.map { ($0["rows"].number ?? 0) / seconds }, in: .rows)
+        chart("Throughput", up: "rows per second", intervals.map { ($0["rows"].number ?? 0) / seconds }, in: .rows)
     }
 
     private func chart(

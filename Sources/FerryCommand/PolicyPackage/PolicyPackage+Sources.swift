@@ -93,10 +93,10 @@ extension PolicyPackage {
             property.isOpen && property.asks.isEmpty && !late(part).contains(property)
         }
         var lines: [String] = []
-        if !(given + asking).isEmpty { lines += ["        // Set already:"] + given + asking }
+        if !(given + asking).isEmpty { lines += ["        // Already set:"] + given + asking }
         lines += early.map { "        \(setting($0, in: part))" }
         lines += [
-            "        // A policy can do more than its mapping model shows. When this function does all that the class did:",
+            "        // A policy can do more than its mapping model shows. When this function does all that the class did,",
             "        // remove this line.",
             "        try unwritten(\(SwiftText.quoted(rest(of: part)))) as Void",
         ]
@@ -111,7 +111,7 @@ extension PolicyPackage {
     }
 
     private func rest(of part: StandIn.Part) -> String {
-        let made = unfilled.isEmpty ? "" : ", which may have made the objects of \(unfilled.joined(separator: ", "))"
+        let made = unfilled.isEmpty ? "" : ", which may have created the objects of \(unfilled.joined(separator: ", "))"
         return "whatever else \(part.original.policyClassName ?? "") did for \(part.original.name)\(made)"
     }
 
@@ -196,9 +196,9 @@ extension PolicyPackage {
                 guard places.isEmpty else {
                     // A migration with a place that is still to be written fails, and leaves the store as it was.
                     let error = #expect(throws: FerryError.self) { try migrator.migrate(configuration) }
-                    #expect(error?.message.contains("still to be written") == true, "\\(String(describing: error))")
+                    #expect(error?.message.contains("not written yet") == true, "\\(String(describing: error))")
                     #expect(try Data(contentsOf: store) == before)
-                    withKnownIssue("\\(places.count) places are still to be written") {
+                    withKnownIssue("\\(places.count) places are not written yet") {
                         for place in places { Issue.record("\\(place)") }
                     }
                     return

@@ -122,8 +122,8 @@ struct PolicyPackage {
         /// Stands where something is still to be written, and fails the migration: nothing is lost by forgetting it.
         func unwritten<Value>(_ what: String, file: String = #fileID, line: Int = #line) throws -> Value {
             throw FerryError(
-                .rowFailed, "\\(file):\\(line): still to be written: \\(what).",
-                remedy: "Write it in place of the call of unwritten; the store is as before.")
+                .rowFailed, "\\(file):\\(line): not written yet: \\(what).",
+                remedy: "Replace the call of unwritten with it; the store is unchanged.")
         }
 
         /// For an entity mapping that came to the mapping model later.
@@ -151,15 +151,15 @@ struct PolicyPackage {
         """
         # \(name)
 
-        Stands in for the migration policies of `\(FileLayer.name(of: mapping.path))`, which exist only as code of the app:
+        Replaces the migration policies of `\(FileLayer.name(of: mapping.path))`, which exist only in the app's code:
         \(classes.map { "`\(SwiftText.comment($0.className))`" }.joined(separator: ", ")).
 
-        1. `swift test` builds the package, fills a store of the older version with generated rows and migrates it. The known
-           issues that it tells are the places that are still to be written.
-        2. In `Sources/Policies`, write what the class did in place of each call of `unwritten`. Until then a migration
-           fails there, and the store stays as it was.
-        3. In `Tests/PoliciesTests`, say what must hold after the migration.
-        4. `swift run -c release migrate migrate STORE --models … --mappings …` is the whole `ferry`, with these policies.
+        1. `swift test` builds the package, generates a store of the older version and migrates it. The known
+           issues that it reports are the places that are not written yet.
+        2. In `Sources/Policies`, replace each call of `unwritten` with what the class did. Until then, a migration
+           fails there, and the store is unchanged.
+        3. In `Tests/PoliciesTests`, add what must hold after the migration.
+        4. `swift run -c release migrate migrate STORE --models … --mappings …` is `ferry` with these policies.
 
         """
     }
@@ -200,7 +200,7 @@ struct FerryDependency {
             folder = FileLayer.parent(of: folder)
         }
         throw FerryError(
-            .usage, "This program does not stand in a build folder of Ferry's package.",
-            remedy: "Say with --ferry which package to depend on: its folder, or the URL of its repository.")
+            .usage, "This program is not in a build folder of Ferry's package.",
+            remedy: "Name the package to depend on with --ferry: its folder, or the URL of its repository.")
     }
 }

@@ -15,8 +15,8 @@ enum ProgressForm: String, CaseIterable, Sendable {
 
     static let option = Syntax.Option.choice(
         "--progress", "FORM", of: ProgressForm.allCases,
-        "auto (default: a bar on a terminal, else plain), bar, plain (a line every 10 s), json (JSON Lines), none. "
-            + "On standard error.")
+        "How progress is shown on standard error: auto (default: a bar on a terminal, else plain), bar, plain (a line every 10 s), "
+            + "json (JSON Lines) or none.")
 
     init(_ arguments: Arguments) throws(FerryError) {
         self = try arguments.choice(Self.option.name, among: Self.allCases) ?? .auto

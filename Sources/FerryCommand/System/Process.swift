@@ -38,9 +38,10 @@ struct InterruptWatch {
         while sigwait(&set, &signal) != 0 {}
         stop.request(
             FerryError(
-                .interrupted, "The run was interrupted; what is done so far is kept.",
-                remedy: "Run the same command again to go on, or with --restart to begin again."))
-        console.note("\nStopping after the work at hand; once more to stop at once. Both can be resumed.")
+                .interrupted, "The migration was interrupted and can be resumed.",
+                remedy: "Run the same command again to continue, or with --restart to start over."))
+        console.note(
+            "\nStopping after the current unit of work. Press Ctrl-C again to stop at once. Both can be resumed.")
         while sigwait(&set, &signal) != 0 {}
         _exit(ExitCode.resumable.rawValue)
     }

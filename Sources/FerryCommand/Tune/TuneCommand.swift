@@ -3,19 +3,19 @@ internal import FerryBase
 
 struct TuneCommand: PolicyCommand {
     static let syntax = Syntax(
-        "tune", summary: "Rehearses the plan at several chunk sizes and recommends one.",
+        "tune", summary: "Rehearse a migration with several chunk sizes and recommend one.",
         discussion: """
-            Carries the store's rows into a folder beside the store and throws them away, once for each size, each time \
-            in a process of its own. Tells rows a second, the peak of memory, the longest chunk, and the longest work \
-            between two commits, indexes included, which a kill loses at worst. The store is not changed, but locked against writers.
-            Recommended is the quickest size whose longest chunk stays within --chunk-time and whose peak stays within \
-            --memory-limit; of sizes within a twentieth of the quickest, the smallest.
+            Copies the store's rows into a folder next to the store and discards them, once for each size, each time \
+            in its own process. Shows rows per second, peak memory, the longest chunk, and the longest unit of work \
+            between two commits, indexes included, which is the most that a kill loses. The store is not changed, but is locked against writers.
+            Recommends the fastest size whose longest chunk stays within --chunk-time and whose peak memory stays within \
+            --memory-limit; of sizes within 5% of the fastest, the smallest.
             """,
         operands: [MigrationInput.store],
         options: MigrationInput.options + [
-            .value("--sizes", "N,N,…", "Rows in one chunk. Default: 500,2000,10000,50000."),
-            .value("--sample", "ROWS", "Stop each time after so many of the store's rows. Default: all of it."),
-            .value("--chunk-time", "TIME", "What a chunk may take. Default: 500ms."),
+            .value("--sizes", "N,N,…", "Rows per chunk. Default: 500,2000,10000,50000."),
+            .value("--sample", "ROWS", "Number of rows to copy each time. Default: all of them."),
+            .value("--chunk-time", "TIME", "Maximum duration of a chunk. Default: 500ms."),
             MigrateCommand.memoryLimit,
             ReportFile.option,
         ],
@@ -40,7 +40,7 @@ struct TuneCommand: PolicyCommand {
             let plan = try migrator.plan(configuration)
             if let refusal = plan.refusals.first { throw refusal }
             if plan.isUpToDate {
-                result.note = "The store has the target version already: there is nothing to tune."
+                result.note = "The store already has the target version: there is nothing to tune."
             } else if plan.steps.allSatisfy({ $0.mode == .inPlace }) {
                 result.note =
                     "The store is migrated in place, in one transaction: it has no chunks, so there is nothing to tune."
@@ -58,7 +58,7 @@ struct TuneCommand: PolicyCommand {
     }
 
     private func sizes() throws(FerryError) -> [Int] {
-        let sizes = try arguments.value("--sizes", "a list of numbers from 1 on, such as 500,2000,10000") { text in
+        let sizes = try arguments.value("--sizes", "a list of positive numbers, such as 500,2000,10000") { text in
             let sizes = text.split(separator: ",", omittingEmptySubsequences: false).map { word in
                 Quantity.count(String(word)).flatMap { (1...100_000_000).contains($0) ? Int($0) : nil }
             }
@@ -89,7 +89,7 @@ struct TuneCommand: PolicyCommand {
                 if console.isJSON {
                     console.handOn(lines)
                 } else {
-                    let message = error["message"].text ?? "A process of one chunk size ended without a word."
+                    let message = error["message"].text ?? "A process ended without a report."
                     console.note("ferry: \(message)")
                     if let remedy = error["remedy"].text, !remedy.isEmpty { console.note("       \(remedy)") }
                 }
@@ -97,7 +97,7 @@ struct TuneCommand: PolicyCommand {
                 return (report, code.flatMap { ExitCode(rawValue: $0) } ?? .failed)
             }
             guard let run = printed["runs"].elements.first else {
-                throw FerryError(.internalError, "A process of one chunk size measured nothing.")
+                throw FerryError(.internalError, "A process reported no measurements.")
             }
             result.runs.append(run)
         }
@@ -173,7 +173,7 @@ package struct TuneResult {
     }
 
     static let columns = [
-        "Chunk rows", "Rows", "Rows/s", "Peak memory", "Longest chunk", "Redone after a kill",
+        "Chunk rows", "Rows", "Rows/s", "Peak memory", "Longest chunk", "Repeated after a kill",
     ].map(TableColumn.number)
 
     static func cells(_ run: JSON) -> [String] {
@@ -189,7 +189,7 @@ package struct TuneResult {
         let bounds = [report["chunkSeconds"].durationText, report["memoryLimit"].sizeText].compactMap { $0 }
             .joined(separator: " and ")
         guard let recommended = report["recommended"].whole else {
-            return "No size keeps within \(bounds); smaller chunks, or more time or memory, may."
+            return "No size stays within \(bounds). Try smaller chunks, or allow more time or memory."
         }
         return "Recommended: --chunk-size \(recommended), within \(bounds)."
     }
@@ -205,8 +205,8 @@ extension ReportPage {
         page.facts([
             (
                 "Rows",
-                report["sample"].whole.map { "the first \($0.grouped), carried once for each size" }
-                    ?? "all, carried once for each size"
+                report["sample"].whole.map { "the first \($0.grouped), copied once for each size" }
+                    ?? "all, copied once for each size"
             )
         ])
         page.heading("Measured")
@@ -215,7 +215,7 @@ extension ReportPage {
             best: recommended.flatMap { best in runs.firstIndex { $0["chunkRows"].whole == best } })
         page.heading("Over the chunk sizes")
         page.charts([
-            chart("Rows a second", up: "rows a second", "rowsPerSecond", in: .rows),
+            chart("Rows per second", up: "rows per second", "rowsPerSecond", in: .rows),
             chart("Longest chunk", up: "time", "longestChunkSeconds", in: .seconds, limit: report["chunkSeconds"]),
             chart("Peak memory", up: "bytes", "peakResidentBytes", in: .bytes, limit: report["memoryLimit"]),
         ])
@@ -233,7 +233,7 @@ extension ReportPage {
         // Every size has its point, but only seven labels have room.
         let every = (sizes.count + 6) / 7
         return LineChart(
-            title: title, across: "rows in one chunk", up: up, unit: unit,
+            title: title, across: "rows per chunk", up: up, unit: unit,
             points: values.enumerated().map { (place($0.offset), $0.element) },
             ticks: sizes.enumerated().filter { $0.offset % every == 0 }.map { (place($0.offset), $0.element) },
             limit: limit.number, showsDots: true

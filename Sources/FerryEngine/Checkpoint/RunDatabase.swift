@@ -208,8 +208,8 @@ struct RunDatabase {
         let recorded = try ProgressTable(on: connection).lastScratchUnit()
         guard try ScratchDatabase.lastUnit(on: connection) == recorded else {
             throw FerryError(
-                .runDiffers, "The scratch database in \(run.folder) does not belong to the destination beside it.",
-                remedy: "Begin the run anew with \(on: .restart).")
+                .runDiffers, "The scratch database in \(run.folder) does not belong to the new store next to it.",
+                remedy: "Start the run over with \(on: .restart).")
         }
     }
 }
@@ -227,7 +227,7 @@ package enum AtomicCommit {
             let isSynchronous = try connection.integer("PRAGMA \(schema).synchronous") ?? 0 >= 1
             guard journal == .text("truncate"), isSynchronous else {
                 throw FerryError(
-                    .internalError, "SQLite does not give the \(schema) database a journal that survives a crash.",
+                    .internalError, "SQLite cannot use a crash-safe journal for the \(schema) database.",
                     remedy: "Use a file system that supports file locking.")
             }
         }

@@ -47,8 +47,8 @@ struct ChunkRanges {
         let table = "source." + (try context.sourceTable(of: mappings[0]))
         guard try context.connection.integer("SELECT min(Z_PK) FROM \(table)") != Self.beginning else {
             throw FerryError(
-                .rowFailed, "An object of \(mappings[0].source), or of its table, has the lowest of all keys.",
-                remedy: "Give it another Z_PK in a copy of the store, or delete it there.",
+                .rowFailed, "An object of \(mappings[0].source), or of its table, has the lowest possible key.",
+                remedy: "Change its Z_PK in a copy of the store, or delete it there.",
                 place: .init(entity: mappings[0].source, primaryKey: Self.beginning))
         }
         let numbers = try mappings.map { try context.sourceNumber(of: $0) }

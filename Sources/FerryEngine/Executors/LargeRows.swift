@@ -98,15 +98,15 @@ extension FerryError {
         let mebibyte = 1 << 20
         let limit: Remedy =
             needed.map { "Give \(setting: .memoryLimit, .mebibytes(($0 + mebibyte - 1) / mebibyte))" }
-            ?? "Give \(setting: .memoryLimit) at least twice their size"
-        let row = key.map { "\(entity) with key \($0)" } ?? "An object made of \(entity)"
+            ?? "Set \(setting: .memoryLimit) to at least twice their size"
+        let row = key.map { "\(entity) with key \($0)" } ?? "An object created from \(entity)"
         let which =
             SQLiteLibrary.limitsWholeRows
-            ? "SQLite \(SQLiteLibrary.version) reads every value so; from 3.39 on BLOBs go in pieces."
-            : "a text, a value that an expression reads, or a BLOB with other columns behind it."
+            ? "SQLite \(SQLiteLibrary.version) reads every value as a whole; 3.39 and later read BLOBs in pieces."
+            : "a text, a value that an expression reads, or a BLOB with other columns after it."
         self.init(
             .valueTooLarge,
-            "\(row) has values that must be whole in memory and take more of it than \(memoryLimit >> 20) MiB: \(which)",
+            "\(row) has values that must be in memory as a whole and need more than \(memoryLimit >> 20) MiB: \(which)",
             remedy: "\(limit) and \(action: .again).",
             place: .init(entityMapping: entityMapping, entity: entity, primaryKey: key), cause: cause)
     }

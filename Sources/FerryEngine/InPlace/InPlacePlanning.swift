@@ -39,7 +39,7 @@ package struct InPlacePlanning {
         if let trigger = catalog.triggers.first(where: { $0.name.hasPrefix("ZT_") }) {
             throw FerryError(
                 .unsupported,
-                "The trigger \(trigger.name) is Core Data's, but of a kind that Ferry cannot make anew.",
+                "The trigger \(trigger.name) is Core Data's, but of a kind that Ferry cannot recreate.",
                 remedy: "Let the app migrate this store.")
         }
         let tables = catalog.tables.map { ($0.name.uppercased(), $0.sql) }
@@ -100,7 +100,7 @@ package struct InPlacePlanning {
             case .needsCopy(let reason):
                 throw FerryError(
                     .unsupported,
-                    "The step to version \(step.resolved.destination.name) cannot be taken in place: \(reason).",
+                    "The step to version \(step.resolved.destination.name) cannot be done in place: \(reason).",
                     remedy: "Migrate to a new store with \(setting: .output).")
             }
         }

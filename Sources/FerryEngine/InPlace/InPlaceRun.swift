@@ -387,13 +387,13 @@ extension FerryError {
     fileprivate init(inPlace error: DatabaseError, on path: String) {
         if error.isBusy {
             self.init(
-                .storeInUseAtSwap, "\(path) is open in another program, so nothing in it was changed.",
+                .storeInUseAtSwap, "\(path) is open in another program, so it was not changed.",
                 remedy: "Close the app and \(action: .again).", cause: error)
             return
         }
         self.init(database: error, whileDoing: "migrating in place")
         if !error.isInterrupted, !error.isTooBig, !error.isOutOfMemory {
-            remedy = "The store is as before; \(action: .again)."
+            remedy = "The store is unchanged; \(action: .again)."
         }
     }
 }

@@ -148,7 +148,7 @@ extension DestinationObject {
                 guard let position = OrderPosition.next(after: last.integer) else {
                     throw FerryError(
                         .rowFailed,
-                        "\(writer.root) \(primaryKey) takes no further object in \(key): the last one is at the end of "
+                        "\(writer.root) \(primaryKey) cannot take another object in \(key): the last one has the highest of "
                             + "all positions.", place: .init(entity: writer.root, property: key, primaryKey: primaryKey)
                     )
                 }
@@ -291,7 +291,7 @@ extension DestinationObject {
             return (relationship, storage)
         }
         throw problem(
-            key, "is no stored relationship",
+            key, "is not a stored relationship",
             NearNames.remedy(
                 for: key, among: layout.model.relationships(of: entityName).map(\.name),
                 otherwise: "Name a relationship of the new model."))

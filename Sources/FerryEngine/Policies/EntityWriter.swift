@@ -36,8 +36,8 @@ final class EntityWriter {
         }
         guard context.destination.model.entities[entity]?.isAbstract == false else {
             throw FerryError(
-                .badMapping, "A migration policy makes an object of \(entity), which is abstract.",
-                remedy: "Make objects of one of its sub-entities.")
+                .badMapping, "A migration policy creates an object of \(entity), which is abstract.",
+                remedy: "Create objects of one of its subentities.")
         }
         self.entity = entity
         self.number = number
@@ -83,7 +83,7 @@ final class EntityWriter {
     func attribute(_ name: String) throws(FerryError) -> PlacedAttribute {
         if let known = attributes[name] { return known }
         throw FerryError(
-            .badMapping, "A migration policy names \(entity).\(name), which is no stored attribute.",
+            .badMapping, "A migration policy names \(entity).\(name), which is not a stored attribute.",
             remedy: NearNames.remedy(
                 for: name, among: attributes.names, otherwise: "Name an attribute of the new model."),
             place: .init(entity: entity, property: name))

@@ -127,7 +127,7 @@ extension MigrationManager {
         let qualified = mappings.filter { $0.name.hasSuffix("/" + name) }
         if qualified.count == 1 { return qualified[0].name }
         throw FerryError(
-            .badMapping, "A migration policy names entity mapping \(name), which the step does not have.",
+            .badMapping, "A migration policy names the entity mapping \(name), which the step does not have.",
             remedy: "There are: \(mappings.map(\.name).joined(separator: ", ")).")
     }
 

@@ -92,7 +92,7 @@ public final class MigrationManager {
         else {
             throw FerryError(
                 .badMapping,
-                "A migration policy asks for the default object of a source object that is not at work in \(mapping.name).",
+                "A migration policy asks for the default object of a source object that is not being migrated in \(mapping.name).",
                 remedy: "Pass the source object and the mapping that the policy was called with.",
                 place: .init(entityMapping: mapping.name))
         }

@@ -273,7 +273,7 @@ final class PolicyCalls: PolicyFunctions {
             throw FerryError(
                 .rowFailed,
                 "The migration policy \(mapping.resolved.policy ?? "") of entity mapping \(mapping.name) failed.",
-                remedy: "The cause is the policy's own error; correct it and run the same migration to go on.",
+                remedy: "The cause is the policy's own error. Correct it and run the same migration to continue.",
                 place: .init(entityMapping: mapping.name, entity: mapping.sourceEntityName), cause: error)
         }
     }

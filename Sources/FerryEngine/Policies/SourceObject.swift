@@ -116,7 +116,7 @@ public final class SourceObject {
         guard let dot = key.firstIndex(of: "."), model.relationship(String(key[..<dot]), of: entityName) != nil
         else {
             throw FerryError(
-                .badMapping, "A migration policy reads \(entityName).\(key), which is no stored attribute.",
+                .badMapping, "A migration policy reads \(entityName).\(key), which is not a stored attribute.",
                 remedy: NearNames.remedy(
                     for: key, among: model.attributes(of: entityName).map(\.name),
                     otherwise: "Name an attribute of the old model."),

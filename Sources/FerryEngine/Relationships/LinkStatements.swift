@@ -145,7 +145,7 @@ struct LinkStatements {
         guard case .keyPath(let base, let steps) = from, let start = scope.object(base) else {
             throw FerryError(
                 .badExpression,
-                "Relationship \(contribution.rule.name) of entity mapping \(mapping.name) takes objects from something else than a path.",
+                "Relationship \(contribution.rule.name) of entity mapping \(mapping.name) takes objects from something other than a path.",
                 remedy: "Start its \"from\" at $source or at the iteration's variable.",
                 place: .init(entityMapping: mapping.name, property: contribution.rule.name))
         }

@@ -109,7 +109,7 @@ struct ExternalContents: Sendable {
         try connection.register(ScalarFunction.fromExternalName, arguments: 1, deterministic: false) {
             [self] arguments, result in
             guard arguments.storageClass(0) == .blob else {
-                if arguments.storageClass(0) != .null { throw Self.damaged("has a value that is no binary data") }
+                if arguments.storageClass(0) != .null { throw Self.damaged("has a value that is not binary data") }
                 return result.setNull()
             }
             try arguments.withBytes(0) { bytes in
@@ -133,7 +133,7 @@ struct ExternalContents: Sendable {
     }
 
     static var isNeitherContentsNorName: FerryError {
-        damaged("has a value that neither holds its contents nor names a file")
+        damaged("has a value that neither contains its data nor names a file")
     }
 
     private static func damaged(_ problem: String) -> FerryError {

@@ -161,7 +161,7 @@ extension MappingSQL {
         }
         throw FerryError(
             .badExpression,
-            "A relationship of entity mapping \(mapping.name) takes objects from something else than a path.",
+            "A relationship of entity mapping \(mapping.name) takes objects from something other than a path.",
             remedy: "Start its \"from\" at $source or at the iteration's variable.",
             place: .init(entityMapping: mapping.name))
     }

@@ -87,7 +87,7 @@ struct MappingSQL {
         }
         guard let names = IterationPath.relationships(of: iteration.elements), let last = names.last else {
             throw FerryError(
-                .badExpression, "Entity mapping \(mapping.name) iterates over something that is no relationship.",
+                .badExpression, "Entity mapping \(mapping.name) iterates over something that is not a relationship.",
                 remedy: "Use a relationship of $source, or JSON($source.attribute, 'key').",
                 place: .init(entityMapping: mapping.name))
         }

@@ -49,8 +49,8 @@ struct NewKeys {
         guard base <= highestBase else {
             throw FerryError(
                 .noKeysLeft,
-                "New objects of entity \(entity) get no keys: Z_MAX or the highest Z_PK of those that keep theirs is at "
-                    + "the end of all keys.",
+                "New objects of entity \(entity) cannot get keys: Z_MAX or the highest Z_PK of the kept objects is "
+                    + "the highest possible key.",
                 remedy: "Correct Z_PRIMARYKEY.Z_MAX, or the rows with such keys, in a copy of the store.",
                 place: .init(entity: entity))
         }
@@ -178,8 +178,8 @@ struct CountedTargets {
                 guard counted.written == rows, rows == 0 || counted.mark == base + rows else {
                     throw FerryError(
                         .internalError,
-                        "Entity mapping \(name) made \(rows.counting("object")) with keys after \(base), where those of "
-                            + "\(counted.written.counting("object")) up to \(counted.mark) were counted.")
+                        "Entity mapping \(name) created \(rows.counting("object")) with keys after \(base), but keys of "
+                            + "\(counted.written.counting("object")) up to \(counted.mark) were expected.")
                 }
             }
         }

@@ -18,7 +18,7 @@ package enum ArchivedExpression {
     /// - Throws: ``FerryError`` `.badArchive` for damage, `.unsupported` for an unknown class.
     package static func decode(_ object: ArchivedObject) throws(FerryError) -> Expression {
         guard let name = try object.className else {
-            throw FerryError(.badArchive, "A plain value stands where an archived expression is needed.")
+            throw FerryError(.badArchive, "Expected an archived expression, found a plain value.")
         }
         switch name {
         case "NSSelfExpression": return .evaluatedObject
@@ -61,19 +61,19 @@ package enum ArchivedExpression {
     private static let refused = [
         "NSBlockExpression": "is code, which only the app has",
         "NSBlockPredicate": "is code, which only the app has",
-        "NSAnyKeyExpression": "stands for any key of an object, which a model has no values for",
+        "NSAnyKeyExpression": "stands for any key of an object, for which a model has no values",
         "NSVariableAssignmentExpression":
-            "binds a variable, and those of a mapping model are bound by Core Data alone",
+            "binds a variable, and only Core Data binds the variables of a mapping model",
     ]
 
     static func refusal(of name: String) -> FerryError {
         let reason = refused[name].map { "An archived \(name) \($0)." }
-        return unsupported(reason ?? "An archived expression of the class \(name) is not known to Ferry.")
+        return unsupported(reason ?? "An archived expression of the class \(name) is not supported.")
     }
 
     fileprivate static func unsupported(_ message: String) -> FerryError {
         FerryError(
-            .unsupported, message, remedy: "Give the property an expression of its own in a mapping file.")
+            .unsupported, message, remedy: "Give the property its own expression in a mapping file.")
     }
 
     private static func fetch(_ object: ArchivedObject) throws(FerryError) -> Expression {
@@ -81,7 +81,7 @@ package enum ArchivedExpression {
             let fetch = try Expression(fetchRequest: try decode(request))
         else {
             throw unsupported(
-                "An archived fetch (NSFetchRequestExpression) asks for something else than objects of the source by the "
+                "An archived fetch (NSFetchRequestExpression) asks for something other than objects of the source by the "
                     + "migration manager.")
         }
         return try object.flag("NSCountOnlyFlag") ? .keyPath(fetch, [.collectionOperator("count")]) : fetch
@@ -110,7 +110,7 @@ package enum ArchivedExpression {
             throw incomplete("NSSymbolicExpression")
         }
         guard case .constant(.integer(let place)) = try decode(archived[1]), place >= 0 else {
-            throw unsupported("An archived expression takes one of a collection by a place that is computed.")
+            throw unsupported("An archived expression uses a computed index into a collection.")
         }
         return .element(list, .at(place))
     }
@@ -126,7 +126,7 @@ package enum ArchivedExpression {
             return predicate
         }
         throw FerryError(
-            .unsupported, "An entity mapping has a source expression of its own.",
+            .unsupported, "An entity mapping has its own source expression.",
             remedy: "Give the entity mapping a source and a `where` in a mapping file.")
     }
 
@@ -154,7 +154,7 @@ package enum ArchivedExpression {
             return .list(try elements.map { element throws(FerryError) in try constant(of: element) })
         }
         throw unsupported(
-            "An archived constant of the class \(try value.className ?? "NSData") is not known to Ferry.")
+            "An archived constant of the class \(try value.className ?? "NSData") is not supported.")
     }
 
     private static func function(_ object: ArchivedObject, _ name: String) throws(FerryError) -> Expression {
@@ -171,7 +171,7 @@ package enum ArchivedExpression {
         if try operand.text("NSConstantValueClassName") == "_NSPredicateUtilities" {
             guard PredefinedFunction.all[selector]?.argumentCount == arguments.count else {
                 throw unsupported(
-                    "The predefined function \(selector) of an archived expression is not known to Ferry.")
+                    "The predefined function \(selector) of an archived expression is not supported.")
             }
             return .predefined(selector, arguments)
         }
@@ -205,8 +205,8 @@ package enum ArchivedExpression {
 
     fileprivate static func incomplete(_ name: String) -> FerryError {
         FerryError(
-            .badArchive, "An archived \(name) lacks a part that it needs.",
-            remedy: "Use an undamaged copy, or give the property an expression of its own in a mapping file.")
+            .badArchive, "An archived \(name) is incomplete.",
+            remedy: "Use an undamaged copy, or give the property its own expression in a mapping file.")
     }
 }
 
@@ -215,7 +215,7 @@ enum ArchivedPredicate {
     /// - Throws: ``FerryError`` `.badArchive` for damage, `.unsupported` for an unknown class.
     static func decode(_ object: ArchivedObject) throws(FerryError) -> Predicate {
         guard let name = try object.className else {
-            throw FerryError(.badArchive, "A plain value stands where an archived predicate is needed.")
+            throw FerryError(.badArchive, "Expected an archived predicate, found a plain value.")
         }
         switch name {
         case "NSTruePredicate": return .constant(true)
@@ -270,7 +270,7 @@ enum ArchivedPredicate {
         case (100, _): throw ArchivedExpression.incomplete("NSBetweenPredicateOperator")
         case (11, _):
             throw ArchivedExpression.unsupported(
-                "An archived predicate compares by a method of the app (NSCustomPredicateOperator).")
+                "An archived predicate compares with a method of the app (NSCustomPredicateOperator).")
         case (let number, _):
             guard var comparator = comparators[number] else {
                 throw ArchivedExpression.incomplete("NSComparisonPredicate")

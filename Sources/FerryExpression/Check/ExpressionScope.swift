@@ -125,7 +125,7 @@ extension ExpressionScope {
             return try follow(steps, from: entity, .source, path)
         default:
             throw FerryError(
-                .badExpression, "`\(path)` follows keys from something that is no object.",
+                .badExpression, "`\(path)` follows keys from something that is not an object.",
                 remedy: "A key path begins at `$source` or at the variable of `forEach`.")
         }
     }
@@ -134,11 +134,11 @@ extension ExpressionScope {
         switch name {
         case "entityPolicy":
             FerryError(
-                .missingPolicy, "`\(path)` asks the migration policy, which is code and not in the mapping model.",
-                remedy: "Give the attribute an expression of its own in a mapping file, or register the policy.")
+                .missingPolicy, "`\(path)` asks the migration policy, which is code outside the mapping model.",
+                remedy: "Give the attribute its own expression in a mapping file, or register the policy.")
         case "manager", "destination", "entityMapping", "propertyMapping":
             FerryError(
-                .unsupported, "`\(path)` uses $\(name), which has no meaning in this place.",
+                .unsupported, "`\(path)` uses $\(name), which is not available here.",
                 remedy: "Use `$source`, or the variable of `forEach`.")
         default:
             FerryError(
@@ -196,14 +196,14 @@ extension ExpressionScope {
         }
         guard !resolved.hops.dropFirst(hopCount).contains(where: { $0.relationship.isToMany }) else {
             throw FerryError(
-                .badExpression, "`\(path)` follows a to-many relationship behind @\(name).",
+                .badExpression, "`\(path)` follows a to-many relationship after @\(name).",
                 remedy: "Put the relationship before the operator.")
         }
         resolved.aggregate = .init(name: name, hopCount: hopCount, isOfValues: isOfValues)
         if name != "count", case .object = resolved.end {
             throw FerryError(
-                .badExpression, "`\(path)` computes @\(name) of objects.",
-                remedy: "Name one of their attributes behind it.")
+                .badExpression, "`\(path)` computes @\(name) of objects, not values.",
+                remedy: "Name one of their attributes after it.")
         }
     }
 
@@ -222,7 +222,7 @@ extension ExpressionScope {
         } else if let attribute = model.attribute(key, of: entity) {
             if attribute.isTransient {
                 throw FerryError(
-                    .badExpression, "`\(path)` reads \(entity).\(key), which is transient and in no store.",
+                    .badExpression, "`\(path)` reads \(entity).\(key), which is transient and not stored.",
                     remedy: "Use an attribute that is stored.")
             }
             resolved.end = .attribute(attribute, path: [key])
@@ -230,7 +230,7 @@ extension ExpressionScope {
             let names = model.attributes(of: entity).map(\.name) + model.relationships(of: entity).map(\.name)
             var remedy = NearNames.remedy(for: key, among: names)
             if case .keyPath(.evaluatedObject, let steps) = path, steps.count == 1 {
-                remedy += " If a text is meant, put it in quotes."
+                remedy += " Put text in quotes."
             }
             throw FerryError(
                 .badExpression, "`\(path)` names \(key), but the entity \(entity) has no property of that name.",
@@ -258,8 +258,8 @@ extension ExpressionScope {
 
     private func noOperator(_ step: KeyPathStep, _ path: Expression) -> FerryError {
         FerryError(
-            .badExpression, "`\(path)` cannot be evaluated: \(step) does not apply to what stands before it.",
-            remedy: "Ferry knows @count, @sum, @avg, @min, @max, @distinctUnionOfSets and its kin, after a to-many "
+            .badExpression, "`\(path)` cannot be evaluated: \(step) does not apply to what comes before it.",
+            remedy: "Ferry knows @count, @sum, @avg, @min, @max, @distinctUnionOfSets and the like, after a to-many "
                 + "relationship.")
     }
 }

@@ -220,7 +220,7 @@ package protocol PlaceResolver {
 
 extension PlaceResolver {
     package mutating func place(of collection: CollectionComputation) throws(FerryError) -> Int {
-        throw FerryError(.unsupported, "An expression reads a collection where there is but one row.")
+        throw FerryError(.unsupported, "An expression reads a collection where there is only one row.")
     }
 }
 

@@ -76,7 +76,7 @@ extension ScalarFunction {
         case (.integer(let integer), .real(let real)): return numericOrder(integer, real)
         case (.real(let real), .integer(let integer)): return -numericOrder(integer, real)
         case (.text(let left), .text(let right)): return codeUnitOrder(left, right)
-        default: throw .row(title, "cannot order \(left.kind) and \(right.kind)")
+        default: throw .row(title, "\(left.kind) and \(right.kind) cannot be ordered")
         }
     }
 
@@ -138,7 +138,7 @@ struct PatternCache {
             return try NSRegularExpression(pattern: "\\A(?:\(text))\\z", options: flags)
         } catch {
             throw FerryError(
-                .badExpression, "MATCHES was given a pattern that is no regular expression.",
+                .badExpression, "MATCHES was given an invalid regular expression.",
                 remedy: "Check brackets, parentheses and backslashes of the pattern.")
         }
     }

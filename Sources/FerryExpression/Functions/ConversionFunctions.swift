@@ -23,14 +23,14 @@ extension ScalarFunction {
             case .null: break
             // 01 marks contents inside the row; only Core Data makes external files.
             case .blob(let bytes): result.set(blob: [[1], Array(bytes)].joined())
-            default: throw .row("storing in an external attribute", "was given \(arguments[0].kind)")
+            default: throw .row("storing in an external attribute", "the value is \(arguments[0].kind)")
             }
         },
         ScalarFunction("ferry_to_float", title: "conversion to Float", arguments: 1) {
             arguments, result throws(FerryError) in
             guard let real = try number(arguments[0], "conversion to Float")?.real else { return }
             let float = Float(real)
-            if float.isInfinite, real.isFinite { throw .row("conversion to Float", "exceeds its range") }
+            if float.isInfinite, real.isFinite { throw .row("conversion to Float", "the value is out of range") }
             result.set(Double(float))
         },
         // Seconds since 2001-01-01; text has no single format for dates.
@@ -45,9 +45,9 @@ extension ScalarFunction {
                 switch String(decoding: bytes.prefix(6), as: UTF8.self).lowercased() {
                 case "true", "yes", "1": result.set(true)
                 case "false", "no", "0": result.set(false)
-                default: throw .row("conversion to Boolean", "was given text that is neither true nor false")
+                default: throw .row("conversion to Boolean", "the neither true nor false")
                 }
-            case .blob: throw .row("conversion to Boolean", "was given binary data")
+            case .blob: throw .row("conversion to Boolean", "the value is binary data")
             }
         },
         ScalarFunction("ferry_to_string", title: "conversion to String", arguments: 1) {
@@ -57,14 +57,14 @@ extension ScalarFunction {
             case .text: result.set(argument: 0)
             case .integer(let integer): result.set(text: String(integer).utf8)
             case .real(let real): result.set(text: text(of: real).utf8)
-            case .blob: throw .row("conversion to String", "was given binary data")
+            case .blob: throw .row("conversion to String", "the value is binary data")
             }
         },
         ScalarFunction("ferry_to_uuid", title: "conversion to UUID", arguments: 1) {
             arguments, result throws(FerryError) in
             guard let bytes = try arguments[0].text("conversion to UUID") else { return }
             guard let uuid = uuid(from: bytes) else {
-                throw .row("conversion to UUID", "was given text that is no UUID")
+                throw .row("conversion to UUID", "the text is not a UUID")
             }
             result.set(blob: uuid)
         },
@@ -79,7 +79,7 @@ extension ScalarFunction {
                         appendHexadecimal(byte, to: &text)
                     }
                 }
-            default: throw .row("conversion to String", "was given something that is no UUID")
+            default: throw .row("conversion to String", "the value is not a UUID")
             }
         },
     ]
@@ -112,11 +112,11 @@ extension ScalarFunction {
             case .integer(let value): integer = value
             case .real(let real):
                 guard let value = Int64(exactly: real.rounded(.towardZero)) else {
-                    throw .row(title, "exceeds its range")
+                    throw .row(title, "the value is out of range")
                 }
                 integer = value
             }
-            guard range.contains(integer) else { throw .row(title, "exceeds its range") }
+            guard range.contains(integer) else { throw .row(title, "the value is out of range") }
             result.set(integer)
         }
     }
@@ -147,7 +147,7 @@ extension ScalarFunction {
             if let integer = Int64(text) { return .integer(integer) }
             if let real = Double(text), real.isFinite { return .real(real) }
         }
-        throw .row(title, "was given text that is no number")
+        throw .row(title, "the text is not a number")
     }
 
     /// Returns the shortest decimal text of the double, whole numbers without a fraction.

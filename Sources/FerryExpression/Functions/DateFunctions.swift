@@ -18,7 +18,7 @@ extension ScalarFunction {
                 seconds = try result.formatters.formatter(pattern, zone).date(from: text)?
                     .timeIntervalSinceReferenceDate
             }
-            guard let seconds else { throw .row(title, "was given text that is no date of this form") }
+            guard let seconds else { throw .row(title, "the text does not match the date format") }
             result.set(seconds)
         },
         ScalarFunction("ferry_date_text", title: "text:format:", arguments: 3) {
@@ -28,7 +28,7 @@ extension ScalarFunction {
                 let zone = try arguments[2].string(title)
             else { return }
             // The calendar has no dates beyond a hundred thousand years.
-            guard Swift.abs(date.real) < 3e12 else { throw .row(title, "was given a date beyond the calendar") }
+            guard Swift.abs(date.real) < 3e12 else { throw .row(title, "the date is out of range") }
             let formatter = try result.formatters.formatter(
                 pattern == DatePattern.iso8601 ? DatePattern.written : pattern, zone)
             result.set(text: formatter.string(from: Date(timeIntervalSinceReferenceDate: date.real)).utf8)
@@ -46,14 +46,14 @@ enum DatePattern {
         if case .constant(.string(let text)) = pattern {
             guard text == iso8601 || text.contains(where: { "yMdHhmsSDEQ".contains($0) }) else {
                 throw FerryError(
-                    .badExpression, "`\(expression)` has a pattern without any part of a date.",
+                    .badExpression, "`\(expression)` has a pattern without date fields.",
                     remedy: "Write one such as 'yyyy-MM-dd HH:mm', or 'iso8601'.")
             }
         }
         if case .constant(.string(let name))? = zone, TimeZone(identifier: name) == nil {
             throw FerryError(
-                .badExpression, "`\(expression)` names a time zone that is not known.",
-                remedy: "Name one such as 'Europe/Berlin' or 'GMT+0200'.")
+                .badExpression, "`\(expression)` names an unknown time zone.",
+                remedy: "Use one such as 'Europe/Berlin' or 'GMT+0200'.")
         }
     }
 }
@@ -65,7 +65,7 @@ struct FormatterCache {
     mutating func formatter(_ pattern: String, _ zone: String) throws(FerryError) -> DateFormatter {
         if let formatter = known.first(where: { $0.pattern == pattern && $0.zone == zone }) { return formatter }
         guard let timeZone = TimeZone(identifier: zone) else {
-            throw .row("date:format:zone:", "was given a time zone that is not known")
+            throw .row("date:format:zone:", "the time zone is unknown")
         }
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")

@@ -17,7 +17,7 @@ extension ScalarFunction {
         toData("ferry_data_from_text", "dataFromText:") { Array($0) },
         ofData("ferry_text_from_data", "textFromData:") { data, result throws(FerryError) in
             guard String(utf8: data) != nil else {
-                throw .row("textFromData:", "was given data that is no UTF-8")
+                throw .row("textFromData:", "the data is not UTF-8")
             }
             result.set(text: data)
         },
@@ -61,7 +61,7 @@ extension ScalarFunction {
             switch arguments[0] {
             case .null: break
             case .blob(let bytes): try body(bytes, &result)
-            default: throw .row(title, "needs binary data and was given \(arguments[0].kind)")
+            default: throw .row(title, "expected binary data, found \(arguments[0].kind)")
             }
         }
     }
@@ -71,7 +71,7 @@ extension ScalarFunction {
     ) -> ScalarFunction {
         ScalarFunction(name, title: title, arguments: 1) { arguments, result throws(FerryError) in
             guard let text = try arguments[0].text(title) else { return }
-            guard let bytes = body(text) else { throw .row(title, "was given text of another form") }
+            guard let bytes = body(text) else { throw .row(title, "the text has the wrong format") }
             result.set(blob: bytes)
         }
     }

@@ -11,7 +11,7 @@ struct PredefinedFunction {
 
     /// Functions of the language without values in any store, with the reason.
     static let refused = [
-        "distanceToLocation:fromLocation:": "needs locations (CLLocation), which no type of attribute holds"
+        "distanceToLocation:fromLocation:": "needs locations (CLLocation), which no attribute type can hold"
     ]
 
     /// Functions with their own translation.

@@ -19,7 +19,7 @@ extension ScalarFunction {
             case .integer: result.set(argument: 0)
             case .real(let real): result.set(Int64(exactly: real.rounded(.towardZero)) ?? (real < 0 ? .min : .max))
             case .text(let bytes): result.set(NumberPrefix(bytes).integer)
-            case .blob: throw .row("integerValue", "was given binary data")
+            case .blob: throw .row("integerValue", "the value is binary data")
             }
         },
         ScalarFunction("ferry_double_value", title: "doubleValue", arguments: 1) {
@@ -29,7 +29,7 @@ extension ScalarFunction {
             case .integer(let integer): result.set(Double(integer))
             case .real: result.set(argument: 0)
             case .text(let bytes): result.set(NumberPrefix(bytes).real)
-            case .blob: throw .row("doubleValue", "was given binary data")
+            case .blob: throw .row("doubleValue", "the value is binary data")
             }
         },
         ScalarFunction("ferry_bool_value", title: "boolValue", arguments: 1) { arguments, result throws(FerryError) in
@@ -38,7 +38,7 @@ extension ScalarFunction {
             case .integer(let integer): result.set(integer != 0)
             case .real(let real): result.set(real != 0)
             case .text(let bytes): result.set(NumberPrefix(bytes).isTrue)
-            case .blob: throw .row("boolValue", "was given binary data")
+            case .blob: throw .row("boolValue", "the value is binary data")
             }
         },
         ofNumber("ferry_since_1970", "timeIntervalSince1970") { $0 + 978_307_200 },
@@ -109,7 +109,9 @@ extension ScalarFunction {
     ) -> ScalarFunction {
         ScalarFunction(name, title: title, arguments: 2) { arguments, result throws(FerryError) in
             guard let text = try arguments[0].string(title), let number = try arguments[1].number(title) else { return }
-            guard case .integer(let offset) = number, offset >= 0 else { throw .row(title, "needs an index from 0") }
+            guard case .integer(let offset) = number, offset >= 0 else {
+                throw .row(title, "an index cannot be negative")
+            }
             let units = text.utf16
             var place = text.endIndex
             if let index = units.index(units.startIndex, offsetBy: Int(clamping: offset), limitedBy: units.endIndex) {

@@ -29,14 +29,14 @@ extension ScalarFunction {
     ) -> ScalarFunction {
         ScalarFunction(name, title: title, arguments: 2) { arguments, result throws(FerryError) in
             if divides, case .integer(0) = arguments[1], case .integer = arguments[0] {
-                throw .row(title, "divides by zero")
+                throw .row(title, "division by zero")
             }
             guard let left = try arguments[0].number(title), let right = try arguments[1].number(title) else { return }
             guard case .integer(let first) = left, case .integer(let second) = right else {
                 return result.set(real(left.real, right.real))
             }
             let (value, overflow) = integer(first, second)
-            if overflow { throw .row(title, "exceeds a 64-bit integer") }
+            if overflow { throw .row(title, "the result exceeds a 64-bit integer") }
             result.set(value)
         }
     }
@@ -59,7 +59,7 @@ extension ScalarFunction {
         ScalarFunction("ferry_abs", title: "abs:", arguments: 1) { arguments, result throws(FerryError) in
             switch try arguments[0].number("abs:") {
             case nil: break
-            case .integer(.min): throw .row("abs:", "exceeds a 64-bit integer")
+            case .integer(.min): throw .row("abs:", "the result exceeds a 64-bit integer")
             case .integer(let integer): result.set(Swift.abs(integer))
             case .real(let real): result.set(Swift.abs(real))
             }
@@ -129,7 +129,7 @@ extension ScalarFunction {
         switch try value.number(title) {
         case nil: return nil
         case .integer(let integer): return integer
-        case .real: throw .row(title, "needs an integer and was given \(value.kind)")
+        case .real: throw .row(title, "expected an integer, found \(value.kind)")
         }
     }
 }
@@ -192,7 +192,7 @@ extension ScalarFunction {
         ScalarFunction("ferry_random_below", title: "random:", arguments: 5) { arguments, result throws(FerryError) in
             guard let limit = try arguments[4].number("random:") else { return }
             guard case .integer(let count) = limit, count > 0 else {
-                throw .row("random:", "needs a whole number above 0")
+                throw .row("random:", "expected a positive whole number")
             }
             let drawn = bits(of: UnsafeBufferPointer(rebasing: arguments.prefix(4)))
             result.set(Int64(drawn.multipliedFullWidth(by: UInt64(count)).high))

@@ -12,7 +12,7 @@ extension ScalarFunction {
             do {
                 value = try PlistValue(Array(bytes))
             } catch {
-                throw .row("plist:", "was given what is no property list that can be read")
+                throw .row("plist:", "the data is not a readable property list")
             }
             for argument in arguments.dropFirst() {
                 guard let key = try argument.string("plist:"), let member = value.member(key) else { return }
@@ -54,7 +54,7 @@ indirect enum PlistValue {
     }
 
     static var tooMuch: FerryError { FerryError(.badArchive, "A property list is too deep or too large.") }
-    private static var unknown: FerryError { FerryError(.badArchive, "A property list holds something else.") }
+    private static var unknown: FerryError { FerryError(.badArchive, "A property list contains an unknown object.") }
 
     private static func enter(_ depth: Int, _ left: inout Int) throws(FerryError) {
         left -= 1
@@ -268,20 +268,20 @@ enum PlistXML {
         case "false": return .boolean(false)
         case "string": return .text(text)
         case "integer":
-            guard let integer = Int64(word) else { throw damaged("a whole number is none") }
+            guard let integer = Int64(word) else { throw damaged("an integer is malformed") }
             return .integer(integer)
         case "real":
-            guard let real = Double(word) else { throw damaged("a number is none") }
+            guard let real = Double(word) else { throw damaged("a number is malformed") }
             return .real(real)
         case "data":
             guard let data = Data(base64Encoded: text, options: .ignoreUnknownCharacters) else {
-                throw damaged("data is no Base64")
+                throw damaged("data is not Base64")
             }
             return .data(Array(data))
         case "date":
-            guard let seconds = ISODate.seconds(word) else { throw damaged("a date is none") }
+            guard let seconds = ISODate.seconds(word) else { throw damaged("a date is malformed") }
             return .real(seconds)
-        default: throw damaged("it has an element of another kind")
+        default: throw damaged("it has an unknown element")
         }
     }
 

@@ -68,7 +68,7 @@ extension FunctionValue {
         case .null: return nil
         case .integer(let integer): return .integer(integer)
         case .real(let real): return .real(real)
-        case .text, .blob: throw .row(title, "needs a number and was given \(kind)")
+        case .text, .blob: throw .row(title, "expected a number, found \(kind)")
         }
     }
 
@@ -76,7 +76,7 @@ extension FunctionValue {
         switch self {
         case .null: return nil
         case .text(let bytes): return bytes
-        case .integer, .real, .blob: throw .row(title, "needs text and was given \(kind)")
+        case .integer, .real, .blob: throw .row(title, "expected text, found \(kind)")
         }
     }
 
@@ -84,14 +84,14 @@ extension FunctionValue {
         switch self {
         case .null: return nil
         case .text(let bytes), .blob(let bytes): return bytes
-        case .integer, .real: throw .row(title, "needs \(wanted) and was given a number")
+        case .integer, .real: throw .row(title, "expected \(wanted), found a number")
         }
     }
 
     func string(_ title: String) throws(FerryError) -> String? {
         guard let bytes = try text(title) else { return nil }
         guard let string = String(utf8: bytes) else {
-            throw .row(title, "was given text that is no valid UTF-8")
+            throw .row(title, "the text is not valid UTF-8")
         }
         return string
     }
@@ -111,8 +111,8 @@ extension FerryError {
     /// Returns the error of an argument that a function does not accept; never contains the value.
     static func row(_ title: String, _ problem: String) -> FerryError {
         FerryError(
-            .rowFailed, "\(title) \(problem).",
-            remedy: "Correct the object in the source, or leave it out with a `where` in the mapping.")
+            .rowFailed, "\(title) failed: \(problem).",
+            remedy: "Correct the object in the source store, or leave it out with a `where` in the mapping.")
     }
 }
 

@@ -64,7 +64,7 @@ extension ScalarFunction {
                     if let piece = String(utf8: UnsafeRawBufferPointer(rebasing: bytes[start..<end])) {
                         text.append(contentsOf: transform(piece).utf8)
                     } else {
-                        problem = .row(title, "was given text that is no valid UTF-8")
+                        problem = .row(title, "the text is not valid UTF-8")
                     }
                     start = end
                 }

@@ -180,7 +180,7 @@ extension JSONNode {
         }
 
         private mutating func unexpected(_ wanted: String) -> JSONSyntaxError {
-            error(scanner.isAtEnd ? "the file ends where \(wanted) is expected" : "\(wanted) is expected here")
+            error(scanner.isAtEnd ? "expected \(wanted), found the end of the file" : "expected \(wanted) here")
         }
     }
 }
@@ -189,7 +189,7 @@ extension JSONScanner {
     /// The error in a string, at the position where its reading ended.
     fileprivate var stringError: String {
         guard let byte = next else { return "a string is not closed" }
-        if byte < 0x20 { return "a control character stands in a string; write it as an escape" }
+        if byte < 0x20 { return "a string contains a control character; escape it" }
         if byte == UInt8(ascii: "\\") {
             guard position + 1 < text.count else { return "a string is not closed" }
             let letter = text[position + 1]
@@ -197,10 +197,10 @@ extension JSONScanner {
                 return "\\u is not followed by four hexadecimal digits"
             }
             if !"\"\\/bfnrtu".utf8.contains(letter) {
-                return "a backslash is followed by something that is no escape"
+                return "invalid escape after a backslash"
             }
         }
-        return "\\u stands for half a character"
+        return "\\u is half of a surrogate pair"
     }
 }
 
@@ -287,7 +287,7 @@ extension JSONCursor {
         for member in members {
             if let first = lines.updateValue(member.line, forKey: member.key) {
                 throw child(member.key, member.value).error(
-                    "the key stands twice, first on line \(first)", line: member.line)
+                    "duplicate key (first on line \(first))", line: member.line)
             }
         }
         return members.map { ($0.key, child($0.key, $0.value)) }
@@ -300,7 +300,7 @@ extension JSONCursor {
         for (member, key) in zip(raw, members.map(\.key)) where !keys.contains(key) {
             let hint =
                 NearNames.near(to: key, among: keys).first.map { "did you mean \"\($0)\"?" }
-                ?? "known are \(keys.joined(separator: ", "))"
+                ?? "known keys: \(keys.joined(separator: ", "))"
             throw child(key, member.value).error("unknown key; \(hint)", line: member.line)
         }
         return Dictionary(uniqueKeysWithValues: members.map { ($0.key, $0.value) })

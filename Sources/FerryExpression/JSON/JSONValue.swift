@@ -226,7 +226,7 @@ package struct JSONArrayScanner {
         guard let found, found.kind != .null else { return nil }
         guard found.kind == .array, isInPlace else {
             throw .row(
-                "JSON", key.isEmpty ? "was given a document that is no array" : "found something else than an array")
+                "JSON", key.isEmpty ? "the document is not an array" : "the value is not an array")
         }
         return found.offset + 1
     }
@@ -249,8 +249,8 @@ package struct JSONArrayScanner {
 extension FerryError {
     static func json(_ problem: JSONScanner.Problem, at position: Int) -> FerryError {
         switch problem {
-        case .invalid: .row("JSON", "was given text that is no valid JSON (at byte \(position))")
-        case .tooDeep: .row("JSON", "was given a document nested more than \(JSONScanner.depthLimit) deep")
+        case .invalid: .row("JSON", "the text is not valid JSON (at byte \(position))")
+        case .tooDeep: .row("JSON", "the document is nested more than \(JSONScanner.depthLimit) deep")
         }
     }
 }

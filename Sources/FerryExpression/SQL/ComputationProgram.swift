@@ -94,7 +94,7 @@ package struct ComputationProgram {
         /// The limit of nesting: far more than any expression has, and few enough for the stack.
         static let depthLimit = 2_000
 
-        var damaged: FerryError { .row("ferry_evaluate", "was given no program") }
+        var damaged: FerryError { .row("ferry_evaluate", "there is no program") }
 
         mutating func computation(depth: Int) throws(FerryError) -> Computation {
             guard depth < Self.depthLimit else { throw damaged }
@@ -165,7 +165,7 @@ extension ScalarFunction {
     static let programs: [ScalarFunction] = [
         ScalarFunction(evaluateName, title: "an expression", arguments: -1) { arguments, result throws(FerryError) in
             guard case .blob(let program)? = arguments.first else {
-                throw .row("ferry_evaluate", "was given no program")
+                throw .row("ferry_evaluate", "there is no program")
             }
             try result.programs.evaluator(of: program, argumentCount: arguments.count - 1)
                 .evaluate(UnsafeBufferPointer(rebasing: arguments.dropFirst()), &result)
@@ -210,13 +210,13 @@ final class ProgramEvaluator: RowValues {
         } catch let error as FerryError {
             throw error
         } catch {
-            throw .row("an expression", "could not be evaluated")
+            throw .row("an expression", "it could not be evaluated")
         }
     }
 
     private struct NoPlaces: PlaceResolver {
         mutating func place(of path: ResolvedPath) throws(FerryError) -> Int { throw Self.none }
         mutating func elementTextPlace() throws(FerryError) -> Int { throw Self.none }
-        static var none: FerryError { .row("ferry_evaluate", "was given no program") }
+        static var none: FerryError { .row("ferry_evaluate", "there is no program") }
     }
 }

@@ -64,7 +64,7 @@ enum Conversion: Equatable {
         switch value {
         case .null: self = .unchanged
         case .dynamic: self = Self.fromDynamic(to: type)
-        case .object: self = .none("an object of the source is no attribute value; follow one of its attributes")
+        case .object: self = .none("an object is not an attribute value; name one of its attributes")
         case .attribute(let source) where source == type && type != .composite && type != .undefined:
             self = .unchanged
         case .attribute(let source): self = Self.from(source, to: type)
@@ -89,7 +89,7 @@ enum Conversion: Equatable {
         case (.string, .uuid): return .function("ferry_to_uuid")
         case (.date, .boolean), (.boolean, .date): return .none("a date and a Boolean have nothing in common")
         case (.date, .string), (.string, .date):
-            return .none("text has no one form for dates; convert it in a migration policy")
+            return .none("text has no single date format; use date:format: or a migration policy")
         case (.date, _) where type.isNumeric, (.string, _) where type.isNumeric:
             return function[type].map(Conversion.function) ?? .unchanged
         case (_, .date) where source.isNumeric, (_, .string) where source.isNumeric,
@@ -121,8 +121,8 @@ extension Conversion {
     ) throws(FerryError) -> Expression.Constant {
         if attribute.allowsExternalStorage, constant != .null {
             throw FerryError(
-                .unsupported, "A constant was given for \(attribute.name), which is stored outside of the database.",
-                remedy: "Only the value of an attribute that is stored outside itself can be taken over.")
+                .unsupported, "A constant was given for \(attribute.name), which is stored outside the database.",
+                remedy: "Only the value of an attribute that is also stored outside can be copied to it.")
         }
         switch Conversion(from: constant.type, to: attribute.type) {
         case .unchanged: return constant
@@ -167,7 +167,7 @@ extension Conversion {
         case .argument: return constant
         case .text, .borrowedText: return .string(String(decoding: result.bytes, as: UTF8.self))
         case .blob where attribute.type == .uuid: return constant
-        case .blob: throw refusal(constant, attribute, "a constant has no form for it")
+        case .blob: throw refusal(constant, attribute, "there is no constant of that type")
         }
     }
 }

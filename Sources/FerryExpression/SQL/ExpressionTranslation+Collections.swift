@@ -35,8 +35,8 @@ extension ExpressionTranslation {
 
     static func tooDeep(_ expression: Expression) -> FerryError {
         FerryError(
-            .unsupported, "`\(expression)` is a collection within more than \(levelLimit - 1) others.",
-            remedy: "Look at fewer collections within each other, or compute the value in a migration policy.")
+            .unsupported, "`\(expression)` nests more than \(levelLimit) collections.",
+            remedy: "Nest fewer collections, or compute the value in a migration policy.")
     }
 
     func collection(_ expression: Expression) throws(FerryError) -> Members? {
@@ -63,7 +63,7 @@ extension ExpressionTranslation {
         case .subquery(let collection, let variable, let condition):
             guard var members = try members(of: collection), members.value == nil else {
                 throw FerryError(
-                    .badExpression, "`\(expression)` looks through something that is no collection of objects.",
+                    .badExpression, "`\(expression)` searches something that is not a collection of objects.",
                     remedy: "Name a to-many relationship, as in SUBQUERY($source.books, $b, $b.price > 5).@count.")
             }
             members.collection.filters.append(try inside(members, variable).condition(condition))
@@ -146,7 +146,7 @@ extension ExpressionTranslation {
         if name == "count", rest.isEmpty, keys.isEmpty || !isDistinct { return count(members) }
         guard AggregateFunction.operators.contains(name) else {
             throw FerryError(
-                .unsupported, "`\(expression)` uses @\(name), which Ferry does not evaluate.",
+                .unsupported, "`\(expression)` uses @\(name), which Ferry does not support.",
                 remedy: "Use @count, @sum, @avg, @min or @max.")
         }
         var members = members
@@ -154,8 +154,8 @@ extension ExpressionTranslation {
         if !path.isEmpty {
             guard members.value == nil else {
                 throw FerryError(
-                    .badExpression, "`\(expression)` asks values for keys.",
-                    remedy: "Put the keys before the collection is made of the values.")
+                    .badExpression, "`\(expression)` applies keys to values.",
+                    remedy: "Put the keys before the operator that collects the values.")
             }
             // With all keys behind the operator, distinct applies to the objects, else to the values.
             if isDistinct, keys.isEmpty { members = distinct(members) }
@@ -233,7 +233,8 @@ extension ExpressionTranslation {
     private func computed(_ name: String, of members: Members, _ expression: Expression) throws(FerryError) -> Typed {
         guard let function = AggregateFunction.byOperator[name], let value = members.value else {
             throw FerryError(
-                .badExpression, "`\(expression)` computes @\(name) of objects.", remedy: "Name one of their attributes."
+                .badExpression, "`\(expression)` computes @\(name) of objects, not values.",
+                remedy: "Name one of their attributes."
             )
         }
         let isTotal = name != "min" && name != "max"
@@ -285,7 +286,7 @@ extension ExpressionTranslation {
         }
         guard let members = try members(of: operand) else {
             throw FerryError(
-                .badExpression, "`\(quantifier.rawValue) \(operand)` asks a single value.",
+                .badExpression, "`\(quantifier.rawValue) \(operand)` is applied to a single value.",
                 remedy: "Leave \(quantifier.rawValue) out, or name a to-many relationship.")
         }
         var translation = self

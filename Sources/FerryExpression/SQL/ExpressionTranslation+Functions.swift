@@ -36,7 +36,7 @@ extension ExpressionTranslation {
 
     func readsFile(_ expression: Expression) -> FerryError {
         FerryError(
-            .unsupported, "`\(expression)` reads data that may be kept outside of the database.",
+            .unsupported, "`\(expression)` reads data that may be stored outside the database.",
             remedy: "Compute the value in a migration policy.")
     }
 
@@ -76,8 +76,8 @@ extension ExpressionTranslation {
     func tableEntry(for key: Expression, in table: Expression, _ expression: Expression) throws(FerryError) -> Typed {
         guard case .constant(.string(let text)) = table, text.hasPrefix("{") else {
             throw FerryError(
-                .badExpression, "`\(expression)` names a table, which only a mapping file has.",
-                remedy: "Write it under \"tables\" in a JSON mapping file, and its name in quotes.")
+                .badExpression, "`\(expression)` names a table, which only mapping files support.",
+                remedy: "Define it under \"tables\" in a JSON mapping file, and write its name in quotes.")
         }
         let operand = try value(key)
         var name = operand.computation
@@ -94,7 +94,7 @@ extension ExpressionTranslation {
     func joined(_ list: Expression, _ separator: Expression, _ expression: Expression) throws(FerryError) -> Typed {
         guard case .list(let elements) = list else {
             throw FerryError(
-                .badExpression, "`\(expression)` joins something that is no list.",
+                .badExpression, "`\(expression)`: only a list can be joined.",
                 remedy: "Write the texts in braces: join:with:({a, b}, ' ').")
         }
         var operands: [Computation] = []
@@ -148,7 +148,7 @@ extension ExpressionTranslation {
         case .constant(.string(let path))?: keys = Self.keys(path)
         default:
             throw FerryError(
-                .badExpression, "`\(expression)` has keys that are no text.",
+                .badExpression, "`\(expression)` has keys that are not text.",
                 remedy: "Write them in quotes, with dots between them: 'a.b'.")
         }
         return Typed(.call("ferry_plist_value", [operand.computation] + keys), .dynamic)
@@ -167,7 +167,7 @@ extension ExpressionTranslation {
             let offered = TypedFunction.methods.filter { method in kind.map { method.receivers.contains($0) } ?? false }
             throw FerryError(
                 known.isEmpty && !arguments.isEmpty ? .unsupported : .badExpression,
-                "`\(expression)` asks \(receiver.type.title) for \(selector), which Ferry does not evaluate.",
+                "`\(expression)` calls \(selector) on \(receiver.type.title), which Ferry does not support.",
                 remedy: offered.isEmpty
                     ? "Compute the value in a migration policy, or by a predefined function."
                     : "Such a value has \(Set(offered.map(\.selector)).sorted().joined(separator: ", ")).")
@@ -196,7 +196,7 @@ extension ExpressionTranslation {
             case .key("lastObject"): typed = part(.last, of: parts)
             default:
                 throw FerryError(
-                    .badExpression, "`\(expression)` asks a list of texts for \(step).",
+                    .badExpression, "`\(expression)` applies \(step) to a list of strings.",
                     remedy: "Such a list has @count, firstObject and lastObject, and [index].")
             }
             return try methods(steps.dropFirst(), of: typed, expression)
@@ -211,8 +211,8 @@ extension ExpressionTranslation {
         for step in steps {
             guard case .key(let key) = step else {
                 throw FerryError(
-                    .badExpression, "`\(expression)` has \(step) behind a single value.",
-                    remedy: "Collection operators belong behind a to-many relationship or SUBQUERY.")
+                    .badExpression, "`\(expression)` applies \(step) to a single value.",
+                    remedy: "Collection operators follow a to-many relationship or SUBQUERY.")
             }
             typed = try method(key, of: typed, [], expression)
         }
@@ -247,8 +247,8 @@ extension ExpressionTranslation {
         if let members = try members(of: list) { return try element(index, of: members, [], expression) }
         guard case .list(let elements) = list else {
             throw FerryError(
-                .badExpression, "`\(expression)` takes one of something that has no places.",
-                remedy: "Take it of a to-many relationship, a {list} or the parts of a text.")
+                .badExpression, "`\(expression)` uses an index on something that is not a list.",
+                remedy: "Use it on a to-many relationship, a {list} or the parts of a text.")
         }
         guard var place = index.place.map({ Int(clamping: $0) }) else {
             return Typed(.constant(.integer(Int64(elements.count))), .integer64)

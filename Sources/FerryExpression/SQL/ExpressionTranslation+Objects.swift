@@ -58,14 +58,14 @@ extension ExpressionTranslation {
                 if objects.isCollection { return .object(entity: objects.entity) }
             }
             throw FerryError(
-                .badExpression, "`\(expression)` yields at most one object, and `forEach` needs several.",
+                .badExpression, "`\(expression)` yields at most one object, but `forEach` needs several.",
                 remedy: "Name a to-many relationship, or leave `forEach` out.")
         }
     }
 
     private func noObjects(_ expression: Expression) -> FerryError {
         FerryError(
-            .badExpression, "`\(expression)` yields a value where objects of the source are needed.",
+            .badExpression, "`\(expression)` yields a value, but source objects are needed.",
             remedy: "Name a relationship, or `$source` itself.")
     }
 }

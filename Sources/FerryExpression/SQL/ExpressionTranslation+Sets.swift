@@ -32,8 +32,8 @@ extension ExpressionTranslation {
         case .union:
             guard let right = try collection(second) else {
                 throw FerryError(
-                    .unsupported, "`\(expression)` unites what objects have with values that are written down.",
-                    remedy: "Ask each of them by itself: x IN a OR x IN b.")
+                    .unsupported, "`\(expression)` combines values of objects with constants.",
+                    remedy: "Test each one separately: x IN a OR x IN b.")
             }
             return try union(left, right, expression)
         case .intersect, .minus:
@@ -62,8 +62,8 @@ extension ExpressionTranslation {
         case (nil, nil):
             guard let entity = scope.model.commonAncestor(of: left.entity, right.entity) else {
                 throw FerryError(
-                    .badExpression, "`\(expression)` unites objects of \(left.entity) and of \(right.entity).",
-                    remedy: "Unite values of theirs, as in UNION($source.books.title, $source.films.title).")
+                    .badExpression, "`\(expression)` combines objects of \(left.entity) and \(right.entity).",
+                    remedy: "Combine their values, as in UNION($source.books.title, $source.films.title).")
             }
             return Members(collection: objects(of: entity, [left, right]), entity: entity)
         case (let first?, let second?):
@@ -79,7 +79,7 @@ extension ExpressionTranslation {
             return united
         default:
             throw FerryError(
-                .badExpression, "`\(expression)` unites objects and values.",
+                .badExpression, "`\(expression)` combines objects and values.",
                 remedy: "Name an attribute of both, or of neither.")
         }
     }
@@ -103,7 +103,7 @@ extension ExpressionTranslation {
 
     private func noSet(_ operand: Expression, _ expression: Expression) -> FerryError {
         FerryError(
-            .badExpression, "`\(expression)` takes `\(operand)` for a collection, which it is not.",
+            .badExpression, "`\(expression)` uses `\(operand)` as a collection, but it is not one.",
             remedy: "Name a to-many relationship, or write a list in braces.")
     }
 
@@ -173,8 +173,8 @@ extension ExpressionTranslation {
         guard var elements = try listElements(operand) else { throw noSet(operand, expression) }
         guard elements.count <= Self.setLimit else {
             throw FerryError(
-                .unsupported, "`\(expression)` makes a set of more than \(Self.setLimit) written values.",
-                remedy: "Leave out what is there twice, so that a list does.")
+                .unsupported, "`\(expression)` makes a set of more than \(Self.setLimit) constants.",
+                remedy: "Remove the duplicates and use a list instead.")
         }
         // Of equal values the first counts.
         let comparison = Predicate.Comparison(left: operand, comparator: .equal, right: operand)
@@ -204,8 +204,8 @@ extension ExpressionTranslation {
         guard let place = index.place else { return count(members) }
         guard !members.collection.isDistinct, members.collection.united.isEmpty else {
             throw FerryError(
-                .unsupported, "`\(expression)` takes one of a set, which has no order.",
-                remedy: "Take it of an ordered relationship, or ask for @min or @max.")
+                .unsupported, "`\(expression)` uses an index on a set, which has no order.",
+                remedy: "Use it on an ordered relationship, or use @min or @max.")
         }
         var members = members
         if !steps.isEmpty { members.value = try inside(members).value(.keyPath(.variable(Self.inner), steps)) }

@@ -54,8 +54,8 @@ package struct ExpressionTranslation {
             storageChange = Self.storageChange(of: try scope.resolve(base, steps), to: attribute)
         } else if attribute.allowsExternalStorage {
             throw FerryError(
-                .unsupported, "`\(expression)` is computed, and \(attribute.name) is stored outside of the database.",
-                remedy: "Only the value of an attribute that is stored outside itself can be taken over.")
+                .unsupported, "`\(expression)` is computed, and \(attribute.name) is stored outside the database.",
+                remedy: "Only the value of an attribute that is also stored outside can be copied to it.")
         }
         let fragment = try value(expression)
         switch Conversion(from: fragment.type, to: attribute.type) {
@@ -103,7 +103,7 @@ package struct ExpressionTranslation {
             throw isCollection(
                 expression,
                 remedy: Remedy(
-                    "Follow to-one relationships only, make one value of it as in `.@count`, or iterate with `forEach`."
+                    "Follow to-one relationships only, reduce it to one value as in `.@count`, or iterate with `forEach`."
                 ))
         }
         switch path.end {
@@ -114,7 +114,8 @@ package struct ExpressionTranslation {
         case .attribute(let attribute, _):
             if attribute.type == .composite {
                 throw FerryError(
-                    .badExpression, "`\(expression)` yields a whole composite.", remedy: "Name one of its elements.")
+                    .badExpression, "`\(expression)` yields a composite, not a value.",
+                    remedy: "Name one of its elements.")
             }
             if attribute.allowsExternalStorage, !path.valueKeys.isEmpty { throw readsFile(expression) }
             var sourcePath = path
@@ -167,7 +168,7 @@ package struct ExpressionTranslation {
             let function = known.function
         else {
             throw FerryError(
-                .unsupported, "`\(expression)` uses the function \(selector), which Ferry does not evaluate.",
+                .unsupported, "`\(expression)` uses the function \(selector), which Ferry does not support.",
                 remedy: "Compute the value in a migration policy.")
         }
         var operands: [Typed] = []
@@ -194,7 +195,7 @@ package struct ExpressionTranslation {
     }
 
     func isCollection(
-        _ expression: Expression, remedy: Remedy = "Make one value of it, as in `.@count`, or ask ANY of it."
+        _ expression: Expression, remedy: Remedy = "Reduce it to one value, as in `.@count`, or use ANY."
     ) -> FerryError {
         FerryError(.badExpression, "`\(expression)` yields a collection, not one value.", remedy: remedy)
     }
@@ -217,7 +218,7 @@ package struct ExpressionTranslation {
 
     func mismatch(_ wanted: String, _ operand: Typed, _ expression: Expression) -> FerryError {
         FerryError(
-            .badExpression, "`\(expression)` needs \(wanted) where it has \(operand.type.title).",
+            .badExpression, "`\(expression)` needs \(wanted), but has \(operand.type.title).",
             remedy: "Check the attribute's type in the source model.")
     }
 
@@ -226,7 +227,7 @@ package struct ExpressionTranslation {
     ) throws(FerryError) -> Typed {
         guard case .constant(.string(let name)) = type, let target = Self.castTypes[name] else {
             throw FerryError(
-                .badExpression, "`\(expression)` casts to a type that Ferry does not know.",
+                .badExpression, "`\(expression)` casts to an unknown type.",
                 remedy: "Types are \(Self.castTypes.keys.sorted().joined(separator: ", ")).")
         }
         let fragment = try value(operand)
@@ -257,8 +258,8 @@ package struct ExpressionTranslation {
         guard let functions = scope.policyFunctions else {
             throw FerryError(
                 .missingPolicy,
-                "`\(expression)` calls \(name) of the migration policy, which is code and not in the mapping model.",
-                remedy: "Give the attribute an expression of its own in a mapping file, or register the policy.")
+                "`\(expression)` calls \(name) of the migration policy, which is code outside the mapping model.",
+                remedy: "Give the attribute its own expression in a mapping file, or register the policy.")
         }
         guard functions.contains(name) else {
             throw FerryError(
@@ -281,7 +282,7 @@ package struct ExpressionTranslation {
             ["manager", "destination", "entityMapping", "propertyMapping"].contains(name)
         {
             throw FerryError(
-                .unsupported, "`\(expression)` calls \(selector) of $\(name), which gives no value of an attribute.",
+                .unsupported, "`\(expression)` calls \(selector) of $\(name), which does not yield an attribute value.",
                 remedy: "Compute the value in a migration policy, or by a predefined function.")
         }
         if try isExternal(receiver) { throw readsFile(expression) }

@@ -62,8 +62,8 @@ package struct SQLTranslator<Resolver: PathResolver> {
         case .collection(let collection): return try subquery(collection)
         case .policy(let name, _):
             throw FerryError(
-                .unsupported, "\(name) of the migration policy is code, which no statement of SQL can call.",
-                remedy: "Leave the choice of the executor to Ferry.")
+                .unsupported, "\(name) of the migration policy is code, which SQL cannot call.",
+                remedy: "Let Ferry choose the executor.")
         }
     }
 
@@ -177,7 +177,7 @@ package struct SQLTranslator<Resolver: PathResolver> {
         guard let program = ComputationProgram(computation) else {
             throw FerryError(
                 .unsupported,
-                "An expression has more operations within each other than SQLite reads, and cannot be run as one.",
+                "An expression nests more operations than SQLite allows.",
                 remedy: "Split it, or compute it in a migration policy.")
         }
         let bytes = resolver.parameter(program: program.bytes)
@@ -262,7 +262,7 @@ extension PathResolver {
     package mutating func open(
         _ collection: CollectionComputation, keys: String?, _ lookups: [MemberLookup]
     ) throws(FerryError) {
-        throw FerryError(.unsupported, "An expression reads a collection where there is but one row.")
+        throw FerryError(.unsupported, "An expression reads a collection where there is only one row.")
     }
 
     package mutating func closeCollection() -> CollectionSQL { preconditionFailure("no collection was begun") }

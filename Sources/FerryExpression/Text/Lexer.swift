@@ -127,7 +127,7 @@ struct Lexer {
             position += 2
             let digits = identifier()
             guard let value = UInt64(digits, radix: radix) else {
-                throw error("`0\(mark)\(digits)` is no number of 64 bits", at: start)
+                throw error("`0\(mark)\(digits)` does not fit in 64 bits", at: start)
             }
             return .integer(value)
         }
@@ -146,13 +146,13 @@ struct Lexer {
                 digits += "e" + (sign ?? "") + takeDigits()
             }
         }
-        if let scalar = peek(), Self.begins(scalar) { throw error("`\(digits)\(scalar)…` is no number", at: start) }
+        if let scalar = peek(), Self.begins(scalar) { throw error("`\(digits)\(scalar)…` is not a number", at: start) }
         if isWhole {
-            guard let value = UInt64(digits) else { throw error("`\(digits)` does not fit into 64 bits", at: start) }
+            guard let value = UInt64(digits) else { throw error("`\(digits)` does not fit in 64 bits", at: start) }
             return .integer(value)
         }
         guard let value = Double(digits), value.isFinite else {
-            throw error("`\(digits)` is beyond the range of numbers", at: start)
+            throw error("`\(digits)` is out of range", at: start)
         }
         return .double(value)
     }
@@ -182,12 +182,12 @@ struct Lexer {
                 position += 1
             }
         }
-        throw error("a string has no end", at: start)
+        throw error("a string is not closed", at: start)
     }
 
     private mutating func escape() throws(FerryError) -> Unicode.Scalar {
         let start = position
-        guard let letter = peek(1) else { throw error("a string has no end", at: start) }
+        guard let letter = peek(1) else { throw error("a string is not closed", at: start) }
         position += 2
         switch letter {
         case "\\", "\"", "'", "`", "?", "/": return letter
@@ -209,8 +209,8 @@ struct Lexer {
             return try scalar(0x10000 + (unit & 0x3FF) << 10 + trail & 0x3FF, start)
         default:
             throw error(
-                "`\\\(letter)` is no escape", at: start,
-                remedy: "A backslash that is meant is written twice: `\\\\\(letter)`.")
+                "`\\\(letter)` is not a valid escape", at: start,
+                remedy: "Write a backslash twice: `\\\\\(letter)`.")
         }
     }
 
@@ -247,8 +247,8 @@ enum Keyword {
     ]
     /// Words of the language that Ferry cannot evaluate, with the reason.
     static let refused: [String: String] = [
-        "ANYKEY": "ANYKEY stands for any key of an object, which a model has no values for",
-        "UTI": "UTI-CONFORMS-TO and UTI-EQUALS ask the system's table of types, which no store has",
+        "ANYKEY": "ANYKEY stands for any key of an object, for which a model has no values",
+        "UTI": "UTI-CONFORMS-TO and UTI-EQUALS need the system's type table, which a store does not have",
     ]
     /// Whether a key needs a number sign.
     static func isReserved(_ word: String) -> Bool {

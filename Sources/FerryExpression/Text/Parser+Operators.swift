@@ -12,7 +12,7 @@ extension Parser {
         if comparator.searchFunction != nil, case .constant(let constant) = try expression(right) {
             guard case .string(let text) = constant, !text.isEmpty || comparator == .like else {
                 throw lexer.error(
-                    "\(comparator.rawValue) is supported only with a text that is not empty", at: right.position,
+                    "\(comparator.rawValue) needs a text that is not empty", at: right.position,
                     remedy: Self.remedy)
             }
         }
@@ -32,7 +32,7 @@ extension Parser {
         else {
             throw lexer.error(
                 "IN has more than \(Self.elementLimit) values, or many of a long expression", at: start,
-                remedy: "Split it by OR, or compute it in a migration policy.")
+                remedy: "Split it with OR, or compute it in a migration policy.")
         }
         let predicate = Predicate.isEqual(try expression(left), toOneOf: try expressions(elements), options)
         return try join(.predicate(predicate), [left] + elements)

@@ -55,7 +55,7 @@ struct Parser {
     }
 
     mutating func readAll() throws(FerryError) -> Node {
-        if token.kind == .end { throw error("there is nothing") }
+        if token.kind == .end { throw error("it is empty") }
         let node = try read(.disjunction)
         if token.kind != .end { throw unexpected("the end") }
         return node
@@ -63,7 +63,7 @@ struct Parser {
 
     func expression(_ node: Node) throws(FerryError) -> Expression {
         guard case .expression(let expression) = node.content else {
-            throw lexer.error("a condition stands where a value is needed", at: node.position)
+            throw lexer.error("expected a value, found a condition", at: node.position)
         }
         return expression
     }
@@ -75,7 +75,7 @@ struct Parser {
     func predicate(_ node: Node) throws(FerryError) -> Predicate {
         guard case .predicate(let predicate) = node.content else {
             throw lexer.error(
-                "a value stands where a condition is needed", at: node.position,
+                "expected a condition, found a value", at: node.position,
                 remedy: "Compare it, as in `x == TRUE`.")
         }
         return predicate
@@ -106,7 +106,7 @@ struct Parser {
         case "NOT": throw unexpected("an operator")
         case ":=":
             throw error(
-                "an assignment (`:=`) binds a variable, and those of a mapping model are bound by Core Data alone",
+                "an assignment (`:=`) binds a variable, and only Core Data binds the variables of a mapping model",
                 remedy: Self.remedy)
         default: break
         }
@@ -212,7 +212,7 @@ struct Parser {
     private mutating func negativeLiteral() throws(FerryError) -> Expression? {
         switch token.kind {
         case .integer(let magnitude):
-            guard magnitude <= UInt64(Int64.max) + 1 else { throw error("`-\(magnitude)` does not fit into 64 bits") }
+            guard magnitude <= UInt64(Int64.max) + 1 else { throw error("`-\(magnitude)` does not fit in 64 bits") }
             try advance()
             return .constant(.integer(Int64(truncatingIfNeeded: 0 &- magnitude)))
         case .double(let magnitude):
@@ -234,7 +234,7 @@ struct Parser {
             node.position = start
             return node
         case .integer(let value):
-            guard let integer = Int64(exactly: value) else { throw error("`\(value)` does not fit into 64 bits") }
+            guard let integer = Int64(exactly: value) else { throw error("`\(value)` does not fit in 64 bits") }
             return try literal(.integer(integer))
         case .double(let value): return try literal(.double(value))
         case .string(let value): return try literal(.string(value))
@@ -270,8 +270,8 @@ struct Parser {
         }
         if Keyword.operators.contains(upper) {
             throw error(
-                "the operator \(upper) stands where a value is needed",
-                remedy: "A key of that name is written `#\(word)`.")
+                "expected a value, found the operator \(upper)",
+                remedy: "For a key of that name, write `#\(word)`.")
         }
         let called = token
         try advance()
@@ -314,7 +314,7 @@ struct Parser {
             Node(content: content, depth: depth, position: position ?? parts.first?.position ?? token.position))
     }
 
-    static let remedy = "Write it with what is supported, or compute it in a migration policy."
+    static let remedy = "Write it differently, or compute it in a migration policy."
 
     func unsupported(_ construct: String) -> FerryError {
         error("\(construct) is not supported", remedy: Self.remedy)
@@ -322,10 +322,10 @@ struct Parser {
 
     func unexpected(_ wanted: String) -> FerryError {
         switch token.kind {
-        case .end: error("it ends where \(wanted) is needed")
-        case .word(let text): error("`\(text)` stands where \(wanted) is needed")
-        case .symbol(let text): error("`\(text)` stands where \(wanted) is needed")
-        default: error("something else stands where \(wanted) is needed")
+        case .end: error("expected \(wanted) at the end")
+        case .word(let text): error("expected \(wanted), found `\(text)`")
+        case .symbol(let text): error("expected \(wanted), found `\(text)`")
+        default: error("expected \(wanted)")
         }
     }
 

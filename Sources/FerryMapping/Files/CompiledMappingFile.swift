@@ -23,7 +23,7 @@ struct CompiledMappingFile {
         _ root: ArchivedObject, name: String, path: String
     ) throws(FerryError) -> MappingModel {
         guard try root.isKind(of: "NSMappingModel"), let list = try root.elements("NSEntityMappings") else {
-            throw damaged("it holds no NSMappingModel.")
+            throw damaged("it does not contain an NSMappingModel.")
         }
         var model = MappingModel(
             name: name, path: path, sourceVersion: "", destinationVersion: "", entityMappings: [])
@@ -91,7 +91,7 @@ struct CompiledMappingFile {
 
     private func damaged(_ what: String, cause: (any Error)? = nil) -> FerryError {
         FerryError(
-            .badMapping, "\(file) is damaged or no compiled mapping model: \(what)",
+            .badMapping, "\(file) is damaged or not a compiled mapping model: \(what)",
             remedy: "Use an undamaged copy, or the .xcmappingmodel it was compiled from.", cause: cause)
     }
 }
@@ -102,7 +102,7 @@ extension ArchivedObject {
     /// - Throws: `.badArchive` if the object is no dictionary.
     func texts() throws(FerryError) -> [String: String] {
         guard let entries = try entriesByText else {
-            throw FerryError(.badArchive, "The user info is no dictionary.")
+            throw FerryError(.badArchive, "The user info is not a dictionary.")
         }
         var texts: [String: String] = [:]
         for (key, value) in entries { texts[key] = try value.text }

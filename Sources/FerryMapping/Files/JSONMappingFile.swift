@@ -24,8 +24,8 @@ struct JSONMappingFile {
         if let version = members["ferry"] {
             guard case .number(let text) = version.node.value, text == "\(formatVersion)" else {
                 throw version.error(
-                    "this file is of a format version that this Ferry does not know; it knows \(formatVersion)",
-                    remedy: "Use the Ferry that the file was written for.")
+                    "this version of Ferry does not support the file's format version; it supports \(formatVersion)",
+                    remedy: "Use the version of Ferry that the file was written for.")
             }
         }
 
@@ -93,7 +93,7 @@ struct JSONMappingFile {
             var members: [String] = []
             for (key, value) in try table.members() {
                 guard let text = value.node.scalarText else {
-                    throw value.error("a table holds texts, numbers, true, false and null")
+                    throw value.error("a table can contain only strings, numbers, true, false and null")
                 }
                 members.append("\(JSONNode.quoted(key)):\(text)")
             }
@@ -129,7 +129,7 @@ struct JSONMappingFile {
         }
         if let unknown {
             throw cursor.error(
-                "entity mapping \"\(mapping.name)\" names the table \"\(unknown)\", which \"tables\" does not have"
+                "entity mapping \"\(mapping.name)\" names the table \"\(unknown)\", which is not in \"tables\""
                     + nearNameHint(unknown, among: tables.keys))
         }
         return mapping
@@ -139,7 +139,7 @@ struct JSONMappingFile {
         var partitions: [[String]] = []
         for element in try cursor.elements() {
             let names = try element.names()
-            if names.isEmpty { throw element.error("a partition names at least one entity mapping") }
+            if names.isEmpty { throw element.error("a partition needs at least one entity mapping") }
             for name in names {
                 if partitions.joined().contains(name) {
                     throw element.error("\"\(name)\" is already in an earlier partition")
@@ -184,14 +184,14 @@ struct JSONMappingFile {
         }
         if source == nil, destinationName == nil || policy == nil, members["source"]?.openText == nil {
             throw cursor.error(
-                "an entity mapping without \"source\" makes no objects",
-                remedy: "Name the source entity, or the \"policy\" that makes the objects.")
+                "an entity mapping without \"source\" creates no objects",
+                remedy: "Name the source entity, or the \"policy\" that creates the objects.")
         }
         let iteration = try members["forEach"].map { (cursor) throws(FerryError) in
             try self.iteration(cursor, onInvalid: members["onInvalid"])
         }
         if iteration == nil, let onInvalid = members["onInvalid"] {
-            throw onInvalid.error("it says what to do with elements of \"forEach\", which is missing")
+            throw onInvalid.error("it applies to elements of \"forEach\", which is missing")
         }
         var mapping = EntityMapping(
             name: try members["name"]?.name()
@@ -209,14 +209,14 @@ struct JSONMappingFile {
         if let cursor = members["nilIsEqual"] {
             mapping.nilIsEqual = try cursor.boolean()
             if mapping.unique.isEmpty {
-                throw cursor.error("it is about the attributes of \"unique\", which is missing")
+                throw cursor.error("it applies to the attributes of \"unique\", which is missing")
             }
         }
         if let cursor = members["keep"] {
             mapping.keep = try keep(cursor)
             guard !mapping.unique.isEmpty, mapping.iteration == nil else {
                 throw cursor.error(
-                    "it says which object of \"unique\" is kept, and has no meaning \(mapping.unique.isEmpty ? "without it" : "with \"forEach\"")"
+                    "it chooses the object that \"unique\" keeps, and has no effect \(mapping.unique.isEmpty ? "without it" : "with \"forEach\"")"
                 )
             }
         }
@@ -247,7 +247,7 @@ struct JSONMappingFile {
             let start = "newest by "
             guard word.hasPrefix(start) else {
                 throw cursor.error(
-                    "it is \"first\", \"last\", or \"newest by\" and an expression: \"newest by $source.date\"")
+                    "expected \"first\", \"last\", or \"newest by\" and an expression: \"newest by $source.date\"")
             }
             do {
                 return .newest(by: try Expression.parse(String(word.dropFirst(start.count))))
@@ -259,7 +259,7 @@ struct JSONMappingFile {
 
     private static func unique(_ cursor: JSONCursor) throws(FerryError) -> [String] {
         let names = try cursor.names()
-        if names.isEmpty { throw cursor.error("it names at least one attribute") }
+        if names.isEmpty { throw cursor.error("name at least one attribute") }
         return names
     }
 
@@ -268,7 +268,7 @@ struct JSONMappingFile {
     ) throws(FerryError) -> EntityMapping.Iteration {
         let members = try cursor.members()
         guard let member = members.first, members.count == 1 else {
-            throw cursor.error("it binds exactly one name to each element, as in { \"user\": \"$source.users\" }")
+            throw cursor.error("expected exactly one name for each element, as in { \"user\": \"$source.users\" }")
         }
         let variable = member.key
         guard let first = variable.unicodeScalars.first, first == "_" || first.properties.isAlphabetic,

@@ -48,7 +48,7 @@ package struct MappingFile {
             let xml = "\(path)/xcmapping.xml"
             guard Self.fileExtension(of: path) == "xcmappingmodel", try files.exists(xml) else {
                 throw FerryError(
-                    .badMapping, "The folder \(path) is no mapping model: it has no xcmapping.xml.",
+                    .badMapping, "The folder \(path) is not a mapping model: it has no xcmapping.xml.",
                     remedy: "Name a .xcmappingmodel, a .cdm or a .json file.")
             }
             return try XcodeMappingFile.read(stream(xml), name: name, path: path)
@@ -64,7 +64,7 @@ package struct MappingFile {
             }
         default:
             throw FerryError(
-                .badMapping, "\(path) is no mapping model: it is neither XML, nor JSON, nor a compiled mapping model.",
+                .badMapping, "\(path) is not a mapping model (XML, JSON or compiled).",
                 remedy: "Name a .xcmappingmodel, a .cdm or a .json file.")
         }
     }
@@ -126,10 +126,10 @@ extension MappingFile {
         for found in try paths(in: path, files: files) { loaded.append(try load(path: found, files: files)) }
         guard !loaded.isEmpty else {
             throw FerryError(
-                .notFound, "The folder \(path) holds no mapping model.",
+                .notFound, "The folder \(path) contains no mapping model.",
                 remedy: """
-                    Name a .xcmappingmodel, a .cdm or a .json file, or a folder with such files in it; give no mapping \
-                    model at all where one can be inferred for each step.
+                    Name a .xcmappingmodel, a .cdm or a .json file, or a folder that contains such files; leave the mapping \
+                    model out if every step can be inferred.
                     """)
         }
         let extended = Set(loaded.flatMap(\.extendedPaths))

@@ -1,6 +1,7 @@
 internal import FerryBase
 internal import FerryExpression
 internal import FerryModel
+
 internal import struct Foundation.Data
 
 /// Reads Xcode's mapping models (`.xcmappingmodel/xcmapping.xml`).
@@ -24,7 +25,7 @@ struct XcodeMappingFile {
     private mutating func mappingModel(name: String) throws(FerryError) -> MappingModel {
         let roots = objects.values.filter { $0.type == "XDDEVMAPPINGMODEL" }
         guard let root = roots.first, roots.count == 1 else {
-            throw damaged("it holds \(roots.count) mapping models instead of one")
+            throw damaged("it contains \(roots.count) mapping models instead of one")
         }
         guard let source = text("sourcemodelpath", of: root), let destination = text("destinationmodelpath", of: root)
         else { throw damaged("it does not name its source and destination model") }
@@ -114,7 +115,7 @@ struct XcodeMappingFile {
                 about: mapping.name, name)
         }
         guard mapping.source != nil else {
-            report(.leftOutOfMapping, "looks for source objects, but the mapping has no source entity; left out.")
+            report(.leftOutOfMapping, "refers to source objects, but the mapping has no source entity; it is left out.")
             return nil
         }
         let from: Expression
@@ -122,14 +123,14 @@ struct XcodeMappingFile {
             from = try Expression.parse(path)
         } else if mappingName == mapping.name {
             // The mapping's own objects are hardly meant; for a tree, the automatic rule gives the same.
-            report(.leftOutOfMapping, "names its own mapping but no key path; left out.")
+            report(.leftOutOfMapping, "names a mapping but no key path; it is left out.")
             return nil
         } else {
             from = .keyPath(.variable("source"), [.key(name)])
-            report(.completedMapping, "names a mapping but no key path; $source.\(name) is taken.")
+            report(.completedMapping, "names a mapping but no key path; $source.\(name) is used.")
         }
         guard let mappingName else {
-            report(.completedMapping, "names a key path but no mapping; all mappings that fit are taken.")
+            report(.completedMapping, "names a key path but no mapping; all matching mappings are used.")
             return .destinationsOfAnyMapping(from: from)
         }
         return .destinations(ofMapping: mappingName, from: from)
@@ -256,7 +257,7 @@ struct MappingXMLReader {
         let failure = { (reason: String, line: Int) in
             FerryError(
                 .badMapping, "\(file):\(line): \(reason).",
-                remedy: "Open the mapping model in Xcode and save it again, or take an undamaged copy.")
+                remedy: "Open the mapping model in Xcode and save it again, or use an undamaged copy.")
         }
         let tokens = XMLTokenizer(depthLimit: depthLimit, failure: failure, fill: pieces)
         var reader = MappingXMLReader(tokens: tokens)
@@ -282,7 +283,7 @@ struct MappingXMLReader {
 
     private mutating func start(_ element: String, _ attributes: [String: String]) throws(FerryError) {
         if depth == 0, element != "database" {
-            throw tokens.problem("this is no mapping model: its root element is <\(element)>, not <database>")
+            throw tokens.problem("this is not a mapping model: its root element is <\(element)>, not <database>")
         }
         switch (depth, element) {
         case (1, "object"):
@@ -316,6 +317,6 @@ struct MappingXMLReader {
 
     private mutating func keep(_ bytes: Int) throws(FerryError) {
         kept += bytes
-        if kept > Self.keptLimit { throw tokens.problem("there is more in it than in any mapping model") }
+        if kept > Self.keptLimit { throw tokens.problem("it is larger than any mapping model") }
     }
 }

@@ -52,7 +52,8 @@ struct InferenceRules {
         case .relationshipAdded, .relationshipMadePersistent, .relationshipMadeMandatory:
             return mandatoryRelationship(change)
         case .relationshipMadeToOne:
-            return .impossible("A to-many relationship does not become to-one: only one of several objects could stay.")
+            return .impossible(
+                "A to-many relationship cannot become to-one: only one of several objects could be kept.")
         case .destinationEntityChanged: return destinationEntity(change)
         case .uniquenessConstraintsChanged:
             guard let new = matching.destination.entities[change.entity], addsConstraint(new) else { return .inferable }
@@ -67,7 +68,7 @@ struct InferenceRules {
     private func hierarchy(of entity: String) -> Verdict {
         guard let roots = merged[matching.destination.root(of: entity)] else { return .inferable }
         return .impossible(
-            "The hierarchies of \(roots.joined(separator: " and ")) are merged into one, and their objects' keys collide."
+            "The hierarchies of \(roots.joined(separator: " and ")) are merged into one, and the keys of their objects collide."
         )
     }
 
@@ -122,7 +123,7 @@ struct InferenceRules {
                 "Source and destination types of its element \(leaf.name) are incompatible: \(old.type) and \(leaf.type)."
             )
         }
-        return .inferable(when: "Its elements are taken over one by one.")
+        return .inferable(when: "Its elements are copied one by one.")
     }
 
     // MARK: Relationships
@@ -163,7 +164,7 @@ struct InferenceRules {
             guard let entity = matching.destinationEntities[family],
                 !matching.destination.isKind(entity, of: new.destinationEntity)
             else { continue }
-            return "It may lead to objects of \(entity), which are none of its new destination "
+            return "It may lead to objects of \(entity), which are not objects of its new destination "
                 + "\(new.destinationEntity)."
         }
         return nil

@@ -64,7 +64,7 @@ package struct StandIn: Sendable {
         guard let from = mapping.source, let to = mapping.destination, source.entities[from] != nil,
             destination.entities[to] != nil
         else {
-            notes.append("\(mapping.name): name the source entity whose objects these are made of.")
+            notes.append("\(mapping.name): name the source entity that these objects are created from.")
             return
         }
         var standIn = mapping
@@ -74,7 +74,7 @@ package struct StandIn: Sendable {
         let userInfo = mapping.shown.filter { $0.hasPrefix("user info ") }
         standIn.policyClassName = mapping.policyClassName.map { name in
             "? \(([name] + userInfo).joined(separator: ", ")): "
-                + "say in this entity mapping, or in others, what it did, then remove this line"
+                + "write in this entity mapping, or in others, what it did, then remove this line"
         }
         for attribute in destination.attributes(of: to)
         where !attribute.isTransient && !destination.isComputedByStore(attribute, of: to) {
@@ -92,7 +92,7 @@ package struct StandIn: Sendable {
         var property = Property(name: attribute.name, type: attribute.type.sourceName)
         let own = source.attribute(attribute.name, of: from).flatMap { $0.isTransient ? nil : $0 }
         if let unreadable = mapping.unreadable.first(where: { $0.property == attribute.name }) {
-            property.hint = ", where the mapping model has what cannot be read: \(unreadable.reason)"
+            property.hint = ", where the mapping model is unreadable: \(unreadable.reason)"
             return property
         }
         switch mapping.attributes[attribute.name] ?? .automatic {
@@ -124,7 +124,7 @@ package struct StandIn: Sendable {
     ) -> Property {
         var property = Property(relationship)
         if let unreadable = mapping.unreadable.first(where: { $0.property == relationship.name }) {
-            property.hint = ", where the mapping model has what cannot be read: \(unreadable.reason)"
+            property.hint = ", where the mapping model is unreadable: \(unreadable.reason)"
             return property
         }
         let rule = mapping.relationships[relationship.name] ?? .automatic
@@ -155,13 +155,14 @@ package struct StandIn: Sendable {
             destination.entities[name]?.isAbstract == false && !filled.contains(name) && !listed.contains(name)
         }
         for name in silent {
-            notes.append("No entity mapping makes objects of \(name): it begins empty, unless one is written for it.")
+            notes.append("No entity mapping creates objects of \(name): it will be empty unless you write one.")
         }
     }
 
     private mutating func addUnfilled(_ entity: String, _ name: String) {
         var standIn = EntityMapping(name: name, source: nil, destination: entity)
-        standIn.source = "? the entity whose objects \(entity) is made of; remove this entity mapping if none are"
+        standIn.source =
+            "? the entity that objects of \(entity) are created from; remove this entity mapping if there is none"
         var part = Part(original: EntityMapping(name: name, source: nil, destination: entity), isUnfilled: true)
         for attribute in destination.attributes(of: entity)
         where !attribute.isTransient && !destination.isComputedByStore(attribute, of: entity) {

@@ -76,8 +76,8 @@ extension StepResolver {
         let (one, other) = (step.entityMappings[first.mapping], step.entityMappings[second.mapping])
         report(
             .unsupported,
-            "\(one.destination).\(first.attribute) and \(other.destination).\(second.attribute) take the same values, "
-                + "which may stand in external files: a file belongs to one value.",
+            "\(one.destination).\(first.attribute) and \(other.destination).\(second.attribute) have the same values, "
+                + "which may be in external files: a file can belong to only one value.",
             live[second.mapping], property: second.attribute,
             remedy: """
                 Take "Allows External Storage" from one of them in \(destination.name), so that its data goes into the \

@@ -15,9 +15,9 @@ extension StepResolver {
             guard !attribute.isTransient, !destination.model.isComputedByStore(attribute, of: mapping.destination)
             else {
                 if case .value = rule {
-                    let reason = attribute.isTransient ? "is transient and not stored" : "is derived by the store"
+                    let reason = attribute.isTransient ? "is transient and not stored" : "is derived"
                     report(
-                        .badMapping, "it gives a value to the attribute \"\(attribute.name)\", which \(reason).",
+                        .badMapping, "it sets the attribute \"\(attribute.name)\", which \(reason).",
                         mapping,
                         property: attribute.name, remedy: "Remove the expression.")
                 }
@@ -45,9 +45,9 @@ extension StepResolver {
             guard case .value(let expression) = rule, expression != .constant(.null) else { return rule }
             guard case .keyPath(let base, let steps) = expression else {
                 report(
-                    .badMapping, "the composite attribute \"\(composite)\" is given one value.", mapping,
+                    .badMapping, "the composite attribute \"\(composite)\" is set to a single value.", mapping,
                     property: composite,
-                    remedy: "Take it from another composite, or give its elements (\"\(leaf)\") their values.")
+                    remedy: "Set it from another composite, or set its elements (\"\(leaf)\").")
                 return .empty
             }
             return .value(.keyPath(base, steps + elements))
@@ -120,7 +120,7 @@ extension StepResolver {
                     .badMapping,
                     "\(mapping.destination).\(name) is \(isAttribute ? "an" : "a") \(found), not "
                         + "\(isAttribute ? "a" : "an") \(kind).", mapping, property: name,
-                    remedy: "Map it among the \(found)s.")
+                    remedy: "Map it under \(found)s.")
             } else {
                 reportUnknownProperty(kind, name, isSet: isSet, known: known, in: mapping)
             }
@@ -143,7 +143,7 @@ extension StepResolver {
         }
         report(
             .badMapping, message, mapping, property: name,
-            remedy: "Correct the name; \(destination.name) decides which there are.")
+            remedy: "Correct the name to a property of \(destination.name).")
     }
 
     mutating func unique(of mapping: LiveMapping) -> [String] {
@@ -153,13 +153,13 @@ extension StepResolver {
             report(
                 .badMapping,
                 "unique: \(mapping.destination) has no stored attribute \"\(name)\"\(nearNameEnd(name, among: known))",
-                mapping, property: name, remedy: "Name attributes whose values tell the objects apart.")
+                mapping, property: name, remedy: "Name attributes whose values identify the objects.")
         }
         for name in mapping.mapping.unique
         where destination.model.attribute(name, of: mapping.destination)?.allowsExternalStorage == true {
             report(
                 .unsupported,
-                "unique: \(mapping.destination).\(name) may be kept outside of the database, where equal values are not "
+                "unique: \(mapping.destination).\(name) may be stored outside the database, where equal values are not "
                     + "found.",
                 mapping, property: name, remedy: "Name attributes that are stored in the row.")
         }

@@ -19,7 +19,7 @@ extension StepResolver {
                     FerryWarning(
                         .emptyMandatoryRelationship,
                         "\(mapping.destination).\(relationship.name) is mandatory, but empty in all rows of "
-                            + "\(mapping.source): the app must relate them before it saves them.",
+                            + "\(mapping.source): the app must set it before it saves these objects.",
                         about: .init(
                             entity: mapping.destination, property: relationship.name, entityMapping: mapping.name)))
             }
@@ -205,10 +205,10 @@ extension StepResolver {
                     FerryError(
                         .badMapping,
                         "\(one.path): entity mapping \"\(first.mapping.name)\", and \(other.path): entity mapping "
-                            + "\"\(second.mapping.name)\", both carry objects of \(first.source) to "
-                            + "\(first.destination): each of them would be there twice.",
-                        remedy: "Leave one of the two files out; or give both a \"where\" that no object passes in "
-                            + "both; or, if two of each are wanted, name the entity mappings in \"partitions\" of "
+                            + "\"\(second.mapping.name)\", both map objects of \(first.source) to "
+                            + "\(first.destination): every object would be duplicated.",
+                        remedy: "Leave one of the two files out; give both a \"where\" that no object meets in "
+                            + "both; or, if you want two of each, name the entity mappings in \"partitions\" of "
                             + "their files.",
                         place: .init(entityMapping: second.mapping.name, entity: second.destination)))
             }
@@ -231,16 +231,16 @@ extension StepResolver {
         else {
             report(
                 .badMapping,
-                "it does what entity mapping \"\(one.name)\" does: each object of \(second.source) would be there twice.",
+                "it does the same as entity mapping \"\(one.name)\": every object of \(second.source) would be duplicated.",
                 second,
-                remedy: "Leave one of the two out; or, if two of each are wanted, name both in \"partitions\".")
+                remedy: "Leave one of the two out; or, if you want two of each, name both in \"partitions\".")
             return
         }
         warnings.append(
             FerryWarning(
                 .doubledObjects,
-                "Entity mappings \"\(one.name)\" and \"\(other.name)\" both carry objects of \(second.source) to "
-                    + "\(second.destination): each object that neither leaves out becomes two.",
+                "Entity mappings \"\(one.name)\" and \"\(other.name)\" both map objects of \(second.source) to "
+                    + "\(second.destination): every object that both include is duplicated.",
                 about: .init(entity: second.source, entityMapping: other.name)))
     }
 
@@ -281,7 +281,7 @@ extension StepResolver {
     mutating func reportPolicy(_ policy: String, _ mapping: EntityMapping, model: Int) {
         report(
             .missingPolicy,
-            "its migration policy \(policy) exists only in the app's code. What the mapping model shows of it: "
+            "its migration policy \(policy) exists only in the app's code. The mapping model shows this of it: "
                 + mapping.shown.joined(separator: "; ") + ".",
             mapping, model: model,
             remedy: """
@@ -292,7 +292,7 @@ extension StepResolver {
 
     func standIn(for mapping: EntityMapping, model: Int) -> String {
         "Write a JSON mapping file with \"extends\": \"\(fileName(of: mappingModels[model].path))\" and an entity mapping "
-            + "named \"\(mapping.name)\", which takes its place."
+            + "named \"\(mapping.name)\", which replaces it."
     }
 
     mutating func reportOpenParts(of mapping: EntityMapping, model: Int) {
@@ -301,10 +301,10 @@ extension StepResolver {
                 mapping.destination.flatMap { destination.model.typeText(of: property, in: $0) }
             }
             report(
-                .badMapping, "\(part.part)\(type.map { ", \($0)," } ?? "") is open: \(part.reason)", mapping,
+                .badMapping, "\(part.part)\(type.map { ", \($0)," } ?? "") is not written yet: \(part.reason)", mapping,
                 model: model, property: part.property,
                 remedy: part.property == nil
-                    ? "Write what belongs there, or remove the line." : "Write an expression in its place, or null.")
+                    ? "Write it, or remove the line." : "Write an expression in its place, or null.")
         }
     }
 

@@ -38,7 +38,7 @@ extension StepResolver {
                         .bothSidesMapped,
                         "\(first.destination).\(sides.relationship.name) (entity mapping \"\(first.name)\") and its inverse "
                             + "\(last.destination).\(sides.inverse.name) (entity mapping \"\(last.name)\") are both "
-                            + "mapped, and not one as the other walked back; the later one, \(sides.inverse.name), wins.",
+                            + "mapped, and neither is the inverse of the other; the later one, \(sides.inverse.name), wins.",
                         about: .init(
                             entity: first.destination, property: sides.relationship.name, entityMapping: first.name)))
                 overruled.append(

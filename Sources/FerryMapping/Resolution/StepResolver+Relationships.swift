@@ -69,8 +69,8 @@ extension StepResolver {
         guard !mappings.isEmpty else {
             let warning = FerryWarning(
                 .emptyRelationship,
-                "\(mapping.destination).\(relationship.name) stays empty: no entity mapping makes "
-                    + "\(relationship.destinationEntity) objects of \(sourceRelationship.destinationEntity) objects.",
+                "\(mapping.destination).\(relationship.name) stays empty: no entity mapping creates "
+                    + "\(relationship.destinationEntity) objects from \(sourceRelationship.destinationEntity) objects.",
                 about: .init(entity: mapping.destination, property: relationship.name, entityMapping: mapping.name))
             warnings.append(warning)
             emptied.append((warning, mapping.name, relationship))
@@ -104,7 +104,7 @@ extension StepResolver {
             warnings.append(
                 FerryWarning(
                     .emptyRelationship,
-                    "\(mapping.destination).\(relationship.name) stays empty: entity mapping \"\(name)\" makes no objects.",
+                    "\(mapping.destination).\(relationship.name) stays empty: entity mapping \"\(name)\" creates no objects.",
                     about: .init(
                         entity: mapping.destination, property: relationship.name, entityMapping: mapping.name)))
             return nil
@@ -119,9 +119,9 @@ extension StepResolver {
             guard destination.model.isKind(target.destination, of: relationship.destinationEntity) else {
                 throw FerryError(
                     .badMapping,
-                    "entity mapping \"\(name)\" makes \(target.destination) objects, but the relationship leads to "
+                    "entity mapping \"\(name)\" creates \(target.destination) objects, but the relationship leads to "
                         + "\(relationship.destinationEntity).",
-                    remedy: "Name an entity mapping that makes \(relationship.destinationEntity) objects.")
+                    remedy: "Name an entity mapping that creates \(relationship.destinationEntity) objects.")
             }
         }
         return ResolvedRelationship(

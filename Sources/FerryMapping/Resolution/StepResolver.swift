@@ -101,15 +101,15 @@ struct StepResolver {
             }
             report(
                 .badMapping, "its destination entity \"\(destination)\" is abstract and has no objects.", mapping,
-                model: model, remedy: "Map to one of its sub-entities.")
+                model: model, remedy: "Map to one of its subentities.")
         }
         if let policy, mapping.source == nil || mapping.iteration != nil || !mapping.unique.isEmpty {
             report(
                 .unsupported,
-                "its migration policy \(policy) has no source objects of its own to be called for.", mapping,
+                "its migration policy \(policy) has no source objects to be called for.", mapping,
                 model: model,
                 remedy: """
-                    Let the policy of another entity mapping make these objects, or use a mapping without "forEach" and \
+                    Let the policy of another entity mapping create these objects, or use a mapping without "forEach" and \
                     "unique".
                     """)
         }
@@ -179,7 +179,7 @@ struct StepResolver {
             warnings.append(
                 FerryWarning(
                     .emptyEntity,
-                    "Entity mapping \"\(mapping.name)\" only adds the entity \(destination), and no other mapping makes "
+                    "Entity mapping \"\(mapping.name)\" only adds the entity \(destination), and no other mapping creates "
                         + "objects of it: it stays empty.",
                     about: .init(entity: destination, entityMapping: mapping.name)))
         }

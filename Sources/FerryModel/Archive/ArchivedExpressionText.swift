@@ -120,8 +120,8 @@ enum ArchivedExpressionText {
 
     private static func unreadable(_ what: String) -> FerryError {
         FerryError(
-            .badArchive, "An archived expression of the model has no text form known to Ferry (\(what)).",
-            remedy: "Give the model's source (.xcdatamodeld) instead of its compiled form.")
+            .badArchive, "An archived expression of the model has no known text form (\(what)).",
+            remedy: "Use the model's source (.xcdatamodeld) instead of its compiled form.")
     }
 }
 

@@ -17,7 +17,7 @@ package struct KeyedArchive: Sendable {
 
     /// Opens an archive.
     ///
-    /// - Throws: `.badArchive` if the bytes are no keyed archive.
+    /// - Throws: `.badArchive` if the bytes are not a keyed archive.
     package init(_ bytes: [UInt8]) throws(FerryError) {
         let list = try PropertyList(bytes)
         var objects: PropertyListValue.References?
@@ -34,7 +34,7 @@ package struct KeyedArchive: Sendable {
             }
         }
         guard archiver == "NSKeyedArchiver", let objects, let top else {
-            throw FerryError(.badArchive, "This property list is no keyed archive.")
+            throw FerryError(.badArchive, "This property list is not a keyed archive.")
         }
         self.list = list
         self.objects = objects
@@ -68,7 +68,7 @@ package struct KeyedArchive: Sendable {
             return ArchivedObject(archive: self, identity: reference, value: value, depth: depth)
         }
         guard position < objects.count else {
-            throw FerryError(.badArchive, "The keyed archive refers to an object that it does not hold.")
+            throw FerryError(.badArchive, "The keyed archive refers to an object that it does not contain.")
         }
         let target = objects[position]
         if try list.isText("$null", at: target) { return nil }

@@ -29,7 +29,7 @@ package struct PropertyList: Sendable {
                 return $0 >= 0
             }
             guard isEnough else {
-                throw PropertyList.damaged("its objects refer to each other more often than a sound one's do")
+                throw PropertyList.damaged("its objects refer to each other too often")
             }
         }
     }
@@ -39,11 +39,11 @@ package struct PropertyList: Sendable {
 
     /// Reads header and trailer.
     ///
-    /// - Throws: `.badArchive` if the bytes are no binary property list or the trailer contradicts them.
+    /// - Throws: `.badArchive` if the bytes are not a binary property list or the trailer contradicts them.
     package init(_ bytes: [UInt8]) throws(FerryError) {
         let reader = ByteReader(bytes)
         guard Self.isBinary(bytes), bytes.count >= 8 + 1 + 32 else {
-            throw FerryError(.badArchive, "These \(bytes.count) bytes are no binary property list.")
+            throw FerryError(.badArchive, "These \(bytes.count) bytes are not a binary property list.")
         }
         let trailer = bytes.count - 32
         let offsetWidth = Int(bytes[trailer + 6])
@@ -53,7 +53,7 @@ package struct PropertyList: Sendable {
             let top = reader.bigEndian(at: trailer + 16, width: 8).flatMap(Int.init(exactly:)),
             let table = reader.bigEndian(at: trailer + 24, width: 8).flatMap(Int.init(exactly:)),
             count > 0, top < count, table >= 8, table < trailer, count <= (trailer - table) / offsetWidth
-        else { throw Self.damaged("its trailer names places outside of it") }
+        else { throw Self.damaged("its trailer refers to offsets outside it") }
         self.reader = reader
         self.offsetTable = table
         self.offsetWidth = offsetWidth
@@ -69,7 +69,7 @@ package struct PropertyList: Sendable {
     /// - Throws: `.badArchive` if the reference or the object exceeds the list.
     package func value(at reference: Int) throws(FerryError) -> PropertyListValue {
         let offset = try self.offset(of: reference)
-        guard let marker = reader.byte(at: offset) else { throw Self.damaged("an object begins outside of it") }
+        guard let marker = reader.byte(at: offset) else { throw Self.damaged("an object starts outside it") }
         let low = Int(marker & 0x0F)
         switch marker >> 4 {
         case 0x0:
@@ -82,13 +82,13 @@ package struct PropertyList: Sendable {
         case 0x1: return try integer(at: offset + 1, power: low)
         case 0x2:
             guard low == 2 || low == 3, let bits = reader.bigEndian(at: offset + 1, width: 1 << low) else {
-                throw Self.damaged("a real number has no valid length")
+                throw Self.damaged("a real number has an invalid length")
             }
             try spend(1 << low)
             return .real(low == 2 ? Double(Float(bitPattern: UInt32(bits))) : Double(bitPattern: bits))
         case 0x3:
             guard low == 3, let bits = reader.bigEndian(at: offset + 1, width: 8) else {
-                throw Self.damaged("a date has no valid length")
+                throw Self.damaged("a date has an invalid length")
             }
             try spend(8)
             return .date(Double(bitPattern: bits))
@@ -101,7 +101,7 @@ package struct PropertyList: Sendable {
             return .string(String(decoding: units, as: UTF16.self))
         case 0x8:
             guard low < 8, let number = reader.bigEndian(at: offset + 1, width: low + 1).flatMap(Int.init(exactly:))
-            else { throw Self.damaged("a UID has no valid length") }
+            else { throw Self.damaged("a UID has an invalid length") }
             try spend(low + 1)
             return .uid(number)
         case 0xA: return .array(try references(in: try payload(at: offset, unit: referenceWidth)))
@@ -111,7 +111,7 @@ package struct PropertyList: Sendable {
             let half = bytes.startIndex + bytes.count / 2
             return .dictionary(
                 keys: try references(in: bytes[..<half]), values: try references(in: bytes[half...]))
-        default: throw Self.damaged("an object has no known type")
+        default: throw Self.damaged("an object has an unknown type")
         }
     }
 
@@ -126,7 +126,7 @@ package struct PropertyList: Sendable {
         entries.reserveCapacity(keys.count)
         for (key, value) in zip(keys, values) {
             guard case .string(let name) = try self.value(at: key) else {
-                throw Self.damaged("a key is no text")
+                throw Self.damaged("a key is not text")
             }
             entries.append((name, value))
         }
@@ -151,7 +151,7 @@ package struct PropertyList: Sendable {
         guard reference >= 0, reference < objectCount,
             let number = reader.bigEndian(at: offsetTable + reference * offsetWidth, width: offsetWidth),
             number >= 8, number < UInt64(offsetTable)
-        else { throw Self.damaged("a reference leads outside of it") }
+        else { throw Self.damaged("a reference points outside it") }
         return Int(number)
     }
 
@@ -159,13 +159,13 @@ package struct PropertyList: Sendable {
 
     private func integer(at offset: Int, power: Int) throws(FerryError) -> PropertyListValue {
         guard power <= 4, reader.holds(1 << power, at: offset) else {
-            throw Self.damaged("a whole number has no valid length")
+            throw Self.damaged("an integer has an invalid length")
         }
         try spend(1 << power)
         // Integers of eight bytes are signed, shorter ones are not; sixteen bytes hold values beyond `Int64`.
         let start = power == 4 ? offset + 8 : offset
         guard let number = reader.bigEndian(at: start, width: min(1 << power, 8)) else {
-            throw Self.damaged("a whole number has no valid length")
+            throw Self.damaged("an integer has an invalid length")
         }
         guard power == 4, let high = reader.bigEndian(at: offset, width: 8) else {
             return .integer(Int64(bitPattern: number))
@@ -185,16 +185,16 @@ package struct PropertyList: Sendable {
 
     /// Returns the content as `payload` does, without spending the allowance.
     private func extent(at offset: Int, unit: Int) throws(FerryError) -> ArraySlice<UInt8> {
-        guard let marker = reader.byte(at: offset) else { throw Self.damaged("an object begins outside of it") }
+        guard let marker = reader.byte(at: offset) else { throw Self.damaged("an object starts outside it") }
         var count = Int(marker & 0x0F)
         var start = offset + 1
         if count == 0x0F {
             guard let size = reader.byte(at: start), size >> 4 == 0x1, size & 0x0F <= 3 else {
-                throw Self.damaged("a count is no whole number")
+                throw Self.damaged("a count is not an integer")
             }
             let width = 1 << Int(size & 0x0F)
             guard let number = reader.bigEndian(at: start + 1, width: width).flatMap(Int.init(exactly:)) else {
-                throw Self.damaged("a count is no whole number")
+                throw Self.damaged("a count is not an integer")
             }
             count = number
             start += 1 + width

@@ -27,7 +27,7 @@ package enum PropertyTree: Sendable, Hashable {
 
     /// Reads a binary property list.
     ///
-    /// - Throws: `badArchive` if the bytes are no property list, or are damaged.
+    /// - Throws: `badArchive` if the bytes are not a property list, or are damaged.
     package init(binary bytes: [UInt8]) throws(FerryError) {
         var reading = Reading(try PropertyList(bytes), bytes: bytes.count)
         self = try reading.tree(reading.list.top, depth: 0)
@@ -58,7 +58,7 @@ package enum PropertyTree: Sendable, Hashable {
             guard depth < depthLimit else { throw FerryError(.badArchive, "A property list nests too deeply.") }
             visits -= 1
             guard visits >= 0 else {
-                throw PropertyList.damaged("its collections refer to each other more often than a sound one's do")
+                throw PropertyList.damaged("its collections refer to each other too often")
             }
             if let leaf = leaves[reference] { return leaf }
             switch try list.value(at: reference) {
@@ -76,7 +76,7 @@ package enum PropertyTree: Sendable, Hashable {
                 var dictionary: [String: PropertyTree] = [:]
                 for (key, value) in zip(keys, values) {
                     guard let name = try tree(key, depth: depth + 1).string else {
-                        throw PropertyList.damaged("a key is no text")
+                        throw PropertyList.damaged("a key is not text")
                     }
                     dictionary[name] = try tree(value, depth: depth + 1)
                 }
@@ -102,7 +102,7 @@ extension PropertyTree {
     init(xml bytes: [UInt8], path: String) throws(FerryError) {
         let root = try SourceElement.parse(bytes, path: path)
         guard root.name == "plist", root.children.count == 1 else {
-            throw Self.unreadable(path, "it is no property list")
+            throw Self.unreadable(path, "it is not a property list")
         }
         try self.init(root.children[0], path: path)
     }
@@ -115,14 +115,14 @@ extension PropertyTree {
         case "true": self = .bool(true)
         case "false": self = .bool(false)
         case "integer":
-            guard let number = Int64(text) else { throw Self.unreadable(path, "a whole number is none") }
+            guard let number = Int64(text) else { throw Self.unreadable(path, "an integer is malformed") }
             self = .integer(number)
         case "real":
-            guard let number = Double(text) else { throw Self.unreadable(path, "a real number is none") }
+            guard let number = Double(text) else { throw Self.unreadable(path, "a real number is malformed") }
             self = .real(number)
         case "data":
             guard let data = Data(base64Encoded: text, options: .ignoreUnknownCharacters) else {
-                throw Self.unreadable(path, "data is no Base64")
+                throw Self.unreadable(path, "data is not Base64")
             }
             self = .data(Array(data))
         // No reader of these lists uses a key with a date.
@@ -137,13 +137,13 @@ extension PropertyTree {
                 entries[element.children[place].text] = try PropertyTree(element.children[place + 1], path: path)
             }
             self = .dictionary(entries)
-        default: throw Self.unreadable(path, "it has an element of another kind")
+        default: throw Self.unreadable(path, "it has an unknown element")
         }
     }
 
     private static func unreadable(_ path: String, _ reason: String) -> FerryError {
         FerryError(
-            .badModel, "The property list \(path) cannot be read: \(reason).", remedy: "Take an undamaged copy.")
+            .badModel, "The property list \(path) cannot be read: \(reason).", remedy: "Use an undamaged copy.")
     }
 }
 

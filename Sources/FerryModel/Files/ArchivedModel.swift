@@ -22,8 +22,8 @@ package enum ArchivedModel {
         guard try root.isKind(of: "NSManagedObjectModel"), let entries = try root.object("NSEntities")?.entriesByText
         else {
             throw FerryError(
-                .badArchive, "The archive \(path) holds no managed object model.",
-                remedy: "Give an .xcdatamodeld, .xcdatamodel, .momd or .mom.")
+                .badArchive, "The archive \(path) does not contain a managed object model.",
+                remedy: "Pass an .xcdatamodeld, .xcdatamodel, .momd or .mom.")
         }
         var decoder = Decoder()
         let entities = try entries.map { entry throws(FerryError) in try decoder.entity(entry.value) }

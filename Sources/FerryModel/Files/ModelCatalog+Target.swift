@@ -173,7 +173,7 @@ extension ModelCatalog {
     private func lost(_ configuration: String, in version: ModelVersion) -> FerryError {
         FerryError(
             .unsupported,
-            "The store was made for the configuration \(configuration), which version \(displayName(of: version)) does not "
+            "The store was created for the configuration \(configuration), which version \(displayName(of: version)) does not "
                 + "have, or not with everything that its entities refer to.",
             remedy: "Give that version a configuration of the same name with the entities of this store.")
     }

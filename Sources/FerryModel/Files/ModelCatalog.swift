@@ -68,7 +68,7 @@ package struct ModelCatalog: Sendable {
             if found.count > 1 {
                 throw FerryError(
                     .ambiguousVersion,
-                    "The name '\(name)' fits \(found.count) model versions: \(Self.list(found.map(displayName(of:)))).",
+                    "The name '\(name)' matches \(found.count) model versions: \(Self.list(found.map(displayName(of:)))).",
                     remedy: "Use one of these names.")
             }
         }

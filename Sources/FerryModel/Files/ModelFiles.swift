@@ -23,13 +23,15 @@ struct ModelFiles {
         guard let attributes = try files.attributesIfPresent(path) else {
             throw FerryError(
                 .notFound, "There is no model at \(path).",
-                remedy: "Give the path of an .xcdatamodeld, .xcdatamodel, .momd or .mom, or of a folder with some.")
+                remedy:
+                    "Pass the path of an .xcdatamodeld, .xcdatamodel, .momd or .mom, or of a folder that contains them."
+            )
         }
         if try readModel(path, isDirectory: attributes.isDirectory) { return }
         guard attributes.isDirectory else {
             throw FerryError(
-                .badModel, "The file \(path) is no Core Data model.",
-                remedy: "Give an .xcdatamodeld, .xcdatamodel, .momd or .mom, or a folder with some.")
+                .badModel, "The file \(path) is not a Core Data model.",
+                remedy: "Pass an .xcdatamodeld, .xcdatamodel, .momd or .mom, or a folder that contains them.")
         }
         var found = false
         for name in try names(in: path) {
@@ -42,7 +44,7 @@ struct ModelFiles {
         guard found else {
             throw FerryError(
                 .notFound, "There is no Core Data model in the folder \(path).",
-                remedy: "Give the path of an .xcdatamodeld, .xcdatamodel, .momd or .mom.")
+                remedy: "Pass the path of an .xcdatamodeld, .xcdatamodel, .momd or .mom.")
         }
     }
 
@@ -75,8 +77,8 @@ struct ModelFiles {
         let models = try names(in: path).filter { Self.extension(of: $0) == "xcdatamodel" }
         guard !models.isEmpty else {
             throw FerryError(
-                .badModel, "The model bundle \(path) has no version (.xcdatamodel) in it.",
-                remedy: "Take a complete copy of it.")
+                .badModel, "The model bundle \(path) contains no version (.xcdatamodel).",
+                remedy: "Use a complete copy of it.")
         }
         let current = try currentSourceVersion(path)
         for name in models {
@@ -115,7 +117,7 @@ struct ModelFiles {
                 remedy: "Open it in Xcode and save it in the current format, or give the compiled .mom or .momd.")
         }
         return FerryError(
-            .badModel, "The model \(path) has no 'contents'.", remedy: "Take a complete copy of it.")
+            .badModel, "The model \(path) has no 'contents'.", remedy: "Use a complete copy of it.")
     }
 
     // MARK: Compiled models
@@ -130,8 +132,8 @@ struct ModelFiles {
         let models = try names(in: path).filter { Self.extension(of: $0) == "mom" }
         guard !models.isEmpty else {
             throw FerryError(
-                .badModel, "The compiled model \(path) has no version (.mom) in it.",
-                remedy: "Take a complete copy of it; the .omo beside it is a private form that Ferry does not read.")
+                .badModel, "The compiled model \(path) contains no version (.mom).",
+                remedy: "Use a complete copy of it; the .omo next to it is a private format that Ferry does not read.")
         }
         let info = try versionInfo(path)
         for name in models { try readCompiled(Self.join(path, name), bundle: Self.stem(of: path), info: info) }
@@ -157,7 +159,7 @@ struct ModelFiles {
             guard error.code == .badArchive else { throw error }
             throw FerryError(
                 .badModel, "The compiled model \(path) cannot be read. \(error.message)",
-                remedy: error.remedy.isEmpty ? "Take an undamaged copy." : error.remedy, cause: error)
+                remedy: error.remedy.isEmpty ? "Use an undamaged copy." : error.remedy, cause: error)
         }
         // The compiler's hashes are right even if Ferry does not know the printed form of a derivation.
         add(
@@ -184,11 +186,11 @@ struct ModelFiles {
             list = try PropertyList.isBinary(bytes) ? PropertyTree(binary: bytes) : PropertyTree(xml: bytes, path: path)
         } catch {
             throw FerryError(
-                .badModel, "The property list \(path) is damaged. \(error.message)", remedy: "Take an undamaged copy.",
+                .badModel, "The property list \(path) is damaged. \(error.message)", remedy: "Use an undamaged copy.",
                 cause: error)
         }
         if let dictionary = list.dictionary { return dictionary }
-        throw FerryError(.badModel, "The property list \(path) is no dictionary.", remedy: "Take an undamaged copy.")
+        throw FerryError(.badModel, "The property list \(path) is not a dictionary.", remedy: "Use an undamaged copy.")
     }
 
     private func names(in folder: String) throws(FerryError) -> [String] {

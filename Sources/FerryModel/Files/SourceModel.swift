@@ -4,7 +4,7 @@ package import FerryBase
 package enum SourceModel {
     /// Reads a model and checks its consistency.
     ///
-    /// Throws `.badModel` with the file's path if the bytes are no model or the model contradicts itself.
+    /// Throws `.badModel` with the file's path if the bytes are not a model or the model contradicts itself.
     package static func read(_ bytes: [UInt8], path: String) throws(FerryError) -> ManagedObjectModel {
         let model = try readUnchecked(bytes, path: path)
         try model.check(path: path)
@@ -16,8 +16,8 @@ package enum SourceModel {
         let root = try SourceElement.parse(bytes, path: path)
         guard root.name == "model" else {
             throw FerryError(
-                .badModel, "The file \(path) is no Core Data model: its root element is '\(root.name)'.",
-                remedy: "Give an .xcdatamodeld, .xcdatamodel, .momd or .mom.")
+                .badModel, "The file \(path) is not a Core Data model: its root element is '\(root.name)'.",
+                remedy: "Pass an .xcdatamodeld, .xcdatamodel, .momd or .mom.")
         }
         let reader = Reader(path: path)
         let entities = try root.children("entity").map { element throws(FerryError) in try reader.entity(element) }
@@ -91,13 +91,13 @@ package enum SourceModel {
             attribute.isIndexed = element.flag("indexed")
             if element.flag("derived") {
                 guard let expression = element["derivationExpression"].nonEmpty else {
-                    throw broken("'\(owner).\(name)' is derived from nothing")
+                    throw broken("'\(owner).\(name)' is derived, but has no derivation")
                 }
                 attribute.derivationExpression = expression
             }
             if type == .composite {
                 guard let composite = element["composite"].nonEmpty else {
-                    throw broken("'\(owner).\(name)' names no composite")
+                    throw broken("'\(owner).\(name)' does not name a composite")
                 }
                 attribute.compositeName = composite
             }
@@ -141,7 +141,7 @@ package enum SourceModel {
         private func count(_ key: String, of element: SourceElement, in owner: String) throws(FerryError) -> Int? {
             guard let text = element[key].nonEmpty else { return nil }
             guard let count = Int(text) else {
-                throw broken("'\(key)' of the relationship '\(owner).\(element["name"] ?? "")' is no number")
+                throw broken("'\(key)' of the relationship '\(owner).\(element["name"] ?? "")' is not a number")
             }
             return count
         }
@@ -215,7 +215,7 @@ struct SourceElement {
         var tokens = XMLTokenizer(depthLimit: depthLimit) { reason, line in
             FerryError(
                 .badModel, "The model file \(path) cannot be read: \(reason) (line \(line)).",
-                remedy: "Open the model in Xcode and save it again, or take an undamaged copy.")
+                remedy: "Open the model in Xcode and save it again, or use an undamaged copy.")
         } fill: { () throws(FerryError) in
             defer { rest = [] }
             return rest

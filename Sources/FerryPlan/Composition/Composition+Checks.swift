@@ -149,7 +149,7 @@ extension Composition {
     }
 
     private func unknownUniqueness(_ entity: String) -> CompositionObstacle {
-        CompositionObstacle("objects of \(entity) must be unique on the way by more than plain attributes")
+        CompositionObstacle("objects of \(entity) must be unique in between by more than plain attributes")
     }
 }
 
@@ -182,9 +182,9 @@ package struct ValueCheck: Sendable, Hashable {
         }
         return FerryError(
             .mandatoryValue,
-            "\(source).\(sourceAttribute) has no value in \(rows.counting("row")), and \(entity).\(attribute), which is filled "
+            "\(source).\(sourceAttribute) has no value in \(rows.counting("row")), and \(entity).\(attribute), which takes its value "
                 + "from it, is mandatory in version \(version).",
-            remedy: "Give \(attribute) an expression that stands in, in a mapping model to version \(version).",
+            remedy: "Give \(attribute) an expression that covers this case, in a mapping model to version \(version).",
             place: place)
     }
 }

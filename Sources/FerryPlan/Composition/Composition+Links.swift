@@ -85,7 +85,7 @@ extension Composition {
         guard isAutomatic, let old = before.rule.sourceRelationship,
             let back = sourceModel.relationship(old, of: before.holder.source)?.inverseName
         else {
-            throw CompositionObstacle("\(pair.second.destination).\(rule.name) is known from its other side only")
+            throw CompositionObstacle("\(pair.second.destination).\(rule.name) is known only from its other side")
         }
         return Link(
             holder: pair.position, target: other.position, name: rule.name,
@@ -132,7 +132,7 @@ extension Composition {
                 where !new.isTransient && limits(of: new) != Limits() {
                     guard let old = origin(of: new, mapping, step.resolved), limits(of: old) == limits(of: new) else {
                         throw CompositionObstacle(
-                            "version \(step.resolved.destination.name) limits \(mapping.destination).\(new.name) anew")
+                            "version \(step.resolved.destination.name) limits \(mapping.destination).\(new.name)")
                     }
                 }
             }
@@ -237,7 +237,7 @@ struct LinkCheck {
     func check() throws(CompositionObstacle) {
         guard isAutomatic, let old else { return try checkRules() }
         guard !old.isNarrowed(to: shape), !shape.isNarrowed(to: new) else {
-            throw obstacle("leaves only one of several objects related")
+            throw obstacle("keeps only one of several related objects")
         }
         // A version with one key keeps one of the two keys of a one-to-one, and these may disagree.
         if old.isOneToOne, !shape.isOneToOne, !shape.isStored(like: new) {
@@ -252,11 +252,11 @@ struct LinkCheck {
 
     /// A custom rule chooses the objects and their order itself.
     private func checkRules() throws(CompositionObstacle) {
-        guard shape == new, !hasSeveralMappings else { throw obstacle("is filled by a rule of its own") }
+        guard shape == new, !hasSeveralMappings else { throw obstacle("is filled by its own rule") }
         if shape.isJoined, !shape.isOrdered { return }
-        guard keepsAllLinks else { throw obstacle("loses objects on the way") }
+        guard keepsAllLinks else { throw obstacle("loses objects in between") }
         // The second step's rule reads the order that the first step wrote.
-        if shape.isOrdered, let old, !old.hasOrders(of: shape) { throw obstacle("is filled by a rule of its own") }
+        if shape.isOrdered, let old, !old.hasOrders(of: shape) { throw obstacle("is filled by its own rule") }
     }
 
     /// Requires positions that are carried over, or made once from the same objects in the same order.

@@ -110,7 +110,7 @@ struct Composition {
                 pairs.filter { destinationModel.root(of: $0.second.destination) == root }
                     .map { sourceModel.root(of: $0.first.source) })
             guard stepwise == composed else {
-                throw CompositionObstacle("the table of \(root) continues one of which it has no objects")
+                throw CompositionObstacle("the table of \(root) continues one that has no objects for it")
             }
         }
     }

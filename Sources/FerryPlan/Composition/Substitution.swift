@@ -125,7 +125,7 @@ struct Substitution {
     }
 
     private func unknown(_ name: String) -> CompositionObstacle {
-        CompositionObstacle("\(mapping.destination).\(name) gets its values in version \(version) only")
+        CompositionObstacle("\(mapping.destination).\(name) gets its values only in version \(version)")
     }
 
     func changed(_ name: String) -> CompositionObstacle {
@@ -133,7 +133,7 @@ struct Substitution {
     }
 
     private func beyond(_ expression: Expression) -> CompositionObstacle {
-        CompositionObstacle("`\(expression)` reads more of version \(version) than attributes of its own object")
+        CompositionObstacle("`\(expression)` reads more than the object's own attributes in version \(version)")
     }
 }
 

@@ -121,7 +121,7 @@ struct ColumnSlots {
         guard let orderColumn else { return }
         if unordered > 0 {
             guard order.values.isEmpty else {
-                throw .needsCopy("\(key.title) has an order for some of its objects only")
+                throw .needsCopy("\(key.title) has an order for only some of its objects")
             }
             numberings.append(.numbering(orderColumn, of: table.name, key: "Z_PK", group: column, by: "Z_PK"))
         }
@@ -140,7 +140,7 @@ struct ColumnSlots {
             return pairs.allSatisfy { $0.old == $0.new } && key.possible.isSubset(of: key.allowed)
                 ? .column(old) : .number(key: key.column, old: old, pairs)
         }
-        guard pairs.count == 1 else { throw .needsCopy("a key does not say to which entity it leads") }
+        guard pairs.count == 1 else { throw .needsCopy("a key does not name the entity that it refers to") }
         return .number(key: key.column, old: nil, pairs)
     }
 
@@ -166,7 +166,7 @@ struct ColumnSlots {
             InPlaceStatement(
                 "UPDATE \(table) SET \([key.column, key.entityColumn, key.orderColumn].emptied) WHERE Z_ENT = \(number) "
                     + "AND \(key.column) IN (SELECT Z_PK FROM \(key.targetTable) WHERE \(lost.rowCondition()))",
-                writesObjects: true, reason: "objects at the end of \(key.column) go, or are no longer related",
+                writesObjects: true, reason: "objects at the end of \(key.column) are removed or no longer related",
                 tables: .search(table)))
     }
 }
@@ -304,6 +304,6 @@ private struct RowOperands: PathResolver {
     }
 
     private static var tooMuch: FerryError {
-        FerryError(.unsupported, "An expression reads more than the attributes of its own object.")
+        FerryError(.unsupported, "An expression reads more than the object's own attributes.")
     }
 }

@@ -35,7 +35,7 @@ extension InPlaceBuilder {
                 renamedIndexes.append((index.name, namesake))
             } else {
                 add(
-                    "DROP INDEX \(quoted(index.name))", "the new version has none of this name, or another one",
+                    "DROP INDEX \(quoted(index.name))", "the new version has no index of this name, or a different one",
                     tables: .dropIndex(index.name))
             }
         }
@@ -44,7 +44,7 @@ extension InPlaceBuilder {
     /// Renames indexes in the schema itself: creating them anew would read every row.
     mutating func renameIndexes() {
         guard !renamedIndexes.isEmpty else { return }
-        let reason = "the index is the same, under the name that the new version gives it"
+        let reason = "the index is the same under a new name"
         add("PRAGMA writable_schema = ON", reason)
         var values = InPlaceValues()
         var (names, texts, old) = ("", "", [String]())
@@ -98,7 +98,7 @@ extension InPlaceBuilder {
     /// Renames columns; a column whose new name is still in use gets a temporary name first.
     private mutating func rename(_ renames: [Renaming], in table: String, having columns: [String]) {
         var names = Set(columns.map { $0.uppercased() })
-        let reason = "the property, or the entity number in the name, is another one"
+        let reason = "the property or the entity number in the name changed"
         var waiting: [Renaming] = []
         for (index, rename) in renames.enumerated() {
             let isTaken = names.contains(rename.to.uppercased()) && rename.to.uppercased() != rename.from.uppercased()

@@ -46,7 +46,7 @@ extension InPlaceBuilder {
             plan.touchedBeside.insert(history.changes.name)
             add(
                 "DELETE FROM \(table) WHERE ZENTITY IN (\(dropped.map(\.number).sqlList))",
-                "their entities are no more", writesObjects: true)
+                "their entities were removed", writesObjects: true)
         }
         func kept(_ column: String, _ isKept: KeyPath<HistoryTables.Translation, Bool>) -> String? {
             let lost = translations.filter { !$0[keyPath: isKept] }.map(\.from).sorted()

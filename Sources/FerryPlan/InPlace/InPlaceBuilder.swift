@@ -100,7 +100,7 @@ struct InPlaceBuilder {
 
     private mutating func findMoves() throws(InPlaceObstacle) {
         guard sources.values.allSatisfy({ $0.count == 1 }) else {
-            throw .needsCopy("objects of two hierarchies come into one")
+            throw .needsCopy("two hierarchies are merged into one")
         }
         let relationships = RelationshipRules(step, source: source, destination: destination)
         let contents = ColumnSlots.Contents(step, destination)
@@ -126,7 +126,7 @@ struct InPlaceBuilder {
     /// The reason why a table that could be altered must be made anew, or nil.
     private func otherForm(of table: String) -> String? {
         guard shape?.remade.contains(table.uppercased()) == true else { return nil }
-        return "the versions on the way leave its columns in another order"
+        return "the versions in between leave its columns in another order"
     }
 
     private static func continuations(
@@ -150,7 +150,7 @@ struct InPlaceBuilder {
         let isWanted = !new.uniqueLists.isEmpty
         guard states || isWanted else { return nil }
         if isWanted != states, destination.model.knownSchema != nil {
-            return "the store that it is to be like states uniqueness \(isWanted ? "" : "not ")in the table"
+            return "the template store \(isWanted ? "declares" : "does not declare") uniqueness in the table"
         }
         let family = source.model.family(of: table.root)
         let isSame = family.allSatisfy { entity in
@@ -158,15 +158,15 @@ struct InPlaceBuilder {
             return source.model.entities[entity]?.isAbstract == true
                 || mapping.map { step.source.hashes[entity] == step.destination.hashes[$0.destination] } == true
         }
-        return isSame ? nil : "uniqueness is stated in the old table"
+        return isSame ? nil : "the old table declares uniqueness"
     }
 
     // MARK: Triggers, links and removed rows
 
     private mutating func dropTriggers() {
         // Triggers first: dropping a view drops its triggers.
-        for trigger in schema.appTriggers { add("DROP TRIGGER \(quoted(trigger.name))", "made anew at the end") }
-        for view in schema.views { add("DROP VIEW \(quoted(view.name))", "made anew at the end") }
+        for trigger in schema.appTriggers { add("DROP TRIGGER \(quoted(trigger.name))", "recreated at the end") }
+        for view in schema.views { add("DROP VIEW \(quoted(view.name))", "recreated at the end") }
         for name in schema.triggers {
             add("DROP TRIGGER \(quoted(name))", "it would run on rows that Ferry writes")
         }
@@ -225,7 +225,7 @@ struct InPlaceBuilder {
         let wanted = Set(tables.map { $0.uppercased() })
         let renamed = plan.kept.map { (from: $0.name, to: $0.newName) }.filter { $0.from != $0.to }
         for table in schema.leftoverTables.sorted() where wanted.contains(table.uppercased()) {
-            add("DROP TABLE \(quoted(table))", "a leftover of an earlier version stands in the way")
+            add("DROP TABLE \(quoted(table))", "a leftover of an earlier version is in the way")
             occupied.remove(table.uppercased())
         }
         for table in droppedTables.sorted() where wanted.contains(table.uppercased()) { setAside(table) }
@@ -276,7 +276,7 @@ struct InPlaceBuilder {
     private mutating func dropTables() {
         for table in droppedTables {
             add(
-                "DROP TABLE \(current[table] ?? table)", "nothing of it is in the new version, or all was taken over",
+                "DROP TABLE \(current[table] ?? table)", "the new version does not need it, or all of it was copied",
                 tables: .drop(current[table] ?? table))
         }
     }

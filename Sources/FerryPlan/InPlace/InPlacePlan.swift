@@ -79,7 +79,7 @@ package struct InPlacePlan: Sendable, Equatable {
 
     /// Replaces the statistics of ANALYZE by rows of table, index and numbers.
     package mutating func setStatistics(_ rows: [[String?]]) {
-        let reason = "what ANALYZE found, of tables and indexes that were not made anew"
+        let reason = "results of ANALYZE for tables and indexes that were not recreated"
         statements.append(InPlaceStatement("DELETE FROM sqlite_stat1", writesObjects: false, reason: reason))
         for row in rows {
             var values = InPlaceValues()

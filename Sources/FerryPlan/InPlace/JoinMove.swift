@@ -48,7 +48,7 @@ struct JoinMove: Sendable, Equatable {
         if case .join(let name, let own, let other, let otherOrder, let ownOrder) = first.storage {
             guard pairs.allSatisfy({ $0.storage == first.storage }),
                 let old = sources.source.joinTables.first(where: { $0.name == name })
-            else { throw .needsCopy("\(table.name) takes over links from several places") }
+            else { throw .needsCopy("\(table.name) takes its links from several places") }
             cuts = try Self.cuts(of: pairs, old, own: own, other: other, sources)
             // Core Data's own migrations in place can leave the columns of the key in another order.
             let key = (table.isKeyTurned ? [other, own] : [own, other]).map { $0.uppercased() }
@@ -117,7 +117,7 @@ struct JoinMove: Sendable, Equatable {
             return InPlaceStatement(
                 "DELETE FROM \(old.name) WHERE \(column) IN "
                     + "(SELECT Z_PK FROM \(table) WHERE \(lost.sorted().rowCondition()))", writesObjects: true,
-                reason: "objects at the end of \(column) go, or are no longer related", tables: .search(old.name))
+                reason: "objects at the end of \(column) are removed or no longer related", tables: .search(old.name))
         }
     }
 
@@ -131,7 +131,7 @@ struct JoinMove: Sendable, Equatable {
             let ownHolds = if case .foreignKey = pair.storage { true } else { false }
             let held = ownHolds ? pair : pair.mirrored(in: sources.source)
             guard case .foreignKey(let table, let column, _, let order) = held.storage else {
-                throw .needsCopy("links stand partly in a join table and partly in rows")
+                throw .needsCopy("links are partly in a join table and partly in rows")
             }
             guard let number = sources.source.number(of: held.own.source),
                 let targetNumber = sources.source.number(of: held.other.source),
@@ -176,7 +176,7 @@ struct JoinMove: Sendable, Equatable {
         InPlaceStatement(
             "INSERT INTO \(destination.name) (\(columns.map(\.to).joined(separator: ", "))) "
                 + "SELECT \(columns.map(\.from).joined(separator: ", ")) FROM \(table)", writesObjects: true,
-            reason: "columns of the join table go, or change places",
+            reason: "columns of the join table are removed or reordered",
             tables: .fill(destination.name, from: table, rowsOf: nil))
     }
 }

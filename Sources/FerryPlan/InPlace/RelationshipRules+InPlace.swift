@@ -95,7 +95,7 @@ extension RelationshipRules {
             table == source.table(of: mapping.source)?.name,
             let target = source.table(of: first.other.source)
         else {
-            throw .needsCopy("\(mapping.destination) takes over keys that other rows hold")
+            throw .needsCopy("\(mapping.destination) reuses keys of other rows")
         }
         return Key(
             column: column, entityColumn: entityColumn, orderColumn: orderColumn, targetTable: target.name,

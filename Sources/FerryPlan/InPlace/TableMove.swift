@@ -93,7 +93,7 @@ struct TableMove: Sendable, Equatable {
         let dead = Set(source.columns.filter { !known.contains($0.name) }.map { $0.name.uppercased() })
         for slot in slots {
             let name = slot.column.name
-            if dead.contains(name.uppercased()) { return .rebuild("a dead column stands in the way of \(name)") }
+            if dead.contains(name.uppercased()) { return .rebuild("an unused column is in the way of \(name)") }
             if let carrier = carriers[name] {
                 if carrier != name { kept.renames.append(Renaming(from: carrier, to: name)) }
             } else {

@@ -78,11 +78,11 @@ extension InPlacePlan {
         }
         let reason =
             continuation == nil
-            ? "the table is made anew or goes, and they have no place in a new one"
-            : "their number is that of another entity in the new version"
+            ? "the table is recreated or dropped, and the new one cannot hold them"
+            : "their number belongs to another entity in the new version"
         return FerryError(
             .damagedSource,
-            "\(rows.counting("row")) in the table of \(table.root) \(rows == 1 ? "has" : "have") a Z_ENT that is no entity of that table, and "
+            "\(rows.counting("row")) in the table of \(table.root) \(rows == 1 ? "has" : "have") a Z_ENT of an entity that is not in that table, and "
                 + "cannot be kept: \(reason).",
             remedy: "Leave them out with \(setting: .damaged, .choice("drop")), or repair them with the app.",
             place: .init(entity: table.root))

@@ -287,27 +287,27 @@ package struct ChainLoss: Sendable {
     package var because: String {
         switch cause {
         case .removed: "\(version) does not have it"
-        case .noEntityMapping: "no entity mapping to \(version) carries \(entity)"
+        case .noEntityMapping: "no entity mapping to \(version) maps \(entity)"
         case .removedByMapping: "a mapping model to \(version) removes \(entity)"
         case .notRead: "no entity mapping to \(version) reads it"
-        case .filtered: "not all objects pass the entity mappings to \(version)"
         case .readInPart(let mappings):
             "only \(mappings.joined(separator: " and ")) read\(mappings.count == 1 ? "s" : "") it, and not "
                 + "from every object"
+        case .filtered: "some objects do not meet the filters of the entity mappings to \(version)"
         case .narrowed(let type): "\(version) stores it as \(type)"
         case .merged(let merging):
             "objects with equal \(merging.by.joined(separator: ", ")) become one in \(version), which keeps \(merging.kept)"
-        case .relatedToOne: "\(version) relates one object only, and there are more"
+        case .relatedToOne: "\(version) keeps only one related object"
         case .overruled(let inverse): "\(version) fills it from its inverse \(inverse), which had other objects"
         case .contested(let contest):
             "\(version) fills it from its inverse \(contest.inverse) where "
                 + "\(contest.winners.joined(separator: " or ")) relates the object"
         case .unordered: "\(version) does not order it"
-        case .orderedAnew: "the entity mappings to \(version) make its order anew"
+        case .orderedAnew: "the entity mappings to \(version) recreate its order"
         case .damaged(let what): "damage: \(what)"
         case .history(let entity):
-            "the history numbers the properties of \(entity), which differ in \(version), in an order that is not known"
-        case .inTheWay(let name): "\(name) is left of another migration, and is empty in \(version)"
+            "the history numbers the properties of \(entity), which differ in \(version), in an unknown order"
+        case .inTheWay(let name): "\(name) is left over from another migration, and is empty in \(version)"
         }
     }
 

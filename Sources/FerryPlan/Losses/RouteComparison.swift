@@ -131,10 +131,10 @@ extension VersionGraph {
         let (straight, stepwise) = (comparison.straight, comparison.stepwise)
         return FerryError(
             .ambiguousChain,
-            "\(straight) in one inferred mapping and \(stepwise) each lose what the other way keeps, and rows have it. "
+            "\(straight) in one inferred mapping and \(stepwise) each lose data that the other route keeps. "
                 + "\(straight) loses \(Self.words(comparison.lostStraight)); "
                 + "\(stepwise) loses \(Self.words(comparison.lostStepwise)).",
-            remedy: "Say which way to take with \(setting: .chain, .some("the versions of one of them")).")
+            remedy: "Choose a route with \(setting: .chain, .some("the versions of one of them")).")
     }
 
     private static func words(_ properties: [StoredProperty]) -> String {

@@ -81,7 +81,7 @@ package struct AppObjects: Sendable {
             refusals.append(
                 FerryError(
                     .unknownObject,
-                    "There is no \(name) in the store that could be dropped: only what is not Core Data's can be.",
+                    "The store has no object \(name) that can be dropped: only objects that are not Core Data's can be.",
                     remedy: known.isEmpty ? "Leave \(setting: .dropUnknown) out." : "There are: \(known)."))
         }
     }
@@ -100,7 +100,7 @@ package struct AppObjects: Sendable {
             do {
                 try trial.execute(object.sql)
             } catch {
-                refuse(object, "SQLite here cannot make it (\(error.message))")
+                refuse(object, "this SQLite cannot create it (\(error.message))")
             }
         }
     }
@@ -125,7 +125,7 @@ package struct AppObjects: Sendable {
             refusals.append(
                 FerryError(
                     .unsupported,
-                    "The trigger \(trigger.name) is Core Data's, but of a kind that Ferry cannot make anew.",
+                    "The trigger \(trigger.name) is Core Data's, but of a kind that Ferry cannot recreate.",
                     remedy: "Let the app migrate this store."))
         }
     }
@@ -140,7 +140,7 @@ package struct AppObjects: Sendable {
             if notesAsDropped(object) {
                 droppedColumns.append(column)
             } else {
-                refuse(object, "the table would not be as Core Data makes it")
+                refuse(object, "the table would differ from Core Data's")
             }
         }
     }
@@ -161,7 +161,7 @@ package struct AppObjects: Sendable {
             if notesAsDropped(object) { continue }
             guard isCarried(object) else { continue }
             guard inPlace || modules.contains(Self.module(of: other.sql)) else {
-                refuse(object, "it needs a module that the SQLite library here does not have")
+                refuse(object, "it needs a module that this SQLite library does not have")
                 continue
             }
             virtualTables.append(object)
@@ -249,7 +249,7 @@ package struct AppObjects: Sendable {
             .unknownObject,
             "The \(object.type) \(object.name) is not Core Data's and cannot be carried over: \(reason).",
             remedy: """
-                Go on without it with \(setting: .dropUnknown, .element(object.name)); the app can make it anew \
+                Continue without it with \(setting: .dropUnknown, .element(object.name)); the app can recreate it \
                 afterwards.
                 """)
     }

@@ -39,7 +39,7 @@ package struct StructuralReasons: Sendable {
             if reasons.count == before {
                 add(
                     entity, nil,
-                    "Nothing in the store's structure explains it: an optional flag, a type of the same storage, a "
+                    "The store's structure does not explain it: it may be an optional flag, a type with the same storage, a "
                         + "property that is not stored, or a hash modifier.")
             }
         }
@@ -80,7 +80,7 @@ package struct StructuralReasons: Sendable {
                 continue
             }
             if found.type.uppercased() != column.type {
-                add(entity, key.property, "Its column is \(found.type), the model makes it \(column.type).")
+                add(entity, key.property, "Its column is \(found.type), but \(column.type) in the model.")
             }
         }
         for (key, storage) in expected.relationshipStorage(of: entity) {
@@ -99,7 +99,7 @@ package struct StructuralReasons: Sendable {
         guard root == entity, let planned = expected.tables[root] else { return }
         let known = Set(planned.columns.map { $0.name.uppercased() } + EntityTable.systemColumns)
         for column in table.columns where !known.contains(column.name.uppercased()) {
-            add(entity, nil, "The store's column \(column.name) is of no property of the model.")
+            add(entity, nil, "The store's column \(column.name) does not belong to a property of the model.")
         }
     }
 }

@@ -37,7 +37,7 @@ struct DerivedAttributes {
             entityNumbers: model.entities[entity]?.superentity == nil ? nil : numbers)
         do throws(LayoutObstacle) {
             guard let derivation = attribute.derivation else {
-                throw LayoutObstacle("its derivation is in no form that Core Data documents")
+                throw LayoutObstacle("its derivation is not in a form that Core Data documents")
             }
             var value = DerivedValue(
                 attribute: key, table: table, column: column.name, entityNumbers: numbers,
@@ -76,12 +76,12 @@ struct DerivedAttributes {
         guard case .foreignKey(_, let key, _, _)? = layout.storage(of: path[0], in: entity),
             let destination = model.relationship(path[0], of: entity)?.destinationEntity,
             let target = layout.table(of: destination)?.name
-        else { throw LayoutObstacle("its derivation names no stored property") }
+        else { throw LayoutObstacle("its derivation does not name a stored property") }
         guard let found = layout.column(of: path.dropFirst().joined(separator: "."), in: destination) else {
             throw LayoutObstacle(
                 path.count > 2
                     ? "how Core Data follows a path over several relationships is not known"
-                    : "its derivation names no stored property")
+                    : "its derivation does not name a stored property")
         }
         try checkType(of: found, fits: column)
         value.expression = "(SELECT s.\(found.name) FROM \(target) AS s WHERE s.Z_PK = t.\(key))"
@@ -92,7 +92,7 @@ struct DerivedAttributes {
     /// A column of another type would store another value.
     private func checkType(of source: Column, fits column: Column) throws(LayoutObstacle) {
         guard source.type == column.type else {
-            throw LayoutObstacle("it has another type than what it is derived from")
+            throw LayoutObstacle("its type differs from the attribute that it is derived from")
         }
     }
 
@@ -119,7 +119,7 @@ struct DerivedAttributes {
         guard let attribute = model.attribute(summed, of: many.destination), attribute.type.isNumeric,
             let column = layout.column(of: summed, in: many.destination)?.name,
             let objects = layout.table(of: many.destination)?.name
-        else { throw LayoutObstacle("it sums what is no stored number") }
+        else { throw LayoutObstacle("it sums an attribute that is not a stored number") }
         guard let other = many.other else {
             let start = "(SELECT IFNULL(SUM(\(column)), 0) FROM \(many.table) WHERE \(many.key) = "
             value.expression =
@@ -152,7 +152,7 @@ struct DerivedAttributes {
 
     private func many(_ name: String, of entity: String) throws(LayoutObstacle) -> Many {
         guard let relationship = model.relationship(name, of: entity), relationship.isToMany else {
-            throw LayoutObstacle("its derivation names no to-many relationship")
+            throw LayoutObstacle("its derivation does not name a to-many relationship")
         }
         let destination = relationship.destinationEntity
         switch layout.storage(of: name, in: entity) {
@@ -163,7 +163,7 @@ struct DerivedAttributes {
                 throw LayoutObstacle("links of a relationship that is its own inverse are stored in either direction")
             }
             return Many(table: table, key: own, other: other, destination: destination)
-        case .foreignKey, nil: throw LayoutObstacle("its derivation names no stored relationship")
+        case .foreignKey, nil: throw LayoutObstacle("its derivation does not name a stored relationship")
         }
     }
 }

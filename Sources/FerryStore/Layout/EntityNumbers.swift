@@ -35,7 +35,7 @@ extension StoreLayout {
             guard freeNumbers.contains(Int64(offset + 1)) else {
                 throw FerryError(
                     .damagedSource, "The store has no number for the entity \(entity) in Z_PRIMARYKEY.",
-                    remedy: "Check that the model is the store's own; else restore the store from a backup.",
+                    remedy: "Check that the model is the store's own; otherwise restore the store from a backup.",
                     place: .init(entity: entity))
             }
             numbers[entity] = Int64(offset + 1)

@@ -22,10 +22,10 @@ struct CopiedTriggers {
             throw LayoutObstacle(reason)
         }
         let found = source.triggers.filter { Self.owner(of: $0, in: source.model) == key }
-        guard !found.isEmpty else { throw LayoutObstacle("the store has no triggers for it that could be taken over") }
+        guard !found.isEmpty else { throw LayoutObstacle("the store has no triggers for it that could be copied") }
         guard source.table(of: key.entity)?.name == destination.table(of: key.entity)?.name,
             source.attributeColumns[key] == destination.attributeColumns[key]
-        else { throw LayoutObstacle("its table or column gets another name") }
+        else { throw LayoutObstacle("its table or column is renamed") }
         for trigger in found { try check(trigger) }
         return found
     }
@@ -51,7 +51,7 @@ struct CopiedTriggers {
         // The SQL names the attribute's column and all columns on the path to its value.
         for table in tables.sorted() {
             guard new.owners[table] == old.owners[table] else {
-                throw LayoutObstacle("its trigger \(trigger.name) names the table \(table), which is another one then")
+                throw LayoutObstacle("its trigger \(trigger.name) names the table \(table), which is renamed")
             }
             for (column, owner) in (old.columns[table] ?? [:]).sorted(by: { $0.key < $1.key })
             where words.contains(column) {
@@ -156,7 +156,7 @@ extension LayoutBuilder {
             for key in foundOnly.map(\.key) {
                 let isThere = layout.triggers.contains { CopiedTriggers.owner(of: $0, in: model) == key }
                 let change = source.model.changeOfDerivation(entity: key.entity, attribute: key.property, in: model)
-                if let obstacle = isThere ? change : "the store that it is to be like has no triggers for it" {
+                if let obstacle = isThere ? change : "the template store has no triggers for it" {
                     refuse(key, obstacle: obstacle)
                 }
             }

@@ -38,13 +38,13 @@ extension LayoutBuilder {
             let leaves = model.leaves(of: attribute)
             if leaves.isEmpty {
                 refuse(
-                    entity, attribute.name, "its composite has no stored element",
+                    entity, attribute.name, "its composite has no stored elements",
                     remedy: "Make it transient, or give the composite an element that is stored.")
             }
             for leaf in leaves {
                 guard let (type, group) = leaf.type.columnTypeAndGroup else {
                     refuse(
-                        entity, leaf.name, "an attribute of this type has no column",
+                        entity, leaf.name, "attributes of this type have no column",
                         remedy: "Make it transient or give it a type that is stored.")
                     continue
                 }

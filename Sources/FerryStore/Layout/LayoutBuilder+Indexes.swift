@@ -70,7 +70,7 @@ extension LayoutBuilder {
             guard !columns.isEmpty, columns.count == index.elements.count else {
                 refuse(
                     entity, nil, "the fetch index \(index.name) has an element that is not a stored property",
-                    remedy: "Correct the index in the model or take it out for the migration.")
+                    remedy: "Correct the index in the model or remove it for the migration.")
                 continue
             }
             var condition: String?
@@ -78,7 +78,7 @@ extension LayoutBuilder {
                 guard let sql = IndexPredicate.sql(predicate, column: { self.column(of: $0, in: entity) }) else {
                     refuse(
                         entity, nil, "the SQL of the predicate of the partial fetch index \(index.name) is not known",
-                        remedy: "Take the index out of the model for the migration.", isSettledByStore: true)
+                        remedy: "Remove the index from the model for the migration.", isSettledByStore: true)
                     continue
                 }
                 condition = sql

@@ -32,10 +32,10 @@ extension LayoutBuilder {
             if known(pair)?.firstSuffix == nil {
                 refuse(
                     pair.relationship.entity, pair.relationship.property,
-                    "two of the entity's join tables have columns of one name, and which of them Core Data numbers "
+                    "two of the entity's join tables have columns of the same name, and which of them Core Data numbers "
                         + "is not known",
                     remedy: """
-                        Give a store of this version that Core Data made with \(setting: .like); or rename the inverse \
+                        Use \(setting: .like) with a store of this version that Core Data created; or rename the inverse \
                         of one of the two, keeping the old name as renaming identifier.
                         """, isSettledByStore: true)
             }

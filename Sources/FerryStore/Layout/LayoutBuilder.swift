@@ -56,7 +56,7 @@ struct LayoutBuilder {
         let subject = property.map { "\(entity).\($0)" } ?? entity
         refusals.append(
             FerryError(
-                .unsupported, "No store can be laid out for \(subject): \(reason).", remedy: remedy,
+                .unsupported, "The layout of \(subject) is not known: \(reason).", remedy: remedy,
                 place: .init(entity: entity, property: property)))
     }
 
@@ -115,7 +115,7 @@ struct LayoutBuilder {
                     entity, nil, "how Core Data sorts and upper-cases names outside ASCII is not known", remedy: remedy)
             }
             if model.root(of: entity) == entity, !tables.insert(entity.uppercased()).inserted {
-                refuse(entity, nil, "another entity has this name but for case", remedy: remedy)
+                refuse(entity, nil, "another entity has the same name in a different case", remedy: remedy)
             }
             let names = attributes(of: entity).map(\.name) + relationships(of: entity).map(\.name)
             for name in names where !name.utf8.allSatisfy({ $0 < 128 }) {

@@ -171,7 +171,7 @@ struct LayoutFinder {
     private func missing(_ message: String, _ key: PropertyKey) -> FerryError {
         FerryError(
             .damagedSource, message,
-            remedy: "Check that the model is the store's own; else restore the store from a backup.",
+            remedy: "Check that the model is the store's own; otherwise restore the store from a backup.",
             place: .init(entity: key.entity, property: key.property.isEmpty ? nil : key.property))
     }
 }

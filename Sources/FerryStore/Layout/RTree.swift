@@ -103,7 +103,7 @@ extension LayoutBuilder {
         guard index.elements.allSatisfy({ $0.kind == .rtree }), index.partialIndexPredicate?.isEmpty != false else {
             refuse(
                 entity, nil, "the fetch index \(index.name) is partly an R-Tree, or one with a predicate",
-                remedy: "Take the index out of the model for the migration.")
+                remedy: "Remove the index from the model for the migration.")
             return
         }
         add(
@@ -121,8 +121,8 @@ extension LayoutBuilder {
             let table = layout.table(of: entity)?.name
         else {
             refuse(
-                entity, nil, "\(what) is an R-Tree over something else than one to five stored numbers",
-                remedy: "Correct it in the model or take it out for the migration.")
+                entity, nil, "\(what) is an R-Tree over something other than one to five stored numbers",
+                remedy: "Correct it in the model or remove it for the migration.")
             return
         }
         layout.rTrees.append(

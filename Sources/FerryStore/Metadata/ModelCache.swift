@@ -57,7 +57,7 @@ package enum ModelCache {
         guard try step.get() else { return nil }
         return try rows.withBytes(0) { bytes in
             guard let archive = inflate(bytes, limit: inflatedLimit) else {
-                throw damaged(connection.path, "it does not inflate")
+                throw damaged(connection.path, "it cannot be decompressed")
             }
             return archive
         }
@@ -114,7 +114,7 @@ package enum ModelCache {
     private static func damaged(_ path: String, _ reason: String) -> FerryError {
         FerryError(
             .badArchive, "The model cached in \(path) cannot be read: \(reason).",
-            remedy: "Give the model's file instead.")
+            remedy: "Use the model's file instead.")
     }
 
     /// Inflates raw DEFLATE data to at most `limit` bytes; nil if it is damaged, cut off or larger, or has bytes behind

@@ -77,7 +77,7 @@ package struct StoreMetadata: Sendable, Hashable {
         } catch {
             if error.isTooBig {
                 throw FerryError(
-                    .damagedSource, "The metadata of \(path) are longer than \(longest >> 20) MiB, and are not read.",
+                    .damagedSource, "The metadata of \(path) is larger than \(longest >> 20) MiB and was not read.",
                     remedy: "Restore the store from a backup, or remove the app's own large values from its metadata.",
                     cause: error)
             }
@@ -91,15 +91,15 @@ package struct StoreMetadata: Sendable, Hashable {
             if case .blob(let bytes)? = found?[2] { tree = try PropertyTree(binary: bytes) }
         } catch {
             throw FerryError(
-                .damagedSource, "The metadata of \(path) are damaged.", remedy: "Restore the store from a backup.",
+                .damagedSource, "The metadata of \(path) is damaged.", remedy: "Restore the store from a backup.",
                 cause: error)
         }
         guard let row = found, let uuid = row[1].text, let properties = tree?.dictionary,
             properties[Key.hashes]?.dictionary != nil
         else {
             throw FerryError(
-                .notACoreDataStore, "\(path) is a database, but no Core Data store: it has no metadata of one.",
-                remedy: "Name the store's main file, with its -wal beside it if it has one.")
+                .notACoreDataStore, "\(path) is a database, but not a Core Data store: it has no store metadata.",
+                remedy: "Name the store's main file, with its -wal next to it if it has one.")
         }
         return StoreMetadata(version: row[0].integer ?? 1, uuid: uuid, properties: properties)
     }

@@ -158,8 +158,8 @@ extension ResolvedStep {
             else { continue }
             throw FerryError(
                 .unsupported,
-                "Which objects the entity mapping \(mapping.name) makes depends on now(), and the run's time is not known.",
-                remedy: "Verify with the store's ferry-log.json beside it.",
+                "Which objects the entity mapping \(mapping.name) creates depends on now(), and the time of the migration is not known.",
+                remedy: "Verify with the store's ferry-log.json next to it.",
                 place: .init(entity: mapping.destination))
         }
     }

@@ -272,7 +272,7 @@ extension RowWalk {
     var noKeysLeft: FerryError {
         FerryError(
             .noKeysLeft,
-            "New objects of \(root) cannot be checked: the keys of the source end at the last of all keys.",
+            "New objects of \(root) cannot be checked: the source uses the highest possible key.",
             remedy: "Correct Z_PRIMARYKEY.Z_MAX, or the rows with such keys, in a copy of the source.",
             place: .init(entity: root))
     }

@@ -121,7 +121,7 @@ final class SourceObjects: PlainObjectSource {
     /// The contents after 01, or of the file named after 02; nil if the migration drops a missing file's value.
     func contents(ofExternal value: [UInt8]) throws -> [UInt8]? {
         if value.first == 1 { return Array(value.dropFirst()) }
-        guard value.first == 2, value.count == 38 else { throw PlainFailure("the value names no file") }
+        guard value.first == 2, value.count == 38 else { throw PlainFailure("the value does not name a file") }
         let folder =
             context.verification.externalFolder
             ?? ExternalData.folder(forStore: context.verification.sourcePath)

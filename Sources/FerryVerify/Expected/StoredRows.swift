@@ -101,7 +101,7 @@ final class StoredRows {
         let largeRow = try largeRow.get()
         try largeRow.classes.bind(lastKey, at: 1)
         defer { largeRow.classes.reset() }
-        guard try largeRow.classes.step() else { throw PlainFailure("a row is gone while it is read") }
+        guard try largeRow.classes.step() else { throw PlainFailure("a row disappeared while it was read") }
         lastKey = largeRow.classes.integer(0)
         try largeRow.row.bind(lastKey, at: 1)
         for place in columns.indices {
@@ -114,7 +114,7 @@ final class StoredRows {
             try largeRow.row.bind(Int64(isLarge ? 1 : 0), at: place + 2)
         }
         (current, isWhole) = (largeRow.row, false)
-        guard try current.step() else { throw PlainFailure("a row is gone while it is read") }
+        guard try current.step() else { throw PlainFailure("a row disappeared while it was read") }
     }
 
     private func leaveLargeRow() throws {

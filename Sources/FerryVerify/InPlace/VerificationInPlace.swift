@@ -81,8 +81,8 @@ package final class VerificationInPlace {
         let place = first.example.map { ": \($0)" } ?? ""
         throw FerryError(
             .verificationFailed,
-            "The store would not be a store of version \(step.destination.name): "
-                + "\(first.check)\(first.entity.map { " of \($0)" } ?? "") (\(first.count))\(place). It is as before.",
+            "The result would not match version \(step.destination.name): "
+                + "\(first.check)\(first.entity.map { " of \($0)" } ?? "") (\(first.count))\(place). The store is unchanged.",
             remedy: "Migrate to a new store with \(setting: .output), and report this.",
             place: .init(entity: first.entity))
     }

@@ -19,7 +19,7 @@ extension PlainEvaluator {
             case .collectionOperator("count"), .key("count"): first = part(.size, of: parts)
             case .key("firstObject"): first = part(.first, of: parts)
             case .key("lastObject"): first = part(.last, of: parts)
-            default: throw PlainFailure("a list of texts has no such key")
+            default: throw PlainFailure("a list of strings has no such key")
             }
             return try follow(steps.dropFirst(), from: first)
         }
@@ -131,7 +131,7 @@ extension PlainEvaluator {
             return true
         case .predefined(let selector, let operands) where operands.count == 2:
             guard let sets = SetOperator(rawValue: selector) else {
-                throw PlainFailure("a single value stands for a collection")
+                throw PlainFailure("expected a collection, found a single value")
             }
             return try eachMember(of: sets, operands, in: scope, body)
         case .keyPath(let base, let given):
@@ -140,7 +140,7 @@ extension PlainEvaluator {
                 return try eachOnceOfSet(base, in: scope) { member in try body(try follow(steps[...], from: member)) }
             }
             return try eachMember(along: steps[...], from: try value(of: base, in: scope), isCollection: false, body)
-        default: throw PlainFailure("a single value stands for a collection")
+        default: throw PlainFailure("expected a collection, found a single value")
         }
     }
 
@@ -307,7 +307,7 @@ extension PlainEvaluator {
         if let parts = try textParts(list, in: scope) { return part(index, of: parts) }
         if case .predefined("mode:", _) = list { return try value(of: list, in: scope) }
         if list.isWritten == false, isCollection(list, in: scope) { return try place(index, in: list, scope) }
-        guard case .list(let elements) = list else { throw PlainFailure("no list stands before an index") }
+        guard case .list(let elements) = list else { throw PlainFailure("an index needs a list") }
         switch index {
         case .size: return .integer(Int64(elements.count))
         case .first: return try value(of: elements[0], in: scope)

@@ -58,7 +58,7 @@ struct PlainComparison {
         case .less, .lessOrEqual, .greater, .greaterOrEqual:
             guard !left.isNull, !right.isNull, let order = try order(left, right) else { return false }
             return try holds(comparator, order)
-        default: throw PlainFailure("\(comparator.rawValue) stands where it has no meaning")
+        default: throw PlainFailure("\(comparator.rawValue) is not supported here")
         }
     }
 
@@ -70,7 +70,7 @@ struct PlainComparison {
         case .lessOrEqual: return order <= 0
         case .greater: return order > 0
         case .greaterOrEqual: return order >= 0
-        default: throw PlainFailure("\(comparator.rawValue) stands where it has no meaning")
+        default: throw PlainFailure("\(comparator.rawValue) is not supported here")
         }
     }
 

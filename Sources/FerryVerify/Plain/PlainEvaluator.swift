@@ -54,7 +54,7 @@ package struct PlainEvaluator {
         case .variable("source"): return .object(scope.source)
         case .variable(let name):
             if let member = scope.members.last(where: { $0.name == name }) { return member.value }
-            guard name == scope.variable else { throw PlainFailure("$\(name) stands for nothing") }
+            guard name == scope.variable else { throw PlainFailure("$\(name) is not bound") }
             return scope.element
         case .keyPath(let base, let steps):
             if let value = try collected(base, steps, expression, in: scope) { return value }
@@ -105,7 +105,7 @@ package struct PlainEvaluator {
         case .ternary(let condition, let first, let second):
             return try value(of: try holds(condition, in: scope) ? first : second, in: scope)
         case .element(let list, let index): return try element(index, of: list, in: scope)
-        case .list, .subquery, .fetch: throw PlainFailure("a collection stands for a value")
+        case .list, .subquery, .fetch: throw PlainFailure("expected a value, found a collection")
         case .json(let text, let key): return try json(text, key, in: scope)
         }
     }
@@ -131,7 +131,7 @@ package struct PlainEvaluator {
         case "NSNumber", "NSDecimalNumber": return try PlainConversion.stored(value, as: .double)
         case "NSString": return try PlainConversion.stored(value, as: .string)
         case "NSUUID": return try PlainConversion.stored(value, as: .uuid)
-        default: throw PlainFailure("\(name) is no known type")
+        default: throw PlainFailure("\(name) is not a known type")
         }
     }
 
@@ -140,7 +140,9 @@ package struct PlainEvaluator {
     func follow(_ steps: ArraySlice<KeyPathStep>, from base: PlainValue) throws -> PlainValue {
         guard let step = steps.first else { return base }
         let rest = steps.dropFirst()
-        guard case .key(let key) = step else { throw PlainFailure("a collection operator stands on a single value") }
+        guard case .key(let key) = step else {
+            throw PlainFailure("a collection operator is applied to a single value")
+        }
         switch base {
         case .null: return .null
         case .json(let element):
@@ -188,7 +190,7 @@ package struct PlainEvaluator {
         switch value {
         case .null: return
         case .object(let object): try body(object)
-        default: throw PlainFailure("a path ends at a value where objects are meant")
+        default: throw PlainFailure("expected objects, found a value at the end of a path")
         }
     }
 
@@ -200,7 +202,7 @@ package struct PlainEvaluator {
         case nil: try body(object)
         case .key(let key):
             guard objects.isRelationship(key, of: object.entity) else {
-                throw PlainFailure("\(key) is no relationship")
+                throw PlainFailure("\(key) is not a relationship")
             }
             try objects.eachRelated(key, of: object) { related in
                 try eachObject(along: steps.dropFirst(), from: related, body)

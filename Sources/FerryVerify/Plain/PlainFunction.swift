@@ -180,7 +180,7 @@ enum PlainTypedFunction {
             let given = try text(arguments[1])
             let pattern = given == "iso8601" ? "yyyy-MM-dd'T'HH:mm:ss.SSSXXX" : given
             let seconds = try number(arguments[0])
-            guard seconds > -3e12, seconds < 3e12 else { throw PlainFailure("the calendar ends before that date") }
+            guard seconds > -3e12, seconds < 3e12 else { throw PlainFailure("the date is out of range") }
             return .string(try formatter(pattern, zone).string(from: Date(timeIntervalSinceReferenceDate: seconds)))
         case "dateSince1970:": return .number(try number(arguments[0]) - 978_307_200)
         case "secondsSince1970:": return .number(try number(arguments[0]) + 978_307_200)
@@ -189,17 +189,17 @@ enum PlainTypedFunction {
         case "base64:": return .string(Data(try data(arguments[0])).base64EncodedString())
         case "dataFromBase64:":
             guard let data = Data(base64Encoded: try text(arguments[0])) else {
-                throw PlainFailure("text is no Base64")
+                throw PlainFailure("not Base64")
             }
             return .blob(Array(data))
         case "dataFromText:": return .blob(Array(try text(arguments[0]).utf8))
         case "textFromData:":
             guard let text = String(utf8: try data(arguments[0])) else {
-                throw PlainFailure("data is no UTF-8")
+                throw PlainFailure("not UTF-8")
             }
             return .string(text)
         case "uuid:":
-            guard let uuid = UUID(uuidString: try text(arguments[0])) else { throw PlainFailure("text is no UUID") }
+            guard let uuid = UUID(uuidString: try text(arguments[0])) else { throw PlainFailure("not a UUID") }
             return .blob(withUnsafeBytes(of: uuid.uuid) { Array($0) })
         case "uuidFromName:":
             var bytes = Array(SHA256.hash(Array(try text(arguments[0]).utf8))[..<16])
@@ -214,7 +214,7 @@ enum PlainTypedFunction {
         if pattern == "iso8601" { return .real(try isoSeconds(text)) }
         let zone = arguments.count > 2 ? try self.text(arguments[2]) : "GMT"
         guard let date = try formatter(pattern, zone).date(from: text) else {
-            throw PlainFailure("text is no date of this form")
+            throw PlainFailure("the text does not match the date format")
         }
         return .real(date.timeIntervalSinceReferenceDate)
     }
@@ -239,12 +239,12 @@ enum PlainTypedFunction {
     private static func hexadecimal(_ text: String) throws -> [UInt8] {
         let digits = Array(text.unicodeScalars)
         guard digits.count % 2 == 0, digits.allSatisfy({ $0.isASCII }) else {
-            throw PlainFailure("text is no hexadecimal data")
+            throw PlainFailure("not hexadecimal data")
         }
         return try stride(from: 0, to: digits.count, by: 2).map { place in
             guard let high = Character(digits[place]).hexDigitValue,
                 let low = Character(digits[place + 1]).hexDigitValue
-            else { throw PlainFailure("text is no hexadecimal data") }
+            else { throw PlainFailure("not hexadecimal data") }
             return UInt8(high * 16 + low)
         }
     }
@@ -269,21 +269,21 @@ enum PlainTypedFunction {
     static func isoSeconds(_ text: String) throws -> Double {
         let whole = NSRange(text.startIndex..., in: text)
         guard let match = try NSRegularExpression(pattern: form).firstMatch(in: text, range: whole) else {
-            throw PlainFailure("text is no date of ISO 8601")
+            throw PlainFailure("not an ISO 8601 date")
         }
         func group(_ index: Int) -> String? { Range(match.range(at: index), in: text).map { String(text[$0]) } }
         func number(_ index: Int) -> Int { group(index).flatMap { Int($0) } ?? 0 }
         let (year, month, day) = (number(1), number(2), number(3))
         guard (1...12).contains(month), day >= 1, number(4) < 24, number(5) < 60, number(6) < 60, number(9) < 24,
             number(10) < 60
-        else { throw PlainFailure("text is no time of a day") }
+        else { throw PlainFailure("not a time of day") }
         func julian(_ year: Int, _ month: Int, _ day: Int) -> Int {
             let before = (14 - month) / 12
             let (shifted, march) = (year + 4800 - before, month + 12 * before - 3)
             return day + (153 * march + 2) / 5 + 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 - 32045
         }
         let next = month == 12 ? julian(year + 1, 1, 1) : julian(year, month + 1, 1)
-        guard julian(year, month, day) < next else { throw PlainFailure("text is no day") }
+        guard julian(year, month, day) < next else { throw PlainFailure("not a date") }
         let days = julian(year, month, day) - julian(2001, 1, 1)
         let offset = (number(9) * 3600 + number(10) * 60) * (group(8) == "-" ? -1 : 1)
         let seconds = days * 86_400 + number(4) * 3600 + number(5) * 60 + number(6) - offset

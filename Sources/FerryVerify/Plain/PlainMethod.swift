@@ -137,7 +137,7 @@ enum PlainMethod {
     private static func number(
         _ selector: String, _ receiver: PlainValue, _ arguments: [PlainValue]
     ) throws -> PlainValue {
-        guard let number = PlainNumber(receiver) else { throw PlainFailure("no number") }
+        guard let number = PlainNumber(receiver) else { throw PlainFailure("not a number") }
         switch selector {
         case "integerValue", "longLongValue", "intValue":
             guard case .real(let real) = number else { return receiver }
@@ -149,7 +149,7 @@ enum PlainMethod {
         case "stringValue": return try PlainConversion.stored(receiver, as: .string)
         case "timeIntervalSince1970": return .real(number.real + 978_307_200)
         case "dateByAddingTimeInterval:", "timeIntervalSinceDate:":
-            guard let other = arguments.first.flatMap(PlainNumber.init) else { throw PlainFailure("no number") }
+            guard let other = arguments.first.flatMap(PlainNumber.init) else { throw PlainFailure("not a number") }
             let seconds = selector == "timeIntervalSinceDate:" ? number.real - other.real : number.real + other.real
             return .number(seconds)
         default: throw PlainFailure("a number has no method \(selector)")
@@ -181,7 +181,7 @@ package final class PlainPatterns {
             expression = try NSRegularExpression(
                 pattern: "\\A(?:\(text))\\z", options: options.contains("c") ? .caseInsensitive : [])
         } catch {
-            throw PlainFailure("MATCHES was given no regular expression")
+            throw PlainFailure("MATCHES needs a regular expression")
         }
         (self.pattern, self.options, compiled) = (pattern, options, expression)
         return expression

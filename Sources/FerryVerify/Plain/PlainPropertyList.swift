@@ -10,7 +10,7 @@ indirect enum PlainPropertyList {
     case dictionary([(String, PlainPropertyList)])
 
     private static let depthLimit = 100
-    private static let damaged = PlainFailure("the value is no property list that can be read")
+    private static let damaged = PlainFailure("the value is not a readable property list")
 
     static func value(in holder: PlainValue, under keys: String) throws -> PlainValue {
         let bytes: [UInt8]

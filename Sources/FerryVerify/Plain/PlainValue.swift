@@ -111,13 +111,13 @@ package enum PlainConversion {
             guard float.isFinite || !real.isFinite else { throw PlainFailure("the value exceeds a Float") }
             return .real(Double(float))
         case .date:
-            if case .text = value { throw PlainFailure("text is no date") }
+            if case .text = value { throw PlainFailure("not a date") }
             return .real(try number(value).real)
         case .boolean: return .integer(try boolean(value) ? 1 : 0)
         case .string, .uri: return .text(try text(value))
         case .uuid: return .blob(try uuid(value))
         case .binary, .transformable:
-            guard case .blob = value else { throw PlainFailure("the value is no data") }
+            guard case .blob = value else { throw PlainFailure("the value is not data") }
             return value
         case .undefined, .objectID, .composite: throw PlainFailure("the type stores no values")
         }
@@ -145,7 +145,7 @@ package enum PlainConversion {
             if let integer = Int64(text) { return .integer(integer) }
             if let real = Double(text), real.isFinite { return .real(real) }
         }
-        throw PlainFailure("the value is no number")
+        throw PlainFailure("the value is not a number")
     }
 
     private static func boolean(_ value: PlainValue) throws -> Bool {
@@ -153,10 +153,10 @@ package enum PlainConversion {
             switch String(decoding: bytes, as: UTF8.self).lowercased() {
             case "true", "yes", "1": return true
             case "false", "no", "0": return false
-            default: throw PlainFailure("text is neither true nor false")
+            default: throw PlainFailure("neither true nor false")
             }
         }
-        guard let number = PlainNumber(value) else { throw PlainFailure("the value is no Boolean") }
+        guard let number = PlainNumber(value) else { throw PlainFailure("the value is not a Boolean") }
         return number.real != 0
     }
 
@@ -177,7 +177,7 @@ package enum PlainConversion {
                 text.append(hexadecimal(byte & 15))
             }
             return text
-        default: throw PlainFailure("the value is no text")
+        default: throw PlainFailure("the value is not text")
         }
     }
 
@@ -191,10 +191,10 @@ package enum PlainConversion {
         case .blob(let bytes): return bytes
         case .text(let bytes):
             guard bytes.count == 36, let uuid = UUID(uuidString: String(decoding: bytes, as: UTF8.self))?.uuid else {
-                throw PlainFailure("text is no UUID")
+                throw PlainFailure("not a UUID")
             }
             return withUnsafeBytes(of: uuid) { Array($0) }
-        default: throw PlainFailure("the value is no UUID")
+        default: throw PlainFailure("the value is not a UUID")
         }
     }
 }

@@ -135,7 +135,7 @@ struct GivenMappingsTests {
         #expect(!plan.output.contains("were searched"))
         for number in 0..<250 { try app.write("{}", to: "z\(number)/none.json") }
         let many = try app.done("plan", "App.sqlite", "--models", "App.xcdatamodeld")
-        #expect(many.output.contains("Not all folders beside the models were searched"))
+        #expect(many.output.contains("Not all folders next to the models were searched"))
     }
 
     @Test("JSON files of another kind are ignored, a mapping file with a mistake is not")

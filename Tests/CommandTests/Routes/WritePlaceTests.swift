@@ -61,7 +61,7 @@ struct WritePlaceTests {
             let outcome = try app.run(words)
             #expect(outcome.exitCode == 2, "\(words): \(outcome)")
             #expect(
-                outcome.diagnostics.contains(" has the name that ") || outcome.diagnostics.contains(", the folder of "),
+                outcome.diagnostics.contains(" is reserved: ") || outcome.diagnostics.contains(", the folder of "),
                 "\(words): \(outcome.diagnostics)")
             #expect(!exists(path), "\(words)")
         }

@@ -183,7 +183,7 @@ struct FoundTriggersTests {
         Refused(testDescription: "new", source: model([derived("owner", "shelf.room.name")]), destination: model()),
         Refused(testDescription: "was ordinary", source: model([.text("key"), .text("owner")]), destination: model()),
         Refused(
-            testDescription: "derived otherwise",
+            testDescription: "derivation differs",
             destination: model([derived("key", "uppercase:(title)"), derived("owner", "shelf.room.name")])),
         Refused(
             testDescription: "renamed",

@@ -19,7 +19,7 @@ struct BudgetTests {
             } catch let error as FerryError {
                 try #require(error.code == .budgetSpent, "\(error)")
                 #expect(error.code.consequence == .resumable)
-                #expect(error.message.contains(" of work, all kept"), "\(error.message)")
+                #expect(error.message.contains(" of work, which "), "\(error.message)")
                 #expect(error.remedy.description.contains("again"))
             }
         }
