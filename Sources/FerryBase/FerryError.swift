@@ -250,6 +250,8 @@ extension FerryError.Code {
 
     /// The migrated store differs from the result of the mapping models; the store is unchanged.
     public static let verificationFailed = Self("verificationFailed", .differs)
+    /// Tables or columns of the version that the store's metadata name are missing; the store is as before.
+    public static let storeIncomplete = Self("storeIncomplete", .differs)
     /// The content of a snapshot has changed since the snapshot was taken.
     public static let snapshotDamaged = Self("snapshotDamaged", .differs)
 
@@ -275,7 +277,7 @@ extension FerryError.Code {
         noSnapshot, badLog,
         databaseFailed, fileFailed, snapshotFailed, rowFailed, stageFailed, noKeysLeft, internalError, valueTooLarge,
         outOfMemory,
-        verificationFailed, snapshotDamaged,
+        verificationFailed, storeIncomplete, snapshotDamaged,
         interrupted, budgetSpent, swapHeld, storeInUseAtSwap,
     ]
 }

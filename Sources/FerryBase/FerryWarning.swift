@@ -105,6 +105,12 @@ extension FerryWarning.Code {
     public static let completedMapping = Self(rawValue: "completedMapping")
     /// A model version cannot be read, and is ignored.
     public static let modelPassedOver = Self(rawValue: "modelPassedOver")
+    /// Stores of the target version in a folder of models differ in their layout: the new store follows none of them.
+    public static let layoutNotTaken = Self(rawValue: "layoutNotTaken")
+    /// No rule tells the form of a fetch index of the new version: the new store does not have it.
+    public static let indexLeftOut = Self(rawValue: "indexLeftOut")
+    /// A given mapping model that leads from a version on the way is not used: its way loses more.
+    public static let mappingNotUsed = Self(rawValue: "mappingNotUsed")
     /// A mapping model that the call does not give cannot be read.
     public static let mappingPassedOver = Self(rawValue: "mappingPassedOver")
     /// A mapping model leads between two versions with equal version hashes: it never runs.
@@ -150,7 +156,8 @@ extension FerryWarning.Code {
     public static let all: [Self] = [
         loss, droppedEntity, emptyEntity, emptyRelationship, emptyMandatoryRelationship, quadratic, mandatoryValue,
         bothSidesMapped, doubledObjects, oneToOne, unknownProperty, leftOutOfMapping, completedMapping, modelPassedOver,
-        mappingPassedOver, mappingOfEqualVersions, mappingsNotSearched, damagedRows, damagedPages, rowsNotChecked,
+        layoutNotTaken, indexLeftOut, mappingNotUsed, mappingPassedOver, mappingOfEqualVersions, mappingsNotSearched,
+        damagedRows, damagedPages, rowsNotChecked,
         sharedFilesNotChecked, droppedObject, droppedHistory, leftover, recoveredJournal, notLocked, budgetTooShort,
         openElsewhere, unfinishedRun, permissionsNotSet, logReplaced, cleanUpFailed, memoryLimitPassed, unnamed,
     ]

@@ -249,6 +249,7 @@ extension Setting.Name {
     public static let dropUnknown = Self("dropUnknown")
     public static let restart = Self("restart")
     public static let recovers = Self("recovers")
+    public static let repairs = Self("repairs")
     public static let holdsSwap = Self("holdsSwap")
 
     /// The number of an entity's rows in a generated store.
@@ -259,6 +260,6 @@ extension Setting.Name {
         models, mappings, source, target, chain, infersMappings, passesOverMappings, losses, allowedLosses,
         allowsDowngrade, allowsQuadratic, like, joinTables, output, memoryLimit, snapshotFolder, snapshotLevel, damaged,
         dropUnknown,
-        restart, recovers, holdsSwap, rowsOf,
+        restart, recovers, repairs, holdsSwap, rowsOf,
     ]
 }

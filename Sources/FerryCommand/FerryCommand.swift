@@ -30,7 +30,8 @@ public enum FerryCommand {
             Group(
                 title: "Look",
                 commands: [
-                    InspectCommand.self, DiffCommand.self, LintCommand.self, GraphCommand.self, HashesCommand.self, VerifyCommand.self,
+                    InspectCommand.self, DiffCommand.self, LintCommand.self, GraphCommand.self, HashesCommand.self,
+                    VerifyCommand.self,
                 ]),
             Group(
                 title: "Migrate",
@@ -44,8 +45,11 @@ public enum FerryCommand {
                     SnapshotVerifyCommand.self, SnapshotRestoreCommand.self, SnapshotPruneCommand.self,
                 ]),
             Group(
-                title: "Mapping models",
-                commands: [MappingShowCommand.self, MappingInitCommand.self, MappingCheckCommand.self]),
+                title: "Models and mapping models",
+                commands: [
+                    MappingShowCommand.self, MappingInitCommand.self, MappingCheckCommand.self,
+                    ModelExportCommand.self,
+                ]),
             Group(title: "Stores for tests", commands: [GenerateCommand.self, DemoCommand.self]),
             Group(
                 title: "Setup",
@@ -83,7 +87,7 @@ public enum FerryCommand {
     private static let writers = [
         MigrateCommand.syntax.name, SnapshotCreateCommand.syntax.name, SnapshotRestoreCommand.syntax.name,
         SnapshotPruneCommand.syntax.name, RollbackCommand.syntax.name, GenerateCommand.syntax.name,
-        DemoCommand.syntax.name, ConfigInitCommand.syntax.name,
+        DemoCommand.syntax.name, ConfigInitCommand.syntax.name, ModelExportCommand.syntax.name,
     ]
 
     private static func runAlone(

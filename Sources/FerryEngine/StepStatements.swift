@@ -70,9 +70,19 @@ package struct StepStatements: Sendable {
                     ($0, { DefaultOnlyPolicy(functionNames: mapping.policyFunctions ?? []) } as PolicyFactory)
                 }
             }
-            let run = StepRun(
+            var run = StepRun(
                 step: step, sourcePath: store, isSourcePrivate: true, folder: folder, options: options,
                 policies: PolicyRegistry(Dictionary(policies, uniquingKeysWith: { first, _ in first })))
+            if let part = step.partInPlace {
+                let source = try Connection(path: store, mode: .readOnly)
+                run.closing = try PartInPlace.closing(of: part, on: source, dropping: dropping)
+                try makeEmptyStore(like: source, at: run.destinationPath)
+                let copy = try Connection(path: run.destinationPath, mode: .readWrite)
+                copy.onStatement = options.onStatement
+                list.withLock { $0.isInPlace = true }
+                try PartInPlace.run(part, on: copy, options: options)
+                list.withLock { $0.isInPlace = false }
+            }
             _ = try run.run()
             try run.finish()
             next = run.destinationPath
@@ -98,7 +108,9 @@ private struct DefaultOnlyPolicy: EntityMigrationPolicy {
 }
 
 private struct StatementList {
-    let isInPlace: Bool
+    var isInPlace: Bool {
+        didSet { if !isInPlace { reason = nil } }
+    }
     var groups: [StepStatements.Group] = []
     private var phase: Phase?
     private var reason: String?

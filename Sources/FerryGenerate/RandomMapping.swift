@@ -8,14 +8,21 @@ package struct RandomMapping {
     private var random: SeededRandom
     private let matching: ModelMatching
     private let names: (source: String, destination: String)
-    private let keepsRows: Bool
+    private let kind: Kind
 
-    /// With `keepsRows` every object becomes one object with the same key.
+    package enum Kind: Sendable {
+        case any
+        /// Every object becomes one object with the same key.
+        case keepsRows
+        /// So do the objects of most entities.
+        case keepsMostRows
+    }
+
     package init(
         seed: UInt64, source: (name: String, model: ManagedObjectModel),
-        destination: (name: String, model: ManagedObjectModel), keepsRows: Bool = false
+        destination: (name: String, model: ManagedObjectModel), kind: Kind = .any
     ) {
-        self.keepsRows = keepsRows
+        self.kind = kind
         random = SeededRandom(seed: seed, "mapping".stream, 0)
         matching = ModelMatching(source: source.model, destination: destination.model)
         names = (source.name, destination.name)
@@ -43,13 +50,14 @@ package struct RandomMapping {
             var changed = members
             changed[index].attributes += computed(members[index])
             if changed[index].attributes.count > members[index].attributes.count { try attempt(changed) }
-            if !keepsRows, let condition = condition(members[index]) {
+            if kind == .keepsMostRows, random.below(4) > 0 { continue }
+            if kind != .keepsRows, let condition = condition(members[index]) {
                 changed = members
                 changed[index].condition = condition
                 try attempt(changed)
             }
         }
-        for number in 0..<(keepsRows ? 0 : 2) {
+        for number in 0..<(kind == .keepsRows ? 0 : 2) {
             guard let extra = extra(number, members) else { continue }
             try attempt(members + [extra])
             guard members.contains(where: { $0.name == extra.name }), extra.element == nil else { continue }

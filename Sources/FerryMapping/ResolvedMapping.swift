@@ -169,6 +169,9 @@ package struct ResolvedRelationship: Sendable, Hashable {
 package struct OverruledRule: Sendable, Hashable {
     /// The source entity of the entity mapping.
     package var source: String
+    package var mapping: String
+    /// The entity mapping of the related objects.
+    package var target: String
     package var rule: ResolvedRelationship
     /// The inverse, as `Entity.relationship` of the newer version.
     package var inverse: String

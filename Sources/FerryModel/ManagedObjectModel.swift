@@ -10,6 +10,8 @@ package struct ManagedObjectModel: Sendable, Hashable {
     package var configurations: [String: [String]]
     /// Composite name to its elements, for attributes of type ``AttributeType/composite``.
     package var composites: [String: [Attribute]]
+    /// Parts of an archive that have no form here; empty for a model from a source file.
+    package var unheld: [Unheld] = []
     /// The forms of join tables that the model does not decide; in no file and no hash.
     package var knownJoins: [KnownJoin] = []
     /// The schema of new stores of the model, if a store of the model shows it; in no file and no hash.

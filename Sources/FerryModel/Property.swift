@@ -120,6 +120,11 @@ package struct Relationship: Sendable, Hashable {
     }
 
     package var isToMany: Bool { maxCount != 1 }
+
+    /// Whether a mandatory relationship without objects is valid: Core Data counts those of a to-many relationship.
+    ///
+    /// SwiftData's arrays are such relationships.
+    package var mayBeEmpty: Bool { isToMany && minCount == 0 }
 }
 
 /// The validation rules of an attribute that Xcode's model editor offers; no store holds them.
@@ -137,12 +142,19 @@ package struct AttributeValidation: Sendable, Hashable {
     }
 
     /// Adds the rule of a predicate such as `SELF >= 3`, `length <= 5`, `SELF MATCHES "…"`; ignores others.
-    mutating func add(predicate: String) {
+    ///
+    /// - Returns: Whether the rule was added.
+    @discardableResult
+    mutating func add(predicate: String) -> Bool {
         let words = predicate.split(separator: " ", maxSplits: 2).map(String.init)
-        guard words.count == 3, words[0] == "SELF" || words[0] == "length" else { return }
+        guard words.count == 3, words[0] == "SELF" || words[0] == "length" else { return false }
         switch words[1] {
-        case ">=": minimum = Double(words[2]) ?? minimum
-        case "<=": maximum = Double(words[2]) ?? maximum
+        case ">=":
+            guard let number = Double(words[2]) else { return false }
+            minimum = number
+        case "<=":
+            guard let number = Double(words[2]) else { return false }
+            maximum = number
         case "MATCHES" where words[2].count >= 2 && words[2].hasPrefix("\"") && words[2].hasSuffix("\""):
             var text = ""
             var isEscaped = false
@@ -155,8 +167,9 @@ package struct AttributeValidation: Sendable, Hashable {
                 }
             }
             pattern = text
-        default: break
+        default: return false
         }
+        return true
     }
 }
 

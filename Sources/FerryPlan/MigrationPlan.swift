@@ -38,6 +38,13 @@ package struct MigrationPlan: Sendable {
     /// The reason why steps in place run on a file of the run folder even if none is a copy; nil if they need not.
     package var runsInFolderBecause: String?
 
+    /// Lets copy steps fill all tables.
+    package mutating func fillAllTables(because reason: String) {
+        for index in steps.indices where steps[index].keptPart != nil {
+            (steps[index].keptPart, steps[index].fillsAllBecause) = (nil, reason)
+        }
+    }
+
     /// Whether no step is a copy.
     package var isInPlace: Bool { !steps.isEmpty && steps.allSatisfy { $0.mode == .inPlace } }
 
@@ -54,6 +61,8 @@ package struct StepPlan: Sendable {
     package var resolved: ResolvedStep
     /// The tables of a copy step that stay where they are; nil if all are filled.
     package var keptPart: KeptPart?
+    /// The reason why a copy step fills tables that could stay.
+    package var fillsAllBecause: String?
     package var partitions: [PartitionPlan]
     /// Mandatory attributes without a value: allowed only while their sources have no rows.
     package var needsRowCheck: [MappingResolution.RowCheck] = []

@@ -116,7 +116,10 @@ package struct Planner: Sendable {
             }
             plan.warnings =
                 try inputWarnings + MappingEdge.warningsOfEqualVersions(in: mappingModels, catalog)
-                + Self.warnings(of: plan)
+                + Self.warnings(of: plan) + graph.warningsOfUnused(edges)
+                + StoreLayout.leftOutIndexes(of: edges.last?.destination.model ?? target.model).map {
+                    FerryWarning(.indexLeftOut, $0.sentence, about: .init(entity: $0.entity, object: $0.name))
+                }
             if plan.refusals.isEmpty {
                 plan.steps = ChainComposition(plan.steps, executor: executor, composes: composes).steps
             }
@@ -153,11 +156,19 @@ package struct Planner: Sendable {
         for index in plan.steps.indices where plan.steps[index].mode == .copy {
             let step = plan.steps[index]
             // The statements of a composed step must leave what those of its parts would.
-            guard copying.reason(for: step) == nil, copying.wholeBecause == nil, step.parts.isEmpty else { continue }
+            if let reason = copying.reason(for: step) ?? copying.wholeBecause {
+                plan.steps[index].fillsAllBecause = reason
+                continue
+            }
+            guard step.parts.isEmpty else { continue }
             var layouts = AssumedLayouts()
             let source = try layouts.layout(of: step.resolved.source)
-            plan.steps[index].keptPart = KeptPart(
-                step.resolved, source: source, destination: try layouts.layout(of: step.resolved.destination))
+            let destination = try layouts.layout(of: step.resolved.destination)
+            if let reason = KeptPart.obstacle(step.resolved, source: source, destination: destination) {
+                plan.steps[index].fillsAllBecause = reason
+            } else {
+                plan.steps[index].keptPart = KeptPart(step.resolved, source: source, destination: destination)
+            }
         }
     }
 

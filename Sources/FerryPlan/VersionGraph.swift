@@ -41,6 +41,8 @@ struct VersionGraph {
     private(set) var inferable: [Inferable] = []
     /// The comparisons made so far, for the explanation.
     var comparisons: [RouteComparison] = []
+    /// Reasons for a path that does not follow the order of versions, for the explanation.
+    var routeNotes: [String] = []
     /// Comparisons of an earlier graph of the same versions, by ``RouteComparison/names``.
     let compared: [[String]: RouteComparison]
     /// Counted values of stored properties; a property without a count may have values.
@@ -155,8 +157,9 @@ struct VersionGraph {
             guard let path = edges(along: hops) else { continue }
             var kept: [Edge] = []
             for edge in path { kept += try keepingMost(edge) }
-            return kept
+            return try takingGiven(keepingMostByModels(kept, from: start) ?? kept, from: start)
         }
+        if let path = keepingMostByModels(nil, from: start) { return path }
         throw unreachable(from: start)
     }
 

@@ -12,15 +12,18 @@ struct GuideTests {
     @Test(
         "The commands of a guide print the guide's text, except times, sizes and names of snapshots",
         .enabled(if: Fixtures.areExpected, Comment(rawValue: Fixtures.skipReason)),
-        arguments: ["migrate-your-store", "replacing-a-policy"])
-    func runs(_ guide: String) throws {
+        arguments: [
+            ("migrate-your-store", "practical-core-data"), ("replacing-a-policy", "practical-core-data"),
+            ("swiftdata", "nobelnrj-myhome"),
+        ])
+    func runs(_ guide: String, _ family: String) throws {
         let folder = try TemporaryFolder()
-        let fixture = Fixtures.path("practical-core-data")
+        let fixture = Fixtures.path(family)
         for item in try FileManager.default.contentsOfDirectory(atPath: fixture) {
             try FileManager.default.copyItem(atPath: "\(fixture)/\(item)", toPath: folder.file(item))
             // Fixtures are read-only, unlike a user's store.
             try FileManager.default.setAttributes(
-                [.posixPermissions: item.hasSuffix(".sqlite") ? 0o644 : 0o755], ofItemAtPath: folder.file(item))
+                [.posixPermissions: item.hasSuffix(".sqlite") || item.hasSuffix(".store") ? 0o644 : 0o755], ofItemAtPath: folder.file(item))
         }
         let path = "\(Self.folder)/\(guide).md"
         let page = try String(contentsOfFile: path, encoding: .utf8)

@@ -56,6 +56,7 @@ struct SchemaTests {
             ("mapping-init", ["mapping", "init", "App.xcdatamodeld:App", "App.xcdatamodeld"], 0),
             ("mapping-show", ["mapping", "show", "App.json"], 0),
             ("mapping-check", ["mapping", "check", "App.json"] + models, 2),
+            ("model-export", ["model", "export", "App.sqlite", "--output", "Made.xcdatamodeld"], 0),
             ("generate", ["generate", "App.xcdatamodeld", "--rows", "5", "--output", "G.sqlite"], 0),
             ("help", ["help"], 0), ("help", ["help", "plan"], 0), ("version", ["version"], 0),
             ("completions", ["completions", "fish"], 0), ("manual", ["manual", "plan"], 0),

@@ -173,7 +173,7 @@ import Testing
             ("name BEGINSWITH ''", "BEGINSWITH", 1, 17),
             ("n BETWEEN other", "BETWEEN", 1, 11),
             ("n BETWEEN {1}", "two bounds", 1, 11),
-            ("n IN {1, 2", "ends", 1, 11),
+            ("n IN {1, 2", "at the end", 1, 11),
             ("kind UTI-EQUALS 'x'", "UTI-EQUALS", 1, 6),
             ("$v := 1", "assignment", 1, 4),
             ("a == %@", "format argument", 1, 6),
@@ -199,9 +199,9 @@ import Testing
             ("a == AND", "AND", 1, 6),
             ("a MATCHES[x] 'b'", "options", 1, 11),
             ("2 ** 3 ** 4", "parentheses", 1, 8),
-            ("", "nothing", 1, 1),
+            ("", "is empty", 1, 1),
             ("$", "a name must follow", 1, 1),
-            ("a.", "ends", 1, 3),
+            ("a.", "at the end", 1, 3),
             ("a ; b", "`;`", 1, 3),
         ])
     func refuses(text: String, mention: String, line: Int, column: Int) throws {

@@ -364,6 +364,20 @@ struct InferenceTests {
         #expect(resolution.step.warnings.first?.message.contains("Book.shelf is mandatory") == true)
     }
 
+    @Test("does not warn of a mandatory relationship to many without a minimum, as SwiftData's arrays are", arguments: [0, 1])
+    func mandatoryArrays(_ minimum: Int) throws {
+        let books = Relationship(
+            name: "books", destinationEntity: "Book", inverseName: "shelf", isOptional: false, minCount: minimum,
+            maxCount: 0)
+        let source = hashed("Model1", Self.shelf(nil, nil))
+        let destination = hashed("Model2", Self.shelf(books, Self.related("shelf", "Shelf", inverse: "books")))
+        let inferred = InferredMapping.infer(source: source, destination: destination)
+        let resolution = MappingResolution.resolve(
+            source: source, destination: destination, mappingModels: [try #require(inferred.mappingModel)])
+        #expect(resolution.problems.isEmpty)
+        #expect(resolution.step.warnings.map(\.code) == (minimum == 0 ? [] : [.emptyMandatoryRelationship]))
+    }
+
     private func hashed(_ name: String, _ entities: [Entity]) -> ModelVersion {
         var version = version(name, entities)
         version.hashes = VersionHash.hashes(of: version.model)

@@ -32,8 +32,9 @@ struct RandomInPlaceTests {
     }
 
     /// Nil if the seed gives no models, or no mapping, that can be migrated.
-    private func pair(_ seed: UInt64) throws -> Pair? {
-        var versions = RandomVersions(seed: seed, size: .init(entities: 4, relationships: 5, attributes: 10))
+    private func pair(_ seed: UInt64, _ kind: RandomMapping.Kind = .keepsRows) throws -> Pair? {
+        var versions = RandomVersions(
+            seed: seed, size: .init(entities: kind == .keepsRows ? 4 : 7, relationships: 5, attributes: 10))
         let models = versions.inferableModels(2)
         guard models.allSatisfy({ StoreLayout.refusals(for: $0).isEmpty && !$0.hasSelfJoin }) else { return nil }
         let place = folder.file("\(seed)")
@@ -53,7 +54,7 @@ struct RandomInPlaceTests {
                 mappings: [.url(URL(fileURLWithPath: mapping))])
         }
         var random = RandomMapping(
-            seed: seed, source: ("V1", models[0]), destination: ("V2", models[1]), keepsRows: true)
+            seed: seed, source: ("V1", models[0]), destination: ("V2", models[1]), kind: kind)
         let text = try random.text { text in
             try FileLayer().replace(mapping, with: Array(text.utf8))
             do {
@@ -98,5 +99,34 @@ struct RandomInPlaceTests {
         }
         print("random in place: \(made) of \(seed - 1) seeds, copied: \(copies)")
         #expect(made == Self.count)
+    }
+
+    @Test("Leave tables where they are beside those that are filled, with the rows of a copy of all")
+    func keep() throws {
+        var (made, seed, whole): (Int, UInt64, [String: Int]) = (0, 1, [:])
+        while made < Self.count / 2, seed < UInt64(40 * Self.count) {
+            defer { seed += 1 }
+            guard let pair = try pair(seed, .keepsMostRows) else { continue }
+            defer { try? FileLayer().removeTree(pair.folder) }
+            let step = try #require(pair.migrator.plan(pair.configuration(nil, .automatic)).steps.first)
+            let treatments = Set((step.tables ?? []).map(\.treatment))
+            guard step.mode == .copy, !treatments.isDisjoint(with: [.kept, .altered]) else {
+                let reasons = Set((step.tables ?? []).compactMap(\.reason)).filter { !$0.hasPrefix("entity mapping") }
+                whole[step.mode == .copy ? reasons.sorted().joined(separator: "; ") : "in place", default: 0] += 1
+                continue
+            }
+            made += 1
+            do {
+                _ = try pair.migrator.migrate(pair.configuration("Copy.sqlite", .set))
+                let report = try pair.migrator.migrate(pair.configuration(nil, .automatic))
+                #expect(report.verification.differences.isEmpty, "seed \(seed)")
+                let rows = try [pair.store, "\(pair.folder)/Copy.sqlite"].map { try StoreRows.text(atPath: $0) }
+                #expect(rows[0] == rows[1], "seed \(seed)")
+            } catch {
+                Issue.record("seed \(seed): \(error) \((error as? FerryError)?.cause.map { "\($0)" } ?? "")")
+            }
+        }
+        print("random tables that stay: \(made) of \(seed - 1) seeds, others: \(whole)")
+        #expect(made == Self.count / 2)
     }
 }

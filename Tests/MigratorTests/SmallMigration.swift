@@ -12,11 +12,13 @@ struct SmallMigration {
     let folder: TemporaryFolder
     /// Whether the second step's books are made by ``HeadingPolicy``.
     let hasPolicy: Bool
+    /// Whether the books of the second version still have their writer, so that their table stays in the first step.
+    let keepsWriter: Bool
     var store: String { folder.file("App.sqlite") }
 
     /// Writes models, mapping files and a store with the given number of books, of which every fifth has no author.
-    init(rows: Int64 = 12, form: TinyStore.Form = .plain, hasPolicy: Bool = false) throws {
-        self.hasPolicy = hasPolicy
+    init(rows: Int64 = 12, form: TinyStore.Form = .plain, hasPolicy: Bool = false, keepsWriter: Bool = false) throws {
+        (self.hasPolicy, self.keepsWriter) = (hasPolicy, keepsWriter)
         folder = try TemporaryFolder()
         try writeModels()
         try writeMappings()
@@ -43,10 +45,8 @@ struct SmallMigration {
 
     private func writeModels() throws {
         let title = "<attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/>"
-        try folder.writeVersion(
-            "App 1",
-            "<entity name=\"Book\">\(title)<attribute name=\"writer\" optional=\"YES\" attributeType=\"String\"/></entity>"
-        )
+        let writer = "<attribute name=\"writer\" optional=\"YES\" attributeType=\"String\"/>"
+        try folder.writeVersion("App 1", "<entity name=\"Book\">\(title)\(writer)</entity>")
         let author = """
             <entity name="Author"><attribute name="name" optional="YES" attributeType="String"/>\
             <relationship name="books" optional="YES" toMany="YES" deletionRule="Nullify" destinationEntity="Book" \
@@ -56,7 +56,7 @@ struct SmallMigration {
             <relationship name="author" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="Author" \
             inverseName="books" inverseEntity="Author"/>
             """
-        try folder.writeVersion("App 2", "\(author)<entity name=\"Book\">\(title)\(link)</entity>")
+        try folder.writeVersion("App 2", "\(author)<entity name=\"Book\">\(title)\(keepsWriter ? writer : "")\(link)</entity>")
         let heading = "<attribute name=\"heading\" attributeType=\"String\"/>"
         try folder.writeVersion("App 3", "\(author)<entity name=\"Book\">\(heading)\(link)</entity>")
         try write(

@@ -209,18 +209,17 @@ struct LayoutRulesTests {
     }
 
     @Test(
-        "A predicate without a known spelling is refused",
+        "A partial index with a predicate without a known spelling is left out",
         arguments: [
             "name == 'x'", "NOT state = 1", "state IN {1, 2}", "state = ", "(state = 1", "other = 1", "state = 1 flag",
             "state < nil", "",
         ])
-    func refusedPredicates(_ predicate: String) throws {
+    func leftOutPredicates(_ predicate: String) throws {
         let model = Self.partial(predicate)
-        guard !predicate.isEmpty else {
-            #expect(StoreLayout.refusals(for: model).isEmpty)
-            return
-        }
-        #expect(StoreLayout.refusals(for: model).map(\.code) == [.unsupported])
+        #expect(StoreLayout.refusals(for: model).isEmpty)
+        let leftOut = StoreLayout.leftOutIndexes(of: model)
+        #expect(leftOut.map(\.name) == (predicate.isEmpty ? [] : ["i"]))
+        #expect(try StoreLayout.canonical(for: model).indexes.count == (predicate.isEmpty ? 1 : 0))
     }
 
     private static func partial(_ predicate: String) -> ManagedObjectModel {

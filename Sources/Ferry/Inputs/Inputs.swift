@@ -4,6 +4,7 @@ internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
 internal import FerrySnapshot
+internal import FerryStore
 
 /// The models and mapping models of a migration, read once.
 struct Inputs: Sendable {
@@ -11,7 +12,7 @@ struct Inputs: Sendable {
     var mappingModels: [MappingModel]
     /// Mapping models beside the models that were not given; empty until ``lookingBeside(files:)``.
     private(set) var mappingModelsBeside: [MappingModel] = []
-    private(set) var warnings: [FerryWarning]
+    var warnings: [FerryWarning]
     var policies: PolicyRegistry
     /// The SHA-256 of each input in hexadecimal, by its real path.
     var digests: [String: String]
@@ -26,7 +27,7 @@ struct Inputs: Sendable {
         models: [ModelSource], mappings: [MappingSource], policies: PolicyRegistry = PolicyRegistry(), files: FileLayer
     ) throws(FerryError) {
         self.policies = policies
-        catalog = try ModelCatalog(paths: models.map(\.path), files: files)
+        catalog = try ModelCatalog(models: models, files: files)
         warnings = catalog.unreadable.map {
             FerryWarning(.modelPassedOver, "\($0.error.message) It is ignored.", about: .init(path: $0.path))
         }
@@ -36,8 +37,10 @@ struct Inputs: Sendable {
         catalog = catalog.ordered(along: mappingModels)
         digests = [:]
         // Unused versions count too, because they can change the chain of an equal command.
-        for version in catalog.versions {
-            digests[try files.realPath(version.path)] = try files.inputDigest(of: version.path)
+        for version in catalog.versions where !version.isFoundStore {
+            // With ?? the error would lose its type.
+            let digest = if let known = version.archiveDigest { known } else { try files.inputDigest(of: version.path) }
+            digests[try files.realPath(version.path)] = digest
         }
         for mapping in mappingModels { digests[try files.realPath(mapping.path)] = mapping.fingerprint.hexadecimal }
     }
@@ -147,6 +150,18 @@ extension FileLayer {
 }
 
 extension Inputs {
+    /// Takes the model that the store holds as its version, if stores are among the models and none has its hashes.
+    ///
+    /// - Throws: ``FerryError`` `.badModel` if the store holds no usable model.
+    mutating func takeOwnModel(of store: OpenedStore) throws {
+        // A folder of models may hold the store itself, by which nobody means a version.
+        warnings.removeAll { $0.code == .modelPassedOver && $0.subject.path == store.path }
+        guard catalog.versions(matching: store.metadata.hashes).isEmpty, catalog.hasStores(besides: store.path) else {
+            return
+        }
+        catalog = catalog.adding(own: try StoreModels.version(of: store) { try ArchivedModel.decode(KeyedArchive($0)) })
+    }
+
     /// The target version of a migration: the named one, else the one that follows from the store's hashes.
     ///
     /// - Throws: ``FerryError`` `.noSuchVersion` or `.ambiguousVersion`, whose cause may be ``TargetCandidates``.

@@ -28,7 +28,7 @@ package struct TargetNames {
         names.takeComputed()
         version.model.knownJoins = names.known
         version.model.knownSchema = schema
-        return (version, warnings)
+        return (version, warnings + StoreLayout.leftOutIndexes(of: version.model).map(\.sentence))
     }
 
     /// The names of join tables from the setting and from the store of that version, and that store's whole schema.
@@ -68,8 +68,9 @@ extension MigrationRun {
     /// The target with the schema of ``Configuration/like``, and with known names of join tables; refuses unknown ones.
     func settleNames(of target: ModelVersion, from version: ModelVersion, _ store: OpenedStore) throws -> ModelVersion {
         nameRefusals = []
+        layoutStore = try configuration.like?.filePath ?? storeWithLayout(of: target, besides: store)
         var (names, schema) = try TargetNames(
-            like: configuration.like?.filePath, joinTables: configuration.joinTables, trace: configuration.trace
+            like: layoutStore, joinTables: configuration.joinTables, trace: configuration.trace
         ).namesAndSchema(of: target, named: inputs.catalog.displayName(of: target), files: files)
         if !names.unknown.isEmpty {
             let layout = try StoreLayout.actual(for: version.model, on: store.sourceGuard.connection)
@@ -84,6 +85,45 @@ extension MigrationRun {
             inputs.catalog.versions[index].model.knownSchema = schema
         }
         return settled
+    }
+}
+
+extension MigrationRun {
+    /// The store among the models whose layout the new store gets; nil if none is of the target version.
+    ///
+    /// - Throws: ``FerryError`` `.layoutUnknown` if several stores were given for the version, with different layouts.
+    private func storeWithLayout(of target: ModelVersion, besides store: OpenedStore) throws -> String? {
+        let fitting = inputs.catalog.stores.filter { $0.hashes == target.hashes && $0.path != store.path }
+        // The store that the target names, else those that were given, else those that lie in a folder.
+        if let named = fitting.first(where: { !$0.isFoundStore && $0.path == target.path && $0.name == target.name }),
+            configuration.target != nil
+        {
+            return named.path
+        }
+        let given = fitting.filter { !$0.isFoundStore }
+        let candidates = given.isEmpty ? fitting : given
+        guard candidates.count > 1 else { return candidates.first?.path }
+        let digests = try candidates.map { candidate in
+            try OpenedStore.reading(candidate.path, files: files, trace: configuration.trace) {
+                try KnownSchema(of: target.model, on: $0.sourceGuard.connection).digest
+            }
+        }
+        guard let other = digests.firstIndex(where: { $0 != digests[0] }) else { return candidates[0].path }
+        let paths = "\(candidates[0].path) and \(candidates[other].path)"
+        guard given.isEmpty else {
+            throw FerryError(
+                .layoutUnknown,
+                "\(paths) have version \(inputs.catalog.displayName(of: target)), and differ in their tables, columns or "
+                    + "indexes.", remedy: "Choose the template of the new store with \(setting: .like, .some("STORE"))."
+            )
+        }
+        inputs.warnings.append(
+            FerryWarning(
+                .layoutNotTaken,
+                "\(paths) are among the models, have version \(inputs.catalog.displayName(of: target)), and differ in "
+                    + "their tables, columns or indexes: the new store is made by the rules.",
+                about: .init(path: candidates[0].path)))
+        return nil
     }
 }
 

@@ -104,6 +104,9 @@ public struct Configuration: Sendable {
     /// Whether SQLite first rolls back a hot journal, after a raw copy of journal and store was put into the snapshots'
     /// folder; otherwise such a store is refused.
     public var recovers: Bool
+    /// Whether tables and columns that a store's version has and the store lacks are made before the migration, after
+    /// a snapshot: empty, or with the model's default values. Otherwise such a store is refused.
+    public var repairs: Bool
     /// The time after which a call stops, for the next call to resume; nil for no limit.
     ///
     /// Each call does at least one unit of work, even one that takes longer.
@@ -148,7 +151,8 @@ public struct Configuration: Sendable {
         chunkBytes: Int = 4 << 20, chunkTime: Duration = .milliseconds(500), memoryLimit: Int = 32 << 20,
         executor: Executor = .automatic, verify: VerifyMode = .full, jobs: Int? = nil, takesSnapshot: Bool = true,
         snapshotFolder: URL? = nil, snapshotLevel: Int = 1, damaged: Damaged = .refuse, dropUnknown: [String] = [],
-        composes: Bool = true, restart: Bool = false, recovers: Bool = false, budget: Duration? = nil,
+        composes: Bool = true, restart: Bool = false, recovers: Bool = false, repairs: Bool = false,
+        budget: Duration? = nil,
         holdsSwap: Bool = false,
         willMigrate: StageHook? = nil, didMigrate: StageHook? = nil,
         now: @escaping @Sendable () -> Date = { Date() }, trace: TraceHook? = nil
@@ -179,6 +183,7 @@ public struct Configuration: Sendable {
         self.composes = composes
         self.restart = restart
         self.recovers = recovers
+        self.repairs = repairs
         self.budget = budget
         self.holdsSwap = holdsSwap
         self.willMigrate = willMigrate

@@ -71,6 +71,12 @@ public struct MigrationReport: Sendable, Hashable, Codable {
     public var warnings: [FerryWarning] = []
     /// Content of the source that the migrated store does not have.
     public var losses: [Loss] = []
+    /// The store whose tables, columns, entity numbers, indexes and triggers the migrated store has: that of
+    /// ``Configuration/like``, or one among the models; nil if they follow from the model alone.
+    public var layoutStore: URL?
+    /// The tables, and columns as `TABLE.COLUMN`, that ``Configuration/repairs`` made before the migration; nil in
+    /// reports of earlier versions.
+    public var repaired: [String]?
 
     /// What a call was expected to take.
     public struct Estimates: Sendable, Hashable, Codable {

@@ -1,11 +1,31 @@
 internal import FerryBase
 public import Foundation
 
-/// The location of model versions: `.xcdatamodeld`, `.xcdatamodel`, `.momd`, `.mom`, or a folder of them.
+/// The location of model versions: `.xcdatamodeld`, `.xcdatamodel`, `.momd`, `.mom`, a store, or a folder of them.
+///
+/// A store that an app made is the version with the model that it holds. If it is the target of a migration, the
+/// migrated store gets its tables, columns, entity numbers, indexes and triggers, as with ``Configuration/like``.
 public struct ModelSource: Sendable, Hashable {
     package var path: String
+    /// The name of a store's version; nil for its version identifier, or the name of its file.
+    package var name: String?
+
+    package init(path: String, name: String? = nil) {
+        self.path = path
+        self.name = name
+    }
 
     public static func url(_ url: URL) -> ModelSource { ModelSource(path: url.filePath) }
+
+    /// A store whose model is a version.
+    ///
+    /// - Parameters:
+    ///   - url: The store's main file; it is read only.
+    ///   - name: The version's name; nil for the version identifier in the store, else the name of the file.
+    /// - Returns: The source.
+    public static func store(_ url: URL, named name: String? = nil) -> ModelSource {
+        ModelSource(path: url.filePath, name: name)
+    }
 }
 
 /// The location of a mapping model: `.xcmappingmodel`, `.cdm`, or Ferry's JSON.

@@ -32,6 +32,14 @@ public struct PlanReport: Sendable, Codable {
     /// Nil in plans of earlier versions.
     public var notScanned: [String]?
 
+    /// The store whose tables, columns, entity numbers, indexes and triggers the migrated store gets: that of
+    /// ``Configuration/like``, or one among the models; nil if they follow from the model alone.
+    public var layoutStore: URL?
+    /// Whether the store's version is the model that the store itself holds, as no model of it was given.
+    ///
+    /// Nil in plans of earlier versions.
+    public var isOwnModel: Bool?
+
     public var isUpToDate: Bool { steps.isEmpty && refusals.isEmpty }
 
     /// From one model version to the next one used.
@@ -64,6 +72,34 @@ public struct PlanReport: Sendable, Codable {
         public var partitions: [[EntityMappingPlan]]
         /// The most bytes beside the new store: associations, lookups, sorting, and the lookups of verification.
         public var scratchBytes: Int64 = 0
+        /// The treatment of each table; nil for a step that cannot run, and in plans of earlier versions.
+        public var tables: [Table]?
+    }
+
+    /// One table of a step's new version, or one of the old version that is dropped.
+    public struct Table: Sendable, Hashable, Codable {
+        /// What a step does with a table; a later version may add more.
+        public struct Treatment: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
+            public let rawValue: String
+            public init(rawValue: String) { self.rawValue = rawValue }
+            public var description: String { rawValue }
+
+            /// Not one page of it is written.
+            public static let kept = Self(rawValue: "kept")
+            /// Its columns change, or the values of its rows.
+            public static let altered = Self(rawValue: "altered")
+            /// Its rows are made anew.
+            public static let filled = Self(rawValue: "filled")
+            /// The new version has no such table.
+            public static let dropped = Self(rawValue: "dropped")
+        }
+
+        public var name: String
+        /// The root entity of its objects; nil for the table of a many-to-many relationship.
+        public var entity: String?
+        public var treatment: Treatment
+        /// The reason why it is filled; nil for another treatment.
+        public var reason: String?
     }
 
     /// A pair of successive versions in the chain.

@@ -54,7 +54,7 @@ public struct Verifier: Sendable {
         _ options: Options = Options(), stop: StopRequest = StopRequest(), onProgress: ProgressHook? = nil
     ) throws -> VerificationSummary {
         try withStore(store) { opened in
-            let version = try version(of: opened)
+            let version = try version(of: opened, in: inputs.catalog)
             var summary = try withWorkFolder { folder in
                 var verification = Verification(
                     ofStore: version, at: opened.path, isNew: false,
@@ -147,24 +147,27 @@ public struct Verifier: Sendable {
 
     // MARK: Stores
 
-    private func version(of store: OpenedStore) throws -> ModelVersion {
-        if let version = store.version(in: inputs.catalog) { return version }
-        if inputs.catalog.versions.isEmpty,
+    private func version(of store: OpenedStore, in catalog: ModelCatalog) throws -> ModelVersion {
+        if let version = store.version(in: catalog) { return version }
+        if catalog.versions.isEmpty,
             let cached = try ModelCache.version(in: store.sourceGuard.connection),
             cached.hashes == store.metadata.hashes
         {
             return cached
         }
-        guard inputs.catalog.versions.isEmpty else { throw store.unknownVersion(in: inputs.catalog) }
+        guard catalog.versions.isEmpty else { throw try store.unknownVersion(in: catalog) }
         throw FerryError(
             .unknownVersion, "The store \(store.path) contains no cached model of its own version.",
             remedy: "Give the model with \(setting: .models).")
     }
 
     private func step(from old: OpenedStore, to new: OpenedStore, _ run: RunLog.Entry?) throws -> StepPlan {
-        let target = try version(of: new)
+        var inputs = inputs
+        try inputs.takeOwnModel(of: new)
+        try inputs.takeOwnModel(of: old)
+        let target = try version(of: new, in: inputs.catalog)
         guard let version = old.version(in: inputs.catalog, preferring: target) else {
-            throw old.unknownVersion(in: inputs.catalog)
+            throw try old.unknownVersion(in: inputs.catalog)
         }
         guard version.hashes != target.hashes else {
             throw FerryError(

@@ -1,8 +1,10 @@
 internal import FerryBase
+internal import FerryEngine
 internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
+internal import Foundation
 
 /// Counts the rows and values of a store that a migration loses.
 struct LossCounter {
@@ -15,6 +17,8 @@ struct LossCounter {
     /// The number of rows of exactly each entity, if known.
     let rows: [String: Int64]
     var walk: PageWalk?
+    /// The time for filters that ask for it.
+    var now = Date.now.timeIntervalSinceReferenceDate
 
     /// Whether any row has a value of each property, as 1 or 0; properties without storage in the store are left out.
     func presence(of properties: [StoredProperty]) throws -> [StoredProperty: Int64] {
@@ -52,8 +56,7 @@ struct LossCounter {
     }
 
     private func count(_ loss: ChainLoss, _ effort: Effort) throws -> ChainLoss.Count {
-        // Only the run knows how many objects a filter or a conversion leaves out.
-        guard !loss.isByFilter, loss.merging == nil else { return loss.count }
+        guard loss.merging == nil else { return loss.count }
         var change = ""
         if case .narrowed(let type) = loss.cause {
             // A later step converts values that the store's rows do not show.
@@ -62,6 +65,7 @@ struct LossCounter {
             change = " AND " + Self.changes(column, in: type)
         }
         guard let place = place(of: loss.property, in: loss.entities) else { return loss.count }
+        if loss.isOfSomeObjects { return try countOfSomeObjects(loss, place, change, effort) }
         let condition = place.condition + change
         let isSmall = effort == .all || rowsToRead(loss) <= Self.fewRows
         func number(_ sql: String) throws -> Int64 { try connection.integer(sql, place.numbers) ?? 0 }
@@ -146,6 +150,67 @@ struct LossCounter {
         }
     }
 
+    // MARK: Losses of some objects
+
+    /// Counts the values of the objects that lose them, or the links that a later rule replaces.
+    private func countOfSomeObjects(
+        _ loss: ChainLoss, _ place: Place, _ change: String, _ effort: Effort
+    ) throws -> ChainLoss.Count {
+        guard loss.step == 1, loss.entities.count == 1 else { return loss.count }
+        let isSmall = effort == .all || rowsToRead(loss) <= Self.fewRows
+        guard isSmall || effort == .presence else { return .unknown }
+        let isThere = "SELECT EXISTS (SELECT 1 FROM \(place.table) WHERE \(place.condition))"
+        guard try connection.integer(isThere, place.numbers) == 1 else { return .exactly(0) }
+        // Of links in other rows no more is known.
+        guard loss.property == nil || place.ownColumn != nil, let number = place.numbers.first else { return .unknown }
+        let value = place.ownColumn.map { " AND o.\($0) IS NOT NULL" } ?? ""
+        do {
+            var objects = ReadObjects(in: layout, now: now)
+            guard let (condition, isExact) = try condition(of: loss, &objects) else { return .unknown }
+            let rows = """
+                \(place.table) AS o
+                WHERE o.Z_ENT = \(objects.parameter(number))\(value)\(change) AND \(condition)
+                """
+            guard isSmall else {
+                let isLost = try objects.integer("SELECT EXISTS (SELECT 1 FROM \(rows))", on: connection) == 1
+                return isLost ? .some : .exactly(0)
+            }
+            let count = try objects.integer("SELECT count(*) FROM \(rows)", on: connection)
+            return isExact || count == 0 ? .exactly(count) : .some
+        } catch let error as DatabaseError where !error.isInterrupted {
+            // A filter fails on some value, which the run reports.
+            return .unknown
+        }
+    }
+
+    /// The condition of the rows that lose their value or link, and whether all of these do.
+    private func condition(
+        of loss: ChainLoss, _ objects: inout ReadObjects
+    ) throws(FerryError) -> (sql: String, isExact: Bool)? {
+        func anyReads(_ readings: [ChainLoss.Reading]) throws(FerryError) -> String? {
+            var parts: [String] = []
+            for reading in readings {
+                guard let part = try objects.condition(reading, key: "o.Z_PK") else { return nil }
+                parts.append(part)
+            }
+            return "(" + parts.joined(separator: " OR ") + ")"
+        }
+        if case .contested(let contest) = loss.cause {
+            guard !contest.readings.isEmpty, let any = try anyReads(contest.readings) else { return nil }
+            return (any, contest.isExact)
+        }
+        var conditions: [String] = []
+        if !loss.objects.of.isEmpty {
+            guard let any = try anyReads(loss.objects.of) else { return nil }
+            conditions.append(any)
+        }
+        if !loss.objects.except.isEmpty {
+            guard let any = try anyReads(loss.objects.except) else { return nil }
+            conditions.append("NOT " + any)
+        }
+        return (conditions.joined(separator: " AND "), true)
+    }
+
     /// Rows of the tables that a count reads: of all entities in them, and of the tables that a relationship leads to.
     private func rowsToRead(_ loss: ChainLoss) -> Int64 {
         let model = layout.model
@@ -169,6 +234,8 @@ struct LossCounter {
         var column: String?
         /// The column of keys that several rows may share; only of a relationship.
         var key: String?
+        /// The quoted column of the values or keys, if the objects' own rows have it.
+        var ownColumn: String?
     }
 
     private func place(of property: String?, in entities: [String]) -> Place? {
@@ -183,13 +250,14 @@ struct LossCounter {
         if let column = layout.column(of: property, in: first) {
             place.condition += " AND \(Connection.quoted(column.name)) IS NOT NULL"
             (place.ownTable, place.column) = (table.name, column.name)
+            place.ownColumn = Connection.quoted(column.name)
             return place
         }
         switch layout.storage(of: property, in: first) {
         case .foreignKey(_, let column, _, _):
             let key = Connection.quoted(column)
             place.condition += " AND \(key) IS NOT NULL"
-            place.key = key
+            (place.key, place.ownColumn) = (key, key)
         case .inverseForeignKey(let links, let column, _, _), .inverseless(let links, let column),
             .join(let links, let column, _, _, _):
             // A row of the other table belongs to the object whose key the column holds.
@@ -225,8 +293,8 @@ extension Configuration {
     private func isRefused(_ loss: ChainLoss) -> Bool {
         switch losses {
         case .allow: false
-        // What `damaged` leaves out, or a mapping model removes, was asked for.
-        case .refuse: loss.count.isThere && !loss.isDamage && loss.cause != .removedByMapping
+        // What `damaged` leaves out, or a mapping model removes or filters out, was asked for.
+        case .refuse: loss.count.isThere && !loss.isDamage && loss.cause != .removedByMapping && !loss.isByFilter
         case .refusePossible: true
         }
     }
@@ -248,6 +316,10 @@ package struct RefusedLosses: Error, Sendable {
 }
 
 extension ChainLoss {
+    /// Whether some of the objects with the property lose it.
+    fileprivate var isOfSomeObjects: Bool {
+        if case .contested = cause { true } else { !objects.areAll }
+    }
     fileprivate var isDamage: Bool { if case .damaged = cause { true } else { false } }
     fileprivate var isOfHistory: Bool { if case .history = cause { true } else { false } }
     fileprivate var isInTheWay: Bool { if case .inTheWay = cause { true } else { false } }

@@ -110,6 +110,9 @@ package struct RunRecord: Codable, Sendable {
         var findings = Findings()
         /// The SHA-256 of each mapping model of the steps, by name; absent in records of earlier tools.
         var mappingModels: [String: String]?
+        /// The store whose layout the new store gets; absent if it follows from the model, and in records of earlier
+        /// tools. A resumed run compares the layout itself, so the store may have been moved.
+        var layoutStore: String?
 
         /// Whether a run can have written the record, judged by the number of its steps.
         var isPlausible: Bool {

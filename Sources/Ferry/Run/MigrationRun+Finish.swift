@@ -138,6 +138,8 @@ extension MigrationRun {
         report.kept = migration.findings.kept
         report.leftovers = migration.leftovers
         report.droppedObjects = migration.findings.droppedObjects
+        report.repaired = repaired
+        report.layoutStore = migration.layoutStore.map(Self.url)
         report.warnings = migration.findings.warnings
         report.losses = (migration.findings.losses ?? []).map { $0.counted(by: report.entityMappings) }
             .filter { $0.rows != 0 }

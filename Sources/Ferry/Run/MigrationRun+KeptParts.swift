@@ -7,6 +7,9 @@ internal import FerryStore
 
 /// What the store, or the call, has against copy steps that leave tables where they are, though the models allow it.
 extension MigrationRun {
+    /// Of the tables of a step all are healed, or none.
+    static let healsDamage = "a copy heals the damage of the store"
+
     /// The reason why copy steps must fill all tables; nil if they need not.
     func reasonToFillAll(
         _ plan: MigrationPlan, _ store: OpenedStore, _ layout: StoreLayout, _ walk: PageWalk?

@@ -98,7 +98,7 @@ extension MigrationRun {
             var copying = planner.copying
             copying.wholeBecause = reason
             self.copying = copying
-            for index in plan.steps.indices { plan.steps[index].keptPart = nil }
+            plan.fillAllTables(because: reason)
         }
         plan.runsInFolderBecause = try reasonForFolder(plan, statements)
         if countsLosses {
@@ -169,14 +169,15 @@ extension MigrationRun {
     func fitInputs(to store: OpenedStore) throws {
         if !configuration.passesOverMappings { inputs = try inputs.lookingBeside(files: files) }
         inputs = try inputs.fitted(to: store.metadata.hashes, target: configuration.target)
+        try inputs.takeOwnModel(of: store)
     }
 
     /// The store's version and the target version.
     func ends(of store: OpenedStore) throws -> (ModelVersion, target: ModelVersion) {
-        guard store.version(in: inputs.catalog) != nil else { throw store.unknownVersion(in: inputs.catalog) }
+        guard store.version(in: inputs.catalog) != nil else { throw try store.unknownVersion(in: inputs.catalog) }
         let target = try inputs.target(configuration, for: store.metadata.hashes)
         guard let version = store.version(in: inputs.catalog, preferring: target) else {
-            throw store.unknownVersion(in: inputs.catalog)
+            throw try store.unknownVersion(in: inputs.catalog)
         }
         guard version.hashes != target.hashes else { return (version, target) }
         return (version, try settleNames(of: target, from: version, store))

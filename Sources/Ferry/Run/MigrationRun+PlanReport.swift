@@ -5,6 +5,7 @@ internal import FerryModel
 internal import FerryPlan
 internal import FerrySQLite
 internal import FerrySnapshot
+internal import FerryStore
 internal import Foundation
 
 extension MigrationRun {
@@ -13,7 +14,8 @@ extension MigrationRun {
     /// - Throws: ``FerryError`` for an unknown version, or a target that does not exist.
     func plan(_ store: OpenedStore, checksRows: Bool) throws -> PlanReport {
         guard var planned = try planned(store, checksRows: checksRows) else {
-            let target = try ends(of: store).target
+            let (version, target) = try ends(of: store)
+            try checkParts(of: store, as: version)
             return PlanReport(store: Self.url(place.store), chain: [inputs.catalog.displayName(of: target)])
         }
         planned.steps = try stepEstimates(planned, store).find()
@@ -27,9 +29,13 @@ extension MigrationRun {
                     about: .init(path: place.store)))
         }
         report.notScanned = checksRows ? [] : scans(of: planned)
-        guard var preflight = Preflight(planned, store, configuration) else { return report }
+        guard var preflight = Preflight(planned, store, configuration) else {
+            try report.addTables(of: planned.plan)
+            return report
+        }
         if checksRows {
             try preflight.check()
+            if !preflight.findings.damage.isEmpty { planned.plan.fillAllTables(because: Self.healsDamage) }
             report.refusals += try preflight.refusals + refusals(beyondFirstStepOf: planned, store)
             report.warnings += preflight.findings.warnings
             report.losses += preflight.findings.losses ?? []
@@ -44,6 +50,7 @@ extension MigrationRun {
                 report.refusals += laterSteps(of: planned, store).refusalsOfCounts()
             }
         }
+        try report.addTables(of: planned.plan)
         return report
     }
 
@@ -110,6 +117,8 @@ extension MigrationRun {
     /// `readsRows` says whether the run still has to read the whole store before it begins.
     func report(_ planned: Planned, _ store: OpenedStore, readsRows: Bool = false) throws -> PlanReport {
         var report = PlanReport(planned.plan, store: place.store, rows: planned.rows.values.reduce(0, +))
+        report.layoutStore = layoutStore.map(Self.url)
+        report.isOwnModel = inputs.catalog.versions(matching: store.metadata.hashes).contains { $0.origin == .ownStore }
         for index in report.steps.indices { report.steps[index].scratchBytes = planned.steps[index].peak }
         guard planned.plan.refusals.isEmpty, !planned.steps.isEmpty else { return report }
         report.peakDiskBytes = try diskNeed(planned.plan, store, planned.steps).bytesByFolder
@@ -190,6 +199,20 @@ extension PlanReport {
         }
     }
 
+    /// Adds the treatment of each table.
+    fileprivate mutating func addTables(of plan: MigrationPlan) throws {
+        for step in plan.steps {
+            guard let index = steps.firstIndex(where: { $0.mode != .refused && $0.versions == step.versions }) else {
+                continue
+            }
+            steps[index].tables = try step.treatments().map { treatment in
+                Table(
+                    name: treatment.table, entity: treatment.entity,
+                    treatment: .init(rawValue: treatment.kind.rawValue), reason: treatment.reason)
+            }
+        }
+    }
+
     /// Inserts the steps that cannot run, so that each step keeps its number.
     mutating func insertRefusedSteps(of plan: MigrationPlan) {
         for index in plan.refusedSteps.sorted() where index <= steps.count && index + 1 < chain.count {
@@ -213,7 +236,8 @@ extension PlanReport {
         switch step.mode {
         case .none: "there is nothing to do"
         case .copy:
-            step.needsCopyBecause ?? "the plan ends before it"
+            (step.needsCopyBecause ?? "the plan ends before it")
+                + (step.keptPart == nil ? "" : "; tables whose objects all keep their rows stay")
         case .inPlace:
             plan.mayChangeStore
                 ? "every object keeps its row"

@@ -55,7 +55,7 @@ extension MigrationRun {
                     now: configuration.now().timeIntervalSinceReferenceDate, isInPlace: plan.isInPlace,
                     runsInFolder: !plan.mayChangeStore,
                     copying: planner.copying, keepsTables: true, rows: rows, findings: findings,
-                    mappingModels: plan.fingerprints))
+                    mappingModels: plan.fingerprints, layoutStore: layoutStore))
             // From here on the folder belongs to this run.
             try folder.save(record)
             noteTimes(&record)
@@ -128,7 +128,8 @@ extension MigrationRun {
 }
 
 extension KnownSchema {
-    fileprivate var digest: String {
+    /// The SHA-256 of the schema, in hexadecimal.
+    var digest: String {
         var hash = SHA256()
         for (entity, number) in entityNumbers.sorted(by: { $0.value < $1.value }) {
             hash.update("\(entity)\n\(number)\n")

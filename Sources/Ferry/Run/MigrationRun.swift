@@ -22,6 +22,10 @@ final class MigrationRun {
     var chunkTimes = ChunkTimes()
     /// The join tables of the target whose names no rule determines.
     var nameRefusals: [FerryError] = []
+    /// The tables and columns that this call made before the migration.
+    var repaired: [String] = []
+    /// The store whose tables, columns and indexes the new store gets.
+    var layoutStore: String?
     /// The duration of the walk over the store's pages; see ``walkPages(of:_:_:)``.
     var walkSeconds = 0.0
     /// Whether an earlier call has done a part of the work.
@@ -100,6 +104,8 @@ final class MigrationRun {
             }
         }
         if configuration.recovers { try recover() }
+        // An unfinished run began with a whole store.
+        if configuration.repairs, folder == nil, place.output == nil { repaired = try repair() }
         let sourceGuard = try offeringRecovery {
             try SourceGuard(
                 path: place.store, purpose: .migrating, files: files, sideFiles: record?.sideFiles,
@@ -140,6 +146,7 @@ final class MigrationRun {
                 resume(with: known)
                 if let report = finish(found, known) { return report }
             }
+            try checkParts(of: store, as: version)
             guard place.output != nil, configuration.copiesUnchanged else {
                 return try upToDate(sourceGuard, place.store, target, leftover: found, record: known)
             }
@@ -197,8 +204,7 @@ final class MigrationRun {
         var steps = planned.plan
         if configuration.damaged == .drop, steps.steps[0].mode == .copy { steps.steps[0].leaveOutDamagedRows() }
         if record.migration?.findings.damage.isEmpty == false {
-            // A copy heals damage, of which the tables of a step are either all healed or none.
-            for index in steps.steps.indices { steps.steps[index].keptPart = nil }
+            steps.fillAllTables(because: Self.healsDamage)
         }
         try runSteps(steps, sourceGuard, &record, folder)
         let repeated = repeatedSteps(steps, planned.statements?.whole, record)
@@ -304,6 +310,7 @@ final class MigrationRun {
         report.wallTime = time(since: start)
         report.peakResidentBytes = ProcessUse.peakMemory(files: files)
         report.warnings = warnings
+        report.repaired = repaired
         relay.send(.finished(report))
         return report
     }

@@ -42,26 +42,34 @@ struct OpenedStore {
 
     var path: String { sourceGuard.store.main }
 
-    /// The version of a catalog with the store's hashes: the preferred one among several, else the last.
+    /// The version of a catalog with the store's hashes: of several the preferred one, else the last one before it (of
+    /// 2.98 and 2.100 with equal hashes, 2.98 on the way to 2.99), else the last.
     func version(in catalog: ModelCatalog, preferring preferred: ModelVersion? = nil) -> ModelVersion? {
         let matching = catalog.versions(matching: metadata.hashes)
-        return matching.first { $0.path == preferred?.path } ?? matching.last
+        guard let preferred else { return matching.last }
+        return matching.first { $0.path == preferred.path } ?? matching.last { catalog.isBefore($0, preferred) }
+            ?? matching.last
     }
 
     /// The error that no version fits, with the nearest one and its differing entities.
-    func unknownVersion(in catalog: ModelCatalog) -> FerryError {
+    func unknownVersion(in catalog: ModelCatalog) throws -> FerryError {
+        let holdsModel = try ModelCache.hasModel(sourceGuard.connection)
         let known = "The store \(path) has none of the given model versions"
         guard let nearest = catalog.nearest(to: metadata.hashes) else {
             return FerryError(
                 .unknownVersion, "\(known), and no entity in common with any of them.",
-                remedy: "Pass the models of the app that wrote the store.")
+                remedy: holdsModel
+                    ? "Pass the models of the app that wrote the store, or the store itself with \(setting: .models): it contains its model."
+                    : "Pass the models of the app that wrote the store.")
         }
         let shown = nearest.differs.prefix(8).joined(separator: ", ")
         let more = nearest.differs.count > 8 ? " and \(nearest.differs.count - 8) more" : ""
         return FerryError(
             .unknownVersion,
             "\(known). The nearest is '\(catalog.displayName(of: nearest.version))', which differs in: \(shown)\(more).",
-            remedy: "Add the model version with which the store was written.")
+            remedy: holdsModel
+                ? "Add the model version with which the store was written, or the store itself with \(setting: .models): it contains its model."
+                : "Add the model version with which the store was written.")
     }
 
     /// The store's rows per entity, and its layout; the walk over its pages, if one is made, counts the rows.

@@ -44,7 +44,7 @@ struct ConfigInitCommand: Command {
                 .notFound, "There is no model in the current folder.", remedy: "Name one: --models PATH.")
         }
         let folder = FileLayer.parent(of: output)
-        for path in models + mappings where try !files.exists(path) {
+        for path in models.map({ ModelWord.split($0).path }) + mappings where try !files.exists(path) {
             throw FerryError(.notFound, "There is nothing at \(path).", remedy: "Check the path.")
         }
         if mappings.isEmpty {
@@ -56,7 +56,7 @@ struct ConfigInitCommand: Command {
             }
         }
         var content: JSON = [
-            "ferry": ConfigFile.form, "models": try models.map { try Self.path($0, from: folder) },
+            "ferry": ConfigFile.form, "models": try Self.models(models, from: folder),
             "mappings": try mappings.map { try Self.path($0, from: folder) },
         ]
         if let target = arguments.value("--to") { content += ["to": target] }
@@ -93,8 +93,14 @@ struct ConfigInitCommand: Command {
         return mappings
     }
 
+    private static func models(_ words: [String], from folder: String) throws -> [String] {
+        try words.map { word in
+            try ModelWord.word(word) { path throws(FerryError) in try Self.path(path, from: folder) }
+        }
+    }
+
     /// A path for `ferry.json`: as typed if the file is in the current folder, else absolute.
-    private static func path(_ path: String, from folder: String) throws -> String {
+    private static func path(_ path: String, from folder: String) throws(FerryError) -> String {
         path.hasPrefix("/") || folder == "." || folder.isEmpty ? path : try FileLayer().realPath(path)
     }
 }

@@ -11,7 +11,8 @@ struct GenerateCommand: Command {
             + "subentities, external values of 100 kB to 5 MB, unique values, derived attributes, the cached model. The "
             + "same model, numbers and seed give the same file, byte for byte.\n"
             + "If mandatory relationships need more objects of an entity than requested, more are generated. Entities "
-            + "named by --rows-of keep their number; numbers that contradict each other are refused.",
+            + "named by --rows-of keep their number; numbers that contradict each other are refused. "
+            + "If MODEL is a store, the new one also gets its tables, columns, entity numbers, indexes and triggers.",
         operands: [.init("MODEL", "\(VersionWord.forms.prefix(1).uppercased() + VersionWord.forms.dropFirst()).")],
         options: [
             .value("--rows", "N", "Rows per entity, except those named by --rows-of. Default: \(usualRows)."),
@@ -35,7 +36,8 @@ struct GenerateCommand: Command {
         let files = FileLayer()
         let named = try VersionWord(arguments.operands[0]).version(named: arguments.value("--version"))
         let (version, warnings) = try TargetNames(
-            like: arguments.value("--like"), joinTables: arguments.values("--join-table")
+            like: arguments.value("--like") ?? (named.isStore ? named.path : nil),
+            joinTables: arguments.values("--join-table")
         ).settled(named, files: files)
         for warning in warnings { console.warn("\(warning) Use --join-table or --like to choose another name.") }
         try check(options.rowsOfEntity.keys.sorted(), in: version.model)

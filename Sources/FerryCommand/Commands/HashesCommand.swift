@@ -1,3 +1,4 @@
+internal import Ferry
 internal import FerryBase
 internal import FerryModel
 
@@ -15,7 +16,7 @@ struct HashesCommand: Command {
     let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
-        let catalog = try ModelCatalog(paths: arguments.operands)
+        let catalog = try ModelCatalog(models: ModelWord.sources(arguments.operands))
         let versions = catalog.versions
         console.result(["versions": JSON.list(versions) { json($0, named: catalog.displayName(of: $0)) }]) { width in
             versions.flatMap { text($0, named: catalog.displayName(of: $0), width: width) }

@@ -16,9 +16,7 @@ struct InspectCommand: Command {
             + "table sizes and damage are left out. Use --full to read all of it.",
         operands: [MigrationInput.store],
         options: [
-            .repeated(
-                "--models", "PATH",
-                "Model versions: .xcdatamodeld, .xcdatamodel, .momd, .mom, or a folder of them. May be repeated."),
+            MigrationInput.models(),
             .flag("--full", "Count every row, measure every table and look for damage, even in a large store."),
             ConfigFile.option,
         ], example: "ferry inspect App.sqlite --models App.xcdatamodeld")
@@ -29,8 +27,8 @@ struct InspectCommand: Command {
     let arguments: Arguments
 
     func run(on console: Console) throws -> ExitCode {
-        let (path, models) = (arguments.store.filePath, arguments.values("--models"))
-        let catalog = models.isEmpty ? ModelCatalog(versions: []) : try ModelCatalog(paths: models)
+        let (path, models) = (arguments.store.filePath, try arguments.models)
+        let catalog = models.isEmpty ? ModelCatalog(versions: []) : try ModelCatalog(models: models)
         // The sizes are read before SQLite opens the store, which may create a -wal and a -shm.
         let size = try FileLayer().exists(path) ? StoreSize(path) : nil
         let rendering = try StoreFiles(arguments.store).read { connection in

@@ -38,7 +38,7 @@ struct MappingCheckCommand: PolicyCommand {
     private var path: String { arguments.operands[0] }
 
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
-        let catalog = try ModelCatalog(paths: arguments.values("--models"))
+        let catalog = try ModelCatalog(models: arguments.models)
         let known = KnownPolicies(registered: policies)
         var warnings: [String] = []
         var problems: [FerryError] = []

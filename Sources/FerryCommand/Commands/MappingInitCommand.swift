@@ -23,7 +23,8 @@ struct MappingInitCommand: Command {
             .value("--extends", "FILE", "Start from a mapping model with migration policies instead of two versions."),
             .repeated(
                 "--models", "PATH",
-                "With --extends: the model versions (.xcdatamodeld, .xcdatamodel, .momd, .mom, or a folder of them)."),
+                "With --extends: the model versions (.xcdatamodeld, .xcdatamodel, .momd, .mom, a store that contains its "
+                    + "model, named by NAME=STORE, or a folder of them)."),
             .flag("--swift", "With --extends: create a Swift package in the folder named by --output."),
             .value(
                 "--ferry", "PATH|URL",
@@ -54,8 +55,9 @@ struct MappingInitCommand: Command {
             }
             return .success
         }
-        let source = try VersionWord(arguments.operands[0]).version()
-        let destination = try VersionWord(arguments.operands[1]).version()
+        // As plan names them: a device's store has another file's name than the one at hand.
+        let versions = ModelCatalog.withStoresNamed(try arguments.operands.map { try VersionWord($0).version() })
+        let (source, destination) = (versions[0], versions[1])
         let skeleton = MappingSkeleton(source: source, destination: destination)
         var rendering = MappingRendering(model: skeleton.mappingModel)
         for word in arguments.values("--unique") { try merge(word, in: &rendering.model, destination.model) }
@@ -105,6 +107,9 @@ struct MappingInitCommand: Command {
         }
         if isPackage, !isExtending || output == nil {
             throw arguments.wrong("--swift creates a package for a mapping model.", "Give --extends and --output.")
+        }
+        if isPackage, let named = models.first(where: { ModelWord.split($0).name != nil }) {
+            throw arguments.wrong("--swift takes no name for a store's version: \(named).", "Give the store alone.")
         }
         if isExtending, !words.isEmpty || models.isEmpty {
             throw arguments.wrong("--extends takes the versions from --models.", "Give --models and no MODEL.")
@@ -169,7 +174,7 @@ struct StandInFiles {
 
     init(_ path: String, models: [String], output: String?) throws(FerryError) {
         (self.path, self.models, self.output) = (path, models, output ?? "")
-        let catalog = try ModelCatalog(paths: models)
+        let catalog = try ModelCatalog(models: ModelWord.sources(models))
         mapping = try MappingFile.load(path: path)
         source = try catalog.version(mapping.sourceVersion, mapping.sourceHashes)
         destination = try catalog.version(mapping.destinationVersion, mapping.destinationHashes)

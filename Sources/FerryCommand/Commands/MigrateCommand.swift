@@ -31,6 +31,10 @@ struct MigrateCommand: PolicyCommand {
                 "--recover",
                 "If a program was interrupted while writing to the store (a hot journal), let SQLite roll its changes back, after "
                     + "copying both files to the snapshot folder. Otherwise such a store is refused."),
+            .flag(
+                "--repair",
+                "Create tables and columns of the store's version that are missing, after a snapshot: "
+                    + "empty, or with the model's default values. Otherwise such a store is reported (exit 3)."),
             .flag("--no-snapshot", "Do not take a snapshot. Rollback is then impossible."),
             .value("--snapshot-dir", "DIR", "Folder for the snapshot. Default: STORE.snapshots."),
             SnapshotOptions.levelOption,
@@ -116,12 +120,19 @@ struct StoreMigration {
         configuration.snapshotLevel = try SnapshotOptions.level(arguments)
         configuration.restart = arguments.has("--restart")
         configuration.recovers = arguments.has("--recover")
+        configuration.repairs = arguments.has("--repair")
         configuration.budget = try arguments.time("--budget", "a time such as 500ms, 15s or 2min")
         configuration.holdsSwap = arguments.has("--hold-swap")
         try configuration.takeMemoryLimit(arguments)
         let stores = arguments.operands.count
         if stores > 1, configuration.output != nil {
             throw arguments.wrong("--output names one file for \(stores) stores.", "Run each by itself.")
+        }
+        if configuration.repairs, isDryRun || isRehearsal || configuration.output != nil {
+            throw arguments.wrong(
+                "--repair changes the store, and has no effect with "
+                    + "\(isDryRun ? "--dry-run" : isRehearsal ? "--rehearse" : "--output").",
+                "Leave one of the two out.")
         }
         if configuration.recovers, isDryRun || isRehearsal {
             throw arguments.wrong(

@@ -11,11 +11,13 @@ internal import FerryBase
 struct MigrationInput {
     static let store = Syntax.Operand("STORE", "The store's main file (not its -wal).")
     static let modelFiles = Syntax.Operand(
-        "MODEL", .several, "An .xcdatamodeld, .xcdatamodel, .momd or .mom, or a folder of them.")
+        "MODEL", .several,
+        "An .xcdatamodeld, .xcdatamodel, .momd or .mom, a store that contains its model, or a folder of them.")
     static func models(isRequired: Bool = false) -> Syntax.Option {
         .repeated(
             "--models", "PATH",
-            "Model versions: .xcdatamodeld, .xcdatamodel, .momd, .mom, or a folder of them. May be repeated.",
+            "Model versions: .xcdatamodeld, .xcdatamodel, .momd, .mom, a store that contains its model (NAME=STORE names its "
+                + "version), or a folder of them. May be repeated.",
             isRequired: isRequired)
     }
     static let mappings = Syntax.Option.repeated(
@@ -123,7 +125,6 @@ struct MigrationInput {
 extension Arguments {
     /// The first operand of a command that begins with a store.
     var store: URL { operands[0].fileURL }
-    var models: [ModelSource] { values("--models").map { .url($0.fileURL) } }
     var mappings: [MappingSource] { values("--mappings").map { .url($0.fileURL) } }
 }
 

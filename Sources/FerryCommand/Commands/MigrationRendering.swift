@@ -54,6 +54,7 @@ struct MigrationRendering {
             "externalFiles": [
                 "removed": report.externalFiles.removed, "unreferenced": report.externalFiles.unreferenced,
             ] as JSON,
+            "layoutStore": report.layoutStore?.filePath, "repaired": report.repaired ?? [],
             "earlierSeconds": report.earlierTime.inSeconds,
             "estimates": report.estimates.map {
                 [
@@ -88,7 +89,13 @@ struct MigrationRendering {
 
     func text(width: Int) -> [String] {
         if report.outcome == .upToDate {
-            return ["\(report.store.filePath) already has version \(report.to): there is nothing to do."]
+            guard let repaired = report.repaired, !repaired.isEmpty else {
+                return ["\(report.store.filePath) already has version \(report.to): there is nothing to do."]
+            }
+            return [
+                Emphasis.good.mark("Repaired \(report.store.filePath), which has version \(report.to)."),
+                "Made          " + repaired.joined(separator: ", "),
+            ]
         }
         if report.outcome == .copied, rehearsal == nil {
             let check = report.verification.mode == .none ? "nothing was checked" : "compared byte by byte"
@@ -126,6 +133,10 @@ struct MigrationRendering {
             lines.append(
                 "Longest unit  \(Quantity.durationText(rehearsal.longestUnit)) between two commits")
         }
+        if let repaired = report.repaired, !repaired.isEmpty {
+            lines.append("Repaired      " + repaired.joined(separator: ", "))
+        }
+        if let store = report.layoutStore { lines.append("Layout        like \(store.filePath)") }
         lines.append("Snapshot      " + (report.snapshot?.filePath ?? "none"))
         lines.append("Verification  " + verification)
         let warnings = LossTable(losses: report.losses).others(report.warnings)

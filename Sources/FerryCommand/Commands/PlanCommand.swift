@@ -85,7 +85,8 @@ struct PlanRendering {
                 ["from": $0.from, "to": $0.to, "inferred": $0.isInferred, "reason": $0.reason]
             },
             "notScanned": plan.notScanned, "notes": plan.notes, "losses": LossTable(losses: plan.losses).json,
-            "estimatedSeconds": plan.estimatedTime?.inSeconds,
+            "estimatedSeconds": plan.estimatedTime?.inSeconds, "layoutStore": plan.layoutStore?.filePath,
+            "isOwnModel": plan.isOwnModel == true,
         ]
     }
 
@@ -105,6 +106,14 @@ struct PlanRendering {
                 ]
             },
             "scratchBytes": step.scratchBytes,
+            "tables": step.tables.map { tables in
+                JSON.list(tables) {
+                    [
+                        "name": $0.name, "entity": $0.entity, "treatment": $0.treatment.rawValue,
+                        "reason": $0.reason,
+                    ]
+                }
+            },
         ]
     }
 
@@ -117,6 +126,8 @@ struct PlanRendering {
             lines.append("Chain    " + ChainText.of(plan.chain, isWhole: isVerbose))
             lines.append("Rows     " + plan.rows.grouped)
         }
+        if plan.isOwnModel == true { lines.append("Model    of the store's version: the one in the store") }
+        if let store = plan.layoutStore { lines.append("Layout   like \(store.filePath)") }
         if let scans = plan.notScanned, !scans.isEmpty, plan.refusals.isEmpty {
             lines.append("Scans    only with --check: " + scans.joined(separator: "; "))
         }
@@ -206,7 +217,32 @@ struct PlanRendering {
         if step.mode == .copy, step.scratchBytes > 0 {
             lines.append("  At most \(Quantity.sizeText(step.scratchBytes)) next to the new store while it runs.")
         }
-        return lines + text(step, width: width)
+        return lines + treatments(of: step, width: width) + text(step, width: width)
+    }
+
+    /// One line for each treatment; tables that share a reason for filling share a line.
+    private func treatments(of step: PlanReport.Step, width: Int) -> [String] {
+        guard let tables = step.tables, tables.contains(where: { $0.treatment != .filled }) else { return [] }
+        var lines: [String] = []
+        for (word, treatment) in [
+            ("Kept", PlanReport.Table.Treatment.kept), ("Altered", .altered), ("Dropped", .dropped),
+        ] {
+            let names = tables.filter { $0.treatment == treatment }.map(\.name)
+            if !names.isEmpty { lines.append("  \(word): \(list(names))") }
+        }
+        let filled = tables.filter { $0.treatment == .filled }
+        var told: Set<String> = []
+        for reason in filled.compactMap(\.reason) where told.insert(reason).inserted {
+            let names = filled.filter { $0.reason == reason }.map(\.name)
+            lines.append("  Filled: \(list(names)), because \(reason)")
+        }
+        return lines
+    }
+
+    private func list(_ names: [String]) -> String {
+        let most = isVerbose ? Int.max : 6
+        return names.prefix(most).joined(separator: ", ")
+            + (names.count > most ? " and \(names.count - most) more" : "")
     }
 
     /// The executors and their different reasons.

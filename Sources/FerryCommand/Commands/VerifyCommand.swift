@@ -74,7 +74,7 @@ struct VerifyCommand: Command {
             for option in ["--mappings", "--sample"] where arguments.isTyped(option) {
                 throw arguments.wrong("\(option) has no effect without --source.", "Leave it out.")
             }
-        } else if arguments.models.isEmpty {
+        } else if arguments.values("--models").isEmpty {
             throw arguments.wrong("--source needs the models of both versions: --models PATH.")
         }
         return options

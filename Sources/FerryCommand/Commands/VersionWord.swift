@@ -48,14 +48,12 @@ struct VersionWord {
     }
 
     private func cachedVersion() throws -> ModelVersion {
-        let cached = try StoreFiles(path.fileURL).read { try ModelCache.version(in: $0) }
-        guard var version = cached else {
+        guard var version = try ModelCatalog(models: [.store(path.fileURL)]).versions.first else {
             throw FerryError(
                 .unknownVersion, "The store \(path) contains no cached model.",
                 remedy: "Name the model's file instead.")
         }
         version.name = FileLayer.name(of: path)
-        version.path = path
         return version
     }
 }

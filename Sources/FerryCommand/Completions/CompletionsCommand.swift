@@ -56,7 +56,7 @@ enum WordKind: Equatable {
 
     /// Placeholders that name a path.
     private static let files: Set<String> = [
-        "FILE", "FILE.html", "FILE.svg", "MODEL", "NEW", "OLD", "PATH", "SNAPSHOT", "STORE",
+        "BUNDLE", "FILE", "FILE.html", "FILE.svg", "MODEL", "NEW", "OLD", "PATH", "SNAPSHOT", "STORE",
     ]
     private static let folders: Set<String> = ["DIR", "FOLDER"]
 

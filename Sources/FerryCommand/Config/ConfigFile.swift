@@ -31,7 +31,7 @@ struct ConfigFile {
             }
             return try ConfigFile(config, files)
         }
-        let folders = models.prefix(1).map { FileLayer.parent(of: $0) } + ["."]
+        let folders = models.prefix(1).map { FileLayer.parent(of: ModelWord.split($0).path) } + ["."]
         for folder in folders {
             let path = folder == "." ? fileName : "\(folder)/\(fileName)"
             if try files.exists(path) { return try ConfigFile(path, files) }
@@ -71,6 +71,8 @@ struct ConfigFile {
 struct ConfigKey: Sendable {
     enum Form: Sendable {
         case text, path, texts, paths, flag
+        /// Paths, which may have a name before them.
+        case models
         /// A whole number, or a text such as `32MiB`.
         case quantity
         /// Version names in their order.
@@ -87,7 +89,7 @@ struct ConfigKey: Sendable {
     static let all: [ConfigKey] = [
         ConfigKey(name: "$schema", form: .text, option: nil),
         ConfigKey(name: "ferry", form: .quantity, option: nil),
-        ConfigKey(name: "models", form: .paths, option: "--models"),
+        ConfigKey(name: "models", form: .models, option: "--models"),
         ConfigKey(name: "mappings", form: .paths, option: "--mappings"),
         ConfigKey(name: "passOverMappings", form: .flag, option: "--no-mappings"),
         ConfigKey(name: "to", form: .text, option: "--to"),
@@ -131,6 +133,8 @@ struct ConfigKey: Sendable {
         case (.flag, .boolean(let isOn)): return isOn ? [] : nil
         case (.texts, .array): return try texts(value)
         case (.paths, .array): return try texts(value).map { Self.path($0, in: folder) }
+        case (.models, .array): return try texts(value).map { Self.model($0, in: folder) }
+        case (.models, .string(let text)): return [Self.model(text, in: folder)]
         case (.chain, .array): return [try texts(value).json.line]
         // One path needs no list.
         case (.paths, .string(let text)): return [Self.path(text, in: folder)]
@@ -150,11 +154,15 @@ struct ConfigKey: Sendable {
         case .text: "a string"
         case .path: "a path"
         case .texts: "a list of names"
-        case .paths: "a path or a list of paths"
+        case .paths, .models: "a path or a list of paths"
         case .flag: "true or false"
         case .quantity: "a whole number or a string such as \"32MiB\""
         case .chain: "a list of version names"
         }
+    }
+
+    private static func model(_ word: String, in folder: String) -> String {
+        ModelWord.word(word) { Self.path($0, in: folder) }
     }
 
     private static func path(_ path: String, in folder: String) -> String {

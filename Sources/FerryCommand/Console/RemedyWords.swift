@@ -11,6 +11,7 @@ enum RemedyWords {
         .joinTables: "--join-table", .output: "--output",
         .memoryLimit: "--memory-limit", .snapshotFolder: "--snapshot-dir", .snapshotLevel: "--snapshot-level",
         .damaged: "--damaged", .dropUnknown: "--drop-unknown", .restart: "--restart", .recovers: "--recover",
+        .repairs: "--repair",
         .holdsSwap: "--hold-swap", .rowsOf: "--rows-of",
     ]
 

@@ -47,7 +47,7 @@ struct GraphCommand: Command {
             throw arguments.wrong("--mappings has no effect with --from and --to.", "Leave one of the two out.")
         }
         if let output { try ReportFile.check(output, signs: Form.allCases.map(\.sign)) }
-        let catalog = try ModelCatalog(paths: arguments.operands)
+        let catalog = try ModelCatalog(models: ModelWord.sources(arguments.operands))
         for version in catalog.unreadable { console.warn(version.error.message) }
         let text: String
         var report: JSON

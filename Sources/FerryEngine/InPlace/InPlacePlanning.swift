@@ -55,6 +55,7 @@ package struct InPlacePlanning {
         schema.leftoverTables = objects.leftoverTables
         schema.views = appObjects.objects.filter { $0.type == "view" }.map { ($0.name, $0.sql) }
         schema.appTriggers = appObjects.triggers.map { ($0.name, $0.sql) }
+        schema.appIndexes = source.indexes.filter { own.contains($0.name) }
         schema.history = appObjects.history
         schema.numberedCloudKitTables = objects.cloudKitTables.filter {
             catalog.table($0)?.column("ZENTITYID") != nil

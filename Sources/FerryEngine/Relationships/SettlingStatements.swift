@@ -25,7 +25,7 @@ struct SettlingStatements {
                 result = clearedKeys(table, column, entityColumn) + result + (others.isEmpty ? [] : others + result)
             }
             if let orderColumn, !context.step.resolved.hasPolicies,
-                !assignment.contributions.allSatisfy(\.copiesOrder)
+                !(assignment.contributions + contributionsOfInverse).allSatisfy(\.copiesOrder)
             {
                 result.append(OrderKeys.number(orderColumn, of: table, key: "Z_PK", group: column, then: "Z_PK"))
             }
@@ -33,6 +33,17 @@ struct SettlingStatements {
         case .join, .inverseForeignKey: return missingPositions()
         case .inverseless: return []
         }
+    }
+
+    /// The rules of the other side, for other entity mappings.
+    private var contributionsOfInverse: [RelationshipContribution] {
+        guard let inverse = context.destination.model.inverse(of: assignment.relationship) else { return [] }
+        let others = context.program.relationships.filter { other in
+            other.relationship == inverse
+                && context.destination.model.isKind(
+                    other.declared.entity, of: assignment.relationship.destinationEntity)
+        }
+        return others.flatMap(\.contributions)
     }
 
     /// One statement for each copied order column with gaps, in a step without policies; missing positions are first.

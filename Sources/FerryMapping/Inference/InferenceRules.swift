@@ -130,7 +130,7 @@ struct InferenceRules {
 
     private func mandatoryRelationship(_ change: ModelDifference.Change) -> Verdict {
         guard let relationship = change.property.flatMap({ matching.destination.relationship($0, of: change.entity) }),
-            !relationship.isOptional, !relationship.isTransient
+            !relationship.isOptional, !relationship.isTransient, !relationship.mayBeEmpty
         else { return .inferable }
         return .inferable(when: "It is mandatory: rows without a related object pass, but the app cannot save them so.")
     }

@@ -12,7 +12,7 @@ extension StepResolver {
     mutating func warnOfEmptyRelationships(in mappings: [ResolvedEntityMapping]) {
         for mapping in mappings where mappingModels[mapping.mappingModel].isInferred {
             for relationship in destination.model.relationships(of: mapping.destination)
-            where !relationship.isOptional && !relationship.isTransient {
+            where !relationship.isOptional && !relationship.isTransient && !relationship.mayBeEmpty {
                 let isSet = mapping.relationships.contains { $0.name == relationship.name }
                 guard !isSet, !isSetByInverse(relationship, of: mapping, in: mappings) else { continue }
                 warnings.append(

@@ -43,7 +43,8 @@ extension StepResolver {
                             entity: first.destination, property: sides.relationship.name, entityMapping: first.name)))
                 overruled.append(
                     OverruledRule(
-                        source: first.source, rule: sides.value, inverse: "\(last.destination).\(sides.inverse.name)"))
+                        source: first.source, mapping: first.name, target: last.name, rule: sides.value,
+                        inverse: "\(last.destination).\(sides.inverse.name)"))
             }
             mappings[sides.mapping].removeTarget(mappings[sides.inverseMapping].name, of: sides.relationship.name)
         }

@@ -28,10 +28,14 @@ package enum ArchivedModel {
         var decoder = Decoder()
         let entities = try entries.map { entry throws(FerryError) in try decoder.entity(entry.value) }
         try ManagedObjectModel.check(entities, path: path)
-        let model = ManagedObjectModel(
+        var model = ManagedObjectModel(
             versionIdentifiers: try texts(root.elements("NSVersionIdentifiers")).sorted(by: codeUnitOrder),
             entities: linked(entities), configurations: try configurations(root), composites: decoder.composites)
         try model.check(path: path)
+        model.unheld = decoder.unheld
+        for (name, _) in try root.object("NSFetchRequestTemplates")?.entriesByText ?? [] {
+            model.unheld.append(.init(kind: .fetchRequest, place: name))
+        }
         return model
     }
 
@@ -84,6 +88,7 @@ package enum ArchivedModel {
 
     private struct Decoder {
         var composites: [String: [Attribute]] = [:]
+        private(set) var unheld: [ManagedObjectModel.Unheld] = []
         private var size = 0
 
         mutating func entity(_ object: ArchivedObject) throws(FerryError) -> Entity {
@@ -99,7 +104,7 @@ package enum ArchivedModel {
                 switch className {
                 // A proxy repeats an inherited property; an expression description is only for fetches.
                 case "_NSPropertyDescriptionProxy", "NSExpressionDescription": break
-                case "NSRelationshipDescription": entity.relationships.append(try relationship(property))
+                case "NSRelationshipDescription": entity.relationships.append(try relationship(property, of: name))
                 case "NSFetchedPropertyDescription":
                     let name = try self.name(of: property, key: "NSPropertyName")
                     entity.fetchedProperties.append(FetchedProperty(name: name, archived: try property.keptValues))
@@ -125,6 +130,9 @@ package enum ArchivedModel {
             entity.versionHashModifier = try object.text("NSVersionHashModifier").nonEmpty
             entity.className = try object.text("NSClassNameForEntity").nonEmpty
             entity.userInfo = try userInfo(of: object)
+            if try object.object("NSUserInfo")?.entries?.count ?? 0 > entity.userInfo.count {
+                unheld.append(.init(kind: .userInfo, place: name))
+            }
             return entity
         }
 
@@ -161,7 +169,7 @@ package enum ArchivedModel {
             attribute.valueTransformerName = try object.text("NSValueTransformerName").nonEmpty
             attribute.valueClassName = try object.text("NSAttributeValueClassName").nonEmpty
             attribute.userInfo = try userInfo(of: object)
-            attribute.validation = try validation(of: object)
+            attribute.validation = try validation(of: object, "\(owner).\(name)")
             for key: StaticString in ["NSValidationPredicates", "NSValidationWarnings"] {
                 attribute.archived["\(key)"] = try object.object(key)?.kept
             }
@@ -176,17 +184,23 @@ package enum ArchivedModel {
         }
 
         /// Skips predicates without a text form; `Attribute.archived` keeps them.
-        private func validation(of object: ArchivedObject) throws(FerryError) -> AttributeValidation {
+        private mutating func validation(
+            of object: ArchivedObject, _ place: String
+        ) throws(FerryError) -> AttributeValidation {
             var validation = AttributeValidation()
             for predicate in try object.elements("NSValidationPredicates") ?? [] {
+                var isHeld = false
                 do {
-                    validation.add(predicate: try ArchivedExpressionText.predicate(predicate))
+                    isHeld = validation.add(predicate: try ArchivedExpressionText.predicate(predicate))
                 } catch  where error.code == .badArchive {}
+                if !isHeld { unheld.append(.init(kind: .validation, place: place)) }
             }
             return validation
         }
 
-        private func relationship(_ object: ArchivedObject) throws(FerryError) -> Relationship {
+        private mutating func relationship(
+            _ object: ArchivedObject, of owner: String
+        ) throws(FerryError) -> Relationship {
             let name = try self.name(of: object, key: "NSPropertyName")
             let inverse = try object.text("_NSInverseRelationshipName").nonEmpty
             let referencedInverse = try object.object("NSInverseRelationship")?.text("NSPropertyName")
@@ -209,6 +223,9 @@ package enum ArchivedModel {
             relationship.renamingIdentifier = try renamingIdentifier(of: object, name: name)
             relationship.versionHashModifier = try object.text("NSVersionHashModifier").nonEmpty
             relationship.userInfo = try userInfo(of: object)
+            if try object.object("NSUserInfo")?.entries?.count ?? 0 > relationship.userInfo.count {
+                unheld.append(.init(kind: .userInfo, place: "\(owner).\(name)"))
+            }
             return relationship
         }
 

@@ -280,7 +280,7 @@ struct ArchivedModelEncoder {
 
 extension AttributeType {
     /// The class of the attribute's values, if the type decides it.
-    fileprivate var valueClassName: String? {
+    var valueClassName: String? {
         switch self {
         case .integer16, .integer32, .integer64, .double, .float, .boolean: "NSNumber"
         case .decimal: "NSDecimalNumber"

@@ -8,12 +8,14 @@ extension ModelCatalog {
         var path: String
         var bundle: String?
         var isCurrent: Bool
+        var isStore: Bool
         var hashes: [String: [UInt8]]
 
         init(_ version: ModelVersion) {
             path = version.bundle == nil ? "" : ModelCatalog.bundlePath(of: version)
             bundle = version.bundle
             isCurrent = version.isCurrent
+            isStore = version.isStore
             hashes = version.hashes
         }
     }
@@ -33,16 +35,40 @@ extension ModelCatalog {
         for hashes: [String: [UInt8]], along links: [(from: ModelVersion, to: ModelVersion)]
     ) -> Target {
         if isMerged, let last = versions.last { return .version(last) }
+        var leading = self
+        leading.members = membersWithTargets(for: hashes)
+        return leading.targetOfMembers(for: hashes, along: links)
+    }
+
+    private func targetOfMembers(
+        for hashes: [String: [UInt8]], along links: [(from: ModelVersion, to: ModelVersion)]
+    ) -> Target {
         let holders = Set(members.filter { $0.hashes == hashes }.map(\.path))
         let ends = ends(of: holders.isEmpty ? Set(members.map(\.path)) : holders, along: links)
         var targets: [ModelVersion] = []
         for path in orderedPaths where ends.contains(path) {
-            guard let target = current(of: path) ?? last(of: path, after: hashes, along: links) else {
+            guard
+                let target = current(of: path) ?? last(of: path, after: hashes, along: links)
+                    ?? lastStore(of: path)
+            else {
                 return .noCurrent(distinctVersions(of: path))
             }
             if !targets.contains(where: { $0.hashes == target.hashes }) { targets.append(target) }
         }
         return targets.count == 1 ? .version(targets[0]) : .severalBundles(targets)
+    }
+
+    /// The members without stores beside bundles that only tell names: of a bundle's version, or of the store at hand.
+    private func membersWithTargets(for hashes: [String: [UInt8]]) -> [Member] {
+        let inBundles = members.filter { !$0.path.isEmpty }.map(\.hashes)
+        guard !inBundles.isEmpty else { return members }
+        return members.filter { !$0.isStore || ($0.hashes != hashes && !inBundles.contains($0.hashes)) }
+    }
+
+    /// Returns the version with the highest number, if all versions outside of bundles are stores with numbers.
+    private func lastStore(of path: String) -> ModelVersion? {
+        guard path.isEmpty, members.allSatisfy({ !$0.path.isEmpty || $0.isStore }) else { return nil }
+        return numbered(distinctVersions(of: path).filter { $0.origin != .ownStore })?.last
     }
 
     /// Whether the target precedes the source; false for the current version of a bundle that holds both.
@@ -182,7 +208,7 @@ extension ModelCatalog {
 
     private func merged(for hashes: [String: [UInt8]], wanted: ModelVersion?) -> ModelCatalog? {
         var bundles: [[ModelVersion]] = []
-        for version in versions {
+        for version in versions where version.origin == .file {
             if let index = bundles.firstIndex(where: { Self.bundlePath(of: $0[0]) == Self.bundlePath(of: version) }) {
                 bundles[index].append(version)
             } else {

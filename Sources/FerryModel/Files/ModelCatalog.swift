@@ -13,12 +13,20 @@ package struct ModelCatalog: Sendable {
     /// of their paths; in a bundle first the version with the bundle's name, then by natural order of names. The
     /// catalog keeps one copy of a version that occurs twice (source and compiled).
     ///
+    /// A store is a model where `readStore` reads them; `places` may name its version.
+    ///
     /// - Throws: `.notFound` if a path holds no model; `.badModel` if a model is damaged or no model is readable.
-    package init(paths: [String], files: FileLayer = FileLayer()) throws(FerryError) {
-        var reader = ModelFiles(files: files)
-        try WorkThread.withStack { () throws(FerryError) in for path in paths { try reader.read(path) } }
+    package init(
+        places: [ModelPlace], files: FileLayer = FileLayer(), readStore: StoreModelReader? = nil
+    ) throws(FerryError) {
+        var reader = ModelFiles(files: files, readStore: readStore)
+        try WorkThread.withStack { () throws(FerryError) in for place in places { try reader.read(place) } }
         if reader.versions.isEmpty, let first = reader.unreadable.first { throw first.error }
-        self.init(versions: reader.versions, unreadable: reader.unreadable)
+        self.init(versions: Self.withStoresNamed(reader.versions), unreadable: reader.unreadable)
+    }
+
+    package init(paths: [String], files: FileLayer = FileLayer()) throws(FerryError) {
+        try self.init(places: paths.map { ModelPlace(path: $0) }, files: files)
     }
 
     /// The criterion of the versions' order.
@@ -30,10 +38,21 @@ package struct ModelCatalog: Sendable {
     /// Whether the versions are unions of versions of several bundles, in the order of a migration.
     package internal(set) var isMerged = false
 
+    /// The stores that were given as models, or lie in a folder that was.
+    package private(set) var stores: [ModelVersion]
+
     /// Orders versions that are already read.
     package init(versions: [ModelVersion], unreadable: [UnreadableVersion] = []) {
-        members = versions.map(Member.init)
-        (self.versions, order) = Self.ordered(Self.distinct(versions))
+        stores = versions.filter(\.isStore)
+        // A store that only lies in a folder adds no second name to a version.
+        let named = versions.enumerated().filter { place, version in
+            guard case .store(_, isGiven: false) = version.origin else { return true }
+            return !versions.enumerated().contains { other, known in
+                known.hashes == version.hashes && (other < place || !known.isFoundStore)
+            }
+        }.map(\.element)
+        members = named.map(Member.init)
+        (self.versions, order) = Self.ordered(Self.distinct(named))
         self.unreadable = unreadable
     }
 
@@ -59,6 +78,7 @@ package struct ModelCatalog: Sendable {
             { $0.path == name },
             { $0.name == name || $0.qualifiedName == name },
             { $0.path.hasSuffix("/" + name) },
+            { $0.isStore && [FileLayer.name(of: $0.path), $0.fileStem].contains(name) },
             { bundle != nil && $0.bundle == bundle && $0.name == stem },
             { stem != FileLayer.name(of: name) && $0.name == stem },
         ]
@@ -120,6 +140,16 @@ package struct ModelCatalog: Sendable {
         return lastBundle.count == 1 && !unreadableHere ? last : nil
     }
 
+    mutating func insert(own version: ModelVersion) {
+        let (sorted, newOrder) = Self.ordered(versions + [version])
+        guard !versions.isEmpty, order == .identifiers, newOrder == .identifiers else {
+            versions.insert(version, at: 0)
+            if order == .identifiers { order = .names }
+            return
+        }
+        versions = sorted
+    }
+
     // MARK: Order
 
     /// Whether a version precedes another one; false if the catalog lacks one of them.
@@ -150,11 +180,9 @@ package struct ModelCatalog: Sendable {
     }
 
     private static func ordered(_ versions: [ModelVersion]) -> ([ModelVersion], Order) {
-        let numbers = versions.map { version in
-            version.model.versionIdentifiers.count == 1 ? Int(version.model.versionIdentifiers[0]) : nil
-        }
-        if numbers.allSatisfy({ $0 != nil }), Set(numbers).count == numbers.count {
-            return (zip(numbers, versions).sorted { $0.0 ?? 0 < $1.0 ?? 0 }.map(\.1), .identifiers)
+        let numbers = versions.compactMap(VersionNumber.init)
+        if numbers.count == versions.count, Set(numbers).count == numbers.count {
+            return (zip(numbers, versions).sorted { $0.0 < $1.0 }.map(\.1), .identifiers)
         }
         let byName = versions.sorted { left, right in
             let (first, second) = (bundlePath(of: left), bundlePath(of: right))
@@ -212,6 +240,18 @@ package struct ModelVersion: Sendable {
     package var hashes: [String: [UInt8]]
     /// The paths of the models that the app merges into this version; empty for a single model.
     package internal(set) var parts: [String] = []
+    package var origin = Origin.file
+    /// The SHA-256 of the archived model in a store, in hexadecimal: the store's rows may change, and it may be moved.
+    package var archiveDigest: String?
+
+    /// Where a version was found.
+    package enum Origin: Sendable, Hashable {
+        case file
+        /// The model that a store holds, which was given itself (perhaps with a name), or in a folder.
+        case store(isNamed: Bool, isGiven: Bool)
+        /// The model that the store to be migrated holds, which was not given.
+        case ownStore
+    }
 
     package init(
         name: String, bundle: String?, path: String, isCurrent: Bool, model: ManagedObjectModel,

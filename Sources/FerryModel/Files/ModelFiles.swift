@@ -8,43 +8,94 @@ package struct UnreadableVersion: Sendable {
     package var error: FerryError
 }
 
+/// A model as it is named: a path, and for a store perhaps the name of its version.
+package struct ModelPlace: Sendable, Hashable {
+    package var path: String
+    package var name: String?
+
+    package init(path: String, name: String? = nil) {
+        self.path = path
+        self.name = name
+    }
+}
+
+/// Reads the model that a store holds; nil if the file does not begin like a database.
+///
+/// - Throws: `.notACoreDataStore` for another database, `.badModel` if the store holds no usable model.
+package typealias StoreModelReader = (_ path: String) throws(FerryError) -> ModelVersion?
+
 /// Finds and reads the model files below a path.
 struct ModelFiles {
     /// The limit of a file's size in bytes: the largest known models have 2 MB.
     private static let sizeLimit = 16 << 20
 
     let files: FileLayer
+    /// Nil where stores are no models.
+    let readStore: StoreModelReader?
     private(set) var versions: [ModelVersion] = []
     private(set) var unreadable: [UnreadableVersion] = []
 
+    private var forms: String {
+        ".xcdatamodeld, .xcdatamodel, .momd or .mom\(readStore == nil ? "" : ", a store that contains its model")"
+    }
+
     /// Reads all models at a path; throws `.notFound` if there is none, `.badModel` if one is damaged.
-    mutating func read(_ given: String) throws(FerryError) {
-        let path = Self.trimmed(given)
+    mutating func read(_ given: ModelPlace) throws(FerryError) {
+        let path = Self.trimmed(given.path)
         guard let attributes = try files.attributesIfPresent(path) else {
             throw FerryError(
                 .notFound, "There is no model at \(path).",
-                remedy:
-                    "Pass the path of an .xcdatamodeld, .xcdatamodel, .momd or .mom, or of a folder that contains them."
-            )
+                remedy: "Pass the path of an \(forms), or of a folder that contains them.")
         }
-        if try readModel(path, isDirectory: attributes.isDirectory) { return }
+        if given.name == nil, try readModel(path, isDirectory: attributes.isDirectory) { return }
+        if attributes.isRegularFile, var version = try readStore?(path) {
+            if let name = given.name { version.name = name }
+            version.origin = .store(isNamed: given.name != nil, isGiven: true)
+            return add(version)
+        }
+        if let name = given.name {
+            throw FerryError(
+                .badModel, "\(path) is not a store, and cannot be the version '\(name)'.",
+                remedy: "Pass a store after the name; a version of a model file has the file's own name.")
+        }
         guard attributes.isDirectory else {
             throw FerryError(
                 .badModel, "The file \(path) is not a Core Data model.",
-                remedy: "Pass an .xcdatamodeld, .xcdatamodel, .momd or .mom, or a folder that contains them.")
+                remedy: "Pass an \(forms), or a folder that contains them.")
         }
+        let unreadableBefore = unreadable.count
         var found = false
         for name in try names(in: path) {
             let child = Self.join(path, name)
-            guard try readModel(child, isDirectory: try files.attributesIfPresent(child)?.isDirectory ?? false) else {
-                continue
+            let attributes = try files.attributesIfPresent(child)
+            if try readModel(child, isDirectory: attributes?.isDirectory ?? false) {
+                found = true
+            } else if attributes?.isRegularFile == true {
+                if try readStore(in: child) { found = true }
             }
-            found = true
         }
+        if !found, unreadable.count > unreadableBefore { throw unreadable[unreadableBefore].error }
         guard found else {
             throw FerryError(
                 .notFound, "There is no Core Data model in the folder \(path).",
-                remedy: "Pass the path of an .xcdatamodeld, .xcdatamodel, .momd or .mom.")
+                remedy: "Pass the path of an \(forms).")
+        }
+    }
+
+    /// Reads a file of a folder; other files and databases than stores are not meant.
+    private mutating func readStore(in path: String) throws(FerryError) -> Bool {
+        do throws(FerryError) {
+            guard var version = try readStore?(path) else { return false }
+            version.origin = .store(isNamed: false, isGiven: false)
+            add(version)
+            return true
+        } catch {
+            if [.notACoreDataStore, .notADatabase].contains(error.code) { return false }
+            // Other models of the folder may do; if none does, the caller throws the error.
+            unreadable.append(
+                UnreadableVersion(
+                    name: FileLayer.name(of: path), bundle: nil, path: try files.realPath(path), error: error))
+            return false
         }
     }
 

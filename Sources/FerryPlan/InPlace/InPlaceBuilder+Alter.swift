@@ -69,6 +69,10 @@ extension InPlaceBuilder {
         for index in destination.indexes where !keptIndexes.contains(index.name) && !isOfFilledRows(index) {
             add(index.sql, "index of the new version", tables: .index(index))
         }
+        let remade = Set(plan.tables.filter { $0.kept == nil }.map { $0.destination.name.uppercased() })
+        for index in schema.appIndexes where remade.contains(index.table.uppercased()) {
+            add(index.sql, "the app's index of a table that is recreated", tables: .index(index))
+        }
     }
 
     /// Whether the engine fills the index's table, or a column of it.

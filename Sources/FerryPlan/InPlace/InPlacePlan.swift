@@ -215,6 +215,8 @@ package struct InPlaceSchema: Sendable {
     /// The app's views and triggers on tables that keep their meaning.
     package var views: [(name: String, sql: String)] = []
     package var appTriggers: [(name: String, sql: String)] = []
+    /// The app's indexes on the model's tables; SQLite drops those of a table that is made anew.
+    package var appIndexes: [IndexDefinition] = []
     package var history: HistoryTables?
     /// CloudKit's tables that name entities by number (`ZENTITYID`).
     package var numberedCloudKitTables: [String] = []

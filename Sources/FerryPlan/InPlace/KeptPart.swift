@@ -19,12 +19,16 @@ package struct KeptPart: Sendable {
     /// Relationships of the new version that the engine links, under the names of both sides.
     let linked: Set<PropertyKey>
 
+    /// The reason why a step fills all tables, whichever they are; nil if there is none.
+    static func obstacle(_ step: ResolvedStep, source: StoreLayout, destination: StoreLayout) -> String? {
+        // The engine gathers the links of all objects before it writes them.
+        if step.hasPolicies { return "a migration policy may relate any objects" }
+        let derives = [source, destination].contains { !$0.derivedValues.isEmpty || !$0.rTrees.isEmpty }
+        return derives ? "derived attributes and R-Trees are computed from all rows" : nil
+    }
+
     /// Nil if no table can stay.
     init?(_ whole: ResolvedStep, source: StoreLayout, destination: StoreLayout) {
-        // A policy may relate any objects, and the engine gathers links before it writes them.
-        guard !whole.hasPolicies, source.derivedValues.isEmpty, destination.derivedValues.isEmpty,
-            source.rTrees.isEmpty, destination.rTrees.isEmpty
-        else { return nil }
         let rules = RelationshipRules(whole, source: source, destination: destination)
         var (filled, linked) = (Self.filled(whole, source, destination), Set<PropertyKey>())
         while true {
@@ -56,7 +60,8 @@ package struct KeptPart: Sendable {
             let staysInRows = contributions.allSatisfy {
                 names.contains($0.mapping.name) && $0.origin != nil && names.isSuperset(of: $0.rule.mappings)
             }
-            guard !staysInRows || more.contains(key), let relationship = model.relationship(key.property, of: key.entity)
+            guard !staysInRows || more.contains(key),
+                let relationship = model.relationship(key.property, of: key.entity)
             else { continue }
             linked.insert(key)
             model.inverseKey(of: relationship).map { _ = linked.insert($0) }

@@ -14,7 +14,8 @@ struct ChainLosses {
     /// The losses, entity by entity, without those of no rows.
     func all() -> [ChainLoss] {
         let lost = LossTrace(steps).losses()
-        return (droppedProperties(lost) + filtered() + narrowed() + merged(lost) + losingLinks(lost) + orders())
+        let whole = droppedProperties(lost) + filtered()
+        return (whole + partlyRead(lost) + narrowed() + merged(lost) + losingLinks(lost) + orders())
             .compactMap { loss in
                 var loss = loss
                 loss.count = count(of: loss)
@@ -35,7 +36,7 @@ struct ChainLosses {
         return .unknown
     }
 
-    private func loss(
+    func loss(
         _ entity: String, _ property: String?, of entities: [String], at step: Int, _ cause: ChainLoss.Cause
     ) -> ChainLoss {
         ChainLoss(
@@ -113,63 +114,40 @@ struct ChainLosses {
         for (index, step) in steps.enumerated() {
             let carried = Dictionary(grouping: step.entityMappings, by: \.source)
             for (entity, mappings) in carried.sorted(by: { codeUnitOrder($0.key, $1.key) }) {
-                let carriers = mappings.filter { $0.iteration == nil && $0.unique.isEmpty }
-                let judged = carriers.isEmpty ? mappings : carriers
+                let judged = mappings.carriers
                 guard judged.allSatisfy({ $0.filter != nil || $0.iteration != nil }),
-                    !mappings.contains(where: { $0.policy != nil }), !coverAll(judged)
+                    !mappings.contains(where: { $0.policy != nil }), !judged.haveComplements
                 else { continue }
-                losses.append(loss(entity, nil, of: [entity], at: index, .filtered(by: judged.map(\.name))))
+                var loss = loss(entity, nil, of: [entity], at: index, .filtered(by: judged.map(\.name)))
+                loss.objects = .init(except: judged)
+                losses.append(loss)
             }
         }
         return losses
     }
 
-    /// Whether one filter is the complement of another.
-    private func coverAll(_ mappings: [ResolvedEntityMapping]) -> Bool {
-        let filters = mappings.filter { $0.iteration == nil }.compactMap(\.filter)
-        return filters.contains { filter in filters.contains { $0.isComplement(of: filter) } }
-    }
-
-    private func narrowed() -> [ChainLoss] {
+    /// Properties that only some of the objects carry on.
+    private func partlyRead(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
+        let last = steps.lastIndex { !$0.mappingModels.allSatisfy(\.isInferred) } ?? -1
+        // Properties of later versions count only with values of the store.
+        var held: Set<StoredProperty>?
         var losses: [ChainLoss] = []
-        for (index, step) in steps.enumerated() {
-            for mapping in step.entityMappings {
-                for attribute in mapping.attributes {
-                    guard let name = attribute.expression?.sourceKeys,
-                        let old = step.source.model.attribute(name, of: mapping.source),
-                        let new = step.destination.model.attribute(attribute.name, of: mapping.destination),
-                        old.type.loses(in: new.type), !isKept(name, beside: mapping, by: step),
-                        !losses.contains(where: {
-                            $0.entity == mapping.source && $0.property == name && $0.step == index + 1
-                        })
-                    else { continue }
-                    losses.append(
-                        loss(mapping.source, name, of: [mapping.source], at: index, .narrowed(to: new.type)))
-                }
+        for (index, step) in steps.enumerated() where index <= last {
+            let found = PartlyRead(step).losses(at: index + 1, to: versions[index])
+            losses += found.filter { loss in
+                let property = StoredProperty(entity: loss.entity, property: loss.property)
+                return held?.contains(property) ?? (lost[property] == nil)
             }
+            guard index < last else { break }
+            let (model, flow) = (step.source.model, PropertyFlow(step))
+            let before =
+                held
+                ?? model.sortedEntityNames.reduce(into: []) { all, entity in
+                    all.formUnion(LossTrace.stored(of: entity, in: model).map { .init(entity: entity, property: $0) })
+                }
+            held = before.reduce(into: []) { $0.formUnion(flow.continuations(of: $1)) }
         }
         return losses
-    }
-
-    /// Whether an entity mapping that carries the objects keeps an attribute's values whole, beside one that narrows them.
-    private func isKept(_ attribute: String, beside narrowing: ResolvedEntityMapping, by step: ResolvedStep) -> Bool {
-        let entity = narrowing.source
-        // Objects that are carried by the narrowing mapping itself need another one that reads all of them.
-        let isPart = narrowing.iteration != nil || !narrowing.unique.isEmpty
-        guard let type = step.source.model.attribute(attribute, of: entity)?.type else { return false }
-        let (flow, property) = (PropertyFlow(step), StoredProperty(entity: entity, property: attribute))
-        return step.entityMappings.contains { mapping in
-            mapping.source == entity && mapping.iteration == nil && mapping.unique.isEmpty
-                && (isPart || mapping.readsEveryObject)
-                && mapping.attributes.contains { new in
-                    guard let expression = new.expression else { return false }
-                    let after = step.destination.model.attribute(new.name, of: mapping.destination)?.type
-                    // What an expression computes of the value is the mapping's own business.
-                    return expression.sourceKeys == attribute
-                        ? after.map { !type.loses(in: $0) } == true
-                        : flow.mentions(in: expression, of: mapping).contains(property)
-                }
-        }
     }
 
     /// Values of merged objects; a property that is lost anyway is not reported again.
@@ -179,7 +157,7 @@ struct ChainLosses {
     }
 
     private func losingLinks(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
-        let overruled = overruled(lost)
+        let overruled = overruled(lost) + contested(lost)
         // A relationship that loses all links is not reported for the links beyond the first, too.
         let narrowed = steps.enumerated().flatMap { index, step in
             NarrowedLinks(step).losses(at: index + 1, to: versions[index])
@@ -193,7 +171,7 @@ struct ChainLosses {
         var losses: [ChainLoss] = []
         for (index, step) in steps.enumerated() {
             // A custom rule of a mapping model is deliberate, and a warning reports it.
-            for overruled in step.overruled where overruled.rule.isAutomatic {
+            for overruled in step.overruled where overruled.rule.isAutomatic && !step.carriesElsewhere(overruled) {
                 guard let name = overruled.rule.sourceRelationship,
                     lost[StoredProperty(entity: overruled.source, property: name)] != index
                 else { continue }
@@ -214,32 +192,12 @@ struct ChainLosses {
         return losses
     }
 
+    private func contested(_ lost: [StoredProperty: Int]) -> [ChainLoss] {
+        steps.enumerated().flatMap { index, step in ContestedLinks(step).losses(at: index + 1, to: versions[index]) }
+            .filter { lost[StoredProperty(entity: $0.entity, property: $0.property)] == nil }
+    }
+
     private func orders() -> [ChainLoss] { LostOrders(steps, versions: versions).losses() }
-}
-
-extension Predicate {
-    fileprivate func isComplement(of other: Predicate) -> Bool {
-        if self == .not(other) || other == .not(self) { return true }
-        guard case .comparison(let first) = self, case .comparison(let second) = other else { return false }
-        let pair = [first.comparator, second.comparator]
-        return first.left == second.left && first.right == second.right && first.options == second.options
-            && (pair == [.equal, .notEqual] || pair == [.notEqual, .equal])
-    }
-}
-
-extension AttributeType {
-    /// Whether a conversion may silently lose a part of a value; a value that does not fit at all fails a migration.
-    fileprivate func loses(in other: AttributeType) -> Bool {
-        let hasFraction = [.double, .float, .decimal, .date, .string].contains(self)
-        return switch other {
-        case .boolean: isNumeric && self != .boolean
-        case .integer16, .integer32, .integer64: hasFraction
-        // Integers with more digits than the type holds are rounded.
-        case .float: [.double, .decimal, .date, .integer32, .integer64].contains(self)
-        case .double: self == .integer64
-        default: false
-        }
-    }
 }
 
 /// A stored property, or the objects of an entity, that the migration does not keep.
@@ -255,6 +213,8 @@ package struct ChainLoss: Sendable {
         case notRead
         /// Filters of these entity mappings leave out objects, or iterations create no object for some of them.
         case filtered(by: [String])
+        /// Only these entity mappings read the property, and not from every object.
+        case readInPart(by: [String])
         /// The new type does not hold every value of the old one.
         case narrowed(to: AttributeType)
         /// Objects with equal values become one, which keeps the first values.
@@ -263,6 +223,8 @@ package struct ChainLoss: Sendable {
         case relatedToOne(isExact: Bool)
         /// Another rule fills the inverse, and thereby the relationship.
         case overruled(by: String)
+        /// A later rule fills the inverse, and thereby the relationship of some objects.
+        case contested(ContestedLinks.Contest)
         /// The new relationship keeps the links without an order.
         case unordered
         /// The links stay, but row order decides their positions.
@@ -302,6 +264,7 @@ package struct ChainLoss: Sendable {
     package var step: Int
     package var cause: Cause
     package var count = Count.unknown
+    package var objects = Objects()
 
     package init(
         entity: String, property: String?, entities: [String], version: String, step: Int, cause: Cause,
@@ -328,11 +291,17 @@ package struct ChainLoss: Sendable {
         case .removedByMapping: "a mapping model to \(version) removes \(entity)"
         case .notRead: "no entity mapping to \(version) reads it"
         case .filtered: "some objects do not meet the filters of the entity mappings to \(version)"
+        case .readInPart(let mappings):
+            "only \(mappings.joined(separator: " and ")) read\(mappings.count == 1 ? "s" : "") it, and not "
+                + "from every object"
         case .narrowed(let type): "\(version) stores it as \(type)"
         case .merged(let merging):
             "objects with equal \(merging.by.joined(separator: ", ")) become one in \(version), which keeps \(merging.kept)"
         case .relatedToOne: "\(version) keeps only one related object"
         case .overruled(let inverse): "\(version) fills it from its inverse \(inverse), which had other objects"
+        case .contested(let contest):
+            "\(version) fills it from its inverse \(contest.inverse) where "
+                + "\(contest.winners.joined(separator: " or ")) relates the object"
         case .unordered: "\(version) does not order it"
         case .orderedAnew: "the entity mappings to \(version) recreate its order"
         case .damaged(let what): "damage: \(what)"

@@ -181,7 +181,7 @@ extension ChainLoss {
 
 extension Expression {
     /// The attribute of the object itself that a bare name reads.
-    fileprivate var ownKey: String? {
+    var ownKey: String? {
         guard case .keyPath(.evaluatedObject, let steps) = self, steps.count == 1, case .key(let key) = steps[0] else {
             return nil
         }

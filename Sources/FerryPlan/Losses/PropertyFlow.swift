@@ -74,7 +74,7 @@ struct PropertyFlow {
         return found
     }
 
-    private func walk(_ keys: [String], from entities: [String]) -> [StoredProperty] {
+    func walk(_ keys: [String], from entities: [String]) -> [StoredProperty] {
         var found: [StoredProperty] = []
         var entities = entities
         for (index, key) in keys.enumerated() {
@@ -104,7 +104,7 @@ struct PropertyFlow {
 
 extension Expression {
     /// Calls `body` with the base and the keys of each key path, and with each lone variable.
-    fileprivate func forEachPath(_ body: (Expression, [String]) -> Void) {
+    func forEachPath(_ body: (Expression, [String]) -> Void) {
         switch self {
         case .constant: break
         case .evaluatedObject, .variable: body(self, [])
@@ -121,7 +121,7 @@ extension Expression {
         }
     }
 
-    fileprivate func mentions(_ variable: String) -> Bool {
+    func mentions(_ variable: String) -> Bool {
         var isMentioned = false
         forEachPath { base, _ in isMentioned = isMentioned || base == .variable(variable) }
         return isMentioned

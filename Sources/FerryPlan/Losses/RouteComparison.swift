@@ -88,7 +88,7 @@ extension VersionGraph {
     }
 
     /// The properties that rows may have values of, in name order.
-    private func held(_ properties: Set<StoredProperty>) -> [StoredProperty] {
+    func held(_ properties: Set<StoredProperty>) -> [StoredProperty] {
         Self.sorted(properties.filter { values[$0] != 0 })
     }
 

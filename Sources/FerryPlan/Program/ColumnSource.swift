@@ -34,7 +34,7 @@ package enum ColumnSource: Sendable, Hashable {
             self = .expression(
                 ColumnExpression(
                     expression: expression, attribute: attribute, mapping: mapping,
-                    base: expression.plainAttribute.flatMap { source.column(of: $0, in: mapping.source)?.name }))
+                    base: expression.attributeAsIs.flatMap { source.column(of: $0, in: mapping.source)?.name }))
         }
     }
 }
@@ -142,8 +142,8 @@ extension ResolvedEntityMapping {
 
 extension Expression {
     /// The source attribute whose value the expression is, with or without a substitute for nil.
-    fileprivate var plainAttribute: String? {
-        ifNil?.value.plainAttribute ?? sourceKeys
+    var attributeAsIs: String? {
+        ifNil?.value.attributeAsIs ?? sourceKeys
     }
 }
 

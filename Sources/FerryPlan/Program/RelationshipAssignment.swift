@@ -16,6 +16,15 @@ package struct RelationshipAssignment: Sendable, Equatable {
     /// Whether each side of a one-to-one writes its key with its rows, so that it needs no settling.
     package fileprivate(set) var isWrittenByBoth = false
 
+    /// Whether its last rule comes after that of its inverse, in Core Data's order: by mapping, then by name.
+    fileprivate func isLater(than other: Self) -> Bool {
+        func last(_ assignment: Self) -> (Int, String) {
+            let all = assignment.contributions.map { ($0.mapping.position, $0.rule.name) }
+            return all.max(by: <) ?? (-1, "")
+        }
+        return last(self) > last(other)
+    }
+
     package var joinTable: String? { if case .join(let table, _, _, _, _) = storage { table } else { nil } }
 }
 
@@ -46,9 +55,30 @@ struct RelationshipAssigner {
     func assignments() -> [RelationshipAssignment] {
         let given = rules.byRelationship.filter { keptPart?.linked.contains($0.key) ?? true }
         let keys = Set(given.map(\.key))
-        return given.compactMap { assignment(for: $0.key, $0.contributions) }
+        let assignments = given.compactMap { assignment(for: $0.key, $0.contributions) }
             .map { walkedFromFirstColumn($0) ?? $0 }
             .flatMap { writtenWithRows($0, given: keys) }
+        return laterSideFirst(assignments)
+    }
+
+    /// Puts the side of the later rule first where both sides have rules, for different entity mappings.
+    ///
+    /// Links do not replace each other, so the other side fills what is left, and cannot write keys with its rows.
+    private func laterSideFirst(_ assignments: [RelationshipAssignment]) -> [RelationshipAssignment] {
+        var assignments = assignments
+        for place in assignments.indices {
+            let own = assignments[place]
+            guard !own.isWrittenByBoth, own.joinTable == nil,
+                let inverse = destination.model.inverseKey(of: own.relationship), inverse != own.declared,
+                let other = assignments.firstIndex(where: { $0.declared == inverse && !$0.isWrittenByBoth }),
+                place < other
+            else { continue }
+            if !own.isLater(than: assignments[other]) { assignments.swapAt(place, other) }
+            for index in assignments[other].contributions.indices {
+                assignments[other].contributions[index].key = .afterRows
+            }
+        }
+        return assignments
     }
 
     private func assignment(

@@ -5,7 +5,7 @@ package import FerrySQLite
 /// The objects of a store outside its model, and their migration to a new store.
 ///
 /// Ferry drops Core Data's leftovers of earlier versions, and copies other objects with definition and rows. It refuses
-/// an object that names a changing table of Core Data, whose new meaning is unknown, unless the caller drops it.
+/// an object that names what changes in a table of Core Data, whose new meaning is unknown, unless the caller drops it.
 package struct AppObjects: Sendable {
     /// A table, index, view, trigger or virtual table with its CREATE statement, or a generated column.
     package struct Object: Sendable, Hashable {
@@ -31,7 +31,7 @@ package struct AppObjects: Sendable {
 
     private let source: StoreLayout
     private let catalog: StoreCatalog
-    private let unchanged: UnchangedTables
+    private let changes: TableChanges
     private let inPlace: Bool
     private let namesToDrop: Set<String>
     /// The app's generated columns in tables of Core Data, and those to drop.
@@ -49,7 +49,7 @@ package struct AppObjects: Sendable {
         self.inPlace = inPlace
         namesToDrop = Set(dropping.map { $0.uppercased() })
         if let known { catalog = known } else { catalog = try StoreCatalog(connection, schema: schema) }
-        unchanged = UnchangedTables(source: source, destination: destination, catalog: catalog)
+        changes = TableChanges(source: source, destination: destination, catalog: catalog)
         let sorted = StoreObjects(catalog, layout: source)
         history = try HistoryTables(sorted.historyTables, catalog, on: connection, schema: schema)
         mirroring = try MirroringTables(sorted.cloudKitTables, catalog, on: connection, schema: schema)
@@ -209,8 +209,8 @@ package struct AppObjects: Sendable {
 
     private mutating func isCarried(_ object: Object) -> Bool {
         if object.type != "table", object.type != "virtual table", notesAsDropped(object) { return false }
-        if let table = unchanged.changedTable(namedIn: object.sql) {
-            refuse(object, "it names \(table), a table of Core Data that changes")
+        if let name = changes.changedName(in: object.sql) {
+            refuse(object, "it names \(name)")
             return false
         }
         let gone = namesToDrop.union(droppedColumns.map { $0.name.uppercased() })
@@ -220,12 +220,10 @@ package struct AppObjects: Sendable {
     }
 
     package func refusals(from source: StoreLayout, into destination: StoreLayout) -> [FerryError] {
-        let later = UnchangedTables(source: source, destination: destination, catalog: catalog)
+        let later = TableChanges(source: source, destination: destination, catalog: catalog)
         let all = virtualTables + objects + triggers
         return all.compactMap { object in
-            later.changedTable(namedIn: object.sql).map {
-                Self.refusal(of: object, "it names \($0), a table of Core Data that changes")
-            }
+            later.changedName(in: object.sql).map { Self.refusal(of: object, "it names \($0)") }
         }
     }
 

@@ -177,36 +177,3 @@ package struct MirroringTables: Sendable {
         return table.copy { $0.uppercased() == "\"\(numberColumn)\"" ? number : $0 }
     }
 }
-
-/// The set of Core Data's tables with the same meaning in the old and the new store.
-struct UnchangedTables {
-    /// Upper-case names.
-    private let changed: Set<String>
-
-    /// A table is unchanged if the new store has the table with all its columns and the same entity numbers.
-    init(source: StoreLayout, destination: StoreLayout, catalog: StoreCatalog) {
-        var changed: Set<String> = ["Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE", "ACHANGE"]
-        for (root, table) in source.tables where !Self.isUnchanged(table, root, source, destination) {
-            changed.insert(table.name.uppercased())
-        }
-        for table in source.joinTables {
-            if !destination.joinTables.contains(where: { $0.sql.uppercased() == table.sql.uppercased() }) {
-                changed.insert(table.name.uppercased())
-            }
-        }
-        changed.formUnion(StoreObjects(catalog, layout: source).leftoverTables.map { $0.uppercased() })
-        self.changed = changed
-    }
-
-    /// Returns the first changing table among the names in an SQL text.
-    func changedTable(namedIn sql: String) -> String? { SQLNames.names(in: sql).first(where: changed.contains) }
-
-    private static func isUnchanged(
-        _ table: EntityTable, _ root: String, _ source: StoreLayout, _ destination: StoreLayout
-    ) -> Bool {
-        guard let other = destination.tables.values.first(where: { $0.name == table.name }),
-            Set(other.columns).isSuperset(of: table.columns)
-        else { return false }
-        return source.entities(inTableOf: root).allSatisfy { source.number(of: $0) == destination.number(of: $0) }
-    }
-}

@@ -68,17 +68,13 @@ extension LayoutBuilder {
             if index.elements.contains(where: { $0.kind == .rtree }) { continue }
             let columns = index.elements.compactMap { column(of: $0, in: entity) }
             guard !columns.isEmpty, columns.count == index.elements.count else {
-                refuse(
-                    entity, nil, "the fetch index \(index.name) has an element that is not a stored property",
-                    remedy: "Correct the index in the model or remove it for the migration.")
+                leaveOut(index, of: entity, "it has an element that is not a stored property")
                 continue
             }
             var condition: String?
             if let predicate = index.partialIndexPredicate, !predicate.isEmpty {
                 guard let sql = IndexPredicate.sql(predicate, column: { self.column(of: $0, in: entity) }) else {
-                    refuse(
-                        entity, nil, "the SQL of the predicate of the partial fetch index \(index.name) is not known",
-                        remedy: "Remove the index from the model for the migration.", isSettledByStore: true)
+                    leaveOut(index, of: entity, "the SQL of its predicate is not known")
                     continue
                 }
                 condition = sql
@@ -88,6 +84,16 @@ extension LayoutBuilder {
             }
             add(name, on: table.name, columns, elements, where: condition)
         }
+    }
+
+    /// Leaves out an index whose form no rule tells: it holds no data, and Core Data fetches without it.
+    private mutating func leaveOut(_ index: FetchIndex, of entity: String, _ reason: String) {
+        // A known store of the version shows its form, or that it has none.
+        guard model.knownSchema == nil else { return }
+        layout.leftOutIndexes.append(
+            LeftOutIndex(
+                entity: entity, name: index.name,
+                properties: index.elements.compactMap { $0.property ?? $0.expression }, reason: reason))
     }
 
     /// Whether an index has only a to-one relationship: Core Data omits it, because the foreign key has an index.

@@ -111,6 +111,11 @@ extension StoreLayout {
         return builder
     }
 
+    /// Returns the fetch indexes that a new store of a model does not get.
+    package static func leftOutIndexes(of model: ManagedObjectModel) -> [LeftOutIndex] {
+        LayoutBuilder(model).layout.leftOutIndexes
+    }
+
     /// Returns all reasons why ``canonical(for:foundTriggers:)`` throws for a model; empty if it does not.
     package static func refusals(
         for model: ManagedObjectModel, foundTriggers found: FoundTriggers = .none

@@ -13,6 +13,8 @@ package struct StoreLayout: Sendable {
     package var joinTables: [JoinTable] = []
     /// Indexes, in the order of their creation.
     package var indexes: [IndexDefinition] = []
+    /// Fetch indexes of the model that a new store does not get, as no rule tells their form.
+    package var leftOutIndexes: [LeftOutIndex] = []
     /// For the layout of an existing store: the index names of a new store with the same entity numbers.
     var computedIndexNames: Set<String>?
     /// R-Trees with their triggers, in the order of their creation: after the indexes.
@@ -152,6 +154,21 @@ package struct IndexDefinition: Sendable, Hashable {
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(sql) }
+}
+
+/// A fetch index that a new store does not get.
+package struct LeftOutIndex: Sendable, Hashable {
+    package var entity: String
+    package var name: String
+    package var properties: [String]
+    package var reason: String
+
+    /// The warning in words.
+    package var sentence: String {
+        "The fetch index \(name) of \(entity) is left out, as \(reason). Only the speed of fetches by "
+            + "\(properties.joined(separator: ", ")) depends on it; a store of the version that Core Data made, given as the "
+            + "model, shows its form."
+    }
 }
 
 extension StoreLayout {

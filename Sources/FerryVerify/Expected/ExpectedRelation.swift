@@ -195,7 +195,12 @@ final class RelationPairs: ExpectedRelation {
     }
 
     /// The rank of a pair: the lowest is first.
-    private var rank: String { "(\(sideOrder)) * 1152921504606846976 + rowid" }
+    ///
+    /// Of several objects with a key to one in a one-to-one, the lowest key is first.
+    private var rank: String {
+        let place = relation.other == nil ? "rowid" : "CASE side WHEN 1 THEN b ELSE rowid END"
+        return "(\(sideOrder)) * 1152921504606846976 + \(place)"
+    }
 
     private var firstForEachOwner: String {
         "SELECT a, b FROM (SELECT a, b, min(\(rank)) FROM \(table) WHERE side < 2 GROUP BY a) ORDER BY a"
@@ -248,12 +253,19 @@ final class RelationPairs: ExpectedRelation {
 
     private var firstForEachSideInverted: String { "SELECT b, a FROM \(table)_claimed ORDER BY b" }
 
-    /// Pairs by `b`, each once, in the order of insertion; pairs of the side's own rules come first.
+    /// Pairs by `b`, each once, in the order of insertion; pairs of the side's own rules come first, and in a join table
+    /// those of the side whose relationship is first by name.
+    ///
+    /// Where rules of the objects with the foreign key take part, their own keys give the order, as in ``DirectKeys``.
     func inOrder(of side: RelationSide) -> String {
+        if isKeyed, side == .b, relation.rules.contains(where: { !$0.isInverse && !$0.isMirrored }) {
+            return "SELECT DISTINCT b AS owner, a AS member, a AS place FROM \(table)"
+        }
         let (group, other, own) = side == .a ? ("a", "b", 0) : ("b", "a", 1)
+        let first = isKeyed ? own : relation.isFirstByName ? 0 : 1
         return """
             SELECT \(group) AS owner, \(other) AS member,
-                min((side <> \(own)) * 1152921504606846976 + rowid) AS place
+                min((side <> \(first)) * 1152921504606846976 + rowid) AS place
             FROM \(table) GROUP BY \(group), \(other)
             """
     }

@@ -66,8 +66,9 @@ struct KeptTables {
 
     // MARK: Rules
 
-    /// Whether all objects of a root entity's table are those of one table of the source, with key and entity number.
-    private func isCarried(_ root: String) throws -> Bool {
+    /// Whether all objects of a root entity's table are those of one table of the source, with their keys, and with
+    /// their entity numbers where rows hold these.
+    private func isCarried(_ root: String, withNumbers: Bool) throws -> Bool {
         guard let source = try sourceTable(of: root), context.newKeyMappings(into: root).isEmpty else { return false }
         let mappings = context.mappings(into: root)
         let family = context.sourceModel.family(of: source.root).filter {
@@ -77,7 +78,9 @@ struct KeptTables {
             && mappings.allSatisfy { mapping in
                 try mapping.keepsPrimaryKey && mapping.filter == nil && mapping.policy == nil
                     && mapping.iteration == nil && mapping.unique.isEmpty
-                    && context.sourceNumber(of: mapping.source) == context.destinationNumber(of: mapping.destination)
+                    && (!withNumbers
+                        || context.sourceNumber(of: mapping.source)
+                            == context.destinationNumber(of: mapping.destination))
             }
     }
 
@@ -87,7 +90,9 @@ struct KeptTables {
     }
 
     private func isSame(_ table: EntityTable) throws -> Bool {
-        guard try isCarried(table.root), let source = try sourceTable(of: table.root) else { return false }
+        guard try isCarried(table.root, withNumbers: true), let source = try sourceTable(of: table.root) else {
+            return false
+        }
         let places = RecordPlaces(
             source: try columns.source.of(source.name), destination: try columns.destination.of(table.name))
         let keys = try keyColumns(of: table, places)
@@ -140,7 +145,7 @@ struct KeptTables {
             guard
                 case .foreignKey(_, let column, let entityColumn, let orderColumn)? =
                     context.destination.relationshipStorage[key],
-                let keys = try carriedKeys(column, of: table.name),
+                let keys = try carriedKeys(column, of: table.name, withNumbers: entityColumn != nil),
                 let before = sourceStorage(of: keys.source)
             else { return nil }
             let pairs = [
@@ -158,15 +163,22 @@ struct KeptTables {
         return hasInverseless ? nil : found
     }
 
-    /// The keys of a column, if they are those of the source and lead to objects that keep key and entity number.
-    private func carriedKeys(_ column: String, of table: String) throws -> CarriedRelation.Keys? {
+    /// The keys of a column, if they are those of the source and lead to objects that keep their keys.
+    private func carriedKeys(
+        _ column: String, of table: String, withNumbers: Bool
+    ) throws -> CarriedRelation.Keys? {
         for links in try context.relationForms.get().carried {
             guard let keys = links.keys.first(where: { $0.destination.table == table && $0.destination.b == column })
             else { continue }
-            return try [links.a, links.b].allSatisfy { try isCarried(context.destinationModel.root(of: $0)) }
-                ? keys : nil
+            return try isCarried(bothEndsOf: links, withNumbers: withNumbers) ? keys : nil
         }
         return nil
+    }
+
+    private func isCarried(bothEndsOf links: CarriedRelation, withNumbers: Bool) throws -> Bool {
+        try [links.a, links.b].allSatisfy {
+            try isCarried(context.destinationModel.root(of: $0), withNumbers: withNumbers)
+        }
     }
 
     private func sourceStorage(
@@ -183,9 +195,7 @@ struct KeptTables {
     /// Whether a join table's links are those of the source, in the same places of the record.
     private func isSameJoin(_ links: CarriedRelation) throws -> Bool {
         let (new, old) = (links.destination, links.source)
-        guard !new.areInRowsOfA,
-            try [links.a, links.b].allSatisfy({ try isCarried(context.destinationModel.root(of: $0)) })
-        else { return false }
+        guard try !new.areInRowsOfA && isCarried(bothEndsOf: links, withNumbers: false) else { return false }
         let places = RecordPlaces(
             source: try columns.source.of(old.table), destination: try columns.destination.of(new.table))
         return [(old.a, new.a), (old.b, new.b), (old.aOrder, new.aOrder), (old.bOrder, new.bOrder)].allSatisfy {

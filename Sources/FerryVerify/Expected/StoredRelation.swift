@@ -25,6 +25,8 @@ struct StoredRelation: Sendable {
     var other: (key: PropertyKey, links: StoredLinks)?
     /// Whether a relationship is its own inverse, so that a link is the same in both directions.
     var isReflexive = false
+    /// Whether the relationship comes before its inverse by entity and name.
+    private(set) var isFirstByName = true
     /// The rules, ordered by position of their mappings.
     private(set) var rules: [Rule] = []
 
@@ -78,13 +80,17 @@ struct StoredRelation: Sendable {
             }
             var rules = rules(for: key, isInverse: false, known, in: context)
             if let inverse, inverse != key {
+                relation.isFirstByName = key < inverse
                 rules += StoredRelation.rules(for: inverse, isInverse: true, known, in: context)
                 rules.sort { $0.mapping.position < $1.mapping.position }
                 if relation.other != nil {
                     rules = rules.filter { [rules] in !repeatsFirstSide($0, of: rules) }
                     rules += rules.flatMap { mirrors(of: $0, key, inverse, isMirrored: true, in: context) }
                 } else if !relation.links.areInRowsOfA {
-                    rules = try fromOneSide(rules, key, inverse, in: context)
+                    // Positions that the source lacks follow from the order in which the rules yield the pairs.
+                    if rules.allSatisfy({ givesPositions($0, for: relation.links, in: context) }) {
+                        rules = try fromOneSide(rules, key, inverse, in: context)
+                    }
                 }
             }
             relation.rules = rules
@@ -136,6 +142,18 @@ struct StoredRelation: Sendable {
                 return same == table && inverse(of: own, in: context.sourceModel)?.property == back.name
             }
         }
+    }
+
+    /// Whether the source stores every position that the destination's links have.
+    private static func givesPositions(
+        _ rule: Rule, for links: StoredLinks, in context: VerificationContext
+    ) -> Bool {
+        guard links.aOrder != nil || links.bOrder != nil else { return true }
+        guard let name = rule.relationship.sourceRelationship,
+            let storage = context.source.storage(of: name, in: rule.mapping.source)
+        else { return false }
+        let source = rule.isInverse ? StoredLinks(storage).reversed : StoredLinks(storage)
+        return (links.aOrder == nil || source.aOrder != nil) && (links.bOrder == nil || source.bOrder != nil)
     }
 
     /// The source's relationship and its join table, if a rule takes its links unchanged.

@@ -14,6 +14,8 @@ struct Scenario {
         /// By mapping models that keep every row: verified before COMMIT on the store itself, and step by step in the run
         /// folder.
         case mapped, mappedInFolder
+        /// A step that fills a table beside one that stays, and a step in place after it; `keptAlone` ends after the first.
+        case kept, keptAlone, keptToOutput
     }
 
     let kind: Kind
@@ -45,6 +47,10 @@ struct Scenario {
             let mapped = try InferredMigration(form: form, isMapped: true)
             (folder, store) = (mapped.folder, mapped.store)
             work = .migration { try mapped.migrator(files: $0) }
+        case .kept, .keptAlone, .keptToOutput:
+            let small = try SmallMigration(form: form, keepsWriter: true)
+            (folder, store) = (small.folder, small.store)
+            work = .migration { try small.migrator(files: $0) }
         case .mixed, .mixedToOutput, .staged:
             let mixed = try MixedMigration(form: form)
             (folder, store) = (mixed.folder, mixed.store)
@@ -83,7 +89,7 @@ struct Scenario {
 
     /// The path of the new store if it does not replace the old one.
     var output: String? {
-        [.copyToOutput, .inPlaceToOutput, .mixedToOutput, .unchangedToOutput].contains(kind)
+        [.copyToOutput, .inPlaceToOutput, .mixedToOutput, .unchangedToOutput, .keptToOutput].contains(kind)
             ? folder.file("New.sqlite") : nil
     }
 
@@ -93,7 +99,7 @@ struct Scenario {
         configuration.output = output.map { URL(fileURLWithPath: $0) }
         configuration.largestLoggedStore = kind == .inPlaceByLog ? 1 << 20 : 0
         if kind == .unchangedToOutput { configuration.target = "App 1" }
-        if kind == .mapped { configuration.target = "App 2" }
+        if [.mapped, .keptAlone].contains(kind) { configuration.target = "App 2" }
         if [.copy, .copyToOutput].contains(kind) { configuration.executor = .set }
         if kind == .staged {
             configuration.willMigrate = { try Self.look($0, faults) }

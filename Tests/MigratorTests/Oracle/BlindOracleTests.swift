@@ -11,9 +11,7 @@ import Testing
 
 /// Random models, mappings and stores, and a program that knows nothing of Ferry's plan.
 ///
-/// Two kinds of losses are open, and only counted here: of objects that several filters leave out the report tells no
-/// number, and of values that only a mapping with a filter or with elements reads it does not tell those that it passes
-/// over.
+/// A loss that the report tells without a number, because only a run could count it, is right, and counted as open.
 ///
 /// `FERRY_ORACLE` gives the number of pairs (default: 24), `FERRY_ORACLE_SEED` the first seed.
 @Suite("The blind oracle")
@@ -53,8 +51,27 @@ struct BlindOracleTests {
         if !unsettled.isEmpty {
             print("  refused by verification, the source unchanged: \(unsettled.joined(separator: "; "))")
         }
-        #expect(unsettled.count <= max(1, made / 20))
+        #expect(unsettled.isEmpty)
+        print("  told without a number: \(open)")
         #expect(made == Self.pairs && looked > 100 * made && told * 2 > made)
+    }
+
+    @Test(
+        "finds nothing for seeds that once had untold losses, wrong counts, or two readings of one mapping",
+        arguments: [
+            // Orders of new positions, and links of two sides: the run and its verification differed.
+            223, 26, 5120, 5258, 10118, 10544,
+            // Values that a filter or elements pass over.
+            218, 2750,
+            // Links that another mapping of the same objects carries.
+            5063, 10592, 12116,
+            // Values that a narrower type changes, of objects that a filter leaves out, and with a substitute for nil.
+            10357, 10700, 10841, 12839,
+        ] as [UInt64])
+    func looksAgain(_ seed: UInt64) throws {
+        guard let pair = try RandomPair(seed) else { return }
+        let oracle = try pair.oracle()
+        #expect(oracle.looked > 100 && oracle.exceptions.isEmpty, "\(oracle.exceptions)\n\(pair.description)")
     }
 
     @Test("finds a value, a link and an object that go untold", arguments: ["value", "link", "object"])

@@ -48,6 +48,9 @@ struct MappingWords {
     private(set) var heirs: [String: String] = [:]
     /// By source entity: the other entity mappings that read its objects.
     private var others: [String: [(destination: String, attributes: [String: String])]] = [:]
+    /// By source entity: the attributes without which further entity mappings, which make one object of each, leave an
+    /// object out; nil if they leave out none.
+    private(set) var further: [String: [String?]] = [:]
     private let source: ManagedObjectModel
     private let destination: ManagedObjectModel
     /// By source entity: explicit expressions; nil for an inferred mapping, which follows renaming identifiers.
@@ -74,6 +77,10 @@ struct MappingWords {
             else { continue }
             guard mapping["forEach"] == nil, mapping["unique"] == nil, heirs[old] == nil else {
                 others[old, default: []].append((new, attributes))
+                if mapping["forEach"] == nil, mapping["unique"] == nil {
+                    let condition = mapping["where"] as? String
+                    further[old, default: []].append(condition.map { String($0.dropLast(" != nil".count)) })
+                }
                 continue
             }
             heirs[old] = new
@@ -111,6 +118,8 @@ struct MappingWords {
             }
         }
     }
+
+    func hasFurther(_ entity: String) -> Bool { others[entity]?.isEmpty == false }
 
     /// Whether further objects, made of an entity's objects, have a relationship of this name, which relates those.
     func copiesRelate(_ relationship: String, of entity: String) -> Bool {

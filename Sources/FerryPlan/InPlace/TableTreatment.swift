@@ -1,0 +1,100 @@
+package import FerryBase
+internal import FerryMapping
+internal import FerryModel
+internal import FerryStore
+
+/// What a step does with one table: decided by models, mapping and schema, never by sizes.
+package struct TableTreatment: Sendable, Hashable {
+    package enum Kind: String, Sendable, Hashable, Codable {
+        /// Not one page of it is written.
+        case kept
+        /// Its columns change, or the values of its rows.
+        case altered
+        /// Its rows are made anew.
+        case filled
+        /// The new version has no such table.
+        case dropped
+    }
+
+    package let kind: Kind
+    /// The name in the new version; of a dropped table the old one.
+    package let table: String
+    /// The root entity; nil for a join table.
+    package let entity: String?
+    /// The reason for filling, in words that follow "because"; nil for another treatment.
+    package var reason: String?
+}
+
+extension StepPlan {
+    /// The treatments of all tables, in the order of the new version's layout, then the dropped ones.
+    ///
+    /// The layouts are those that Core Data gives both versions; a store's own can have other names.
+    ///
+    /// - Throws: ``FerryError`` if a version has no layout.
+    package func treatments() throws(FerryError) -> [TableTreatment] {
+        var layouts = AssumedLayouts()
+        let source = try layouts.layout(of: resolved.source)
+        let destination = try layouts.layout(of: resolved.destination)
+        let inPlace = mode == .inPlace ? self : partInPlace
+        do throws(InPlaceObstacle) {
+            let plan = try inPlace.map { step throws(InPlaceObstacle) in
+                try InPlacePlan(
+                    step.resolved, source: source, schema: InPlaceSchema(of: source), destination: destination,
+                    keptPart: step.keptPart)
+            }
+            return treatments(plan, source, destination)
+        } catch {
+            return treatments(nil, source, destination)
+        }
+    }
+
+    private func treatments(
+        _ plan: InPlacePlan?, _ source: StoreLayout, _ destination: StoreLayout
+    ) -> [TableTreatment] {
+        let kept = Dictionary(
+            (plan?.kept ?? []).map { ($0.newName, $0) }, uniquingKeysWith: { first, _ in first })
+        let linked = keptPart?.linkedColumns(of: destination) ?? [:]
+        func treatment(_ table: String, _ entity: String?, _ reason: () -> String) -> TableTreatment {
+            guard let move = kept[table] else {
+                return TableTreatment(kind: .filled, table: table, entity: entity, reason: reason())
+            }
+            let isWritten = plan?.touched.contains(table) == true || linked[table] != nil
+            let isSame = move.name == table && move.renames.isEmpty && move.additions.isEmpty && !isWritten
+            return TableTreatment(kind: isSame ? .kept : .altered, table: table, entity: entity)
+        }
+        let moves = Dictionary(
+            (plan?.tables ?? []).map { ($0.destination.name, $0.way) }, uniquingKeysWith: { first, _ in first })
+        let treated =
+            destination.tablesInOrder.map { table in
+                treatment(table.name, table.root) { reasonToFill(table, moves[table.name], destination) }
+            }
+            + destination.joinTables.map { table in
+                treatment(table.name, nil) { "its links are those of objects in filled tables, or its columns change" }
+            }
+        let continued = Set(kept.values.map(\.name))
+        let gone = (source.tablesInOrder.map { ($0.name, $0.root) } + source.joinTables.map { ($0.name, nil) })
+            .filter { name, _ in !continued.contains(name) && !treated.contains { $0.table == name } }
+        return treated + gone.map { TableTreatment(kind: .dropped, table: $0.0, entity: $0.1) }
+    }
+
+    private func reasonToFill(_ table: EntityTable, _ way: TableMove.Way?, _ destination: StoreLayout) -> String {
+        let mappings = resolved.entityMappings.filter { destination.model.root(of: $0.destination) == table.root }
+        if mappings.isEmpty { return "it is new" }
+        if let mapping = mappings.first(where: { !$0.keepsEveryObject || !$0.isOneToOne }) {
+            if let policy = mapping.policy {
+                return "entity mapping \(mapping.name) has the migration policy \(policy)"
+            }
+            if !mapping.unique.isEmpty { return "entity mapping \(mapping.name) finds or creates its objects" }
+            if mapping.iteration != nil { return "entity mapping \(mapping.name) creates several objects from one" }
+            if mapping.filter != nil { return "entity mapping \(mapping.name) leaves objects out" }
+            return "the objects of entity mapping \(mapping.name) get new keys"
+        }
+        switch way {
+        case .rebuild(let reason): return reason
+        case .split: return "its entities leave their hierarchy"
+        case .alter, .create, nil: break
+        }
+        if let fillsAllBecause { return fillsAllBecause }
+        return "its columns change in a way that ALTER TABLE cannot"
+    }
+}

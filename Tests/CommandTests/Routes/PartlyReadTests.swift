@@ -1,0 +1,176 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+/// Values and links that an entity mapping passes over although the objects stay, or that another rule replaces.
+@Suite("Properties that some objects keep")
+struct PartlyReadTests {
+    private let app: RouteFolder
+
+    init() throws { app = try RouteFolder() }
+
+    private func versions(_ old: String, _ new: String, _ mappings: String) throws {
+        try app.model("App", "App 1", old)
+        try app.model("App", "App 2", new)
+        try app.current("App", "App 2")
+        try app.write(
+            #"{ "source": "App 1", "destination": "App 2", "entityMappings": [\#(mappings)] }"#, to: "Maps/One.json")
+        try app.generate("App", "App 1")
+    }
+
+    private let words = ["App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "Maps"]
+
+    /// The losses of the plan: `Book.title 3 because`.
+    private func losses() throws -> [String] {
+        struct Plan: Decodable {
+            struct Loss: Decodable {
+                var entity, because: String
+                var property: String?
+                var rows: Int64?
+            }
+            var losses: [Loss]
+        }
+        let plan = try app.run(["plan"] + words + ["--json"])
+        return try JSONDecoder().decode(Plan.self, from: Data(plan.output.utf8)).losses.map { loss in
+            "\(loss.entity)\(loss.property.map { "." + $0 } ?? "") \(loss.rows.map(String.init) ?? "?") \(loss.because)"
+        }
+    }
+
+    private static func authors(_ condition: String, _ value: String = "$source.author") -> String {
+        """
+        { "source": "Book", "destination": "Book" },
+        { "name": "Writers", "source": "Book", "destination": "Author", \(condition)"unique": ["name"],
+          "attributes": { "name": "\(value)" } }
+        """
+    }
+
+    @Test(
+        "A value that only a mapping with a filter reads is lost where the filter leaves the object out",
+        arguments: [
+            (#""where": "pages > 2", "#, ["Book.author 2 only Writers reads it, and not from every object"]),
+            (
+                #""where": "pages > 2 AND author != nil", "#,
+                ["Book.author 2 only Writers reads it, and not from every object"]
+            ),
+            // What these leave out has no author.
+            (#""where": "author != nil", "#, []), (#""where": "NOT author = nil OR pages > 2", "#, []),
+            ("", []), (#""where": "pages > 0", "#, []),
+        ])
+    func filtered(condition: String, told: [String]) throws {
+        try versions(
+            RouteFolder.entity("Book", "title", "author", "pages:Integer 32"),
+            RouteFolder.entity("Book", "title", "pages:Integer 32") + RouteFolder.entity("Author", "name"),
+            Self.authors(condition))
+        try app.execute("UPDATE ZBOOK SET ZPAGES = Z_PK, ZAUTHOR = CASE WHEN Z_PK <> 4 THEN 'a' || Z_PK END")
+        #expect(try losses() == told)
+        guard !told.isEmpty else { return #expect(try app.run(["migrate"] + words).exitCode == 0) }
+        let refused = try app.run(["migrate"] + words)
+        #expect(refused.exitCode == 2 && refused.diagnostics.contains("--lose Book.author"), "\(refused)")
+        let done = try app.run(["migrate"] + words + ["--lose", "Book.author"])
+        #expect(done.exitCode == 0 && done.diagnostics.contains("Book.author is lost, 2 values"), "\(done)")
+        #expect(try app.count("SELECT count(ZNAME) FROM ZAUTHOR") == 1)
+    }
+
+    @Test("A filter that fails on a value leaves the number unknown, and objects that no mapping carries are no values")
+    func unknown() throws {
+        try versions(
+            RouteFolder.entity("Book", "title", "author", "pages:Integer 32"),
+            RouteFolder.entity("Book", "title", "pages:Integer 32") + RouteFolder.entity("Author", "name"),
+            """
+            { "source": "Book", "destination": "Book", "where": "pages > 1" },
+            { "name": "Writers", "source": "Book", "destination": "Author", "where": "pages > 2",
+              "attributes": { "name": "$source.author" } }
+            """)
+        try app.execute("UPDATE ZBOOK SET ZPAGES = Z_PK, ZAUTHOR = 'a' || Z_PK")
+        #expect(
+            try losses() == [
+                "Book 1 not all objects pass the entity mappings to App 2",
+                "Book.author 1 only Writers reads it, and not from every object",
+            ])
+    }
+
+    @Test("What forEach reads is lost of objects without elements, and of objects that are no elements")
+    func elements() throws {
+        let link = RouteFolder.link("users", "User", "books")
+        try versions(
+            RouteFolder.entity("Book", "title", "file", link)
+                + RouteFolder.entity("User", "name", "mail", RouteFolder.link("books", "Book", "users")),
+            RouteFolder.entity("Book", "title") + RouteFolder.entity("User", "name")
+                + RouteFolder.entity("File", "path", "mail"),
+            """
+            { "source": "Book", "destination": "Book" }, { "source": "User", "destination": "User" },
+            { "name": "Files", "source": "Book", "forEach": { "user": "$source.users" }, "destination": "File",
+              "attributes": { "path": "$source.file", "mail": "$user.mail" } }
+            """)
+        try app.execute("UPDATE ZBOOK SET ZFILE = 'f'; UPDATE ZUSER SET ZMAIL = 'm'; DELETE FROM Z_1USERS")
+        try app.execute("INSERT INTO Z_1USERS VALUES (1, 1), (1, 2), (2, 2)")
+        let told = try losses().filter { !$0.contains("users") && !$0.contains("books") }
+        #expect(
+            told == [
+                "Book.file 2 only Files reads it, and not from every object",
+                "User.mail 2 only Files reads it, and not from every object",
+            ])
+    }
+
+    @Test("What another entity reads along a path is lost of objects to which no path leads")
+    func paths() throws {
+        try versions(
+            RouteFolder.entity("Book", "title", RouteFolder.link("owner", "User", "books", toMany: false))
+                + RouteFolder.entity("User", "name", "mail", RouteFolder.link("books", "Book", "owner")),
+            RouteFolder.entity(
+                "Book", "title", "ownerMail", RouteFolder.link("owner", "User", "books", toMany: false))
+                + RouteFolder.entity("User", "name", RouteFolder.link("books", "Book", "owner")),
+            """
+            { "source": "Book", "destination": "Book", "attributes": { "ownerMail": "$source.owner.mail" } },
+            { "source": "User", "destination": "User" }
+            """)
+        try app.execute("UPDATE ZUSER SET ZMAIL = 'm'; UPDATE ZBOOK SET ZOWNER = 1 + Z_PK % 3")
+        #expect(try losses() == ["User.mail 1 only BookToBook reads it, and not from every object"])
+    }
+
+    @Test("A later rule of the inverse takes the objects of an earlier rule, and the plan counts these links")
+    func contested() throws {
+        let book = RouteFolder.entity("Book", "title", RouteFolder.link("owner", "User", "books", toMany: false))
+        try versions(
+            book.replacingOccurrences(
+                of: "</entity>", with: RouteFolder.link("club", "Club", "books", toMany: false) + "</entity>")
+                + RouteFolder.entity("User", "name", RouteFolder.link("books", "Book", "owner"))
+                + RouteFolder.entity("Club", "name", RouteFolder.link("books", "Book", "club")),
+            book + RouteFolder.entity("User", "name", RouteFolder.link("books", "Book", "owner")),
+            """
+            { "source": "Book", "destination": "Book" }, { "source": "User", "destination": "User" },
+            { "name": "Clubs", "source": "Club", "destination": "User", "where": "name != 'none'" }
+            """)
+        try app.execute("UPDATE ZCLUB SET ZNAME = 'c'; UPDATE ZCLUB SET ZNAME = 'none' WHERE Z_PK = 4")
+        try app.execute(
+            "UPDATE ZBOOK SET ZOWNER = Z_PK, ZCLUB = CASE Z_PK WHEN 1 THEN 2 WHEN 2 THEN 4 WHEN 3 THEN 2 END")
+        let told = try losses().filter { $0.hasPrefix("Book.owner") }
+        #expect(told == ["Book.owner 2 App 2 fills it from its inverse User.books where Clubs relates the object"])
+        let refused = try app.run(["migrate"] + words)
+        #expect(refused.exitCode == 2 && refused.diagnostics.contains("--lose Book.owner"), "\(refused)")
+        for executor in ["row", "set"] {
+            let output = "\(executor).sqlite"
+            let done = try app.run(
+                ["migrate"] + words + ["--accept-loss", "--executor", executor, "--output", output])
+            #expect(done.exitCode == 0, "\(done)")
+            #expect(try app.count("SELECT count(*) FROM ZBOOK WHERE ZOWNER = Z_PK", in: output) == 2)
+        }
+    }
+
+    @Test("A narrower type changes the values of carried objects only, with and without a substitute for nil")
+    func narrowed() throws {
+        try versions(
+            RouteFolder.entity("Book", "title", "price:Double", "pages:Integer 32"),
+            RouteFolder.entity("Book", "title", "price:Integer 32", "pages:Boolean"),
+            """
+            { "source": "Book", "destination": "Book", "where": "title != nil",
+              "attributes": { "pages": "ifnil:then:($source.pages, 1)" } }
+            """)
+        try app.execute("UPDATE ZBOOK SET ZTITLE = CASE WHEN Z_PK > 1 THEN 't' END, ZPRICE = Z_PK + 0.5, ZPAGES = Z_PK")
+        #expect(
+            try losses() == [
+                "Book 1 not all objects pass the entity mappings to App 2", "Book.pages 3 App 2 stores it as boolean",
+                "Book.price 3 App 2 stores it as integer32",
+            ])
+    }
+}
