@@ -93,10 +93,10 @@ struct ArgumentsTests {
         arguments: [
             (["", "--models", "M"], "STORE is empty."),
             (["S", "--models", ""], "The value of --models is empty."),
-            (["S", "--models", "M", ""], "MORE is an empty text."),
+            (["S", "--models", "M", ""], "MORE is empty."),
             (["S", "T", "--models", "M", ""], "The value of --models is empty."),
             (["S", "--models="], "The value of --models is empty."),
-            (["S", "--models", "M", "--to="], "The value of --to is an empty text."),
+            (["S", "--models", "M", "--to="], "The value of --to is empty."),
         ])
     func refusesEmptyWords(_ words: [String], _ message: String) {
         let error = #expect(throws: FerryError.self) { _ = try Arguments(words, for: Self.syntax) }
