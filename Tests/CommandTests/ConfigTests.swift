@@ -115,7 +115,7 @@ struct ConfigTests {
                 "{\n\"limits\": {\n\"memroy\": 1 } }",
                 #"ferry.json:3: limits.memroy: unknown key; did you mean "memory"?"#
             ),
-            ("{ \"to\": \"A\",\n\"to\": \"B\" }", "ferry.json:2: to: the key stands twice, first on line 1."),
+            ("{ \"to\": \"A\",\n\"to\": \"B\" }", "ferry.json:2: to: duplicate key (first on line 1)."),
             (#"{ "models": [1] }"#, "ferry.json:1: models[0]: expected a string, found a number."),
             (#"{ "refuseLosses": "yes" }"#, "ferry.json:1: refuseLosses: expected true or false, found a string."),
             (#"{ "limits": { "jobs": 1.5 } }"#, "limits.jobs: expected a whole number"),

@@ -100,7 +100,7 @@ struct JSONMappingFileTests {
             ),
             (
                 "\"source\": \"E\", \"destination\": \"E\",\n\"source\": \"F\"",
-                "Step.json:4: entityMappings[0].source: the key stands twice, first on line 3."
+                "Step.json:4: entityMappings[0].source: duplicate key (first on line 3)."
             ),
             (
                 "\"source\": \"E\", \"destination\":\n 7",
@@ -133,7 +133,7 @@ struct JSONMappingFileTests {
             ),
             (
                 #""source": "E", "destination": "E", "attributes": { "a": null, "a": null }"#,
-                "Step.json:3: entityMappings[0].attributes.a: the key stands twice"
+                "Step.json:3: entityMappings[0].attributes.a: duplicate key"
             ),
             (
                 #""source": "E", "destination": "E", "automatic": "no""#,

@@ -126,7 +126,7 @@ struct PlanRendering {
             lines.append("Chain    " + ChainText.of(plan.chain, isWhole: isVerbose))
             lines.append("Rows     " + plan.rows.grouped)
         }
-        if plan.isOwnModel == true { lines.append("Model    of the store's version: the one that the store holds") }
+        if plan.isOwnModel == true { lines.append("Model    of the store's version: the one in the store") }
         if let store = plan.layoutStore { lines.append("Layout   like \(store.filePath)") }
         if let scans = plan.notScanned, !scans.isEmpty, plan.refusals.isEmpty {
             lines.append("Scans    only with --check: " + scans.joined(separator: "; "))
