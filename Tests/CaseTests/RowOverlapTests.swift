@@ -147,13 +147,18 @@ struct RowOverlapTests {
         let sweep = ProcessInfo.processInfo.environment["FERRY_SWEEP"] == "1"
         for operation in Swift.stride(from: 1, through: counting.count, by: sweep ? 1 : 23) {
             let folder = try TemporaryFolder()
-            #expect(throws: (any Error).self, "operation \(operation)") {
+            let faults = FaultPlan(trigger: operation, outcome: .fail)
+            var hasFailed = false
+            do {
                 let run = try testCase.prepare(
                     in: folder, chunkSize: .rows(2), executor: .row,
-                    vfs: VFS(
-                        temporaryFolder: folder.path, faults: FaultPlan(trigger: operation, outcome: .fail)))
+                    vfs: VFS(temporaryFolder: folder.path, faults: faults))
                 _ = try run.run()
+            } catch {
+                hasFailed = true
             }
+            // Two threads work: a run can need an operation less than the one that was counted.
+            #expect(hasFailed || faults.count < operation, "operation \(operation)")
             let outcome = try testCase.complete(
                 testCase.prepare(in: folder, chunkSize: .rows(2), executor: .row))
             #expect(try outcome.text() == expected, "resumed after operation \(operation)")

@@ -91,7 +91,8 @@ struct InPlaceEstimates {
         if isFirst, let whole = planned.statements?.whole { return whole }
         do throws(InPlaceObstacle) {
             return try InPlacePlan(
-                step.resolved, source: source, schema: InPlaceSchema(of: source), destination: destination)
+                step.resolved, source: source, schema: InPlaceSchema(of: source), destination: destination,
+                keptPart: step.keptPart)
         } catch {
             return nil
         }

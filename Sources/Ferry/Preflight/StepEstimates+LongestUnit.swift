@@ -39,6 +39,10 @@ extension StepEstimates {
                 .joinTable, join.names.first ?? "", number, rows: join.rows,
                 seconds: WorkCosts.item + join.rows * WorkCosts.link)
         }
+        if !work.lists.isEmpty {
+            let name = FileLayer.name(of: store.path)
+            found.append(unit(.transaction, name, number, rows: Double(allRows), seconds: work.secondsInPlace))
+        }
         if configuration.verify != .none { found += verified(work, number) }
         found += work.mappings.map { mapping in
             let width = max(1, mapping.width ?? work.width)

@@ -96,15 +96,26 @@ struct StepEstimates {
                 defer { previous = after }
                 return Step(peak: inPlace.peak, work: work, destinationBytes: after)
             }
+            var keeping: InPlaceEstimates.Found?
+            if let part = step.partInPlace {
+                var changed = contents
+                let found = try InPlaceEstimates(planned: planned, machine: machine)
+                    .step(part, isFirst: false, source: source, from: &changed)
+                try work.leaveTables(of: step, statements: found.lists)
+                keeping = found
+            }
             work.setWidths(of: step, contents, source)
             let next = StoreContents(
                 step, from: contents, source: source, to: destination, rows: need.rowsAfter.objects,
                 links: need.rowsAfter.links)
             work.setWidths(ofTablesIn: next)
             need.setLargestIndex(bytes: Int64(min(next.largestIndexBytes, 0x1p52)))
-            let after = min(Int64(Double(previous) * next.ratio(to: contents)), Self.mostGrowth * bytes)
+            var after = min(Int64(Double(previous) * next.ratio(to: contents)), Self.mostGrowth * bytes)
+            // The pages of dropped tables stay in the file.
+            if keeping != nil { after = max(after, previous) }
             defer { (contents, previous) = (next, after) }
-            return Step(peak: need.peak, work: work, program: program, destinationBytes: after)
+            return Step(
+                peak: max(need.peak, keeping?.peak ?? 0), work: work, program: program, destinationBytes: after)
         }
     }
 

@@ -40,8 +40,9 @@ extension RunWork.Step {
             .reduce(into: [String: Double]()) { $0[$1.mapping.destination, default: 0] += rows($1) }
         let byPosition = Dictionary(uniqueKeysWithValues: mapped.map { ($0.mapping.position, $0) })
         let rowParts = MappingParts(program, in: destination)
+        let stays = step.keptPart?.positions ?? []
         for pass in StepOperation.passes(step, source) {
-            let group = pass.compactMap { byPosition[$0] }
+            let group = pass.filter { !stays.contains($0) }.compactMap { byPosition[$0] }
             guard let first = group.first else { continue }
             let iterated = first.mapping.iteration != nil
             let entity = first.mapping.destination
@@ -82,6 +83,21 @@ extension RunWork.Step {
         rewritten = step.mode == .copy ? 0 : mappings.reduce(0) { $0 + $1.rows }
     }
 
+    /// Takes the work on tables that stay from a copied step, and adds the statements that alter them.
+    mutating func leaveTables(of step: StepPlan, statements: [StatementList]) throws {
+        lists = statements
+        let treatments = try step.treatments()
+        let kept = Set(treatments.filter { $0.kind == .kept }.map(\.table))
+        let staying = kept.union(treatments.filter { $0.kind == .altered }.map(\.table))
+        // Pages show the rows of kept tables, and the entries of their indexes.
+        tables.removeAll { kept.contains($0.names[0]) }
+        indexes.removeAll { $0.table.map(kept.contains) ?? false }
+        joins.removeAll { staying.contains($0.names[0]) }
+        for index in indexes.indices where indexes[index].table.map(staying.contains) ?? false {
+            indexes[index].isEarly = true
+        }
+    }
+
     /// The verification of a step in place before its COMMIT: the pages of both stores, and rows of changed tables.
     func secondsBeforeCommit(jobs: Int) -> Double {
         let scale = WorkCosts.jobs / min(max(1, Double(jobs)), WorkCosts.mostJobs)
@@ -110,7 +126,7 @@ extension RunWork.Step {
         indexes = layout.indexes.map { index in
             Content(
                 [index.name], rows: rowsOfTable[index.table] ?? 0, isText: layout.holdsTexts(index),
-                isEarly: early.contains(index.name))
+                isEarly: early.contains(index.name), table: index.table)
         }
     }
 }

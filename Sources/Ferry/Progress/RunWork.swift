@@ -131,14 +131,19 @@ extension RunWork {
             package var names: [String]
             package var rows: Double
             package var isText: Bool
-            /// Whether an index is filled together with its table.
+            /// Whether an index is filled together with its table, or is there already.
             package var isEarly: Bool
+            /// The table of an index.
+            package var table: String?
             /// The bytes of a row; nil for the step's average.
             package var width: Double?
             package var parts = RowParts()
 
-            package init(_ names: [String], rows: Double, isText: Bool = false, isEarly: Bool = false) {
+            package init(
+                _ names: [String], rows: Double, isText: Bool = false, isEarly: Bool = false, table: String? = nil
+            ) {
                 (self.names, self.rows, self.isText, self.isEarly) = (names, rows, isText, isEarly)
+                self.table = table
             }
         }
 
@@ -246,7 +251,10 @@ extension RunWork {
         let item = WorkCosts.item
         var pieces: [Piece] = []
         if step.isCopy {
-            pieces.append(Piece(.rows, step: number, step.mappings.map { part(of: $0, step.width, item) } + [base]))
+            // Tables that stay are copied with all pages, and then altered.
+            let kept = step.lists.isEmpty ? [] : [copyOfPages(step)] + parts(inPlace: [step])
+            pieces.append(
+                Piece(.rows, step: number, kept + step.mappings.map { part(of: $0, step.width, item) } + [base]))
             pieces.append(
                 Piece(
                     .relationships, step: number,
@@ -260,12 +268,15 @@ extension RunWork {
                         Part($0.names, count: 0, seconds: item + seconds(ofIndex: $0))
                     } + [base]))
         } else {
-            let copy = Part(["copy of the store"], count: 0, seconds: step.bytes * WorkCosts.pageCopy)
-            pieces.append(Piece(.rows, step: number, [copy] + parts(inPlace: [step]) + [base]))
+            pieces.append(Piece(.rows, step: number, [copyOfPages(step)] + parts(inPlace: [step]) + [base]))
         }
         let checks = verify == .none ? [] : verified(step, verify, item, jobs: jobs)
         if !checks.isEmpty { pieces.append(Piece(.verify, step: number, checks + [base])) }
         return pieces
+    }
+
+    private static func copyOfPages(_ step: Step) -> Part {
+        Part(["copy of the store"], count: 0, seconds: step.bytes * WorkCosts.pageCopy)
     }
 
     static func seconds(ofIndex index: Step.Content) -> Double {
