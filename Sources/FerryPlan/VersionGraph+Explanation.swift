@@ -13,7 +13,8 @@ extension VersionGraph {
                     from: names[index], to: names[index + 1], isInferred: edge.isInferred, reason: reason(for: edge)))
         }
         explanation.notes =
-            [order] + obstacleNotes() + comparison(names, path) + straightNotes() + routeNotes + equalTarget(path) + unused(path)
+            [order] + obstacleNotes() + comparison(names, path) + straightNotes() + routeNotes + equalTarget(path)
+            + unused(path)
         return explanation
     }
 
