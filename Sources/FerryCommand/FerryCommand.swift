@@ -17,20 +17,47 @@ public enum FerryCommand {
         return run(arguments, on: Console(isJSON: isJSON), policies: policies).rawValue
     }
 
+    /// Commands that belong together in the help.
+    struct Group {
+        let title: String
+        let commands: [any Command.Type]
+        var names: [String] { commands.map { $0.syntax.name } }
+    }
+
     /// All commands, in the order of the help.
-    static var commands: [any Command.Type] {
+    static var groups: [Group] {
         [
-            InspectCommand.self, DiffCommand.self, GraphCommand.self, HashesCommand.self, PlanCommand.self,
-            MigrateCommand.self,
-            StatusCommand.self, VerifyCommand.self, ReportCommand.self,
-            SnapshotCreateCommand.self, SnapshotListCommand.self, SnapshotVerifyCommand.self,
-            SnapshotRestoreCommand.self, SnapshotPruneCommand.self, RollbackCommand.self, MappingShowCommand.self,
-            MappingInitCommand.self,
-            MappingCheckCommand.self, ModelExportCommand.self, GenerateCommand.self, TuneCommand.self,
-            DemoCommand.self, ConfigInitCommand.self, CompletionsCommand.self, ManualCommand.self, HelpCommand.self,
-            VersionCommand.self,
+            Group(
+                title: "Look",
+                commands: [
+                    InspectCommand.self, DiffCommand.self, LintCommand.self, GraphCommand.self, HashesCommand.self,
+                    ModelExportCommand.self, VerifyCommand.self,
+                ]),
+            Group(
+                title: "Migrate",
+                commands: [
+                    PlanCommand.self, MigrateCommand.self, StatusCommand.self, TuneCommand.self, ReportCommand.self,
+                ]),
+            Group(
+                title: "Roll back",
+                commands: [
+                    RollbackCommand.self, SnapshotCreateCommand.self, SnapshotListCommand.self,
+                    SnapshotVerifyCommand.self, SnapshotRestoreCommand.self, SnapshotPruneCommand.self,
+                ]),
+            Group(
+                title: "Mapping models",
+                commands: [MappingShowCommand.self, MappingInitCommand.self, MappingCheckCommand.self]),
+            Group(title: "Stores for tests", commands: [GenerateCommand.self, DemoCommand.self]),
+            Group(
+                title: "Setup",
+                commands: [
+                    ConfigInitCommand.self, CompletionsCommand.self, ManualCommand.self, HelpCommand.self,
+                    VersionCommand.self,
+                ]),
         ]
     }
+
+    static var commands: [any Command.Type] { groups.flatMap(\.commands) }
 
     /// The syntax of each command, in the order of the help; help, completions and manual use it.
     package static var table: [Syntax] { commands.map { $0.syntax } }
@@ -65,7 +92,7 @@ public enum FerryCommand {
     ) -> ExitCode {
         do {
             guard let call = try CommandCall(words, among: commands) else {
-                for line in HelpText.overview(table) { console.note(line) }
+                for line in HelpText.overview() { console.note(line) }
                 throw FerryError(.usage, "A command is missing.", remedy: "Run: ferry help")
             }
             return try call.run(on: console, policies: policies)

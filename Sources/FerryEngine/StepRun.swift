@@ -20,12 +20,14 @@ package struct StepRun {
     /// The app's views and triggers, for a destination that begins as a copy of the source: it has lost them.
     package var closing: [InPlaceStatement] = []
 
+    /// `keepsTables`: the tables of the step's kept part stay; ``PartInPlace`` has run on the destination.
     package init(
         step: StepPlan, sourcePath: String, isSourcePrivate: Bool, folder: String, options: EngineOptions,
-        policies: PolicyRegistry = PolicyRegistry()
+        policies: PolicyRegistry = PolicyRegistry(), keepsTables: Bool = false
     ) {
         self.policies = policies
         self.step = step
+        if !keepsTables { self.step.keptPart = nil }
         self.sourcePath = sourcePath
         self.isSourcePrivate = isSourcePrivate
         self.folder = folder

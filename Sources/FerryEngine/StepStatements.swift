@@ -72,7 +72,8 @@ package struct StepStatements: Sendable {
             }
             var run = StepRun(
                 step: step, sourcePath: store, isSourcePrivate: true, folder: folder, options: options,
-                policies: PolicyRegistry(Dictionary(policies, uniquingKeysWith: { first, _ in first })))
+                policies: PolicyRegistry(Dictionary(policies, uniquingKeysWith: { first, _ in first })),
+                keepsTables: true)
             if let part = step.partInPlace {
                 let source = try Connection(path: store, mode: .readOnly)
                 run.closing = try PartInPlace.closing(of: part, on: source, dropping: dropping)

@@ -100,7 +100,7 @@ extension VersionGraph {
                     return FerryWarning(
                         .mappingNotUsed,
                         "The mapping model \(model.name) leads from \(from) to \(to) and is not used: the way over \(to) "
-                            + "would lose more, or does not lead on.", about: .init(path: model.path))
+                            + "would lose more, or ends there.", about: .init(path: model.path))
                 }
             }
         }
@@ -114,7 +114,7 @@ extension VersionGraph {
         let names = edge.mappingModels.map(\.name).joined(separator: ", ")
         return FerryError(
             .ambiguousChain,
-            "The given mapping model \(names) leads from \(from) to \(to), but nothing leads on from there to \(goal); "
+            "The given mapping model \(names) leads from \(from) to \(to), but there is no way from there to \(goal); "
                 + "\(from) → \(goal) can be inferred without it, and loses something.",
             remedy: """
                 Add a mapping model from \(to) to \(goal) with \(setting: .mappings); or say with \
@@ -131,7 +131,7 @@ extension VersionGraph {
             .ambiguousChain,
             "\(given), over the given mapping model \(edge.mappingModels.map(\.name).joined(separator: ", ")), loses "
                 + "\(words(onlyWay)); \(inferred) loses \(words(onlyPath)).",
-            remedy: "Say which way to take with \(setting: .chain, .some("the versions of one of them")).")
+            remedy: "Choose a route with \(setting: .chain, .some("the versions of one of them")).")
     }
 }
 

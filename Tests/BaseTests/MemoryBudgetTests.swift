@@ -56,7 +56,7 @@ struct MemoryBudgetTests {
     func refusesTooLittle() {
         let error = #expect(throws: FerryError.self) { try MemoryBudget.check(24 << 20 - 1) }
         #expect(error?.code == .usage)
-        #expect(error?.remedy == "Give at least 24MiB.")
+        #expect(error?.remedy == "Use at least 24MiB.")
         #expect(throws: Never.self) { try MemoryBudget.check(24 << 20) }
     }
 }

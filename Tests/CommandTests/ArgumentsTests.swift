@@ -59,7 +59,7 @@ struct ArgumentsTests {
             ("S --models --restart", "The option --models needs a value: --models PATH."),
             ("S -m -t 3", "The option --models needs a value: --models PATH."),
             ("S -m M -t 1 --to 2", "The option --to is given twice."),
-            ("S T U --models M", "There is one word too many: \"U\"."),
+            ("S T U --models M", "Unexpected argument: \"U\"."),
             ("S --models M --to 1 --to 2", "The option --to is given twice."),
             ("S --models M --restart=yes", "The option --restart takes no value."),
             ("S --models M --restrat", "Unknown option --restrat."),
@@ -91,12 +91,12 @@ struct ArgumentsTests {
     @Test(
         "An empty operand or value is a usage error, because it comes from an unset variable of the shell",
         arguments: [
-            (["", "--models", "M"], "STORE is an empty text."),
-            (["S", "--models", ""], "The value of --models is an empty text."),
-            (["S", "--models", "M", ""], "MORE is an empty text."),
-            (["S", "T", "--models", "M", ""], "The value of --models is an empty text."),
-            (["S", "--models="], "The value of --models is an empty text."),
-            (["S", "--models", "M", "--to="], "The value of --to is an empty text."),
+            (["", "--models", "M"], "STORE is empty."),
+            (["S", "--models", ""], "The value of --models is empty."),
+            (["S", "--models", "M", ""], "MORE is empty."),
+            (["S", "T", "--models", "M", ""], "The value of --models is empty."),
+            (["S", "--models="], "The value of --models is empty."),
+            (["S", "--models", "M", "--to="], "The value of --to is empty."),
         ])
     func refusesEmptyWords(_ words: [String], _ message: String) {
         let error = #expect(throws: FerryError.self) { _ = try Arguments(words, for: Self.syntax) }

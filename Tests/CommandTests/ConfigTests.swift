@@ -36,6 +36,56 @@ struct ConfigTests {
         #expect(try run(["inspect", "App.sqlite"]).output.contains("App"))
     }
 
+    @Test("config init leaves out mapping models of other versions, by file and by folder, and says so")
+    func leavesOutOthers() throws {
+        let mapping = { (from: String, to: String) in
+            "{ \"source\": \"\(from)\", \"destination\": \"\(to)\", \"entityMappings\": [] }"
+        }
+        for folder in ["Own", "Foreign"] {
+            try FileManager.default.createDirectory(
+                atPath: app.folder.file(folder), withIntermediateDirectories: true)
+        }
+        try write(mapping("App", "App 2"), to: "Own/1.json")
+        try write(mapping("Notes", "Notes 2"), to: "Foreign/1.json")
+        let made = try run(["config", "init"])
+        #expect(made.exitCode == 0, "\(made)")
+        #expect(made.diagnostics.contains("Foreign is left out: ") && !made.diagnostics.contains("Own is left out"))
+        let text = try String(contentsOfFile: app.folder.file("ferry.json"), encoding: .utf8)
+        #expect(text.contains("\"Own\"") && !text.contains("Foreign"), "\(text)")
+    }
+
+    @Test("diff from the newer version to the older one says so; inspect says that no given model matches")
+    func hintsAtMistakes() throws {
+        let words = ["diff", "App.xcdatamodeld:App 2", "App.xcdatamodeld:App"]
+        #expect(try run(words).output.contains("App 2 is newer than App."))
+        #expect(try !run([words[0], words[2], words[1]]).output.contains("newer"))
+        try app.model("Notes", "Notes", RouteFolder.entity("Note", "title"))
+        let foreign = try run(["inspect", "App.sqlite", "--models", "Notes.xcdatamodeld"])
+        #expect(foreign.output.contains("none of the given models: no version of them has an entity in common"))
+    }
+
+    @Test("status says after a rollback what the store is again")
+    func tellsRollback() throws {
+        try app.done("migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--to", "App 2")
+        #expect(try run(["status", "App.sqlite"]).output.contains(" with version App 2; none is running."))
+        try app.done("rollback", "App.sqlite")
+        let status = try run(["status", "App.sqlite"]).output
+        #expect(status.contains("App.sqlite was rolled back at ") && status.contains(" and has version App again."))
+        #expect(status.contains("Restored from ") && status.contains(".snapshots/"), "\(status)")
+    }
+
+    @Test("A plan shows a long chain in short, and whole with --verbose")
+    func foldsChain() throws {
+        for number in 4...12 {
+            try app.model("App", "App \(number)", RouteFolder.entity("Book", "title", "year", "pages", "a\(number)"))
+        }
+        try app.current("App", "App 12")
+        let chain = ["plan", "App.sqlite", "--models", "App.xcdatamodeld", "--chain", "chain.txt"]
+        try write((["App"] + (2...12).map { "App \($0)" }).joined(separator: "\n"), to: "chain.txt")
+        #expect(try run(chain).output.contains("Chain    App → … → App 12 (12 versions)\n"))
+        #expect(try run(chain + ["--verbose"]).output.contains("Chain    App → App 2 → App 3 → App 4"))
+    }
+
     @Test(
         "The file beside the models has precedence over the current folder's, and its paths are relative to its folder")
     func liesBesideModels() throws {
@@ -65,7 +115,7 @@ struct ConfigTests {
                 "{\n\"limits\": {\n\"memroy\": 1 } }",
                 #"ferry.json:3: limits.memroy: unknown key; did you mean "memory"?"#
             ),
-            ("{ \"to\": \"A\",\n\"to\": \"B\" }", "ferry.json:2: to: the key stands twice, first on line 1."),
+            ("{ \"to\": \"A\",\n\"to\": \"B\" }", "ferry.json:2: to: duplicate key (first on line 1)."),
             (#"{ "models": [1] }"#, "ferry.json:1: models[0]: expected a string, found a number."),
             (#"{ "refuseLosses": "yes" }"#, "ferry.json:1: refuseLosses: expected true or false, found a string."),
             (#"{ "limits": { "jobs": 1.5 } }"#, "limits.jobs: expected a whole number"),

@@ -101,7 +101,7 @@ struct DiffTests {
                 + entity("B", "") + entity("C", ""),
             to: entity("A", "<relationship name=\"r\" optional=\"YES\" maxCount=\"1\" destinationEntity=\"C\"/>")
                 + entity("B", "") + entity("C", ""), kinds: ["destinationEntityChanged"], inferable: false,
-            reason: "none of its new destination C"),
+            reason: "not objects of its new destination C"),
         Row(what: "add entity", from: entity("A", ""), to: entity("A", "") + entity("B", ""), kinds: ["entityAdded"]),
         Row(
             what: "remove entity", from: entity("A", "") + entity("B", ""), to: entity("A", ""),

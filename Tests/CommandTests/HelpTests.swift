@@ -35,6 +35,43 @@ struct HelpTests {
         }
     }
 
+    @Test("Each command's help fits a screen of 80 columns and 45 lines", arguments: FerryCommand.commandNames)
+    func fitsScreen(_ name: String) {
+        let help = Captured.run(name.split(separator: " ").map(String.init) + ["--help"], width: 80)
+        #expect(help.output.split(separator: "\n", omittingEmptySubsequences: false).count <= 46, "\(help.output)")
+    }
+
+    @Test("--help-all has each option once, in a group; the short help says how many there are more")
+    func hasAllOptions() throws {
+        for command in FerryCommand.table {
+            let words = command.name.split(separator: " ").map(String.init)
+            let all = Captured.run(words + ["--help-all"]).output
+            for option in command.options {
+                let lines = all.split(separator: "\n").filter { $0.hasPrefix("  \(option.listed)") }
+                #expect(lines.count == 1, "\(command.name) \(option.name)")
+            }
+            let short = Captured.run(words + ["--help"]).output
+            guard !command.common.isEmpty else {
+                #expect(short == all)
+                continue
+            }
+            #expect(command.commonOptions.map(\.name) == command.common)
+            let rest = command.options.filter { option in !command.common.contains(option.name) }
+            #expect(short.contains("\n\(rest.count) more options: ferry \(command.name) --help-all\n"))
+            #expect(!rest.contains { short.contains("\n  \($0.listed)") })
+            try Golden.expect(all, is: "help-all-" + words.joined(separator: "-"))
+        }
+    }
+
+    @Test("The list of commands has each command once, in a group")
+    func groupsCommands() {
+        let lines = Captured.run(["help"]).output.split(separator: "\n").map(String.init)
+        for name in FerryCommand.commandNames {
+            #expect(lines.filter { $0.hasPrefix("  \(name) ") && !$0.hasPrefix("  \(name) -") }.count == 1, "\(name)")
+        }
+        #expect(lines.filter { $0.hasSuffix(":") && !$0.hasPrefix(" ") }.count == 6)
+    }
+
     @Test("ferry --version prints the version in both forms")
     func tellsVersion() {
         #expect(Captured.run(["--version"]).output.hasPrefix("ferry "))

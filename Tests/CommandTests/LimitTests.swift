@@ -114,9 +114,9 @@ struct LimitTests {
         func fullOutput() throws {
             let shown = try shell(
                 "exec \"$@\" > /dev/full", ["mapping", "show", folder.file("library/Mappings/1-rename.json")])
-            #expect(shown.exitCode == 1 && shown.diagnostics.contains("not whole"), "\(shown.diagnostics)")
+            #expect(shown.exitCode == 1 && shown.diagnostics.contains("is incomplete"), "\(shown.diagnostics)")
             let migrated = try shell("exec \"$@\" > /dev/full", migrate + ["--json"])
-            #expect(migrated.exitCode == 0 && migrated.diagnostics.contains("not whole"), "\(migrated.diagnostics)")
+            #expect(migrated.exitCode == 0 && migrated.diagnostics.contains("is incomplete"), "\(migrated.diagnostics)")
         }
     #endif
 

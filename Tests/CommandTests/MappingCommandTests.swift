@@ -74,7 +74,7 @@ struct MappingCommandTests {
             problems.count == 2
                 && problems.allSatisfy {
                     $0.code == "badMapping" && $0.message.contains("mapping.json:")
-                        && $0.message.contains("is open: ??")
+                        && $0.message.contains("is not filled in: ??")
                 })
 
         let lines = begun.output.split(separator: "\n", omittingEmptySubsequences: false).map { line in
@@ -182,7 +182,7 @@ struct MappingCommandTests {
         let refused = Captured.run(["mapping", "check", base] + models)
         #expect(refused.exitCode == .refused)
         for words in [
-            "policy App.BookPolicy exists only", "shows of it: Book to Book; where title != NULL.",
+            "policy App.BookPolicy exists only", "shows this of it: Book to Book; where title != NULL.",
             "ferry mapping init --extends \(base) --models \(old) \(new) --output stand-in-Base.json",
         ] { #expect(refused.output.contains(words), "\(words)") }
 
@@ -197,16 +197,16 @@ struct MappingCommandTests {
             "\"extends\": \"../Base.json\"", "\"title\": \"$source.title\"", "\"where\": \"title != NULL\"",
             "\"day\": \"? Date, of $source.day, which is String\"", "\"rank\": \"? Integer 16\"",
             "\"from\": \"? an object of Author, or null\"", "\"policy\": \"? App.BookPolicy: ", "\"rank: Integer 16\"",
-            "\"author: to one Author\"", "\"name\": \"? String, or null\"", "\"source\": \"? the entity whose objects",
+            "\"author: to one Author\"", "\"name\": \"? String, or null\"", "\"source\": \"? the entity that objects",
         ] { #expect(text.contains(line), "\(line)") }
 
         let check = ["mapping", "check", file] + models
         let open = Captured.run(check, isJSON: true)
         let problems = try JSONDecoder().decode(Checked.self, from: Data(open.output.utf8)).problems
-        #expect(open.exitCode == .refused && problems.filter { $0.message.contains("is open") }.count == 6)
+        #expect(open.exitCode == .refused && problems.filter { $0.message.contains("is not filled in") }.count == 6)
         #expect(
             problems.contains {
-                $0.place == "BookToBook: Book.rank" && $0.message.contains("\"rank\", Integer 16, is open")
+                $0.place == "BookToBook: Book.rank" && $0.message.contains("\"rank\", Integer 16, is not filled in")
             })
 
         var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)

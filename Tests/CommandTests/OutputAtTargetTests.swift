@@ -73,7 +73,7 @@ struct OutputAtTargetTests {
         #expect(again.exitCode == 0 && again.output.contains("\"upToDate\""), "\(again)")
         try writer.execute("UPDATE ZBOOK SET ZTITLE = 'later still' WHERE Z_PK = 8")
         let other = try app.run(call)
-        #expect(other.exitCode == 2 && other.diagnostics.contains("exists already"), "\(other)")
+        #expect(other.exitCode == 2 && other.diagnostics.contains("already exists"), "\(other)")
     }
 
     @Test(
@@ -99,7 +99,7 @@ struct OutputAtTargetTests {
         }
         let now = try bytes("New.sqlite")
         let again = try app.run(call)
-        #expect(again.exitCode == 2 && again.diagnostics.contains("exists already"), "\(again)")
+        #expect(again.exitCode == 2 && again.diagnostics.contains("already exists"), "\(again)")
         #expect(try bytes("New.sqlite") == now)
         withExtendedLifetime(writer) {}
     }

@@ -51,7 +51,7 @@ struct RemedyWordsTests {
             (Setting(.snapshotLevel, .number(3)), "--snapshot-level 3"),
             (Setting(.memoryLimit, .mebibytes(41)), "--memory-limit 41MiB"),
             (Setting(.like, .some("STORE")), "--like STORE"),
-            (Setting(.chain, .some("the versions")), "--chain FILE, where FILE names the versions, one on each line"),
+            (Setting(.chain, .some("the versions")), "--chain FILE, where FILE lists the versions, one per line"),
             (Setting(Setting.Name("later"), .text("x")), "later: \"x\""),
         ]
         for (setting, text) in words { #expect(RemedyWords.words(setting) == text) }

@@ -21,6 +21,7 @@ struct SchemaTests {
         let commands: [(schema: String, words: [String], exitCode: Int32)] = [
             ("inspect", ["inspect", "App.sqlite"] + models, 0), ("inspect", ["inspect", "App.sqlite"], 0),
             ("diff", ["diff", "App.xcdatamodeld:App", "App.xcdatamodeld"], 0),
+            ("lint", ["lint", "App.xcdatamodeld:App", "App.xcdatamodeld"], 1),
             ("hashes", ["hashes", "App.xcdatamodeld"], 0),
             ("graph", ["graph", "App.xcdatamodeld"], 0),
             ("graph", ["graph", "App.xcdatamodeld", "--from", "App", "--to", "App 2", "--output", "d.dot"], 0),
@@ -76,7 +77,7 @@ struct SchemaTests {
                 outcome.exitCode == command.exitCode || command.schema == "verify",
                 "\(command.words): \(outcome.output)")
             // A refusal is the error alone, except that of plan and migrate.
-            let tellsMore = ["plan", "migrate", "migrate-several"].contains(command.schema)
+            let tellsMore = ["plan", "migrate", "migrate-several", "lint"].contains(command.schema)
             let isError = outcome.output.contains("\"error\"") && !tellsMore
             let name = isError ? "error" : command.schema
             let differences = try JSONSchema(name).differences(in: outcome.output)

@@ -24,7 +24,7 @@ struct StandInTests {
             mappingModel: "coredataplus-samplemodel/V2toV3",
             models: "coredataplus-samplemodel/SampleModel.xcdatamodeld",
             policy: "REPLACE_AT_RUNTIME.V2to3MakerPolicy",
-            shown: "SportCar to SportCar; previousOwners = what PersonToPerson made of $source.owner"),
+            shown: "SportCar to SportCar; previousOwners = what PersonToPerson created from $source.owner"),
         .init(
             mappingModel: "loopkit-model/Modelv1v4", models: "loopkit-model/Model.xcdatamodeld",
             policy: "LoopKit.DeletedCarbObjectv3EntityMigrationPolicy", shown: "DeletedCarbObject to CachedCarbObject"),
@@ -145,7 +145,7 @@ struct StandInTests {
         #expect(policies.contains { place in told.allSatisfy { place.reason.contains($0) } }, "\(open)")
         let checked = Captured.run(["mapping", "check", file] + fixture.options, isJSON: true)
         let problems = try JSONDecoder().decode(Checked.self, from: Data(checked.output.utf8)).problems
-            .map(\.message).filter { $0.contains("is open: ?") }
+            .map(\.message).filter { $0.contains("is not filled in: ?") }
         #expect(checked.exitCode == .refused && problems.count == open.count, "\(problems)")
         for place in open {
             let named = problems.filter { $0.contains("entity mapping \"\(place.entityMapping)\"") }
@@ -198,6 +198,6 @@ struct StandInTests {
         #expect(manifest.contains("package: \"ferry\""))
         let again = Captured.run(
             words + ["--ferry", "https://example.org/team/ferry.git", "--output", folder.file("b")])
-        #expect(again.exitCode == .refused && again.diagnostics.contains("exists already"))
+        #expect(again.exitCode == .refused && again.diagnostics.contains("already exists"))
     }
 }

@@ -141,7 +141,7 @@ import Testing
             ("$source.size", "heading", "badExpression", "composite"),
             ("$source.size.depth", "price", "badExpression", "width"),
             ("$source.cache", "heading", "badExpression", "transient"),
-            ("$source.date", "heading", "badExpression", "dates"),
+            ("$source.date", "heading", "badExpression", "date format"),
             ("$source.image", "heading", "badExpression", "conversion"),
             ("'x'", "pages", "badExpression", "pages"),
             ("40000", "pages16", "badExpression", "range"),

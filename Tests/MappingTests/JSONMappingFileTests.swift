@@ -96,11 +96,11 @@ struct JSONMappingFileTests {
             ),
             (
                 "\"destination\": \"E\",\n\"source\": \"E\",\n\n\"zzz\": 1",
-                "Step.json:6: entityMappings[0].zzz: unknown key; known are name, source"
+                "Step.json:6: entityMappings[0].zzz: unknown key; known keys: name, source"
             ),
             (
                 "\"source\": \"E\", \"destination\": \"E\",\n\"source\": \"F\"",
-                "Step.json:4: entityMappings[0].source: the key stands twice, first on line 3."
+                "Step.json:4: entityMappings[0].source: duplicate key (first on line 3)."
             ),
             (
                 "\"source\": \"E\", \"destination\":\n 7",
@@ -108,7 +108,7 @@ struct JSONMappingFileTests {
             ),
             (#""source": "", "destination": "E""#, "Step.json:3: entityMappings[0].source: a name cannot be empty."),
             (#""source": "E""#, #"Step.json:2: entityMappings[0]: the key "destination" is missing."#),
-            (#""destination": "E""#, #"Step.json:2: entityMappings[0]: an entity mapping without "source" makes no"#),
+            (#""destination": "E""#, #"Step.json:2: entityMappings[0]: an entity mapping without "source" creates no"#),
             (#""source": null, "destination": "E""#, "Step.json:2: entityMappings[0]: an entity mapping without"),
             (
                 #""source": "E", "destination": "E", "where": true"#,
@@ -133,7 +133,7 @@ struct JSONMappingFileTests {
             ),
             (
                 #""source": "E", "destination": "E", "attributes": { "a": null, "a": null }"#,
-                "Step.json:3: entityMappings[0].attributes.a: the key stands twice"
+                "Step.json:3: entityMappings[0].attributes.a: duplicate key"
             ),
             (
                 #""source": "E", "destination": "E", "automatic": "no""#,
@@ -157,11 +157,11 @@ struct JSONMappingFileTests {
             ),
             (
                 #""source": "E", "destination": "E", "forEach": {}"#,
-                "Step.json:3: entityMappings[0].forEach: it binds exactly one name"
+                "Step.json:3: entityMappings[0].forEach: expected exactly one name"
             ),
             (
                 #""source": "E", "destination": "E", "forEach": { "a": "$source.a", "b": "$source.b" }"#,
-                "Step.json:3: entityMappings[0].forEach: it binds exactly one name"
+                "Step.json:3: entityMappings[0].forEach: expected exactly one name"
             ),
             (
                 #""source": "E", "destination": "E", "forEach": { "source": "$source.a" }"#,
@@ -198,9 +198,9 @@ struct JSONMappingFileTests {
     @Test(
         "A mistake at the top is named with its line",
         arguments: [
-            ("", "is no mapping model"),
-            ("[]", "is no mapping model"),
-            ("{\n\"source\": \"A\",\n}", "Step.json:3: this is not JSON: a key in double quotes is expected here."),
+            ("", "is not a mapping model"),
+            ("[]", "is not a mapping model"),
+            ("{\n\"source\": \"A\",\n}", "Step.json:3: this is not JSON: expected a key in double quotes here."),
             ("{ \"source\": \"A\"", "Step.json:1: this is not JSON: the file ends where a comma or } is expected."),
             ("{ \"source\": \"A }", "Step.json:1: this is not JSON: a string is not closed."),
             ("{ \"a\": 01 }", "Step.json:1: this is not JSON: a comma or } is expected here."),
@@ -268,15 +268,15 @@ struct JSONMappingFileTests {
         let model = try folder.load("Step.json")
         #expect(model.entityMappings[0].policyClassName == nil && model.entityMappings[1].source == nil)
         let resolution = MappingResolution.resolve(source: library, destination: library, mappingModels: [model])
-        let open = resolution.problems.filter { $0.message.contains("is open") }
+        let open = resolution.problems.filter { $0.message.contains("is not filled in") }
         #expect(
             open.map(\.message)
                 == [
-                    "the filter predicate is open: ? which (line 5).",
-                    "attribute \"pages\", Integer 64, is open: ? (line 6).",
-                    "relationship \"shelf\", to one Shelf, is open: ? an object of Shelf (line 7).",
-                    "what the policy did is open: ? BookPolicy: what it did (line 8).",
-                    "the source entity is open: ? of what (line 9).",
+                    "the filter predicate is not filled in: ? which (line 5).",
+                    "attribute \"pages\", Integer 64, is not filled in: ? (line 6).",
+                    "relationship \"shelf\", to one Shelf, is not filled in: ? an object of Shelf (line 7).",
+                    "what the policy did is not filled in: ? BookPolicy: what it did (line 8).",
+                    "the source entity is not filled in: ? of what (line 9).",
                 ].enumerated().map { "Step.json: entity mapping \"\($0 < 4 ? "BookToBook" : "Made")\": \($1)" })
         #expect(open.map(\.place.property) == [nil, "pages", "shelf", nil, nil])
         #expect(open.allSatisfy { $0.code == .badMapping && !$0.remedy.isEmpty })

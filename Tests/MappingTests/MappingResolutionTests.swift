@@ -125,7 +125,7 @@ struct MappingResolutionTests {
             ),
             (
                 try mapping("Book", "Book", relationships: ["users": destinations("ShelfToShelf", "$source.shelf")]),
-                "makes Shelf objects, but the relationship leads to User"
+                "creates Shelf objects, but the relationship leads to User"
             ),
             (
                 try mapping("Book", "Book", relationships: ["users": destinations("UserToUser", "$source.titles")]),

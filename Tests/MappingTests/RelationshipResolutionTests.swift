@@ -118,7 +118,7 @@ struct RelationshipResolutionTests {
         #expect(links(resolution).isEmpty)
         #expect(
             resolution.step.warnings.map(\.message) == [
-                "Book.shelf stays empty: no entity mapping makes Shelf objects of Shelf objects."
+                "Book.shelf stays empty: no entity mapping creates Shelf objects from Shelf objects."
             ])
     }
 

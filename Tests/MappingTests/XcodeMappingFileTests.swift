@@ -190,7 +190,7 @@ struct XcodeMappingFileTests {
         xml.live.append("z99")
         let cases = [
             (cut, "M.xcmappingmodel"), ("<plist></plist>", "its root element is <plist>"),
-            ("<database></database>", "it holds 0 mapping models"), (xml.text, "refers to z99, which is missing"),
+            ("<database></database>", "it contains 0 mapping models"), (xml.text, "refers to z99, which is missing"),
             (whole.replacingOccurrences(of: "id=\"z2\"", with: "id=\"z1\""), "a second object has the id z1"),
             (String(repeating: "<database>", count: 5_000), "nested too deep"),
         ]

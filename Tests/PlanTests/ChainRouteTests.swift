@@ -282,8 +282,8 @@ struct ChainRouteTests {
         #expect(
             plan.explanation.notes == [
                 "Versions are ordered by name, bundles by path.",
-                "V1 → V3 → V4 was preferred to V1 → V2 → V3 → V4: mapping models lead as far as they can (1 inferred), "
-                    + "then fewest steps (2).",
+                "V1 → V3 → V4 was preferred to V1 → V2 → V3 → V4: mapping models are used where possible (1 inferred), "
+                    + "then the fewest steps (2).",
                 "Not used: V2toV4 (V2 → V4).",
             ])
     }

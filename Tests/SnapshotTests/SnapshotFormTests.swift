@@ -151,7 +151,7 @@ struct SnapshotFormTests {
         } throws: { ($0 as? FerryError)?.code == .usage }
         #expect {
             try SnapshotMemory.check(level: 10, form: .gzip, within: MemoryBudget(limit: 64 << 20))
-        } throws: { ($0 as? FerryError)?.remedy == "Give one from 1 to 9." }
+        } throws: { ($0 as? FerryError)?.remedy == "Use one from 1 to 9." }
         #expect(throws: Never.self) {
             try SnapshotMemory.check(level: 9, form: .gzip, within: MemoryBudget(limit: MemoryBudget.least))
         }

@@ -15,7 +15,7 @@ struct HostileStoreTests {
 
     @Test(
         "Metadata and cached models above their bounds are refused before they are read",
-        arguments: [("Z_METADATA", 2 << 20, "longer than 2 MiB"), ("Z_MODELCACHE", 4 << 20, "larger than any model")])
+        arguments: [("Z_METADATA", 2 << 20, "larger than 2 MiB"), ("Z_MODELCACHE", 4 << 20, "larger than any model")])
     func bounds(table: String, bound: Int, reason: String) throws {
         let folder = try TemporaryFolder()
         for size in [bound / 2, bound + 1] {

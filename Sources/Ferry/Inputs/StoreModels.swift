@@ -35,7 +35,7 @@ package enum StoreModels {
     ) throws -> ModelVersion {
         let (path, connection) = (store.path, store.sourceGuard.connection)
         guard try ModelCache.hasModel(connection) else {
-            throw unusable(path, "it holds no model: only newer systems keep one in the store (Z_MODELCACHE)")
+            throw unusable(path, "it contains no model: only newer systems keep one in the store (Z_MODELCACHE)")
         }
         var model: ManagedObjectModel
         var digest = SHA256()
@@ -44,7 +44,7 @@ package enum StoreModels {
             digest.update(archive)
             model = try decode(archive)
         } catch let error as FerryError where error.code == .badArchive || error.code == .badModel {
-            throw unusable(path, "the model that it holds is damaged", cause: error)
+            throw unusable(path, "its model is damaged", cause: error)
         }
         let identifiers = store.metadata.versionIdentifiers
         if !identifiers.isEmpty { model.versionIdentifiers = identifiers }
@@ -57,14 +57,13 @@ package enum StoreModels {
         for configuration in model.configurations.keys.sorted(by: codeUnitOrder) {
             if let part = version.restricted(to: configuration), part.hashes == store.metadata.hashes { return part }
         }
-        throw unusable(path, "the model that it holds is not the one that it was written with")
+        throw unusable(path, "its model is not the one that it was written with")
     }
 
     private static func unusable(_ path: String, _ reason: String, cause: (any Error)? = nil) -> FerryError {
         FerryError(
             .badModel, "The store \(path) cannot serve as a model: \(reason).",
-            remedy:
-                "Pass the model's file, or another store of that version; an empty one that the app created is enough.",
+            remedy: "Pass the model's file, or another store of that version that the app created (it may be empty).",
             cause: cause)
     }
 }

@@ -53,7 +53,7 @@ package struct TargetNames {
                 throw FerryError(
                     .unknownVersion, "The template store \(path) does not have version \(name).",
                     remedy:
-                        "Give a store of that version with \(setting: .like), for example an empty one from a simulator."
+                        "Pass a store of that version with \(setting: .like), for example an empty one from a simulator."
                 )
             }
             return (
@@ -113,14 +113,14 @@ extension MigrationRun {
         guard given.isEmpty else {
             throw FerryError(
                 .layoutUnknown,
-                "\(paths) are of version \(inputs.catalog.displayName(of: target)), and differ in their tables, columns or "
+                "\(paths) have version \(inputs.catalog.displayName(of: target)), and differ in their tables, columns or "
                     + "indexes.",
-                remedy: "Name the one that the new store is to be like with \(setting: .like, .some("STORE")).")
+                remedy: "Choose the template of the new store with \(setting: .like, .some("STORE")).")
         }
         inputs.warnings.append(
             FerryWarning(
                 .layoutNotTaken,
-                "\(paths) lie among the models, are of version \(inputs.catalog.displayName(of: target)), and differ in "
+                "\(paths) are among the models, have version \(inputs.catalog.displayName(of: target)), and differ in "
                     + "their tables, columns or indexes: the new store is made by the rules.",
                 about: .init(path: candidates[0].path)))
         return nil

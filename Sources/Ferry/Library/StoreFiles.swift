@@ -52,6 +52,12 @@ public struct StoreFiles: Sendable {
         status.fraction = 1
         status.runID = last.id
         status.finished = RunLog.date(last.finished)
+        status.version = last.to
+        guard last.kind == .rollback, let archive = last.snapshot else { return status }
+        let restored = URL(fileURLWithPath: archive)
+        status.restored = restored
+        status.version = try snapshots(in: restored.deletingLastPathComponent())
+            .first { FileLayer.name(of: $0.url.path) == FileLayer.name(of: archive) }?.version
         return status
     }
 

@@ -51,6 +51,10 @@ public struct RunStatus: Sendable, Hashable, Codable {
     public var runID: String?
     /// The end of the last run.
     public var finished: Date?
+    /// The version that the last run has left, if known.
+    public var version: String?
+    /// The snapshot that the last run has restored; nil if that was a migration.
+    public var restored: URL?
 }
 
 /// A snapshot of a store, as its manifest describes it.

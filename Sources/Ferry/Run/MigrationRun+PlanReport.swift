@@ -220,7 +220,7 @@ extension PlanReport {
             steps.insert(
                 Step(
                     from: versions[0], to: versions[1], versions: versions, isApartBecause: nil, mode: .refused,
-                    reason: "it is refused", mappingModels: [], partitions: []), at: index)
+                    reason: "see the refusals", mappingModels: [], partitions: []), at: index)
         }
     }
 

@@ -121,7 +121,7 @@ extension MigrationRun {
             let filling = StepRun(
                 step: step, sourcePath: previous ?? place.store,
                 isSourcePrivate: previous != nil || sourceGuard.access == .unlocked, folder: stepFolder,
-                options: options, policies: inputs.policies)
+                options: options, policies: inputs.policies, keepsTables: true)
             guard let part = step.partInPlace else { return filling }
             return StepWithKeptPart(
                 filling: filling, part: part, previous: previous, sourceGuard: sourceGuard, files: files)

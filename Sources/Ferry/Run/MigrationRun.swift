@@ -134,7 +134,7 @@ final class MigrationRun {
         }
         guard sourceGuard.access == .readWrite || place.output != nil else {
             throw FerryError(
-                .storeReadOnly, "\(place.store)or its folder is not writable.",
+                .storeReadOnly, "\(place.store) or its folder is not writable.",
                 remedy: "Make both writable, or write the new store elsewhere with \(setting: .output).")
         }
         let store = try OpenedStore(sourceGuard)

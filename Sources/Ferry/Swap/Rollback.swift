@@ -227,7 +227,7 @@ enum RollbackPlace {
     }
 
     static func notWritable(_ store: String) -> FerryError {
-        FerryError(.storeReadOnly, "\(store)or its folder is not writable.", remedy: "Make both writable.")
+        FerryError(.storeReadOnly, "\(store) or its folder is not writable.", remedy: "Make both writable.")
     }
 }
 

@@ -31,7 +31,7 @@ package struct Arguments {
                 operands.append(word)
             }
         }
-        if flags.contains("--help") { return }
+        if flags.contains(Syntax.Option.help.name) || flags.contains(Syntax.Option.helpAll.name) { return }
         try checkOperands()
         if readsConfig { try takeConfig() }
         for option in syntax.options where option.isRequired && values[option.name] == nil {
@@ -43,6 +43,11 @@ package struct Arguments {
         let equals = word.firstIndex(of: "=")
         let typed = equals.map { String(word[..<$0]) } ?? word
         let name = Syntax.Option.short[typed] ?? typed
+        if typed == Syntax.Option.helpAll.name, syntax.common.isEmpty {
+            // The help of this command has all options already.
+            flags.insert(Syntax.Option.help.name)
+            return
+        }
         guard let option = syntax.options.first(where: { $0.name == name }) else {
             let nearest = NearNames.near(to: name, among: syntax.options.map(\.name)).first
             throw wrong("Unknown option \(typed).", nearest.map { "Did you mean \($0)?" })

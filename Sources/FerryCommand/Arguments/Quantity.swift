@@ -58,7 +58,8 @@ package enum Quantity {
 
     /// A phase's rate, in rows if the phase counts rows; nil for less than 0.1 s, which is too short to measure.
     static func rateText(rowsPerSecond: Double?, bytesPerSecond: Double?, seconds: Double) -> String? {
-        guard seconds >= 0.1 else { return nil }
+        // A shorter time, or less than a row a second, says nothing about the speed.
+        guard seconds >= 1, (rowsPerSecond ?? bytesPerSecond ?? 0) >= 1 else { return nil }
         if let rowsPerSecond { return "\(whole(rowsPerSecond).counting("row"))/s" }
         return bytesPerSecond.map { "\(sizeText(whole($0)))/s" }
     }

@@ -1,24 +1,28 @@
 /// The words that a command takes: the parser, the help, the completions and the manual use this description.
 package struct Syntax: Sendable {
     /// The words after `ferry`, for example `snapshot create`.
-    var name: String
+    package var name: String
     /// One line for the list of commands.
     var summary: String
     /// A few lines of help: the effects of the command, and its conditions.
     var discussion: String
     var operands: [Operand]
-    var options: [Option]
+    package var options: [Option]
+    /// The names of the options in the short help; empty if `--help` lists all options.
+    package var common: [String]
     var example: String
 
     package init(
         _ name: String, summary: String, discussion: String, operands: [Operand] = [], options: [Option] = [],
-        example: String
+        common: [String] = [], example: String
     ) {
         self.name = name
         self.summary = summary
         self.discussion = discussion
         self.operands = operands
-        self.options = options + [.json, .quiet, ColorChoice.option, .help]
+        self.options =
+            options + [.json, .quiet, ColorChoice.option, .help] + (common.isEmpty ? [] : [Option.helpAll])
+        self.common = common.isEmpty ? [] : common + [Option.help.name, Option.helpAll.name]
         self.example = example
     }
 
@@ -54,7 +58,7 @@ package struct Syntax: Sendable {
     package struct Option: Sendable {
         enum Kind: Sendable, Equatable { case flag, value, repeated }
 
-        var name: String
+        package var name: String
         var kind: Kind
         /// The name of the value in the help.
         var placeholder: String
@@ -90,6 +94,7 @@ package struct Syntax: Sendable {
         static let json = flag("--json", "Print one JSON object instead of text.")
         static let quiet = flag("--quiet", "Print only warnings and errors.")
         static let help = flag("--help", "Show this help.")
+        static let helpAll = flag("--help-all", "Show the help with all options.")
 
         /// The letters of the most used options; a letter means the same option in each command.
         static let short = [
@@ -101,6 +106,6 @@ package struct Syntax: Sendable {
         var letter: String? { Self.short.first { $0.value == name }?.key }
 
         /// The notation with the letter, for lists of options.
-        var listed: String { letter.map { "\($0), \(notation)" } ?? "    \(notation)" }
+        package var listed: String { letter.map { "\($0), \(notation)" } ?? "    \(notation)" }
     }
 }

@@ -27,7 +27,7 @@ struct CommandCall {
     /// Finds the command that a command line names with one or two words (`snapshot create`); nil without a word.
     init?(_ words: [String], among commands: [any Command.Type]) throws(FerryError) {
         // Spellings that other programs have.
-        let spellings = ["--help": "help", "-h": "help", "--version": "version"]
+        let spellings = ["--help": "help", "--help-all": "help", "-h": "help", "--version": "version"]
         let words = words.first == "--json" ? Array(words.dropFirst()) + ["--json"] : words
         guard let first = words.first, words != ["--json"] else { return nil }
         let name = spellings[first] ?? first
@@ -57,8 +57,9 @@ struct CommandCall {
 
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
         let arguments = try Arguments(words, for: command.syntax, readsConfig: true)
-        guard !arguments.has("--help") else {
-            HelpText.show([command.syntax], on: console)
+        let isAll = !command.syntax.common.isEmpty && arguments.has(Syntax.Option.helpAll.name)
+        guard !isAll, !arguments.has(Syntax.Option.help.name) else {
+            HelpText.show([command.syntax], isAll: isAll, on: console)
             return .success
         }
         // The console has read the choice already, so that even the error of an unreadable command line has colours.

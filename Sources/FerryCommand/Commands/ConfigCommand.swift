@@ -1,6 +1,8 @@
 internal import Ferry
 internal import FerryBase
 internal import FerryMapping
+internal import FerryModel
+internal import FerryPlan
 
 struct ConfigInitCommand: Command {
     static let syntax = Syntax(
@@ -37,7 +39,6 @@ struct ConfigInitCommand: Command {
             let found = Self.modelSuffixes.map { suffix in here.filter { $0.hasSuffix(suffix) } }
             models = found.first { !$0.isEmpty } ?? []
         }
-        if mappings.isEmpty { mappings = try Self.mappings(files) }
         guard !models.isEmpty else {
             throw FerryError(
                 .notFound, "There is no model in the current folder.", remedy: "Name one: --models PATH.")
@@ -45,6 +46,14 @@ struct ConfigInitCommand: Command {
         let folder = FileLayer.parent(of: output)
         for path in models.map({ ModelWord.split($0).path }) + mappings where try !files.exists(path) {
             throw FerryError(.notFound, "There is nothing at \(path).", remedy: "Check the path.")
+        }
+        if mappings.isEmpty {
+            let catalog = try ModelCatalog(paths: models)
+            let found = try Self.mappings(files).map { ($0, Self.reasonToLeaveOut($0, catalog)) }
+            mappings = found.filter { $0.1 == nil }.map(\.0)
+            for (path, reason) in found {
+                if let reason { console.warn("\(path) is left out: \(reason)") }
+            }
         }
         var content: JSON = [
             "ferry": ConfigFile.form, "models": try Self.models(models, from: folder),
@@ -55,6 +64,16 @@ struct ConfigInitCommand: Command {
         try files.replace(output, with: Array((content.pretty + "\n").utf8))
         console.result(["config": output, "content": content], text: ["Wrote \(output)."])
         return .success
+    }
+
+    /// The reason why mapping models cannot be used with these versions; nil if all can.
+    private static func reasonToLeaveOut(_ path: String, _ catalog: ModelCatalog) -> String? {
+        do throws(FerryError) {
+            _ = try MappingEdge.all(of: try MappingFile.loadAll(path: path), in: catalog)
+            return nil
+        } catch {
+            return error.message
+        }
     }
 
     /// The mapping models of the current folder, and the folders in it that hold some.

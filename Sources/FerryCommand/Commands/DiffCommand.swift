@@ -25,8 +25,13 @@ struct DiffCommand: Command {
         let (source, destination) = (try VersionWord(words[0]).version(), try VersionWord(words[1]).version())
         let (from, to) = Self.names(source, destination)
         let inferred = InferredMapping.infer(source: source, destination: destination)
+        // Versions of several bundles have no certain order.
+        let isBackward =
+            source.bundle != nil && source.bundle == destination.bundle && source.hashes != destination.hashes
+            && ModelCatalog(versions: [source, destination]).isBefore(destination, source)
         console.result(["from": from, "to": to, "changes": JSON.list(inferred.changes, json)]) {
             text(inferred, from, to, hasEqualHashes: source.hashes == destination.hashes, width: $0)
+                + (isBackward ? ["\(from) is newer than \(to). For the changes from old to new, swap the two."] : [])
         }
         return .success
     }

@@ -39,7 +39,7 @@ struct GenerateCommand: Command {
             like: arguments.value("--like") ?? (named.isStore ? named.path : nil),
             joinTables: arguments.values("--join-table")
         ).settled(named, files: files)
-        for warning in warnings { console.warn(warning) }
+        for warning in warnings { console.warn("\(warning) Use --join-table or --like to choose another name.") }
         try check(options.rowsOfEntity.keys.sorted(), in: version.model)
         let renderer = ProgressRenderer(progress, on: console)
         defer { renderer.finish() }

@@ -15,7 +15,7 @@ struct HelpCommand: Command {
     func run(on console: Console) throws -> ExitCode {
         let (table, name) = (FerryCommand.table, arguments.operands.joined(separator: " "))
         if name.isEmpty {
-            console.result(["commands": table.map(\.json)]) { HelpText.overview(table, width: $0) }
+            console.result(["commands": table.map(\.json)]) { HelpText.overview(width: $0) }
             return .success
         }
         let chosen = table.filter { $0.name == name || $0.name.hasPrefix(name + " ") }
@@ -29,7 +29,8 @@ extension Syntax {
     /// The syntax as JSON, for programs that wrap this one.
     fileprivate var json: JSON {
         [
-            "name": name, "summary": summary, "operands": operands.map(\.json), "options": options.map(\.json),
+            "name": name, "group": FerryCommand.groups.first { $0.names.contains(name) }?.title, "summary": summary,
+            "operands": operands.map(\.json), "options": options.map(\.json),
         ]
     }
 }
@@ -48,7 +49,7 @@ extension Syntax.Option {
         [
             "name": name, "letter": letter, "summary": summary,
             "value": kind == .flag ? nil : placeholder, "isRequired": isRequired,
-            "isRepeated": kind == .repeated, "choices": choices,
+            "isRepeated": kind == .repeated, "choices": choices, "group": OptionGroup(of: name).rawValue,
         ]
     }
 }
@@ -59,20 +60,34 @@ enum HelpText {
     /// Characters; a longer name gets a line of its own.
     private static let widestName = 26
 
-    private static func command(_ syntax: Syntax, width: Int) -> [String] {
+    private static func command(_ syntax: Syntax, isAll: Bool, width: Int) -> [String] {
         let width = min(width, widest)
+        let isShort = !isAll && !syntax.common.isEmpty
+        let discussion = isShort ? String(syntax.discussion.prefix { $0 != "\n" }) : syntax.discussion
         var lines =
-            [syntax.summary, "", "Usage: \(usage(syntax))", ""] + TextWrap.paragraphs(syntax.discussion, width: width)
+            [syntax.summary, "", "Usage: \(usage(syntax))", ""] + TextWrap.paragraphs(discussion, width: width)
         if !syntax.operands.isEmpty {
             lines += [""] + table(syntax.operands.map { ($0.notation, $0.summary) }, width)
         }
-        lines += ["", "Options:"] + table(syntax.options.map { ($0.listed, $0.summary) }, width)
+        if isAll, let groups = syntax.groupedOptions {
+            for (group, options) in groups { lines += ["", group.rawValue + ":"] + list(options, width) }
+        } else {
+            lines += ["", "Options:"] + list(isShort ? syntax.commonOptions : syntax.options, width)
+        }
+        if isShort {
+            let rest = syntax.options.count - syntax.commonOptions.count
+            lines += ["", "\(rest) more options: ferry \(syntax.name) --help-all"]
+        }
         return lines + ["", "Example:", Emphasis.command.mark("  " + syntax.example)]
     }
 
-    static func show(_ commands: [Syntax], on console: Console) {
+    private static func list(_ options: [Syntax.Option], _ width: Int) -> [String] {
+        table(options.map { ($0.listed, $0.summary) }, width)
+    }
+
+    static func show(_ commands: [Syntax], isAll: Bool = false, on console: Console) {
         func lines(width: Int) -> [String] {
-            Array(commands.map { command($0, width: width) }.joined(separator: ["", "──", ""]))
+            Array(commands.map { command($0, isAll: isAll, width: width) }.joined(separator: ["", "──", ""]))
         }
         let text = lines(width: .max).map { String(Emphasis.split($0).line) }.joined(separator: "\n")
         console.result(["help": text], text: lines)
@@ -86,11 +101,21 @@ enum HelpText {
             remedy: nearest.map { "Did you mean \($0)?" } ?? "List the commands with: ferry help")
     }
 
-    static func overview(_ commands: [Syntax], width: Int = .max) -> [String] {
+    static func overview(width: Int = .max) -> [String] {
         let width = min(width, widest)
-        let list = table(commands.map { ($0.name, $0.summary) }, width)
+        let longest = FerryCommand.commandNames.map(\.count).max() ?? 0
+        let groups = FerryCommand.groups.flatMap { group in
+            // Padded, so that the summaries of all groups are below each other.
+            let rows = group.commands.map { command in
+                let name = command.syntax.name
+                let padding = String(
+                    repeating: " ", count: min(longest, width / 3) - min(name.count, longest, width / 3))
+                return (name + padding, command.syntax.summary)
+            }
+            return ["", group.title + ":"] + table(rows, width)
+        }
         return ["Ferry migrates Core Data stores that are too large for memory.", ""]
-            + ["Usage: ferry <command> [options]", "", "Commands:"] + list + [""]
+            + ["Usage: ferry <command> [options]"] + groups + [""]
             + ["Help for a command: ferry <command> --help", "Start with: ferry demo", ""]
             + TextWrap.paragraphs(
                 """

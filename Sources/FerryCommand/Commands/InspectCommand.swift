@@ -155,9 +155,14 @@ struct InspectRendering {
 
     private var version: String {
         if !contents.versions.isEmpty { return contents.versions.joined(separator: ", also called ") }
-        if contents.isModelCached { return "the model cached in the store" }
-        return hasModels
-            ? "none of the given models" : "unknown: no model was given (--models), and the store contains none"
+        let cached = "the model cached in the store"
+        guard hasModels else {
+            return contents.isModelCached
+                ? cached : "unknown: no model was given (--models), and the store contains none"
+        }
+        return "none of the given models"
+            + (contents.nearest == nil ? ": no version of them has an entity in common with the store" : "")
+            + (contents.isModelCached ? "; \(cached) is used" : "")
     }
 
     private var files: String {

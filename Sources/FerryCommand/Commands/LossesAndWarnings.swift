@@ -36,7 +36,42 @@ struct LossTable {
         return "Loses: \(named.joined(separator: "; "))\(more)."
     }
 
+    /// The texts of the warnings that the table does not have already.
+    func others(_ warnings: [FerryWarning]) -> [String] {
+        let texts = Set(losses.map(\.text))
+        let places = Set(losses.map(\.name))
+        return warnings.filter { warning in
+            guard !texts.contains(warning.message) else { return false }
+            guard warning.code == .loss || warning.code == .droppedEntity, let entity = warning.subject.entity else {
+                return true
+            }
+            // A warning about several properties names none, but its entity.
+            guard let property = warning.subject.property else {
+                return !places.contains(entity) && !places.contains { $0.hasPrefix(entity + ".") }
+            }
+            return !places.contains("\(entity).\(property)")
+        }.map(\.message)
+    }
+
     private func number(_ loss: Loss) -> String { Quantity.rowsText(loss.rows, isEstimated: loss.isEstimated) }
+}
+
+/// The versions of a chain in one line.
+enum ChainText {
+    /// The longest chain that is printed whole.
+    private static let longest = 8
+
+    static func of(_ chain: [String], isWhole: Bool) -> String {
+        guard !isWhole, chain.count > longest, let first = chain.first, let last = chain.last else {
+            return chain.joined(separator: " → ")
+        }
+        return "\(first) → … → \(last) (\(chain.count) versions)"
+    }
+}
+
+extension String {
+    /// The text with a full stop at its end.
+    var sentenceEnd: String { hasSuffix(".") ? self : self + "." }
 }
 
 enum WarningDetails {

@@ -33,7 +33,7 @@ struct MigrateCommand: PolicyCommand {
                     + "copying both files to the snapshot folder. Otherwise such a store is refused."),
             .flag(
                 "--repair",
-                "Create the tables and columns that the store should have by its version but lacks, after a snapshot: "
+                "Create tables and columns of the store's version that are missing, after a snapshot: "
                     + "empty, or with the model's default values. Otherwise such a store is reported (exit 3)."),
             .flag("--no-snapshot", "Do not take a snapshot. Rollback is then impossible."),
             .value("--snapshot-dir", "DIR", "Folder for the snapshot. Default: STORE.snapshots."),
@@ -47,6 +47,10 @@ struct MigrateCommand: PolicyCommand {
             ),
             ReportPlace.option, ProgressForm.option,
             .flag("--trace", "Log every SQL statement with its duration to standard error."),
+        ],
+        common: [
+            "--models", "--mappings", "--to", "--output", "--dry-run", "--rehearse", "--lose", "--budget",
+            "--memory-limit", "--no-snapshot",
         ],
         example: "ferry migrate App.sqlite --models App.xcdatamodeld --mappings Mappings")
 
@@ -126,7 +130,7 @@ struct StoreMigration {
         }
         if configuration.repairs, isDryRun || isRehearsal || configuration.output != nil {
             throw arguments.wrong(
-                "--repair changes the store, and has no meaning with "
+                "--repair changes the store, and has no effect with "
                     + "\(isDryRun ? "--dry-run" : isRehearsal ? "--rehearse" : "--output").",
                 "Leave one of the two out.")
         }

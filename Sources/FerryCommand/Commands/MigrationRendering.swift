@@ -105,7 +105,7 @@ struct MigrationRendering {
         }
         let verdict =
             "\(rehearsal == nil ? "Migrated" : "Rehearsed") \(report.store.filePath): "
-            + report.chain.joined(separator: " → ") + (report.resumed ? " (resumed)" : "")
+            + ChainText.of(report.chain, isWhole: isVerbose) + (report.resumed ? " (resumed)" : "")
             + (rehearsal == nil ? "" : "; nothing was changed")
         var lines = [Emphasis.good.mark(verdict), ""]
         lines += counts(width: width)
@@ -139,8 +139,7 @@ struct MigrationRendering {
         if let store = report.layoutStore { lines.append("Layout        like \(store.filePath)") }
         lines.append("Snapshot      " + (report.snapshot?.filePath ?? "none"))
         lines.append("Verification  " + verification)
-        // The table of losses has these warnings already.
-        let warnings = report.warnings.map(\.message).filter { text in !report.losses.contains { $0.text == text } }
+        let warnings = LossTable(losses: report.losses).others(report.warnings)
         if !warnings.isEmpty { lines += ["", Emphasis.heading.mark("Warnings")] + warnings.map { "  " + $0 } }
         return lines
     }
@@ -214,6 +213,8 @@ struct MigrationRendering {
     }
 
     private func speed(_ phase: MigrationReport.PhaseTime) -> String {
+        // Only work that grows with the rows has a speed: a swap is one transaction.
+        guard phase.phase != .swap else { return "" }
         let rate = Quantity.rateText(
             rowsPerSecond: phase.rowsPerSecond, bytesPerSecond: phase.bytesPerSecond, seconds: phase.time.inSeconds)
         return rate.map { " (\($0))" } ?? ""
@@ -225,7 +226,8 @@ struct MigrationRendering {
             return "inside the transaction, before COMMIT: \(summary.checked.counting("row")), no differences"
         }
         if summary.mode == .none { return "none" }
-        var text = "\(summary.mode.rawValue): \(summary.checked.counting("row")) compared, "
+        var text = "\(summary.mode.rawValue): "
+        if summary.checked > 0 { text += "\(summary.checked.counting("row")) compared, " }
         text += summary.differences.isEmpty ? "no differences" : Int64(summary.differences.count).counting("difference")
         if summary.notRecomputed > 0 {
             text += "; \(summary.notRecomputed.counting("value")) not recomputed"

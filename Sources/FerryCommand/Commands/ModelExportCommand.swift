@@ -4,17 +4,15 @@ internal import FerryModel
 
 struct ModelExportCommand: Command {
     static let syntax = Syntax(
-        "model export", summary: "Export a model version as source XML, for apps whose model is in code.",
+        "model export", summary: "Write a model version as source XML, for apps whose model is in code.",
         discussion:
-            "Exports the model that a store contains, or a version of a compiled model. The XML has the same version hashes: "
-            + "settings that XML cannot express are listed, and an export that would change a hash is refused. The version "
-            + "is added to the bundle as the next one, and becomes its current version. If the bundle already has a version "
-            + "with these hashes, nothing is written. A source model is copied unchanged.",
+            "For a store, exports the model that it contains; for a compiled model, the version. The version hashes of "
+            + "the XML are those of the store; what XML cannot express is reported, and what would change a hash is "
+            + "refused. The version becomes the next one of the bundle, and its current one. If the bundle has a version "
+            + "with these hashes already, it is named and nothing is written. A source model is copied as it is.",
         operands: [.init("MODEL", "\(VersionWord.forms.prefix(1).uppercased() + VersionWord.forms.dropFirst()).")],
         options: [
-            .value(
-                "--output", "BUNDLE", "The .xcdatamodeld to write to; it is created if it does not exist.",
-                isRequired: true),
+            .value("--output", "BUNDLE", "The .xcdatamodeld; created if it does not exist.", isRequired: true),
             .value(
                 "--name", "VERSION",
                 "Name of the new version. Default: the bundle's name, with a number from the second version on."),
@@ -27,7 +25,7 @@ struct ModelExportCommand: Command {
         let output = arguments.value("--output") ?? ""
         let name = arguments.value("--name")
         if let name, name.contains("/") || name.hasPrefix(".") {
-            throw arguments.wrong("--name cannot be \"\(name)\".", "It is a part of a file's name.")
+            throw arguments.wrong("--name cannot be \"\(name)\".", "It becomes part of a file name.")
         }
         try WritePlace().check(output)
         let files = FileLayer()
@@ -46,7 +44,7 @@ struct ModelExportCommand: Command {
             added.isNew
             ? "Wrote \(added.path): \(entities) \(entities == 1 ? "entity" : "entities"), with the version hashes of "
                 + "\(arguments.operands[0])."
-            : "\(output) has this version already: '\(added.name)'. Nothing was written."
+            : "\(output) already has this version: '\(added.name)'. Nothing was written."
         console.result(
             [
                 "bundle": output, "version": added.name, "path": added.path, "written": added.isNew,

@@ -13,6 +13,9 @@ struct PlanCommand: PolicyCommand {
             .value("--budget", "TIME", "Warn if a unit of work takes longer than this (15s, 2min)."),
             PlanRendering.verbose, ReportFile.option,
         ],
+        common: [
+            "--models", "--mappings", "--to", "--chain", "--check", "--sql", "--verbose", "--report", "--json",
+        ],
         example: "ferry plan App.sqlite --models App.xcdatamodeld --mappings Mappings --to \"App 3\"")
 
     let arguments: Arguments
@@ -120,10 +123,10 @@ struct PlanRendering {
         if plan.isUpToDate {
             lines.append("Version  \(plan.chain.first ?? "unknown"), which is the target: there is nothing to do.")
         } else if !plan.chain.isEmpty {
-            lines.append("Chain    " + plan.chain.joined(separator: " → "))
+            lines.append("Chain    " + ChainText.of(plan.chain, isWhole: isVerbose))
             lines.append("Rows     " + plan.rows.grouped)
         }
-        if plan.isOwnModel == true { lines.append("Model    of the store's version: the one that the store holds") }
+        if plan.isOwnModel == true { lines.append("Model    of the store's version: the one in the store") }
         if let store = plan.layoutStore { lines.append("Layout   like \(store.filePath)") }
         if let scans = plan.notScanned, !scans.isEmpty, plan.refusals.isEmpty {
             lines.append("Scans    only with --check: " + scans.joined(separator: "; "))
@@ -140,6 +143,12 @@ struct PlanRendering {
                 "Longest  \(unit.kind == .joinTable ? "join table" : unit.kind.rawValue) \(unit.name) of step \(unit.step), about "
                     + "\(Quantity.durationText(seconds: unit.seconds)), as one unit")
         }
+        if !plan.refusals.isEmpty {
+            lines += ["", Emphasis.heading.mark("This cannot run:")]
+            for refusal in plan.refusals {
+                lines += ["  \(refusal.message)"] + refusal.remedyLines(indent: 4)
+            }
+        }
         if !plan.losses.isEmpty {
             lines += ["", Emphasis.heading.mark("Lost")] + LossTable(losses: plan.losses).lines(width: width)
         }
@@ -154,15 +163,8 @@ struct PlanRendering {
         if !showsReasons {
             lines += [""] + reasons.sorted { $0.key < $1.key }.map { "Executor \($0.key): \($0.value.joined())." }
         }
-        // The table of losses has these warnings already.
-        let warnings = plan.warnings.map(\.message).filter { warning in !plan.losses.contains { $0.text == warning } }
+        let warnings = LossTable(losses: plan.losses).others(plan.warnings)
         if !warnings.isEmpty { lines += ["", Emphasis.heading.mark("Warnings")] + warnings.map { "  " + $0 } }
-        if !plan.refusals.isEmpty {
-            lines += ["", Emphasis.heading.mark("This cannot run:")]
-            for refusal in plan.refusals {
-                lines += ["  \(refusal.message)"] + refusal.remedyLines(indent: 4)
-            }
-        }
         return lines
     }
 
@@ -189,10 +191,12 @@ struct PlanRendering {
             Emphasis.heading.mark(
                 "Steps \(run.startIndex + 1) to \(run.endIndex)   \(first.from) → … → \(last.to)  "
                     + "(\(run.count) inferred steps)"),
-            "  \(modeWord(first)): \(first.reason).",
+            "  \(modeWord(first)): \(first.reason.sentenceEnd)",
         ]
         let reasons = Set(run.dropFirst().compactMap(\.isApartBecause))
-        if let reason = reasons.first, reasons.count == 1 { lines.append("  Not one step, because \(reason).") }
+        if let reason = reasons.first, reasons.count == 1 {
+            lines.append("  Not one step, because \(reason.sentenceEnd)")
+        }
         let most = run.map(\.scratchBytes).max() ?? 0
         if first.mode == .copy, most > 0 {
             lines.append("  Each at most \(Quantity.sizeText(most)) next to the new store while it runs.")
@@ -204,10 +208,12 @@ struct PlanRendering {
     private func text(_ step: PlanReport.Step, number: Int, width: Int) -> [String] {
         var lines = [
             "", Emphasis.heading.mark("Step \(number)   \(step.from) → \(step.to)  (\(modeText(step)))"),
-            "  \(modeWord(step)): \(step.reason).",
+            "  \(modeWord(step)): \(step.reason.sentenceEnd)",
         ]
         if let passed = passed(step) { lines.append("  " + passed) }
-        if let reason = step.isApartBecause { lines.append("  Not one with the step before, because \(reason).") }
+        if let reason = step.isApartBecause {
+            lines.append("  Not one with the step before, because \(reason.sentenceEnd)")
+        }
         if step.mode == .copy, step.scratchBytes > 0 {
             lines.append("  At most \(Quantity.sizeText(step.scratchBytes)) next to the new store while it runs.")
         }

@@ -24,7 +24,8 @@ struct StatusCommand: Command {
                 "state": status.state.rawValue, "phase": status.phase?.rawValue, "fraction": status.fraction,
                 "rowsPerSecond": status.rowsPerSecond, "etaSeconds": status.timeLeft?.inSeconds,
                 "runID": status.runID, "entity": status.subject, "step": status.step, "steps": status.steps,
-                "finished": status.finished?.moment,
+                "finished": status.finished?.moment, "version": status.version,
+                "restored": status.restored?.filePath,
             ], text: text(status))
         return .success
     }
@@ -32,10 +33,17 @@ struct StatusCommand: Command {
     private func text(_ status: RunStatus) -> [String] {
         switch status.state {
         case .none: ["There is no running or unfinished migration of \(store.filePath)."]
+        case .finished where status.restored != nil:
+            [
+                "\(store.filePath) was rolled back" + (status.finished.map { " at \($0.moment)" } ?? "")
+                    + (status.version.map { " and has version \($0) again." } ?? "."),
+                "Restored from \(status.restored?.filePath ?? ""). No migration is running.",
+            ]
         case .finished:
             [
                 "The last migration of \(store.filePath) finished"
-                    + (status.finished.map { " at \($0.moment)" } ?? "") + "; none is running."
+                    + (status.finished.map { " at \($0.moment)" } ?? "")
+                    + (status.version.map { " with version \($0)" } ?? "") + "; none is running."
             ]
         case .running: ["A migration of \(store.filePath) is running" + details(status)]
         case .interrupted where status.phase == .swap:

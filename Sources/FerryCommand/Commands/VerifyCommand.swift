@@ -20,6 +20,10 @@ struct VerifyCommand: Command {
                 "--sample", "P%", "Compare the values of only this part of the rows; all are counted. Default: 100%."),
             jobs, ReportFile.option, ProgressForm.option, ConfigFile.option,
         ],
+        common: [
+            "--models", "--source", "--mappings", "--sample", "--integrity", "--jobs", "--report",
+            "--json",
+        ],
         example: "ferry verify App.sqlite --models App.xcdatamodeld --source Old.sqlite --mappings Mappings")
 
     static let jobs = Syntax.Option.value(

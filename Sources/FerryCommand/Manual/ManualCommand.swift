@@ -106,8 +106,12 @@ enum Manual {
             mdoc.text("Operands:")
             mdoc.list(syntax.operands.map { Mdoc.Item(label: "Ar \($0.name)", text: $0.summary) })
         }
-        mdoc.text("Options:")
-        mdoc.list(syntax.options.map { Mdoc.Item(label: Mdoc.notation(of: $0, isListed: true), text: $0.summary) })
+        for (title, options) in syntax.groupedOptions?.map({ ($0.group.rawValue, $0.options) })
+            ?? [("Options", syntax.options)]
+        {
+            mdoc.text("\(title):")
+            mdoc.list(options.map { Mdoc.Item(label: Mdoc.notation(of: $0, isListed: true), text: $0.summary) })
+        }
         mdoc.section("EXIT STATUS")
         mdoc.text("As in")
         mdoc.macro("Xr \(mainName) \(section) .")

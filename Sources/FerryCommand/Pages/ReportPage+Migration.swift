@@ -119,9 +119,11 @@ extension ReportPage {
         page.heading("Phases")
         // A phase that takes no time has no speed.
         let speeds = phases.map { phase in
-            Quantity.rateText(
-                rowsPerSecond: phase["rowsPerSecond"].number, bytesPerSecond: phase["bytesPerSecond"].number,
-                seconds: phase["seconds"].number ?? 0) ?? ""
+            phase["name"].text == Phase.swap.rawValue
+                ? ""
+                : Quantity.rateText(
+                    rowsPerSecond: phase["rowsPerSecond"].number, bytesPerSecond: phase["bytesPerSecond"].number,
+                    seconds: phase["seconds"].number ?? 0) ?? ""
         }
         let shown = speeds.allSatisfy(\.isEmpty) ? 3 : 4
         let rows = zip(phases, speeds).map { phase, speed -> [Markup] in

@@ -19,6 +19,10 @@ struct TuneCommand: PolicyCommand {
             MigrateCommand.memoryLimit,
             ReportFile.option,
         ],
+        common: [
+            "--models", "--mappings", "--to", "--sizes", "--sample", "--chunk-time", "--memory-limit", "--report",
+            "--json",
+        ],
         example:
             "ferry tune App.sqlite --models App.xcdatamodeld --mappings Mappings --sample 200000 --report tune.html")
 

@@ -301,10 +301,10 @@ extension StepResolver {
                 mapping.destination.flatMap { destination.model.typeText(of: property, in: $0) }
             }
             report(
-                .badMapping, "\(part.part)\(type.map { ", \($0)," } ?? "") is not written yet: \(part.reason)", mapping,
+                .badMapping, "\(part.part)\(type.map { ", \($0)," } ?? "") is not filled in: \(part.reason)", mapping,
                 model: model, property: part.property,
                 remedy: part.property == nil
-                    ? "Write it, or remove the line." : "Write an expression in its place, or null.")
+                    ? "Fill it in, or remove the line." : "Write an expression in its place, or null.")
         }
     }
 

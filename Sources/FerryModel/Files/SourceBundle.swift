@@ -25,7 +25,7 @@ package struct SourceBundle {
         self.files = files
         guard ModelFiles.extension(of: path) == "xcdatamodeld" else {
             throw FerryError(
-                .usage, "\(path) is no bundle of source models.", remedy: "Name one that ends in .xcdatamodeld.")
+                .usage, "\(path) is not a bundle of source models.", remedy: "Name one that ends in .xcdatamodeld.")
         }
         guard let attributes = try files.attributesIfPresent(path) else {
             catalog = nil
@@ -33,7 +33,7 @@ package struct SourceBundle {
         }
         guard attributes.isDirectory else {
             throw FerryError(
-                .outputExists, "\(path) exists already, and is no folder.", remedy: "Name another bundle.")
+                .outputExists, "\(path) already exists, and is no folder.", remedy: "Name another bundle.")
         }
         catalog = try files.list(path).isEmpty ? nil : ModelCatalog(paths: [path], files: files)
     }
@@ -60,7 +60,7 @@ package struct SourceBundle {
         let version = "\(path)/\(name).xcdatamodel"
         guard try !files.exists(version) else {
             throw FerryError(
-                .outputExists, "\(version) exists already, and is another version.", remedy: "Choose another name.")
+                .outputExists, "\(version) already exists, and is another version.", remedy: "Choose another name.")
         }
         try files.createDirectory(version)
         try files.replace("\(version)/contents", with: contents)

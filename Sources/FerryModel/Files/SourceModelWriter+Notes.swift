@@ -34,8 +34,8 @@ extension SourceModelWriter {
     private static func sentence(_ kind: ManagedObjectModel.Unheld.Kind, _ places: [String]) -> String {
         let shown = places.prefix(8).joined(separator: ", ") + (places.count > 8 ? " and \(places.count - 8) more" : "")
         return switch kind {
-        case .defaultValue: "The XML of a model cannot hold the default value of: \(shown)."
-        case .userInfo: "User info that is no text is left out, of: \(shown)."
+        case .defaultValue: "The XML of a model cannot express the default value of: \(shown)."
+        case .userInfo: "User info that is not text is left out, of: \(shown)."
         case .validation: "Validation rules that Xcode's editor does not have are left out, of: \(shown)."
         case .fetchedProperty: "Fetched properties are left out: \(shown)."
         case .fetchRequest: "Fetch request templates are left out: \(shown)."

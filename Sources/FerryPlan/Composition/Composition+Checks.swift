@@ -177,7 +177,7 @@ package struct ValueCheck: Sendable, Hashable {
             return FerryError(
                 .damagedSource,
                 "\(source).\(sourceAttribute) is mandatory in the store's own version, but has no value in "
-                    + "\(rows.counting("row")), and \(entity).\(attribute) of version \(version) is filled from it.",
+                    + "\(rows.counting("row")), and \(entity).\(attribute) of version \(version) takes its value from it.",
                 remedy: "Repair these rows with the app, or restore a backup of the store.", place: place)
         }
         return FerryError(

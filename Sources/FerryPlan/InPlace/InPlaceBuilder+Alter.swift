@@ -71,7 +71,7 @@ extension InPlaceBuilder {
         }
         let remade = Set(plan.tables.filter { $0.kept == nil }.map { $0.destination.name.uppercased() })
         for index in schema.appIndexes where remade.contains(index.table.uppercased()) {
-            add(index.sql, "the app's index of a table that is made anew", tables: .index(index))
+            add(index.sql, "the app's index of a table that is recreated", tables: .index(index))
         }
     }
 

@@ -24,7 +24,7 @@ package struct KeptPart: Sendable {
         // The engine gathers the links of all objects before it writes them.
         if step.hasPolicies { return "a migration policy may relate any objects" }
         let derives = [source, destination].contains { !$0.derivedValues.isEmpty || !$0.rTrees.isEmpty }
-        return derives ? "derived attributes and R-Trees are made of all rows" : nil
+        return derives ? "derived attributes and R-Trees are computed from all rows" : nil
     }
 
     /// Nil if no table can stay.
@@ -60,7 +60,8 @@ package struct KeptPart: Sendable {
             let staysInRows = contributions.allSatisfy {
                 names.contains($0.mapping.name) && $0.origin != nil && names.isSuperset(of: $0.rule.mappings)
             }
-            guard !staysInRows || more.contains(key), let relationship = model.relationship(key.property, of: key.entity)
+            guard !staysInRows || more.contains(key),
+                let relationship = model.relationship(key.property, of: key.entity)
             else { continue }
             linked.insert(key)
             model.inverseKey(of: relationship).map { _ = linked.insert($0) }

@@ -64,12 +64,21 @@ extension StepPlan {
         }
         let moves = Dictionary(
             (plan?.tables ?? []).map { ($0.destination.name, $0.way) }, uniquingKeysWith: { first, _ in first })
+        let joins = Dictionary(
+            (plan?.joinTables ?? []).map { ($0.destination.name, $0.way) }, uniquingKeysWith: { first, _ in first })
+        let isLinked = { (table: JoinTable) in keptPart?.filledTables(of: destination).contains(table.name) ?? false }
         let treated =
             destination.tablesInOrder.map { table in
                 treatment(table.name, table.root) { reasonToFill(table, moves[table.name], destination) }
             }
             + destination.joinTables.map { table in
-                treatment(table.name, nil) { "its links are those of objects in filled tables, or its columns change" }
+                treatment(table.name, nil) {
+                    switch joins[table.name] {
+                    case .create? where !isLinked(table): "it is new"
+                    case .rebuild?, .keys?: "its columns change"
+                    default: "it relates objects of filled tables"
+                    }
+                }
             }
         let continued = Set(kept.values.map(\.name))
         let gone = (source.tablesInOrder.map { ($0.name, $0.root) } + source.joinTables.map { ($0.name, nil) })
@@ -81,9 +90,11 @@ extension StepPlan {
         let mappings = resolved.entityMappings.filter { destination.model.root(of: $0.destination) == table.root }
         if mappings.isEmpty { return "it is new" }
         if let mapping = mappings.first(where: { !$0.keepsEveryObject || !$0.isOneToOne }) {
-            if let policy = mapping.policy { return "entity mapping \(mapping.name) has the migration policy \(policy)" }
+            if let policy = mapping.policy {
+                return "entity mapping \(mapping.name) has the migration policy \(policy)"
+            }
             if !mapping.unique.isEmpty { return "entity mapping \(mapping.name) finds or creates its objects" }
-            if mapping.iteration != nil { return "entity mapping \(mapping.name) makes several objects of one" }
+            if mapping.iteration != nil { return "entity mapping \(mapping.name) creates several objects from one" }
             if mapping.filter != nil { return "entity mapping \(mapping.name) leaves objects out" }
             return "the objects of entity mapping \(mapping.name) get new keys"
         }

@@ -68,7 +68,7 @@ extension LayoutBuilder {
             if index.elements.contains(where: { $0.kind == .rtree }) { continue }
             let columns = index.elements.compactMap { column(of: $0, in: entity) }
             guard !columns.isEmpty, columns.count == index.elements.count else {
-                leaveOut(index, of: entity, "it has an element that is no stored property")
+                leaveOut(index, of: entity, "it has an element that is not a stored property")
                 continue
             }
             var condition: String?

@@ -90,7 +90,9 @@ struct KeptTables {
     }
 
     private func isSame(_ table: EntityTable) throws -> Bool {
-        guard try isCarried(table.root, withNumbers: true), let source = try sourceTable(of: table.root) else { return false }
+        guard try isCarried(table.root, withNumbers: true), let source = try sourceTable(of: table.root) else {
+            return false
+        }
         let places = RecordPlaces(
             source: try columns.source.of(source.name), destination: try columns.destination.of(table.name))
         let keys = try keyColumns(of: table, places)

@@ -79,7 +79,7 @@ struct SeveralStoresTests {
     func sharesBudget() throws {
         let words = ["migrate", "A.sqlite", "B.sqlite", "C.sqlite", "--budget", "1ms"] + models
         let first = try app.run(words)
-        #expect(first.exitCode == 75 && first.diagnostics.contains("C.sqlite was not begun"), "\(first)")
+        #expect(first.exitCode == 75 && first.diagnostics.contains("C.sqlite was not started"), "\(first)")
         #expect(try !years("C.sqlite"))
         var calls = 0
         while try app.run(words).exitCode == 75, calls < 60 { calls += 1 }
@@ -111,9 +111,9 @@ struct SeveralStoresTests {
         #expect(sum.outcomes.map(\.outcome) == ["refused", "migrated"] && sum.outcomes.map(\.stores) == [1, 2])
         #expect(sum.reasons.map(\.code) == ["notFound"])
         let text = try app.run(["report", "all"]).output
-        #expect(text.contains("3 reports read.") && text.contains("2 files without a whole report"))
+        #expect(text.contains("3 reports read.") && text.contains("2 files with an incomplete report"))
         let page = try String(contentsOfFile: app.folder.file("fleet.html"), encoding: .utf8)
-        #expect(page.contains("2 of 3 stores done, 1 refused, 2 without a whole report."))
+        #expect(page.contains("2 of 3 stores done, 1 refused, 2 with an incomplete report."))
         #expect(try app.run("report", "App.xcdatamodeld").exitCode == 2)
         #expect(try app.run("report", "nowhere").exitCode == 2)
     }

@@ -96,7 +96,7 @@ struct ReportFileTests {
             let before = try String(contentsOfFile: app.folder.file(name), encoding: .utf8)
             for command in ["plan", "verify"] {
                 let outcome = try app.run([command, "App.sqlite", "--report", name] + models)
-                #expect(outcome.exitCode == 2 && outcome.diagnostics.contains("exists already"), "\(outcome)")
+                #expect(outcome.exitCode == 2 && outcome.diagnostics.contains("already exists"), "\(outcome)")
             }
             try app.refused("migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--report", name)
             #expect(try String(contentsOfFile: app.folder.file(name), encoding: .utf8) == before)

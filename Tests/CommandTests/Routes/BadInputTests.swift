@@ -72,7 +72,7 @@ struct BadInputTests {
     @Test("Metadata of 10 MB are refused")
     func longUUID() throws {
         try app.execute("UPDATE Z_METADATA SET Z_UUID = hex(zeroblob(5000000))")
-        try expectRefusals("are longer than 2 MiB", of: Self.commands)
+        try expectRefusals("is larger than 2 MiB", of: Self.commands)
     }
 
     @Test("A log of runs that is too long, or no file, is set aside and blocks no command", arguments: [true, false])

@@ -100,7 +100,7 @@ struct FieldTests {
         let model = model("wp.xcdatamodeld", of: "mandatory-to-one-untold")
         try generate(model, rows: 4)
         try app.execute("UPDATE ZPOST SET ZBLOG = NULL WHERE Z_PK IN (1, 2)")
-        let sentence = "Post.blog leads to no object in 2 rows"
+        let sentence = "Post.blog is empty in 2 rows"
         #expect(try app.run("plan", "App.sqlite", "--models", model, "--check").output.contains(sentence))
         let done = try app.run("migrate", "App.sqlite", "--models", model)
         #expect(done.exitCode == 0 && done.output.contains(sentence), "\(done)")

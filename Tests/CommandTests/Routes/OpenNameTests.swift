@@ -41,7 +41,7 @@ struct OpenNameTests {
     func changed() throws {
         let made = try app.done(
             "generate", "App.xcdatamodeld", "--version", "App 1", "--rows", "4", "--output", "App.sqlite")
-        #expect(made.diagnostics.contains("It is not known"))
+        #expect(made.diagnostics.contains("It is not certain"))
         let refused = try app.refused("migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--to", "App 2")
         for words in ["Client.trustedBy", "--like", "--join-table Client.trustedBy=Z_1TRUSTEDBY"] {
             #expect(refused.diagnostics.contains(words), "\(refused.diagnostics)")
@@ -83,7 +83,7 @@ struct OpenNameTests {
         try app.generate("App", "App 3", as: "Three.sqlite")
         let other = try app.refused(
             "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--to", "App 2", "--like", "Three.sqlite")
-        #expect(other.diagnostics.contains("is not of version App 2"))
+        #expect(other.diagnostics.contains("does not have version App 2"))
         let none = try app.refused(
             "migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--to", "App 2", "--join-table", "Client.name")
         #expect(none.diagnostics.contains("There are: Client.trustedBy, Client.trusted"))

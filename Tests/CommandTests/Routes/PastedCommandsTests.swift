@@ -143,7 +143,7 @@ struct PastedCommandsTests {
         try FileManager.default.copyItem(atPath: app.folder.file("App.sqlite"), toPath: app.folder.file("Old.sqlite"))
         try app.done("migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--accept-loss")
         let outcome = try app.run("verify", "Old.sqlite", "--models", "App.xcdatamodeld", "--source", "App.sqlite")
-        #expect(outcome.exitCode == 2 && outcome.diagnostics.contains("exchanged"), "\(outcome)")
+        #expect(outcome.exitCode == 2 && outcome.diagnostics.contains("swapped"), "\(outcome)")
         #expect(!outcome.diagnostics.contains("--to") && !outcome.diagnostics.contains("--allow-downgrade"))
     }
 
@@ -157,6 +157,6 @@ struct PastedCommandsTests {
         let sentence =
             isOfCoreData
             ? "its column Z_ENT is also one of Core Data's own" : "its column ZTITLE is also that of Note.title"
-        #expect(outcome.exitCode == 2 && outcome.diagnostics.contains(sentence), "\(outcome)")
+        #expect(outcome.exitCode == 2 && outcome.output.contains(sentence), "\(outcome)")
     }
 }

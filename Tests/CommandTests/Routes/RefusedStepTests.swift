@@ -50,7 +50,7 @@ struct RefusedStepTests {
             "UPDATE ZPET SET ZNICK = CASE WHEN Z_ENT = 2 THEN 'same' ELSE 'n' || Z_PK END", on: "Pets.sqlite")
         let words = ["migrate", "Pets.sqlite", "--models", "Pets.xcdatamodeld"]
         let refused = try app.refused(words[0], words[1], words[2], words[3], store: "Pets.sqlite")
-        for word in ["Dog is to be unique by nick, but 4 rows share 1 value", "of one entity", "\"where\""] {
+        for word in ["Dog must be unique by nick, but 4 rows share 1 value", "of one entity", "\"where\""] {
             #expect(refused.diagnostics.contains(word), "\(refused.diagnostics)")
         }
         try app.execute("UPDATE ZPET SET ZNICK = NULL WHERE Z_ENT = 2", on: "Pets.sqlite")

@@ -139,7 +139,7 @@ struct ToldBeforehandTests {
         try app.execute("UPDATE ZNOTE SET ZTAG = NULL WHERE Z_PK < 3")
         let inspected = try app.run(["inspect"] + Self.words)
         #expect(inspected.output.contains("missingValue: 2 in Note.tag"), "\(inspected.output)")
-        let sentence = "Note.tag leads to no object in 2 rows"
+        let sentence = "Note.tag is empty in 2 rows"
         #expect(try app.run(["plan"] + Self.words + ["--check"]).output.contains(sentence))
         #expect(try app.run(["migrate"] + Self.words).output.contains(sentence))
         #expect(try app.run(["inspect"] + Self.words).output.contains("missingValue: 2 in Note.tag"))

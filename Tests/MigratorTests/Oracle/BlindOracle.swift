@@ -152,13 +152,12 @@ struct BlindOracle {
                 (copy.word, Array(try destination.values(copy.attribute, of: copy.entity).values))
             }
             for (key, value) in values {
-                if others.contains(where: { word, values in values.contains { word.makes($0, of: value) } }) {
-                    continue
-                }
                 let isFound = after.contains { word, values in word.makes(values[key], of: value) }
                 guard !isFound else { continue }
                 missing.all += 1
-                if kept[entity]?.contains(key) == true { missing.ofKept += 1 }
+                // A further object may have the value of this one, or an equal value of another one.
+                let isElsewhere = others.contains { word, values in values.contains { word.makes($0, of: value) } }
+                if !isElsewhere, kept[entity]?.contains(key) == true { missing.ofKept += 1 }
             }
             // The values of objects that are lost as such are not lost twice, unless nothing reads them at all, or another
             // entity mapping makes something else of the objects.
@@ -188,6 +187,17 @@ struct BlindOracle {
             hasHeir = true
             let owner = destination.model.declaringEntity(of: relationship.name, in: heir) ?? heir
             after = try destination.links(new, of: owner) ?? []
+        }
+        // One link has two names, and the other one may be the one that stays.
+        if !hasHeir, let inverse = source.model.inverse(of: relationship) {
+            let entity = relationship.destinationEntity
+            if let heir = mapping.heirs[entity] ?? mapping.abstractHeir(of: entity),
+                let new = destination.model.relationship(inverse.name, of: heir)
+            {
+                let owner = destination.model.declaringEntity(of: inverse.name, in: heir) ?? heir
+                let back = try destination.links(new, of: owner) ?? []
+                after = Set(back.map { .init(from: $0.to, to: $0.from) })
+            }
         }
         let gone = links.subtracting(after)
         let missing = Missing(
