@@ -162,8 +162,15 @@ package struct Planner: Sendable {
             }
             guard step.parts.isEmpty else { continue }
             var layouts = AssumedLayouts()
-            let source = try layouts.layout(of: step.resolved.source)
-            let destination = try layouts.layout(of: step.resolved.destination)
+            let (source, destination): (StoreLayout, StoreLayout)
+            do throws(FerryError) {
+                source = try layouts.layout(of: step.resolved.source)
+                destination = try layouts.layout(of: step.resolved.destination)
+            } catch {
+                // The names of a store's own join tables are in the store, or the run is refused for them.
+                plan.steps[index].fillsAllBecause = "no rule tells the layout of one of the two versions"
+                continue
+            }
             if let reason = KeptPart.obstacle(step.resolved, source: source, destination: destination) {
                 plan.steps[index].fillsAllBecause = reason
             } else {

@@ -65,29 +65,41 @@ extension VersionGraph {
         return nil
     }
 
-    /// The shortest path by lost properties, then by steps; of equal ones the first in the order of versions.
+    /// The path that keeps most properties of its first version, then has the fewest steps.
+    ///
+    /// Of equal ones it is the first in the order of versions. Each version is reached by one path, so that the result
+    /// is near the best one; ``losses(of:)`` compares it.
     private static func shortest(
         from first: Int, to last: Int, among count: Int, _ distances: ModelDistances, _ impossible: Set<[Int]>
     ) -> [Int]? {
         struct Way {
-            var lost: Int
+            var kept: [Int32]
             var steps: Int
             var previous: Int?
 
-            func isShorter(than other: Way) -> Bool { (lost, steps) < (other.lost, other.steps) }
+            func isBetter(than other: Way) -> Bool {
+                kept.count == other.kept.count ? steps < other.steps : kept.count > other.kept.count
+            }
         }
-        var ways: [Int: Way] = [first: Way(lost: 0, steps: 0)]
+        var ways: [Way?] = Array(repeating: nil, count: count)
+        // What no path can bring to the end must not weigh on the choice.
+        let lasting = distances.lasting(to: last)
+        ways[first] = Way(kept: distances.properties(of: first).filter { lasting[first][Int($0)] }, steps: 0)
+        var open = Set([first])
         var done: Set<Int> = []
-        while let next = (0..<count).filter({ ways[$0] != nil && !done.contains($0) })
-            .min(by: { one, other in ways[one].flatMap { way in ways[other].map(way.isShorter) } ?? false }),
-            let way = ways[next]
-        {
-            if next == last { break }
+        while let next = open.sorted().min(by: { one, other in
+            guard let way = ways[one], let another = ways[other] else { return false }
+            return way.isBetter(than: another)
+        }), let way = ways[next] {
+            open.remove(next)
             done.insert(next)
+            if next == last { break }
             for other in 0..<count where !done.contains(other) && !impossible.contains([next, other]) {
-                let longer = Way(
-                    lost: way.lost + distances.lost(from: next, to: other), steps: way.steps + 1, previous: next)
-                if ways[other].map(longer.isShorter) ?? true { ways[other] = longer }
+                let kept = distances.continued(way.kept, of: next, in: other).filter { lasting[other][Int($0)] }
+                let longer = Way(kept: kept, steps: way.steps + 1, previous: next)
+                if let known = ways[other], !longer.isBetter(than: known) { continue }
+                ways[other] = longer
+                open.insert(other)
             }
         }
         guard ways[last] != nil else { return nil }
@@ -97,50 +109,102 @@ extension VersionGraph {
     }
 }
 
-/// How many stored properties each of some models does not continue of another one, from names alone.
+/// The stored properties of models, and which of them another model continues, from names alone.
 package struct ModelDistances {
-    /// For each model, a bit for each of its properties, and for each name that it continues.
-    private var properties: [[UInt64]]
-    private var continued: [[UInt64]]
+    /// For each model the numbers of its properties.
+    private var own: [[Int32]]
+    /// For each model, by the number of a name that it continues: the number of its property; −1 for none.
+    private var successors: [[Int32]]
+    /// For each model, by the number of its property: the number of the name by its renaming identifiers; −1 for none.
+    private var aliases: [[Int32]]
 
     package init(_ models: [ManagedObjectModel]) {
-        var numbers: [String: Int] = [:]
-        func number(_ name: String) -> Int {
+        var numbers: [String: Int32] = [:]
+        func number(_ name: String) -> Int32 {
             if let known = numbers[name] { return known }
-            numbers[name] = numbers.count
-            return numbers.count - 1
+            numbers[name] = Int32(numbers.count)
+            return Int32(numbers.count - 1)
         }
-        let names = models.map { model in
-            model.entities.values.map { entity in
+        var all: [[(property: Int32, names: [Int32])]] = []
+        for model in models {
+            var properties: [(property: Int32, names: [Int32])] = []
+            for name in model.sortedEntityNames {
+                guard let entity = model.entities[name] else { continue }
                 let stored =
                     entity.attributes.filter { !$0.isTransient }.map { ($0.name, $0.renamingIdentifier) }
                     + entity.relationships.filter { !$0.isTransient }.map { ($0.name, $0.renamingIdentifier) }
-                return (entity: entity, stored: stored)
-            }
-        }
-        let own = names.map { entities in
-            entities.flatMap { entity, stored in stored.map { number("\(entity.name).\($0.0)") } }
-        }
-        let accepted = names.map { entities in
-            entities.flatMap { entity, stored in
-                [entity.name, entity.renamingIdentifier].compactMap { $0 }.flatMap { owner in
-                    stored.flatMap { [$0.0, $0.1].compactMap { $0 }.map { number("\(owner).\($0)") } }
+                let owners = [entity.renamingIdentifier, name].compactMap { $0 }
+                for (property, identifier) in stored {
+                    // A renaming identifier goes before an equal name.
+                    let names = owners.flatMap { owner in
+                        [identifier, property].compactMap { $0 }.map { number("\(owner).\($0)") }
+                    }
+                    properties.append((number("\(name).\(property)"), names))
                 }
             }
+            all.append(properties)
         }
-        let words = (numbers.count + 63) / 64
-        func bits(_ list: [Int]) -> [UInt64] {
-            var bits = [UInt64](repeating: 0, count: words)
-            for number in list { bits[number / 64] |= 1 << UInt64(number % 64) }
-            return bits
+        own = all.map { $0.map(\.property) }
+        aliases = all.map { properties in
+            var aliases = [Int32](repeating: -1, count: numbers.count)
+            for (property, names) in properties {
+                if let first = names.first, first != property { aliases[Int(property)] = first }
+            }
+            return aliases
         }
-        properties = own.map(bits)
-        continued = accepted.map(bits)
+        successors = all.map { properties in
+            var successors = [Int32](repeating: -1, count: numbers.count)
+            for (property, names) in properties {
+                for name in names where successors[Int(name)] < 0 { successors[Int(name)] = property }
+            }
+            return successors
+        }
+    }
+
+    func properties(of model: Int) -> [Int32] { own[model] }
+
+    /// The properties of a model that continue these of another one.
+    func continued(_ properties: [Int32], of source: Int, in model: Int) -> [Int32] {
+        var kept: [Int32] = []
+        kept.reserveCapacity(properties.count)
+        for property in properties {
+            if let successor = successor(of: property, in: source, among: model) { kept.append(successor) }
+        }
+        return kept
+    }
+
+    private func successor(of property: Int32, in source: Int, among model: Int) -> Int32? {
+        let alias = aliases[source][Int(property)]
+        if alias >= 0, successors[model][Int(alias)] >= 0 { return successors[model][Int(alias)] }
+        let successor = successors[model][Int(property)]
+        return successor >= 0 ? successor : nil
+    }
+
+    /// For each model, by the number of a property: whether a path of models continues it to the last one.
+    func lasting(to last: Int) -> [[Bool]] {
+        let none = [Bool](repeating: false, count: successors.first?.count ?? 0)
+        var lasting = Array(repeating: none, count: own.count)
+        for property in own[last] { lasting[last][Int(property)] = true }
+        var changed = Set([last])
+        while !changed.isEmpty {
+            var next: Set<Int> = []
+            for model in own.indices where model != last {
+                for other in changed where other != model {
+                    for property in own[model] where !lasting[model][Int(property)] {
+                        guard let successor = successor(of: property, in: model, among: other),
+                            lasting[other][Int(successor)]
+                        else { continue }
+                        lasting[model][Int(property)] = true
+                        next.insert(model)
+                    }
+                }
+            }
+            changed = next
+        }
+        return lasting
     }
 
     package func lost(from source: Int, to destination: Int) -> Int {
-        var count = 0
-        for (own, kept) in zip(properties[source], continued[destination]) { count += (own & ~kept).nonzeroBitCount }
-        return count
+        own[source].count - continued(own[source], of: source, in: destination).count
     }
 }

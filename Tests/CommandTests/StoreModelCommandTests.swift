@@ -38,7 +38,7 @@ struct StoreModelCommandTests {
         let models = ["--models", "Next=\(file("new.sqlite"))"]
         let plan = Captured.run(["plan", file("old.sqlite")] + models)
         #expect(plan.exitCode == .success, "\(plan)")
-        for text in ["old.sqlite → Next", "Layout   like \(file("new.sqlite"))", "the one that the store holds"] {
+        for text in ["old.sqlite → Next", "Layout   like \(file("new.sqlite"))", "the one in the store"] {
             #expect(plan.output.contains(text), "\(plan.output)")
         }
         let json = Captured.run(["plan", file("old.sqlite")] + models, isJSON: true).output

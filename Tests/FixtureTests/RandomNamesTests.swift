@@ -59,7 +59,9 @@ struct RandomNamesTests {
 
     private func plan(_ catalog: ModelCatalog, from source: ModelVersion, to target: ModelVersion) -> MigrationPlan {
         Planner(catalog: catalog, mappingModels: [], composes: false)
-            .plan(from: source, to: target, rows: [:], areRowsEstimated: false)
+            .plan(
+                from: source, to: target, rows: source.model.entities.mapValues { $0.isAbstract ? 0 : 10 },
+                areRowsEstimated: false)
     }
 }
 

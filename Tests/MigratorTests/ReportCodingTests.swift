@@ -142,7 +142,8 @@ struct ReportCodingTests {
             joinTables: ["A.b"], output: url, chunkSize: .rows(3), chunkBytes: 5, chunkTime: .seconds(7),
             memoryLimit: 64 << 20, executor: .row, verify: .quick, jobs: 2, takesSnapshot: false, snapshotFolder: url,
             snapshotLevel: 9, damaged: .drop,
-            dropUnknown: ["T"], composes: false, restart: true, recovers: true, budget: .seconds(3), holdsSwap: true,
+            dropUnknown: ["T"], composes: false, restart: true, recovers: true, repairs: true, budget: .seconds(3),
+            holdsSwap: true,
             willMigrate: { _ in },
             didMigrate: { _ in },
             now: { Date(timeIntervalSince1970: 0) }, trace: { _ in })

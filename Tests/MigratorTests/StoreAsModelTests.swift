@@ -214,7 +214,7 @@ struct StoreAsModelTests {
     @Test(
         "A store without a usable model is refused with the reason",
         arguments: [
-            ("DELETE FROM Z_MODELCACHE", "holds no model"), ("DROP TABLE Z_MODELCACHE", "holds no model"),
+            ("DELETE FROM Z_MODELCACHE", "contains no model"), ("DROP TABLE Z_MODELCACHE", "contains no model"),
             ("UPDATE Z_MODELCACHE SET Z_CONTENT = substr(Z_CONTENT, 1, 40)", "is damaged"),
             ("UPDATE Z_MODELCACHE SET Z_CONTENT = x'00'", "is damaged"),
         ])

@@ -48,7 +48,7 @@ struct ConfigInitCommand: Command {
             throw FerryError(.notFound, "There is nothing at \(path).", remedy: "Check the path.")
         }
         if mappings.isEmpty {
-            let catalog = try ModelCatalog(paths: models)
+            let catalog = try ModelCatalog(models: ModelWord.sources(models))
             let found = try Self.mappings(files).map { ($0, Self.reasonToLeaveOut($0, catalog)) }
             mappings = found.filter { $0.1 == nil }.map(\.0)
             for (path, reason) in found {
