@@ -115,7 +115,8 @@ package final class PageReader {
         while offset < shared, different * 2 <= all {
             try stop.check()
             let count = Int(min(Int64(piece), shared - offset))
-            let parts = [buffer[..<count], buffer[piece..<piece + count]].map(UnsafeMutableRawBufferPointer.init(rebasing:))
+            let parts = [buffer[..<count], buffer[piece..<piece + count]].map(
+                UnsafeMutableRawBufferPointer.init(rebasing:))
             try read(into: parts[0], at: offset)
             try other.read(into: parts[1], at: offset)
             for page in stride(from: 0, to: count, by: pageSize) {

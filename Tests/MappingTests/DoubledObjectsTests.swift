@@ -17,7 +17,7 @@ struct DoubledObjectsTests {
         #expect(problems.count == 1)
         let problem = try #require(problems.first)
         #expect(problem.code == .badMapping && problem.place.entityMapping == "Copy")
-        #expect(problem.message.contains("\"BookToBook\" every object of Book would be duplicated"))
+        #expect(problem.message.contains("\"BookToBook\": every object of Book would be duplicated"))
     }
 
     @Test("Two different mappings of one entity are a warning")

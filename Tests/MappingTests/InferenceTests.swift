@@ -153,8 +153,8 @@ struct InferenceTests {
         Change(
             "a to-many relationship becomes to-one", shelf(nil, related("shelf", "Shelf", inverse: nil, toMany: true)),
             shelf(nil, related("shelf", "Shelf", inverse: nil)), [.relationshipMadeToOne],
-            obstacle: "Book.shelf: A to-many relationship does not become to-one: only one of several objects could "
-                + "stay."),
+            obstacle: "Book.shelf: A to-many relationship cannot become to-one: only one of several objects could "
+                + "be kept."),
         Change(
             "a relationship becomes ordered", shelf(nil, related("shelf", "Shelf", inverse: nil, toMany: true)),
             shelf(nil, related("shelf", "Shelf", inverse: nil, toMany: true, isOrdered: true)),

@@ -141,7 +141,7 @@ struct JSONMappingFileTests {
             ),
             (
                 #""source": "E", "destination": "E", "unique": []"#,
-                "Step.json:3: entityMappings[0].unique: it names at least one attribute."
+                "Step.json:3: entityMappings[0].unique: name at least one attribute."
             ),
             (
                 #""source": "E", "destination": "E", "unique": ["a", "a"]"#,
@@ -201,19 +201,19 @@ struct JSONMappingFileTests {
             ("", "is not a mapping model"),
             ("[]", "is not a mapping model"),
             ("{\n\"source\": \"A\",\n}", "Step.json:3: this is not JSON: expected a key in double quotes here."),
-            ("{ \"source\": \"A\"", "Step.json:1: this is not JSON: the file ends where a comma or } is expected."),
+            ("{ \"source\": \"A\"", "Step.json:1: this is not JSON: expected a comma or }, found the end of the file."),
             ("{ \"source\": \"A }", "Step.json:1: this is not JSON: a string is not closed."),
-            ("{ \"a\": 01 }", "Step.json:1: this is not JSON: a comma or } is expected here."),
-            ("{ \"a\": \"\\x\" }", "Step.json:1: this is not JSON: a backslash is followed by"),
-            ("{ \"a\": tru }", "Step.json:1: this is not JSON: a value is expected here."),
-            ("{} {}", "Step.json:1: this is not JSON: the end of the file is expected here."),
+            ("{ \"a\": 01 }", "Step.json:1: this is not JSON: expected a comma or } here."),
+            ("{ \"a\": \"\\x\" }", "Step.json:1: this is not JSON: invalid escape after a backslash."),
+            ("{ \"a\": tru }", "Step.json:1: this is not JSON: expected a value here."),
+            ("{} {}", "Step.json:1: this is not JSON: expected the end of the file here."),
             ("{ \"a\": \(String(repeating: "[", count: 5000)) }", "nested more than 64 deep"),
             (#"{ "destination": "B", "entityMappings": [] }"#, #"Step.json:1: the key "source" is missing."#),
             (#"{ "source": "A", "entityMappings": [] }"#, #"Step.json:1: the key "destination" is missing."#),
             (#"{ "source": "A", "destination": "B" }"#, #"Step.json:1: the key "entityMappings" is missing."#),
             (
                 #"{ "ferry": 2, "source": "A", "destination": "B", "entityMappings": [] }"#,
-                "Step.json:1: ferry: this file is of a format version"
+                "Step.json:1: ferry: this version of Ferry does not support the file's format version"
             ),
             (
                 #"{ "source": "A", "destination": "B", "entityMappings": {} }"#,
@@ -221,7 +221,7 @@ struct JSONMappingFileTests {
             ),
             (
                 #"{ "source": "A", "destination": "B", "entityMappings": [], "partitions": [[]] }"#,
-                "Step.json:1: partitions[0]: a partition names at least one entity mapping."
+                "Step.json:1: partitions[0]: a partition needs at least one entity mapping."
             ),
             (
                 #"{ "source": "A", "destination": "B", "entityMappings": [{ "source": "M", "destination": null }], "partitions": [["M"], ["M"]] }"#,

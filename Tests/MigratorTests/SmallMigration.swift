@@ -56,7 +56,8 @@ struct SmallMigration {
             <relationship name="author" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="Author" \
             inverseName="books" inverseEntity="Author"/>
             """
-        try folder.writeVersion("App 2", "\(author)<entity name=\"Book\">\(title)\(keepsWriter ? writer : "")\(link)</entity>")
+        try folder.writeVersion(
+            "App 2", "\(author)<entity name=\"Book\">\(title)\(keepsWriter ? writer : "")\(link)</entity>")
         let heading = "<attribute name=\"heading\" attributeType=\"String\"/>"
         try folder.writeVersion("App 3", "\(author)<entity name=\"Book\">\(heading)\(link)</entity>")
         try write(

@@ -233,7 +233,8 @@ struct StepOperations {
         // A table that stays keeps its indexes.
         if context.step.keptPart != nil,
             try context.connection.integer(
-                "SELECT 1 FROM main.sqlite_master WHERE type = 'index' AND name = ? COLLATE NOCASE", [.text(index.name)])
+                "SELECT 1 FROM main.sqlite_master WHERE type = 'index' AND name = ? COLLATE NOCASE", [.text(index.name)]
+            )
                 != nil
         {
             return

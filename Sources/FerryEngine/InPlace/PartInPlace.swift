@@ -9,14 +9,20 @@ package enum PartInPlace {
     /// - Parameters:
     ///   - part: The kept part, as a step of its own.
     ///   - connection: The copy, as the main database.
+    ///   - options: The settings of the run.
+    /// - Throws: ``FerryError``, after a rollback.
     package static func run(_ part: StepPlan, on connection: Connection, options: EngineOptions) throws {
         // Verification looks at the whole step.
         try InPlaceRun.run([part], on: connection, options: options, checks: { _ in { _, _ in } })
     }
 
-    /// The statements that follow when all tables are filled.
+    /// Plans the statements that follow when all tables are filled.
     ///
-    /// - Parameter source: The step's source.
+    /// - Parameters:
+    ///   - part: The kept part, as a step of its own.
+    ///   - source: The step's source.
+    ///   - dropping: The names of the app's objects that the run drops.
+    /// - Returns: The statements that make the app's views and triggers.
     /// - Throws: ``FerryError`` if the part cannot be done in place on this source.
     package static func closing(
         of part: StepPlan, on source: Connection, dropping: Set<String>

@@ -1,6 +1,7 @@
 internal import FerryBase
 internal import FerryExpression
 package import FerryModel
+
 internal import class Foundation.NSUUID
 
 /// The mapping that follows from two model versions alone, as in Core Data's lightweight migration.

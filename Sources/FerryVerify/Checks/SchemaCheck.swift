@@ -136,7 +136,8 @@ struct SchemaCheck: Check {
                 [.text(index.name), .text(index.table)])
             let isSame =
                 sql?.text == index.sql
-                || (context.verification.beganAsSource && Self.withoutQuotes(sql?.text) == Self.withoutQuotes(index.sql))
+                || (context.verification.beganAsSource
+                    && Self.withoutQuotes(sql?.text) == Self.withoutQuotes(index.sql))
             if !isSame {
                 let root = context.destination.tables.values.first { $0.name == index.table }?.root
                 context.report(SchemaCheck.self, entity: root, example: "index \(index.name)")

@@ -56,7 +56,8 @@ struct InPlaceModelsTests {
                 }
             }
         }
-        #expect(done >= 286)
+        // A pair whose identifiers say that it leads backwards is refused.
+        #expect(done >= 285)
         #expect(copies == ["models-only/sync-testmodels: 422ManyToMany to 422OneToMany"])
         #expect(
             mandatory == [

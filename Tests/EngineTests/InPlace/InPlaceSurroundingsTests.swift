@@ -101,10 +101,10 @@ struct InPlaceSurroundingsTests {
     }
 
     @Test(
-        "A schema object that names a changed table is refused by name, and the store stays unchanged",
+        "A schema object that names a changed entity number is refused by name, and the store stays unchanged",
         arguments: [
             "CREATE VIEW own AS SELECT Z_ENT FROM ZBOOK",
-            "CREATE TRIGGER own AFTER UPDATE ON ZBOOK BEGIN SELECT 1; END", "CREATE INDEX own ON ZBOOK (Z_ENT)",
+            "CREATE TRIGGER own AFTER UPDATE ON ZBOOK BEGIN SELECT NEW.Z_ENT; END", "CREATE INDEX own ON ZBOOK (Z_ENT)",
         ])
     func refusesChanged(sql: String) throws {
         let step = try InPlaceStep(before, renumbered, rows: [sql])
