@@ -101,7 +101,10 @@ struct RandomInPlaceTests {
         #expect(made == Self.count)
     }
 
-    @Test("Leave tables where they are beside those that are filled, with the rows of a copy of all")
+    /// Few seeds give such a pair, and searching for them takes minutes.
+    @Test(
+        "Leave tables where they are beside those that are filled, with the rows of a copy of all",
+        .enabled(if: ProcessInfo.processInfo.environment["FERRY_IN_PLACE"] != nil))
     func keep() throws {
         var (made, seed, whole): (Int, UInt64, [String: Int]) = (0, 1, [:])
         while made < Self.count / 2, seed < UInt64(40 * Self.count) {
@@ -116,6 +119,7 @@ struct RandomInPlaceTests {
                 continue
             }
             made += 1
+            print("random tables that stay: seed \(seed)")
             do {
                 _ = try pair.migrator.migrate(pair.configuration("Copy.sqlite", .set))
                 let report = try pair.migrator.migrate(pair.configuration(nil, .automatic))
