@@ -7,8 +7,9 @@ internal import FerryStore
 
 /// Runs one copy step of a plan into a run folder.
 ///
-/// The folder gets `destination.sqlite` and `scratch.sqlite`; if the step keeps tables, ``PartInPlace`` has made the former. A call resumes an unfinished run, and only reports on a
-/// finished one. The destination keeps its progress table until ``finish()``, for verification.
+/// The folder gets `destination.sqlite`, unless ``PartInPlace`` has made it, and `scratch.sqlite`. A call resumes an
+/// unfinished run, and only reports on a finished one. The destination keeps its progress table until ``finish()``, for
+/// verification.
 package struct StepRun {
     package var step: StepPlan
     package var sourcePath: String

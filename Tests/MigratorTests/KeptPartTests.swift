@@ -1,5 +1,6 @@
 import Ferry
 import FerryBase
+import FerryGenerate
 import FerryModel
 import FerrySQLite
 import Foundation
@@ -46,5 +47,77 @@ struct KeptPartTests {
         #expect(book.treatment == .filled && book.reason?.contains("damage") == true)
         let report = try small.migrator().migrate(configuration(nil, .automatic))
         #expect(report.verification.differences.isEmpty)
+    }
+
+    @Test("History of kept, filled and dropped entities is that of a copy of all, and what is dropped is reported")
+    func history() throws {
+        let folder = try TemporaryFolder()
+        let (store, migrator) = try historyStore(in: folder)
+        #expect(
+            try treatments(migrator.plan(configuration(nil, .automatic))) == [
+                "ZBOOK": "altered", "ZAUTHOR": "filled", "ZNOTE": "filled", "ZGONE": "dropped",
+            ])
+        let copy = URL(fileURLWithPath: folder.file("Copy.sqlite"))
+        let whole = try migrator.migrate(configuration(copy, .set))
+        let report = try migrator.migrate(configuration(nil, .automatic))
+        let changes = "SELECT Z_PK, ZENTITY, ZENTITYPK, ZCOLUMNS FROM ACHANGE ORDER BY Z_PK"
+        let rows = try [store, copy.path].map { try Connection(path: $0, mode: .readOnly).rows(changes) }
+        #expect(rows[0] == rows[1] && rows[0].count == 2)
+        let dropped = [whole, report].map { $0.healed.filter { $0.kind == .droppedHistory } }
+        #expect(dropped[0].map(\.entity) == ["Gone"] && dropped[0].map(\.rows) == [1])
+        #expect(dropped[1].map(\.entity) == ["Gone"] && dropped[1].map(\.rows) == [1])
+        let highest = "SELECT Z_NAME, Z_MAX FROM Z_PRIMARYKEY ORDER BY Z_NAME"
+        let numbers = try [store, copy.path].map { try Connection(path: $0, mode: .readOnly).rows(highest) }
+        #expect(numbers[0] == numbers[1])
+    }
+
+    private func historyStore(in folder: TemporaryFolder) throws -> (store: String, Migrator) {
+        func text(_ names: String...) -> String {
+            names.map { "<attribute name=\"\($0)\" optional=\"YES\" attributeType=\"String\"/>" }.joined()
+        }
+        func link(_ name: String, to entity: String, inverse: String, isToMany: Bool) -> String {
+            "<relationship name=\"\(name)\" optional=\"YES\" \(isToMany ? "toMany=\"YES\"" : "maxCount=\"1\"") "
+                + "deletionRule=\"Nullify\" destinationEntity=\"\(entity)\" inverseName=\"\(inverse)\" "
+                + "inverseEntity=\"\(entity)\"/>"
+        }
+        func entity(_ name: String, _ content: String) -> String { "<entity name=\"\(name)\">\(content)</entity>" }
+        try folder.writeVersion(
+            "App 1",
+            entity("Book", text("title", "writer")) + entity("Gone", text("name"))
+                + entity("Note", text("text", "place")))
+        try folder.writeVersion(
+            "App 2",
+            entity("Author", text("name") + link("books", to: "Book", inverse: "author", isToMany: true))
+                + entity(
+                    "Book", text("title", "writer") + link("author", to: "Author", inverse: "books", isToMany: false))
+                + entity("Note", text("text")))
+        let mapping = """
+            { "source": "App 1", "destination": "App 2", "entityMappings": [
+              { "name": "Author", "source": "Book", "destination": "Author", "where": "writer != nil",
+                "unique": ["name"], "attributes": { "name": "$source.writer" } },
+              { "name": "Book", "source": "Book", "destination": "Book",
+                "relationships": { "author": { "mapping": "Author", "from": "$source" } } },
+              { "name": "Note", "source": "Note", "destination": "Note" } ] }
+            """
+        try FileLayer().replace(folder.file("map.json"), with: Array(mapping.utf8))
+        let (bundle, store) = (folder.file("App.xcdatamodeld"), folder.file("App.sqlite"))
+        try StoreGenerator(ModelCatalog(paths: [bundle]).version(named: "App 1"), options: .init(rows: 60, rowsOfEntity: ["Book": 300], seed: 3))
+            .generate(at: store, files: FileLayer())
+        try Connection(path: store, mode: .readWrite).execute(
+            """
+            CREATE TABLE ACHANGE ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZCHANGETYPE INTEGER,
+                ZENTITY INTEGER, ZENTITYPK INTEGER, ZTRANSACTIONID INTEGER, ZCOLUMNS BLOB );
+            CREATE TABLE ATRANSACTION ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZTIMESTAMP FLOAT );
+            INSERT INTO ATRANSACTION VALUES (1, 16002, NULL, 1.5);
+            INSERT INTO ACHANGE VALUES (1, 16001, NULL, 0, 1, 1, 1, NULL), (2, 16001, NULL, 0, 2, 1, 1, NULL),
+                (3, 16001, NULL, 0, 3, 2, 1, NULL);
+            INSERT INTO Z_PRIMARYKEY VALUES (16001, 'CHANGE', 0, 3), (16002, 'TRANSACTION', 0, 1)
+            """)
+        return (
+            store,
+            try Migrator(
+                store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: bundle))],
+                mappings: [.url(URL(fileURLWithPath: folder.file("map.json")))])
+        )
     }
 }

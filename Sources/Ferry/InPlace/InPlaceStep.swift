@@ -79,9 +79,8 @@ struct InPlaceStep: StepWork {
     private func begin() throws {
         guard try !files.exists(destinationPath) else { return try removeLog() }
         guard let previous, !isCopied else {
-            options.progress?(ProgressUpdate(phase: .rows, subject: "copy of the store"))
             return try PageCopy(folder: folder, destination: destinationPath, files: files)
-                .run(ofStepAfter: previous, sourceGuard, stop: options.stop)
+                .run(ofStepAfter: previous, sourceGuard, options)
         }
         try files.rename(previous, to: destinationPath)
         try files.syncFolder(folder)
@@ -157,11 +156,12 @@ struct PageCopy {
     }
 
     /// Copies the source of a step: the destination of the step before, or with nil the store.
-    func run(ofStepAfter previous: String?, _ sourceGuard: SourceGuard, stop: StopRequest) throws {
-        guard let previous else { return try run(PageReader(sourceGuard.connection), stop: stop) }
+    func run(ofStepAfter previous: String?, _ sourceGuard: SourceGuard, _ options: EngineOptions) throws {
+        options.progress?(ProgressUpdate(phase: .rows, subject: "copy of the store"))
+        guard let previous else { return try run(PageReader(sourceGuard.connection), stop: options.stop) }
         let connection = try Connection(path: previous, mode: .immutable)
         try connection.execute("BEGIN")
-        try run(PageReader(connection), stop: stop)
+        try run(PageReader(connection), stop: options.stop)
     }
 
     /// Compares the copy with its source byte for byte.

@@ -30,9 +30,8 @@ struct StepWithKeptPart: StepWork {
         let source = try previous.map { try Connection(path: $0, mode: .immutable) } ?? sourceGuard.connection
         filling.closing = try PartInPlace.closing(of: part, on: source, dropping: options.dropping)
         if try !files.exists(destinationPath) {
-            options.progress?(ProgressUpdate(phase: .rows, subject: "copy of the store"))
             try PageCopy(folder: folder, destination: destinationPath, files: files)
-                .run(ofStepAfter: previous, sourceGuard, stop: options.stop)
+                .run(ofStepAfter: previous, sourceGuard, options)
         }
         try keepPart()
         return try filling.run()

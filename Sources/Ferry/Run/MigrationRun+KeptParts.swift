@@ -12,17 +12,19 @@ extension MigrationRun {
 
     /// The reason why copy steps must fill all tables; nil if they need not.
     func reasonToFillAll(
-        _ plan: MigrationPlan, _ store: OpenedStore, _ layout: StoreLayout, _ walk: PageWalk?
+        _ plan: MigrationPlan, _ rows: [String: Int64], _ store: OpenedStore, _ layout: StoreLayout, _ walk: PageWalk?
     ) throws -> String? {
         guard let first = plan.steps.first(where: { $0.keptPart != nil }), let kept = first.keptPart,
             copying?.wholeBecause == nil
         else { return nil }
         if configuration.damaged == .drop { return "damaged rows are left out" }
-        let mappings = first.partitions.flatMap(\.entityMappings).filter(\.isKnown)
-        let rows = mappings.reduce(0) { $0 + $1.rows }
-        let keptRows = mappings.filter { kept.positions.contains($0.mapping.position) }.reduce(0) { $0 + $1.rows }
-        if keptRows < rows - keptRows { return "most objects are recreated" }
-        guard first.versions == plan.steps.first?.versions, let part = first.partInPlace else { return nil }
+        guard first.versions == plan.steps.first?.versions, let part = first.partInPlace else {
+            // Which of the store's rows a later step alters is not known yet.
+            return try longRow(in: nil, layout, walk)
+        }
+        // The pages of all others would be copied and then dropped.
+        let staying = Set(kept.step.entityMappings.map(\.source)).reduce(0) { $0 + (rows[$1] ?? 0) }
+        if staying * 2 < rows.values.reduce(0, +) { return "most objects of the store do not stay" }
         let connection = store.sourceGuard.connection
         if try !Leftover.all(in: layout, on: connection).isEmpty {
             return "the store has tables or columns of earlier versions, which a new store does not have"

@@ -11,7 +11,6 @@ internal import FerryStore
 /// The store is in the transaction in which the statements of the kept part have run: it has these tables, empty.
 struct FilledTables {
     private let connection: Connection
-    private let destination: StoreLayout
     private let part: KeptPart
     private static let schema = "verified"
 
@@ -19,25 +18,22 @@ struct FilledTables {
     init?(_ step: StepPlan, of verified: Connection, into connection: Connection) throws {
         guard let part = step.keptPart else { return nil }
         (self.connection, self.part) = (connection, part)
-        destination = try StoreLayout.actual(for: part.whole.destination.model, on: verified)
         try connection.attach(path: verified.path, as: Self.schema, mode: .immutable)
     }
 
     /// The tables that ``take(options:)`` writes.
-    var tables: Set<String> {
-        Set(part.filledTables(of: destination)).union(part.linkedColumns(of: destination).keys)
-    }
+    var tables: Set<String> { part.filledTables.union(part.linkedColumns.keys) }
 
     /// Takes rows, foreign keys and highest keys, then makes the missing indexes, views and triggers.
     func take(options: EngineOptions) throws {
         do {
             try connection.with(.length, options.wholeValueBytes) {
-                for table in part.filledTables(of: destination) {
+                for table in part.filledTables.sorted() {
                     try options.stop.check()
                     try connection.execute(
                         "INSERT INTO main.\(table) SELECT * FROM \(Self.schema).\(table)")
                 }
-                for (table, columns) in part.linkedColumns(of: destination).sorted(by: { $0.key < $1.key }) {
+                for (table, columns) in part.linkedColumns.sorted(by: { $0.key < $1.key }) {
                     try options.stop.check()
                     try takeKeys(columns.sorted(), of: table)
                 }

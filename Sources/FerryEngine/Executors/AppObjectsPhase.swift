@@ -5,7 +5,7 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-/// Copies persistent history, CloudKit records and the app's own schema objects.
+/// Copies persistent history, CloudKit records and the app's own schema objects, unless they are in the file already.
 ///
 /// The phase runs after the model's rows and indexes, which app objects name, and before the model's triggers.
 struct AppObjectsPhase {
@@ -22,6 +22,15 @@ struct AppObjectsPhase {
     }
 
     func run(report: inout StepReport) throws {
+        guard context.step.keptPart == nil else {
+            // The destination began with the source's pages, and has them.
+            if let history = appObjects.history {
+                let translations = HistoryTables.translations(
+                    by: context.step.resolved, context.source, context.destination)
+                try reportDropped(history.changes, translations, in: &report)
+            }
+            return
+        }
         for table in appObjects.virtualTables { try create(table) }
         for table in appObjects.tables { try copy(table) }
         if let history = appObjects.history { try copy(history, report: &report) }

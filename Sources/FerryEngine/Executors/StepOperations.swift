@@ -8,15 +8,14 @@ internal import FerryStore
 struct StepOperations {
     private let context: StepContext
     private let policies: PolicyRun
-    /// Nil if the destination began as a copy of the source, and has them.
-    private let appObjects: AppObjectsPhase?
+    private let appObjects: AppObjectsPhase
     private let closing: [InPlaceStatement]
     /// The effects of policies, once all of them have run.
     private var evidence: PolicyEvidence?
 
     init(_ context: StepContext, policies: PolicyRegistry, closing: [InPlaceStatement]) throws {
         (self.context, self.closing) = (context, closing)
-        appObjects = context.step.keptPart == nil ? try AppObjectsPhase(context: context) : nil
+        appObjects = try AppObjectsPhase(context: context)
         self.policies = try PolicyRun(context, policies: policies)
     }
 
@@ -35,7 +34,7 @@ struct StepOperations {
             }
             if phase == .rows { try CountedTargets.check(context) }
         }
-        try appObjects?.createTriggers()
+        if context.step.keptPart == nil { try appObjects.createTriggers() }
         for (index, statement) in closing.enumerated() {
             try context.once("closing:\(index)", phase: .indexes, subject: statement.reason) {
                 try context.connection.run(statement, now: context.options.now)
@@ -76,7 +75,7 @@ struct StepOperations {
         case .highestKeys:
             try context.once(unit, phase: phase, subject: nil) { try recordHighestKeys() }
             try RunDatabase.shareCaches(RunDatabase.sortingCaches, context)
-        case .appObjects: try appObjects?.run(report: &report)
+        case .appObjects: try appObjects.run(report: &report)
         case .derived(let value):
             // Runs after the indexes: the updates find the counted objects by them.
             try context.walk(
@@ -230,15 +229,6 @@ struct StepOperations {
     // MARK: Indexes
 
     private func create(_ index: IndexDefinition) throws {
-        // A table that stays keeps its indexes.
-        if context.step.keptPart != nil,
-            try context.connection.integer(
-                "SELECT 1 FROM main.sqlite_master WHERE type = 'index' AND name = ? COLLATE NOCASE", [.text(index.name)]
-            )
-                != nil
-        {
-            return
-        }
         do {
             try context.connection.execute(index.sql)
         } catch {

@@ -66,20 +66,13 @@ extension InPlaceBuilder {
     }
 
     mutating func createIndexes() {
-        for index in destination.indexes where !keptIndexes.contains(index.name) && !isOfFilledRows(index) {
+        for index in destination.indexes where !keptIndexes.contains(index.name) && keptPart?.fills(index) != true {
             add(index.sql, "index of the new version", tables: .index(index))
         }
         let remade = Set(plan.tables.filter { $0.kept == nil }.map { $0.destination.name.uppercased() })
         for index in schema.appIndexes where remade.contains(index.table.uppercased()) {
             add(index.sql, "the app's index of a table that is recreated", tables: .index(index))
         }
-    }
-
-    /// Whether the engine fills the index's table, or a column of it.
-    private func isOfFilledRows(_ index: IndexDefinition) -> Bool {
-        guard let keptPart else { return false }
-        return keptPart.filledTables(of: destination).contains(index.table)
-            || IndexMoves.names(keptPart.linkedColumns(of: destination)[index.table] ?? [], in: index)
     }
 
     mutating func alterTables() {
@@ -176,8 +169,9 @@ struct IndexMoves {
         return found[0].index
     }
 
+    /// Whether an index is over one of these columns.
     static func names(_ columns: Set<String>, in index: IndexDefinition) -> Bool {
-        !columns.isEmpty && !columns.isDisjoint(with: tokens(of: index.sql))
+        !columns.isDisjoint(with: tokens(of: index.sql))
     }
 
     private static func withoutName(_ upper: [String]) -> [String] {

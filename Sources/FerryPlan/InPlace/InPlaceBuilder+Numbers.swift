@@ -75,9 +75,13 @@ extension InPlaceBuilder {
 
     /// Negative numbers come between old and new ones, since number and key are unique together.
     mutating func translateMirroring() {
-        let moved = plan.tables.flatMap { $0.rows.map(\.numbers) }.filter { $0.old != $0.new }.sorted {
-            $0.old < $1.old
-        }
+        // With a kept part the engine fills the tables of other mirrored objects, which keep their keys, too.
+        let moved = (keptPart?.whole ?? step).entityMappings.compactMap { mapping -> NumberPair? in
+            guard let old = source.number(of: mapping.source), let new = destination.number(of: mapping.destination),
+                old != new
+            else { return nil }
+            return NumberPair(old: old, new: new)
+        }.sorted { $0.old < $1.old }
         guard !moved.isEmpty else { return }
         let reason = "mirrored objects have the same entities as before"
         for table in schema.numberedCloudKitTables {

@@ -1,7 +1,7 @@
 internal import FerryBase
 package import FerryMapping
 internal import FerryModel
-package import FerryStore
+internal import FerryStore
 
 /// The part of a copy step that needs no copying: the tables whose objects all keep their rows.
 ///
@@ -18,6 +18,10 @@ package struct KeptPart: Sendable {
     package let roots: Set<String>
     /// Relationships of the new version that the engine links, under the names of both sides.
     let linked: Set<PropertyKey>
+    /// The tables of the new version that the engine fills.
+    package let filledTables: Set<String>
+    /// The columns of the new version that the engine fills in tables that stay, by table.
+    package let linkedColumns: [String: Set<String>]
 
     /// The reason why a step fills all tables, whichever they are; nil if there is none.
     static func obstacle(_ step: ResolvedStep, source: StoreLayout, destination: StoreLayout) -> String? {
@@ -67,6 +71,8 @@ package struct KeptPart: Sendable {
             model.inverseKey(of: relationship).map { _ = linked.insert($0) }
         }
         self.linked = linked
+        filledTables = Self.filledTables(linked, roots, rules.destination)
+        linkedColumns = Self.linkedColumns(linked, besides: filledTables, rules.destination)
         var step = whole
         step.entityMappings = kept.enumerated().map { place, mapping in
             var mapping = mapping
@@ -106,21 +112,28 @@ package struct KeptPart: Sendable {
         return filled
     }
 
-    /// The tables of the new version that the engine fills.
-    package func filledTables(of destination: StoreLayout) -> [String] {
-        destination.tablesInOrder.filter { !roots.contains($0.root) }.map(\.name)
-            + destination.joinTables.filter { linked.contains($0.relationship) }.map(\.name)
+    private static func filledTables(
+        _ linked: Set<PropertyKey>, _ roots: Set<String>, _ destination: StoreLayout
+    ) -> Set<String> {
+        Set(destination.tablesInOrder.filter { !roots.contains($0.root) }.map(\.name))
+            .union(destination.joinTables.filter { linked.contains($0.relationship) }.map(\.name))
     }
 
-    /// The columns of the new version that the engine fills in tables that stay, by table.
-    package func linkedColumns(of destination: StoreLayout) -> [String: Set<String>] {
+    private static func linkedColumns(
+        _ linked: Set<PropertyKey>, besides filled: Set<String>, _ destination: StoreLayout
+    ) -> [String: Set<String>] {
         var columns: [String: Set<String>] = [:]
         for key in linked {
-            guard let storage = destination.relationshipStorage[key] else { continue }
+            guard let storage = destination.relationshipStorage[key], !filled.contains(storage.table) else { continue }
             columns[storage.table, default: []].formUnion(storage.columnNames)
         }
-        for table in filledTables(of: destination) { columns[table] = nil }
         return columns
+    }
+
+    /// Whether an index is made after the engine has filled its table, or a column of it.
+    func fills(_ index: IndexDefinition) -> Bool {
+        filledTables.contains(index.table)
+            || linkedColumns[index.table].map { IndexMoves.names($0, in: index) } ?? false
     }
 }
 

@@ -53,7 +53,7 @@ extension StepPlan {
     ) -> [TableTreatment] {
         let kept = Dictionary(
             (plan?.kept ?? []).map { ($0.newName, $0) }, uniquingKeysWith: { first, _ in first })
-        let linked = keptPart?.linkedColumns(of: destination) ?? [:]
+        let linked = keptPart?.linkedColumns ?? [:]
         func treatment(_ table: String, _ entity: String?, _ reason: () -> String) -> TableTreatment {
             guard let move = kept[table] else {
                 return TableTreatment(kind: .filled, table: table, entity: entity, reason: reason())
@@ -66,7 +66,6 @@ extension StepPlan {
             (plan?.tables ?? []).map { ($0.destination.name, $0.way) }, uniquingKeysWith: { first, _ in first })
         let joins = Dictionary(
             (plan?.joinTables ?? []).map { ($0.destination.name, $0.way) }, uniquingKeysWith: { first, _ in first })
-        let isLinked = { (table: JoinTable) in keptPart?.filledTables(of: destination).contains(table.name) ?? false }
         let treated =
             destination.tablesInOrder.map { table in
                 treatment(table.name, table.root) { reasonToFill(table, moves[table.name], destination) }
@@ -74,7 +73,7 @@ extension StepPlan {
             + destination.joinTables.map { table in
                 treatment(table.name, nil) {
                     switch joins[table.name] {
-                    case .create? where !isLinked(table): "it is new"
+                    case .create? where keptPart?.filledTables.contains(table.name) != true: "it is new"
                     case .rebuild?, .keys?: "its columns change"
                     default: "it relates objects of filled tables"
                     }

@@ -58,7 +58,10 @@ package struct StepOperation: Sendable, Equatable {
         operations += links(assignments, tables, rows)
         if step.resolved.hasPolicies { operations.append(StepOperation(.policies, "policy")) }
         operations += settling(step.resolved, assignments, tables, destination)
-        operations += destination.indexes.map { StepOperation(.index($0), unit(of: $0), rows: rows.byTable[$0.table]) }
+        // A table that stays keeps its indexes.
+        operations += destination.indexes.filter { step.keptPart?.fills($0) ?? true }.map {
+            StepOperation(.index($0), unit(of: $0), rows: rows.byTable[$0.table])
+        }
         operations += destination.rTrees.map {
             StepOperation(.rTree($0), "rTree:\($0.name)", rows: rows.byTable[$0.table])
         }
