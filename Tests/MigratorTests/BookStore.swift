@@ -30,11 +30,12 @@ extension TemporaryFolder {
     ///   - form: The journal mode and the state of the files.
     ///   - uuid: The store's UUID.
     ///   - hasModelCache: Whether the store has a table for the cached model.
+    ///   - more: Statements that add rows of other entities.
     ///   - columns: The columns of a book's values.
     ///   - values: Returns the values of the book with a key.
     /// - Throws: The error of SQLite.
     func makeBooks(
-        rows: Int64, form: TinyStore.Form, uuid: String, hasModelCache: Bool, columns: [String],
+        rows: Int64, form: TinyStore.Form, uuid: String, hasModelCache: Bool, more: [String] = [], columns: [String],
         _ values: (Int64) -> [Value]
     ) throws {
         let version = try appVersion("App 1")
@@ -54,6 +55,7 @@ extension TemporaryFolder {
                 try connection.run(
                     "INSERT INTO ZBOOK (\(names)) VALUES (?, 1, 1\(parameters))", [.integer(key)] + values(key))
             }
+            for statement in more { try connection.execute(statement) }
         }
         if form == .closedLog { try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
     }

@@ -26,14 +26,26 @@ struct KeptPartTests {
         let small = try SmallMigration(rows: 400, keepsWriter: true)
         let migrator = try small.migrator()
         let plan = try migrator.plan(configuration(nil, .automatic))
-        #expect(try treatments(plan) == ["ZBOOK": "altered", "ZAUTHOR": "filled"])
+        #expect(try treatments(plan) == ["ZBOOK": "altered", "ZNOTE": "altered", "ZAUTHOR": "filled"])
         let copy = URL(fileURLWithPath: small.folder.file("Copy.sqlite"))
-        #expect(try treatments(migrator.plan(configuration(copy, .set))) == ["ZBOOK": "filled", "ZAUTHOR": "filled"])
+        #expect(
+            try treatments(migrator.plan(configuration(copy, .set))) == [
+                "ZBOOK": "filled", "ZNOTE": "filled", "ZAUTHOR": "filled",
+            ])
         _ = try migrator.migrate(configuration(copy, .set))
         let report = try migrator.migrate(configuration(nil, .automatic))
         #expect(report.verification.differences.isEmpty && report.mode == .copy)
         #expect(try StoreRows.text(atPath: small.store) == StoreRows.text(atPath: copy.path))
         #expect(try Connection(path: small.store, mode: .readOnly).value("PRAGMA integrity_check") == .text("ok"))
+    }
+
+    @Test("A store of which most objects get new links fills all tables")
+    func mostlyLinked() throws {
+        let folder = try TemporaryFolder()
+        let (_, migrator) = try historyStore(in: folder, books: 300, shelves: 60)
+        let tables = try #require(try migrator.plan(configuration(nil, .automatic)).steps.first?.tables)
+        let book = try #require(tables.first { $0.name == "ZBOOK" })
+        #expect(book.treatment == .filled && book.reason?.contains("most objects") == true)
     }
 
     @Test("A store with damage that a copy heals fills all tables")
@@ -55,7 +67,8 @@ struct KeptPartTests {
         let (store, migrator) = try historyStore(in: folder)
         #expect(
             try treatments(migrator.plan(configuration(nil, .automatic))) == [
-                "ZBOOK": "altered", "ZAUTHOR": "filled", "ZNOTE": "filled", "ZGONE": "dropped",
+                "ZBOOK": "altered", "ZAUTHOR": "filled", "ZNOTE": "filled", "ZSHELF": "kept",
+                "ZGONE": "dropped",
             ])
         let copy = URL(fileURLWithPath: folder.file("Copy.sqlite"))
         let whole = try migrator.migrate(configuration(copy, .set))
@@ -71,7 +84,9 @@ struct KeptPartTests {
         #expect(numbers[0] == numbers[1])
     }
 
-    private func historyStore(in folder: TemporaryFolder) throws -> (store: String, Migrator) {
+    private func historyStore(
+        in folder: TemporaryFolder, books: Int64 = 60, shelves: Int64 = 400
+    ) throws -> (store: String, Migrator) {
         func text(_ names: String...) -> String {
             names.map { "<attribute name=\"\($0)\" optional=\"YES\" attributeType=\"String\"/>" }.joined()
         }
@@ -84,25 +99,29 @@ struct KeptPartTests {
         try folder.writeVersion(
             "App 1",
             entity("Book", text("title", "writer")) + entity("Gone", text("name"))
-                + entity("Note", text("text", "place")))
+                + entity("Note", text("text", "place")) + entity("Shelf", text("name")))
         try folder.writeVersion(
             "App 2",
             entity("Author", text("name") + link("books", to: "Book", inverse: "author", isToMany: true))
                 + entity(
                     "Book", text("title", "writer") + link("author", to: "Author", inverse: "books", isToMany: false))
-                + entity("Note", text("text")))
+                + entity("Note", text("text")) + entity("Shelf", text("name")))
         let mapping = """
             { "source": "App 1", "destination": "App 2", "entityMappings": [
               { "name": "Author", "source": "Book", "destination": "Author", "where": "writer != nil",
                 "unique": ["name"], "attributes": { "name": "$source.writer" } },
               { "name": "Book", "source": "Book", "destination": "Book",
                 "relationships": { "author": { "mapping": "Author", "from": "$source" } } },
-              { "name": "Note", "source": "Note", "destination": "Note" } ] }
+              { "name": "Note", "source": "Note", "destination": "Note" },
+              { "name": "Shelf", "source": "Shelf", "destination": "Shelf" } ] }
             """
         try FileLayer().replace(folder.file("map.json"), with: Array(mapping.utf8))
         let (bundle, store) = (folder.file("App.xcdatamodeld"), folder.file("App.sqlite"))
-        try StoreGenerator(ModelCatalog(paths: [bundle]).version(named: "App 1"), options: .init(rows: 60, rowsOfEntity: ["Book": 300], seed: 3))
-            .generate(at: store, files: FileLayer())
+        try StoreGenerator(
+            ModelCatalog(paths: [bundle]).version(named: "App 1"),
+            options: .init(rows: 60, rowsOfEntity: ["Book": books, "Shelf": shelves], seed: 3)
+        )
+        .generate(at: store, files: FileLayer())
         try Connection(path: store, mode: .readWrite).execute(
             """
             CREATE TABLE ACHANGE ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZCHANGETYPE INTEGER,

@@ -12,7 +12,8 @@ struct SmallMigration {
     let folder: TemporaryFolder
     /// Whether the second step's books are made by ``HeadingPolicy``.
     let hasPolicy: Bool
-    /// Whether the books of the second version still have their writer, so that their table stays in the first step.
+    /// Whether the books of the second version still have their writer, and there are more notes than books, so that
+    /// both tables stay in the first step.
     let keepsWriter: Bool
     var store: String { folder.file("App.sqlite") }
 
@@ -46,7 +47,8 @@ struct SmallMigration {
     private func writeModels() throws {
         let title = "<attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/>"
         let writer = "<attribute name=\"writer\" optional=\"YES\" attributeType=\"String\"/>"
-        try folder.writeVersion("App 1", "<entity name=\"Book\">\(title)\(writer)</entity>")
+        let note = keepsWriter ? "<entity name=\"Note\">\(title)</entity>" : ""
+        try folder.writeVersion("App 1", "<entity name=\"Book\">\(title)\(writer)</entity>\(note)")
         let author = """
             <entity name="Author"><attribute name="name" optional="YES" attributeType="String"/>\
             <relationship name="books" optional="YES" toMany="YES" deletionRule="Nullify" destinationEntity="Book" \
@@ -57,9 +59,9 @@ struct SmallMigration {
             inverseName="books" inverseEntity="Author"/>
             """
         try folder.writeVersion(
-            "App 2", "\(author)<entity name=\"Book\">\(title)\(keepsWriter ? writer : "")\(link)</entity>")
+            "App 2", "\(author)<entity name=\"Book\">\(title)\(keepsWriter ? writer : "")\(link)</entity>\(note)")
         let heading = "<attribute name=\"heading\" attributeType=\"String\"/>"
-        try folder.writeVersion("App 3", "\(author)<entity name=\"Book\">\(heading)\(link)</entity>")
+        try folder.writeVersion("App 3", "\(author)<entity name=\"Book\">\(heading)\(link)</entity>\(note)")
         try write(
             """
             <?xml version="1.0" encoding="UTF-8"?>
@@ -69,9 +71,10 @@ struct SmallMigration {
     }
 
     private func writeMappings() throws {
+        let notes = keepsWriter ? "{ \"name\": \"Notes\", \"source\": \"Note\", \"destination\": \"Note\" }," : ""
         try write(
             """
-            { "source": "App 1", "destination": "App 2", "entityMappings": [
+            { "source": "App 1", "destination": "App 2", "entityMappings": [\(notes)
               { "name": "BookToBook", "source": "Book", "destination": "Book",
                 "relationships": { "author": { "mapping": "BookAuthor", "from": "$source" } } },
               { "name": "BookAuthor", "source": "Book", "destination": "Author", "where": "writer != nil",
@@ -79,7 +82,7 @@ struct SmallMigration {
             """, to: "One.json")
         try write(
             """
-            { "source": "App 2", "destination": "App 3", "entityMappings": [
+            { "source": "App 2", "destination": "App 3", "entityMappings": [\(notes)
               { "name": "AuthorToAuthor", "source": "Author", "destination": "Author" },
               { "name": "BookToBook", "source": "Book", "destination": "Book",
                 \(hasPolicy ? "\"policy\": \"HeadingPolicy\"," : "")
@@ -87,9 +90,18 @@ struct SmallMigration {
             """, to: "Two.json")
     }
 
+    private func notes(_ count: Int64) -> [String] {
+        [
+            "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < \(count)) "
+                + "INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZTITLE) SELECT n, 2, 1, 'note ' || n FROM c",
+            "UPDATE Z_PRIMARYKEY SET Z_MAX = \(count) WHERE Z_NAME = 'Note'",
+        ]
+    }
+
     private func makeStore(rows: Int64, form: TinyStore.Form) throws {
         try folder.makeBooks(
             rows: rows, form: form, uuid: "6C1D3E0A-0000-4000-8000-000000000002", hasModelCache: false,
+            more: keepsWriter ? notes(2 * rows) : [],
             columns: ["ZTITLE", "ZWRITER"]
         ) { [.text("Book \($0)"), $0 % 5 == 0 ? .null : .text("Writer \($0 % 3)")] }
     }

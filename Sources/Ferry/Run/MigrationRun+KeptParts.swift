@@ -22,8 +22,8 @@ extension MigrationRun {
             // Which of the store's rows a later step alters is not known yet.
             return try longRow(in: nil, layout, walk)
         }
-        // The pages of all others would be copied and then dropped.
-        let staying = Set(kept.step.entityMappings.map(\.source)).reduce(0) { $0 + (rows[$1] ?? 0) }
+        // The pages of all others would be copied, and then dropped or written row by row.
+        let staying = kept.unlinkedSources.reduce(0) { $0 + (rows[$1] ?? 0) }
         if staying * 2 < rows.values.reduce(0, +) { return "most objects of the store do not stay" }
         let connection = store.sourceGuard.connection
         if try !Leftover.all(in: layout, on: connection).isEmpty {

@@ -18,6 +18,8 @@ package struct KeptPart: Sendable {
     package let roots: Set<String>
     /// Relationships of the new version that the engine links, under the names of both sides.
     let linked: Set<PropertyKey>
+    /// The source entities whose objects get no foreign key from the engine.
+    package let unlinkedSources: Set<String>
     /// The tables of the new version that the engine fills.
     package let filledTables: Set<String>
     /// The columns of the new version that the engine fills in tables that stay, by table.
@@ -73,6 +75,11 @@ package struct KeptPart: Sendable {
         self.linked = linked
         filledTables = Self.filledTables(linked, roots, rules.destination)
         linkedColumns = Self.linkedColumns(linked, besides: filledTables, rules.destination)
+        let writtenByEngine = Set(linkedColumns.keys)
+        unlinkedSources = Set(
+            kept.filter { mapping in
+                rules.destination.table(of: mapping.destination).map { !writtenByEngine.contains($0.name) } ?? false
+            }.map(\.source))
         var step = whole
         step.entityMappings = kept.enumerated().map { place, mapping in
             var mapping = mapping
