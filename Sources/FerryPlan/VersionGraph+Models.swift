@@ -161,10 +161,10 @@ package struct ModelDistances {
         }
     }
 
-    func properties(of model: Int) -> [Int32] { own[model] }
+    package func properties(of model: Int) -> [Int32] { own[model] }
 
     /// The properties of a model that continue these of another one.
-    func continued(_ properties: [Int32], of source: Int, in model: Int) -> [Int32] {
+    package func continued(_ properties: [Int32], of source: Int, in model: Int) -> [Int32] {
         var kept: [Int32] = []
         kept.reserveCapacity(properties.count)
         for property in properties {
@@ -202,9 +202,5 @@ package struct ModelDistances {
             changed = next
         }
         return lasting
-    }
-
-    package func lost(from source: Int, to destination: Int) -> Int {
-        own[source].count - continued(own[source], of: source, in: destination).count
     }
 }

@@ -154,7 +154,7 @@ extension Inputs {
     ///
     /// - Throws: ``FerryError`` `.badModel` if the store holds no usable model.
     mutating func takeOwnModel(of store: OpenedStore) throws {
-        // A folder of models may hold the store itself, by which nobody means a version.
+        // The store itself, in a folder of models, is not one of the given versions.
         warnings.removeAll { $0.code == .modelPassedOver && $0.subject.path == store.path }
         guard catalog.versions(matching: store.metadata.hashes).isEmpty, catalog.hasStores(besides: store.path) else {
             return
