@@ -83,6 +83,8 @@ package struct StepPlan: Sendable {
     package var scans: [(scan: MemberScan, comparisons: Int64?)] = []
     /// The rows of each source entity, if they are exactly known before the run.
     package var sourceRows: [String: Int64]?
+    /// The rows that each source entity has in any case: objects that an earlier step finds or creates are not counted.
+    var leastRows: [String: Int64] = [:]
 
     /// Whether no mapping model of the user's is part of the step.
     package var isInferred: Bool { resolved.mappingModels.allSatisfy(\.isInferred) }

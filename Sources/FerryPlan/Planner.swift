@@ -173,14 +173,20 @@ package struct Planner: Sendable {
             }
             if let reason = KeptPart.obstacle(step.resolved, source: source, destination: destination) {
                 plan.steps[index].fillsAllBecause = reason
+                continue
+            }
+            let kept = KeptPart(step.resolved, source: source, destination: destination)
+            if let kept, !kept.holdsMost(of: step.leastRows) {
+                plan.steps[index].fillsAllBecause = "most objects of the store do not stay"
             } else {
-                plan.steps[index].keptPart = KeptPart(step.resolved, source: source, destination: destination)
+                plan.steps[index].keptPart = kept
             }
         }
     }
 
     private func addRows(_ rows: [String: Int64], areEstimated: Bool, to plan: inout MigrationPlan) {
         var known: [String: Int64]? = rows
+        var least = rows
         for index in plan.steps.indices {
             // After a step that cannot be planned, rows are unknown.
             if !plan.refusals.isEmpty, plan.steps[index].versions.first != plan.chain.first { known = nil }
@@ -189,10 +195,12 @@ package struct Planner: Sendable {
                 (mapping.isKnown, mapping.isEstimated) = (known != nil, areEstimated || known == nil)
             }
             plan.steps[index].sourceRows = areEstimated ? nil : known
+            plan.steps[index].leastRows = least
             plan.steps[index].scans = plan.steps[index].resolved.scans.map { scan in
                 (scan, known.flatMap(scan.comparisons))
             }
             known = known.flatMap { Self.rows(after: plan.steps[index].resolved, from: $0) }
+            least = Self.leastRows(after: plan.steps[index].resolved, from: least)
         }
     }
 
@@ -205,6 +213,12 @@ package struct Planner: Sendable {
             left[mapping.destination, default: 0] += rows[mapping.source] ?? 0
         }
         return left
+    }
+
+    /// The rows that each entity has in any case after a step.
+    private static func leastRows(after step: ResolvedStep, from rows: [String: Int64]) -> [String: Int64] {
+        step.entityMappings.filter { $0.keepsEveryObject && $0.isOneToOne }
+            .reduce(into: [:]) { $0[$1.destination, default: 0] += rows[$1.source] ?? 0 }
     }
 
     private func planStep(

@@ -12,7 +12,7 @@ extension MigrationRun {
 
     /// The reason why copy steps must fill all tables; nil if they need not.
     func reasonToFillAll(
-        _ plan: MigrationPlan, _ rows: [String: Int64], _ store: OpenedStore, _ layout: StoreLayout, _ walk: PageWalk?
+        _ plan: MigrationPlan, _ store: OpenedStore, _ layout: StoreLayout, _ walk: PageWalk?
     ) throws -> String? {
         guard let first = plan.steps.first(where: { $0.keptPart != nil }), let kept = first.keptPart,
             copying?.wholeBecause == nil
@@ -22,9 +22,6 @@ extension MigrationRun {
             // Which of the store's rows a later step alters is not known yet.
             return try longRow(in: nil, layout, walk)
         }
-        // The pages of all others would be copied, and then dropped or written row by row.
-        let staying = kept.unlinkedSources.reduce(0) { $0 + (rows[$1] ?? 0) }
-        if staying * 2 < rows.values.reduce(0, +) { return "most objects of the store do not stay" }
         let connection = store.sourceGuard.connection
         if try !Leftover.all(in: layout, on: connection).isEmpty {
             return "the store has tables or columns of earlier versions, which a new store does not have"

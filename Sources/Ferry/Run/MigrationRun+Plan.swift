@@ -94,7 +94,7 @@ extension MigrationRun {
             plan = try self.plan(from: version, to: target, rows, areRowsEstimated: areRowsEstimated, counter)
             statements = self.statements(plan, on: store)
         }
-        if let reason = try reasonToFillAll(plan, rows, store, layout, walk) {
+        if let reason = try reasonToFillAll(plan, store, layout, walk) {
             var copying = planner.copying
             copying.wholeBecause = reason
             self.copying = copying

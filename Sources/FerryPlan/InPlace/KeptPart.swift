@@ -19,7 +19,7 @@ package struct KeptPart: Sendable {
     /// Relationships of the new version that the engine links, under the names of both sides.
     let linked: Set<PropertyKey>
     /// The source entities whose objects get no foreign key from the engine.
-    package let unlinkedSources: Set<String>
+    private let unlinkedSources: Set<String>
     /// The tables of the new version that the engine fills.
     package let filledTables: Set<String>
     /// The columns of the new version that the engine fills in tables that stay, by table.
@@ -31,6 +31,13 @@ package struct KeptPart: Sendable {
         if step.hasPolicies { return "a migration policy may relate any objects" }
         let derives = [source, destination].contains { !$0.derivedValues.isEmpty || !$0.rTrees.isEmpty }
         return derives ? "derived attributes and R-Trees are computed from all rows" : nil
+    }
+
+    /// Whether most objects stay without new links, so that copying the source's pages is worth it.
+    ///
+    /// The pages of all others would be copied, and then dropped or written row by row.
+    func holdsMost(of rows: [String: Int64]) -> Bool {
+        unlinkedSources.reduce(0) { $0 + (rows[$1] ?? 0) } * 2 >= rows.values.reduce(0, +)
     }
 
     /// Nil if no table can stay.

@@ -3,7 +3,9 @@ internal import FerryMapping
 internal import FerryModel
 internal import FerryStore
 
-/// What a step does with one table: decided by models, mapping and schema, never by sizes.
+/// What a step does with one table: decided by models, mapping and schema.
+///
+/// Sizes decide once: a copy step fills all its tables if less than half of the known objects would stay.
 package struct TableTreatment: Sendable, Hashable {
     package enum Kind: String, Sendable, Hashable, Codable {
         /// Not one page of it is written.
