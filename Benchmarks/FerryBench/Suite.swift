@@ -4,7 +4,8 @@ internal import BenchmarkHarness
 enum Suite {
     static let cases: [any BenchmarkCase] = [
         CopyCase(), TransformCase(), RowCase(), WholeStoreCase(), ExtractCase(), FindOrCreateCase(), JSONCase(),
-        InPlaceCase(), ChangeCase(), ChainCase(), SnapshotCase(), SwapCase(), VerifyCase(), StepsCase(), WideRowsCase(),
+        InPlaceCase(), ChangeCase(), ChangeCase(.renamed), ChangeCase(.largest), ChangeCase(.split), ChainCase(),
+        SnapshotCase(), SwapCase(), VerifyCase(), StepsCase(), WideRowsCase(),
         BlobsCase(),
         LargeValuesCase(), PlanCase(), MemoryCase(), ChunkSweepCase(),
     ]

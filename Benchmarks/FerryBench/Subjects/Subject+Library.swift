@@ -34,29 +34,10 @@ extension Subject {
 
     static let user = ModelText.entity("User", userProperties, indexed: ["name"])
 
-    private static let userProperties = [
+    static let userProperties = [
         ModelText.attribute("memberSince", "Date"), ModelText.attribute("name", "String"),
         ModelText.toMany("books", "Book", inverse: "users"),
     ]
-
-    /// Books and users, of which the users get a computed attribute: the ordinary case, in which one of several entities
-    /// changes.
-    static let oneChanged = Subject(
-        old: booksAndUsers.old,
-        new: ModelText.model([
-            ModelText.entity(
-                "Book", oldBook + [ModelText.toMany("users", "User", inverse: "books")], indexed: ["title"]),
-            ModelText.entity(
-                "User", userProperties + [ModelText.attribute("sortName", "String")], indexed: ["name"]),
-        ]),
-        mapping: """
-            { "source": "Version1", "destination": "Version2",
-              "entityMappings": [
-                { "name": "BookToBook", "source": "Book", "destination": "Book" },
-                { "name": "UserToUser", "source": "User", "destination": "User",
-                  "attributes": { "sortName": "uppercase:($source.name)" } } ] }
-            """,
-        options: booksAndUsers.options)
 
     static let author = ModelText.entity(
         "Author", [ModelText.attribute("name", "String"), ModelText.toMany("books", "Book", inverse: "authors")])
