@@ -137,6 +137,12 @@ package struct Verification: Sendable {
             throw FerryError(
                 .outOfMemory, "SQLite ran out of memory while verifying \(destinationPath).",
                 remedy: "Raise \(setting: .memoryLimit) and \(action: .again) to continue.", cause: error)
+        } catch let error as DatabaseError where error.isCorrupt {
+            throw FerryError(
+                .verificationFailed,
+                "SQLite cannot read \(destinationPath) or \(sourcePath): a page is damaged (\(error.message)).",
+                remedy: "Check both with PRAGMA integrity_check, and the disk; \(action: .again) with \(on: .restart).",
+                cause: error)
         } catch let error as DatabaseError {
             throw FerryError(
                 .databaseFailed, "Verification could not read \(destinationPath) or \(sourcePath).",
