@@ -49,7 +49,8 @@ package final class RunFolder {
     }
 
     private static let ownNames: Set = [
-        "lock", "run.json", "run.json.new", "progress.json", "progress.json.new", PageCheck.fileName,
+        "lock", "run.json", "run.json.new", "progress.json", "progress.json.new", "call.json", "call.json.new", "control.json",
+        "control.json.new", PageCheck.fileName,
         PageCheck.fileName + ".new",
     ]
 
