@@ -176,6 +176,15 @@ size_t ferry_stack_left(void);
 /// Returns 0 or an error number.
 int ferry_spawn(pid_t *child, const char *program, char *const arguments[], int descriptor, int target, int other);
 
+/// Starts `/bin/sh -c command` with an environment. Its standard output is standard error, and signals have their default
+/// effect there, whatever this process blocks or ignores.
+///
+/// Returns 0 or an error number.
+int ferry_spawn_shell(pid_t *child, const char *command, char *const environment[]);
+
+/// Returns the environment of this process.
+char **ferry_environment(void);
+
 /// Returns the path of the running program without symbolic links, which the caller frees; NULL and `errno` on failure.
 char *ferry_own_path(void);
 

@@ -39,7 +39,7 @@ final class RunControl: Sendable {
     private let stop: StopRequest
     private let pace: Pace
     private let state: Locked<(call: Call, seen: FileAttributes?, isOver: Bool)>
-    private let timer: any DispatchSourceTimer
+    private let queue = DispatchQueue(label: "ferry.control")
 
     /// Begins to look for orders to the present call, which holds the lock of the run folder.
     init(in folder: String, isOneTransaction: Bool, hasChunks: Bool, stop: StopRequest) {
@@ -47,24 +47,25 @@ final class RunControl: Sendable {
         self.stop = stop
         let call = Call(call: UUID().uuidString, isOneTransaction: isOneTransaction, hasChunks: hasChunks)
         state = Locked((call, nil, false))
-        let queue = DispatchQueue(label: "ferry.control")
-        timer = DispatchSource.makeTimerSource(queue: queue)
         let note = Locked<(@Sendable (Bool) -> Void)?>(nil)
         pace = Pace { isAtRest in note.withLock { $0 }?(isAtRest) }
         note.withLock { $0 = { [weak self] isAtRest in self?.change { $0.isAtRest = isAtRest } } }
         Self.remove(Self.orderPath(in: folder))
         change { _ in }
         stop.pace = pace
-        timer.schedule(deadline: .now(), repeating: .milliseconds(Self.intervalMilliseconds))
-        timer.setEventHandler { [weak self] in self?.look() }
-        timer.resume()
+        lookLater()
     }
 
-    deinit { timer.cancel() }
+    private func lookLater() {
+        queue.asyncAfter(deadline: .now() + .milliseconds(Self.intervalMilliseconds)) { [weak self] in
+            guard let self, !state.withLock({ $0.isOver }) else { return }
+            look()
+            lookLater()
+        }
+    }
 
     /// Ends the call's files; the folder may be gone already.
     func end() {
-        timer.cancel()
         stop.pace = nil
         state.withLock { state in
             state.isOver = true

@@ -1,4 +1,4 @@
-public import FerryBase
+internal import FerryBase
 internal import Foundation
 
 /// An order to a running migration; a later version may add more.

@@ -174,6 +174,8 @@ final class MigrationRun {
         let report = try report(planned, store)
         estimates = MigrationReport.Estimates(report)
         relay.send(.planned(report))
+        // Whoever is told of the plan may stop before anything is written.
+        try stop.check()
         // Of hundreds of entities they hold some MiB, which the run needs.
         for index in planned.steps.indices { planned.steps[index].program = nil }
         if planned.plan.mayChangeStore, place.output == nil, planned.statements?.whole != nil,

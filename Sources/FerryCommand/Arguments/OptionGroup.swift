@@ -21,7 +21,8 @@ enum OptionGroup: String, CaseIterable, Sendable {
                 .safety,
                 [
                     "--dry-run", "--rehearse", "--check", "--no-snapshot", "--snapshot-dir", "--snapshot-level",
-                    "--verify", "--integrity", "--hold-swap", "--restart", "--recover", "--wait",
+                    "--verify", "--integrity", "--hold-swap", "--restart", "--recover", "--repair", "--wait",
+                    "--yes",
                 ]
             ),
             (
