@@ -345,8 +345,10 @@ struct SnapshotStoreTests {
         let now: Int64 = 6 * 86400
         #expect(try store.prune(Retention(newest: 4, minimumAge: 10 * 86400), now: now).removed.isEmpty)
         #expect(try store.prune(Retention(newest: 4, minimumAge: 0), now: now).removed.map(\.created) == [86400])
+        let recent = Retention(newest: 1, minimumAge: 3 * 86400)
         #expect(
-            try store.prune(Retention(newest: 1, minimumAge: 3 * 86400), now: now).removed.map(\.created) == [3 * 86400, 2 * 86400])
+            try store.prune(recent, now: now, isTrial: true).removed.map(\.created) == [3 * 86400, 2 * 86400])
+        #expect(try store.prune(recent, now: now).removed.map(\.created) == [3 * 86400, 2 * 86400])
         // The two newest snapshots are left; both are equally old, and the damage of the newest does not change its
         // size.
         let newest = try #require(try store.list().first)
