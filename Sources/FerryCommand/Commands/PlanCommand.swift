@@ -29,13 +29,19 @@ struct PlanCommand: PolicyCommand {
                 configuration.budget = try arguments.time("--budget", "a time such as 500ms, 15s or 2min")
                 let plan = try migrator.plan(configuration, checksRows: arguments.has("--check"))
                 let rendering = PlanRendering(plan, arguments)
-                guard arguments.has("--sql"), plan.refusals.isEmpty else {
+                let isScript = arguments.has("--sql")
+                // A page has the statements, too, folded under each step.
+                guard isScript || arguments.value(ReportFile.option.name) != nil, plan.refusals.isEmpty else {
                     console.result(rendering.json, text: rendering.text(width:))
                     return (rendering.json, rendering.exitCode)
                 }
                 let statements = StatementRendering(steps: try migrator.statements(input.configuration))
                 let report = rendering.json + ["sql": statements.json]
-                console.result(report, verbatim: statements.text.joined(separator: "\n"))
+                if isScript {
+                    console.result(report, verbatim: statements.text.joined(separator: "\n"))
+                } else {
+                    console.result(rendering.json, text: rendering.text(width:))
+                }
                 return (report, rendering.exitCode)
             }
         } catch {
