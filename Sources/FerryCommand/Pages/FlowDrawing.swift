@@ -31,7 +31,7 @@ struct FlowDrawing {
 
     /// The most flows drawn, as more cannot be told apart; the table below has all.
     private static let most = 60
-    private static let (width, leftBar, rightBar, bar, text) = (400.0, 132.0, 260.0, 8.0, 19)
+    private static let (width, leftBar, rightBar, bar) = (400.0, 132.0, 260.0, 8.0)
     /// `least` has room for a name above a number.
     private static let (least, gap, top) = (28.0, 8.0, 26.0)
 
@@ -136,13 +136,11 @@ struct FlowDrawing {
         var number = Quantity.rowsText(node.count, isEstimated: node.isEstimated)
         // Several mappings mostly read the same objects: the sum of their numbers would mean nothing.
         if isLeft, node.mappings > 1 { number = "by \(node.mappings) mappings" }
+        let room = isLeft ? labelX - 2 : Self.width - labelX - 2
+        let name = Drawing.text(node.name, labelX, middle - 2, within: room, size: 11, anchor: anchor)
         return [
             Drawing.rect(Rect(x: x, y: node.y, width: Self.bar, height: node.height), "node"),
-            .element(
-                "a", ["href": anchors.link(to: node.name, isSource: isLeft)],
-                .element(
-                    "text", ["x": labelX, "y": middle - 2, "text-anchor": anchor],
-                    .element("title", [:], node.name), .text(Drawing.shortened(node.name, to: Self.text)))),
+            anchors.link(to: node.name, isSource: isLeft).map { .element("a", ["href": $0], name) } ?? name,
             Drawing.text(number, labelX, middle + 11, anchor: anchor, isSoft: true),
         ]
     }

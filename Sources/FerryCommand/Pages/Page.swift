@@ -100,7 +100,24 @@ package struct Page: Sendable {
     }
 
     mutating func paragraph(_ text: String, isSoft: Bool = false) {
-        add(.element("p", ["class": isSoft ? "soft" : nil], text))
+        add(.element("p", ["class": isSoft ? "soft" : nil], Self.keepingOptions(text)))
+    }
+
+    /// A text whose options (`--to`) no line break divides between their hyphens.
+    private static func keepingOptions(_ text: String) -> [Markup] {
+        var parts: [Markup] = []
+        var plain = ""
+        for (index, word) in text.split(separator: " ", omittingEmptySubsequences: false).enumerated() {
+            if index > 0 { plain += " " }
+            guard word.hasPrefix("--") else {
+                plain += word
+                continue
+            }
+            if !plain.isEmpty { parts.append(.text(plain)) }
+            plain = ""
+            parts.append(.element("span", ["class": "option"], String(word)))
+        }
+        return plain.isEmpty ? parts : parts + [.text(plain)]
     }
 
     mutating func heading(_ text: String) {
@@ -200,7 +217,7 @@ enum PageStyle {
             padding: 2px 0; text-align: left; white-space: normal; overflow-wrap: anywhere; }
           td::before { content: attr(data-title); color: var(--soft); font-weight: 400; }
           .track { width: 100%; align-self: center; } }
-        a { color: var(--main); } svg a text { text-decoration: underline; }
+        a { color: var(--main); } svg a[href] text { text-decoration: underline; }
         :target { background: var(--shade); outline: 2px solid var(--main); }
         ol.contents { display: flex; flex-wrap: wrap; gap: 2px 18px; padding: 0; margin: 12px 0; list-style: none; }
         .headline { display: flex; flex-wrap: wrap; gap: 8px 28px; margin: 14px 0; }
@@ -209,7 +226,7 @@ enum PageStyle {
         pre { font: 13px/1.5 ui-monospace, monospace; background: var(--shade); border: 1px solid var(--line);
           padding: 8px 12px; margin: 8px 0; overflow-x: auto; white-space: pre; overflow-wrap: normal; }
         @media print { pre { white-space: pre-wrap; } details { display: block; } nav { display: none; } }
-        details { margin: 8px 0; } summary { cursor: pointer; color: var(--main); }
+        .option { white-space: nowrap; } details { margin: 8px 0; } summary { cursor: pointer; color: var(--main); }
         .bar { display: block; height: 14px; min-width: 1px; background: var(--main); border: 1px solid var(--main); }
         ol.chain { list-style: none; padding: 0; margin: 8px 0; display: flex; flex-wrap: wrap; gap: 8px 6px;
           align-items: center; }

@@ -8,7 +8,7 @@ struct PhaseDrawing {
         var seconds: Double { spans.map { $0.end - $0.start }.reduce(0, +) }
     }
 
-    private static let (width, left, right, top, pitch, bar) = (600.0, 170.0, 520.0, 26.0, 20.0, 12.0)
+    private static let (width, left, right, top, pitch, bar) = (400.0, 130.0, 346.0, 26.0, 20.0, 12.0)
     /// More lines would fill several screens: then a phase has one line for all steps.
     private static let mostLines = 40
 
@@ -55,7 +55,8 @@ struct PhaseDrawing {
         for (index, line) in lines.enumerated() {
             let y = Self.top + Double(index) * Self.pitch
             parts.append(
-                Drawing.text(line.title, Self.left - 8, y + Self.bar - 2, anchor: "end", most: Self.mostLetters))
+                Drawing.text(
+                    line.title, Self.left - 8, y + Self.bar - 2, within: Self.left - 12, size: 11, anchor: "end"))
             for span in line.spans {
                 let rect = Rect(
                     x: place(span.start), y: y, width: max(1, place(span.end) - place(span.start)), height: Self.bar)
@@ -69,6 +70,4 @@ struct PhaseDrawing {
             "figure", [:], Drawing.figure(title, width: Self.width, height: bottom + 8, parts),
             .element("figcaption", [:], "\(title). At the right: the time of each line."))
     }
-
-    private static let mostLetters = 26
 }
