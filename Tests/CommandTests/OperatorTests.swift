@@ -185,20 +185,22 @@ struct OperatorTests {
 
     // MARK: History and status
 
+    private struct History: Decodable {
+        struct Run: Decodable {
+            struct Loss: Decodable { var entity: String, property: String?, values: Int? }
+            var kind: String, from: String?, to: String?, rows: Int?, losses: [Loss]?
+            var isRolledBack: Bool, hasSnapshot: Bool
+        }
+        var runs: [Run]
+    }
+
+    private func history() throws -> [History.Run] {
+        let output = try app.done("history", "App.sqlite", "--json").output
+        return try JSONDecoder().decode(History.self, from: Data(output.utf8)).runs
+    }
+
     @Test("History lists migrations and rollbacks, with rows, losses and what was rolled back")
     func listsHistory() throws {
-        struct History: Decodable {
-            struct Run: Decodable {
-                struct Loss: Decodable { var entity: String, property: String?, values: Int? }
-                var kind: String, from: String?, to: String?, rows: Int?, losses: [Loss]?
-                var isRolledBack: Bool, hasSnapshot: Bool
-            }
-            var runs: [Run]
-        }
-        func history() throws -> [History.Run] {
-            let output = try app.done("history", "App.sqlite", "--json").output
-            return try JSONDecoder().decode(History.self, from: Data(output.utf8)).runs
-        }
         #expect(try app.done("history", "App.sqlite").output.contains("has no history"))
         #expect(try app.run(words).exitCode == 0)
         var runs = try history()
