@@ -161,6 +161,7 @@ extension FerryWarning.Code {
         layoutNotTaken, indexLeftOut, mappingNotUsed, mappingPassedOver, mappingOfEqualVersions, mappingsNotSearched,
         damagedRows, damagedPages, rowsNotChecked,
         sharedFilesNotChecked, droppedObject, droppedHistory, leftover, recoveredJournal, notLocked, budgetTooShort,
-        openElsewhere, waitingForStore, unfinishedRun, permissionsNotSet, logReplaced, cleanUpFailed, memoryLimitPassed, unnamed,
+        openElsewhere, waitingForStore, unfinishedRun, permissionsNotSet, logReplaced, cleanUpFailed, memoryLimitPassed,
+        unnamed,
     ]
 }

@@ -67,7 +67,7 @@ extension StopRequest {
     package func checkBetweenUnits(after worked: UInt64 = 0) throws(FerryError) {
         try check()
         guard let pace, try pace.rest(after: worked, self) else { return }
-        // A rest is no work that a stop would give up.
+        // A rest is not work that a stop would give up.
         beginUnits()
         try check()
     }

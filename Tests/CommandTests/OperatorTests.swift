@@ -79,12 +79,13 @@ struct OperatorTests {
 
     @Test("A transaction in place cannot be paused, and says how to end it")
     func refusesInPlace() throws {
-        let order = try inPhase("rows", "\(ferry()) control App.sqlite pause; \(ferry()) control App.sqlite chunk-size 9")
+        let order = try inPhase(
+            "rows", "\(ferry()) control App.sqlite pause; \(ferry()) control App.sqlite chunk-size 9")
         let outcome = try app.run(words + order)
         // The last command of the hook fails, which stops the run: the store is as before.
         #expect(outcome.exitCode == 1, "\(outcome.diagnostics)")
         #expect(outcome.diagnostics.contains("one transaction, which cannot rest"))
-        #expect(outcome.diagnostics.contains("control \(app.folder.file("App.sqlite"))") )
+        #expect(outcome.diagnostics.contains("control \(app.folder.file("App.sqlite"))"))
         #expect(outcome.diagnostics.contains("copies no rows in chunks"))
         #expect(try app.count("SELECT count(*) FROM pragma_table_info('ZBOOK') WHERE name = 'ZSHELF'") == 1)
     }
@@ -230,7 +231,9 @@ struct OperatorTests {
         let metrics = try app.done("status", "App.sqlite", name, "--format", "prometheus").output
         let lines = metrics.split(separator: "\n")
         for line in lines where !line.hasPrefix("#") {
-            #expect(line.wholeMatch(of: /ferry_[a-z_]+\{store="(?:[^"\\]|\\["\\n])*"(?:,state="[a-z]+")?\} [0-9.e+-]+/) != nil, "\(line)")
+            #expect(
+                line.wholeMatch(of: /ferry_[a-z_]+\{store="(?:[^"\\]|\\["\\n])*"(?:,state="[a-z]+")?\} [0-9.e+-]+/)
+                    != nil, "\(line)")
         }
         #expect(lines.contains { $0.contains("B\\\"\\\\.sqlite\",state=\"none\"} 1") })
         #expect(lines.contains { $0.hasPrefix("ferry_migration_finished_timestamp_seconds{") })

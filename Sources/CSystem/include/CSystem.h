@@ -148,7 +148,7 @@ uint64_t ferry_uptime(void);
 /// Writes a unique identifier of the system's session, as text that ends with a NUL; returns 0, or -1 without one.
 int ferry_session(char *text, size_t size);
 
-/// Returns the columns of a descriptor's terminal; 0 if it is no terminal, or does not report them.
+/// Returns the columns of a descriptor's terminal; 0 if it is not a terminal, or does not report them.
 int ferry_terminal_columns(int descriptor);
 
 /// Returns the resident bytes of this process, or only those that no file holds; -1 if the system does not report them.

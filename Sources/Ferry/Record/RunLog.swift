@@ -131,7 +131,7 @@ struct RunLog {
         }
     }
 
-    /// The log; a file that is no log counts as empty, also one that is too long for a log.
+    /// The log; a file that is not a log counts as empty, also one that is too long for a log.
     private func read() throws -> Content {
         guard let file = try files.attributesIfPresent(path), file.isRegularFile,
             file.size <= Int64(FileLayer.longestText)

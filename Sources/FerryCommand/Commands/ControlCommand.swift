@@ -28,7 +28,9 @@ struct ControlCommand: Command {
         let orders: RunOrders
         do {
             orders = try StoreFiles(store).control(order)
-        } catch let error as FerryError where error.code == .cannotControl && error.remedy.description.hasPrefix("A stop") {
+        } catch let error as FerryError
+            where error.code == .cannotControl && error.remedy.description.hasPrefix("A stop")
+        {
             var error = error
             error.remedy =
                 "To end it, and have SQLite roll it back:\nferry control \(ShellWord.quoted(store.filePath)) stop\n"
@@ -80,7 +82,8 @@ struct ControlCommand: Command {
         let after = "after the current unit of work"
         switch order {
         case .pause:
-            return "The migration pauses \(after). To continue: ferry control \(ShellWord.quoted(store.filePath)) resume"
+            return
+                "The migration pauses \(after). To continue: ferry control \(ShellWord.quoted(store.filePath)) resume"
         case .resume: return "The migration continues."
         case .throttle(let share) where share == 0: return "The migration runs at full speed again."
         case .throttle(let share):

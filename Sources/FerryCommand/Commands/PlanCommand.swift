@@ -71,7 +71,7 @@ struct PlanRendering {
     static let verbose = Syntax.Option.flag(
         "--verbose", "List every step and every entity mapping, even if many are alike.")
 
-    /// A plan with refusals is no error, but cannot run.
+    /// A plan with refusals is not an error, but it cannot run.
     var exitCode: ExitCode { plan.refusals.isEmpty ? .success : .refused }
 
     var json: JSON {

@@ -33,7 +33,8 @@ struct SnapshotPruneCommand: Command {
     func run(on console: Console) throws -> ExitCode {
         guard Self.rules.contains(where: { arguments.value($0) != nil }) else {
             throw arguments.wrong(
-                "No rule says which snapshots to keep.", "Add \(Self.rules.joined(separator: ", ")), or several of them.")
+                "No rule says which snapshots to keep.",
+                "Add \(Self.rules.joined(separator: ", ")), or several of them.")
         }
         let keep = Int(try arguments.count("--keep", in: 1...Self.mostKept) ?? 1)
         let daily = Int(try arguments.count("--keep-daily", in: 0...Self.mostKept) ?? 0)

@@ -29,7 +29,10 @@ struct StatusMetrics {
             ("ferry_migration_progress_ratio", "The completed share of the work, from 0 to 1.", { $0.fraction }),
             ("ferry_migration_rows_per_second", "The rows per second of the present phase.", { $0.rowsPerSecond }),
             ("ferry_migration_eta_seconds", "The estimated time left.", { $0.timeLeft?.inSeconds }),
-            ("ferry_migration_paused", "Whether an operator has paused the migration.", { $0.isPaused.map { $0 ? 1 : 0 } }),
+            (
+                "ferry_migration_paused", "Whether an operator has paused the migration.",
+                { $0.isPaused.map { $0 ? 1 : 0 } }
+            ),
             (
                 "ferry_migration_finished_timestamp_seconds", "The end of the last run.",
                 { $0.finished?.timeIntervalSince1970 }

@@ -174,7 +174,8 @@ package struct DifferenceDrawing {
             parts.append(Drawing.rect(rect, box.kind.rawValue, corner: "5"))
             parts.append(
                 Drawing.text(
-                    title, rect.x + 10, rect.y + 20, within: Self.boxWidth - 20, isBold: true, style: "font-weight:600"))
+                    title, rect.x + 10, rect.y + 20, within: Self.boxWidth - 20, isBold: true, style: "font-weight:600")
+            )
             for (index, line) in box.lines.enumerated() {
                 parts.append(
                     Drawing.text(

@@ -31,7 +31,8 @@ enum Drawing {
     ///
     /// A tooltip has the whole text.
     static func text(
-        _ text: String, _ x: Double, _ y: Double, within room: Double, size: Double = Drawing.size, isBold: Bool = false,
+        _ text: String, _ x: Double, _ y: Double, within room: Double, size: Double = Drawing.size,
+        isBold: Bool = false,
         anchor: String? = nil, style: String? = nil
     ) -> Markup {
         let shown = TextMetrics.fitted(text, into: room, size: size, isBold: isBold)

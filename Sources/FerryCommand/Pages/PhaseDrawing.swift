@@ -50,7 +50,8 @@ struct PhaseDrawing {
         for tick in scale.ticks where tick <= total {
             parts.append(Drawing.line(place(tick), Self.top - 6, place(tick), bottom, "grid"))
             parts.append(
-                Drawing.text(Quantity.durationText(seconds: tick), place(tick), Self.top - 10, anchor: "middle", isSoft: true))
+                Drawing.text(
+                    Quantity.durationText(seconds: tick), place(tick), Self.top - 10, anchor: "middle", isSoft: true))
         }
         for (index, line) in lines.enumerated() {
             let y = Self.top + Double(index) * Self.pitch

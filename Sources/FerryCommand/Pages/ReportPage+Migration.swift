@@ -76,11 +76,14 @@ extension ReportPage {
         let summary = report["verification"]
         guard let mode = summary["mode"].text else { return nil }
         if mode == "none" { return "none" }
-        let rows = (summary["checked"].whole ?? 0).counting("row")
+        let checked = summary["checked"].whole ?? 0
         let differences = summary["differences"].whole ?? 0
         let found = differences == 0 ? "no differences" : differences.counting("difference")
         let open = summary["notRecomputed"].whole ?? 0
-        return (mode == "beforeCommit" ? "before COMMIT: \(rows), " : "\(mode): \(rows) compared, ") + found
+        // A quick verification may compare none.
+        let isEarly = mode == "beforeCommit"
+        let rows = checked > 0 ? checked.counting("row") + (isEarly ? ", " : " compared, ") : ""
+        return (isEarly ? "before COMMIT: " : "\(mode): ") + rows + found
             + (open > 0 ? "; \(open.counting("value")) not recomputed" : "")
     }
 

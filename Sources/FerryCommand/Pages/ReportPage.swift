@@ -174,7 +174,8 @@ extension ReportPage {
             page.paragraph(
                 "What an app has written since the migration also differs. Compare a store right after its migration.")
             page.paragraph(
-                "If nothing has been written since, do not use this store. Restore the snapshot from before the migration:")
+                "If nothing has been written since, do not use this store. Restore the snapshot from before the migration:"
+            )
             page.command("ferry rollback \(store)")
             page.paragraph("Then please report the difference, with the command that you ran and the models.")
         } else {

@@ -66,7 +66,8 @@ final class EventCommand: Sendable {
     private func run(_ event: String, _ values: [String: String], isStopping: Bool = true) {
         let values = known.withLock { $0 }.merging(values) { $1 }.merging(["EVENT": event]) { $1 }
         guard let problem = UserCommand.problem(of: command, with: environment(values)) else { return }
-        let message = "The command of --on-event \(problem) at the event \(event)"
+        let message =
+            "The command of --on-event \(problem) at the event \(event)"
             + (values["PHASE"].map { " (\($0))." } ?? ".")
         guard isStopping else { return console.warn(message) }
         stop.request(
