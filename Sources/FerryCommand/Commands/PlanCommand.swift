@@ -30,23 +30,44 @@ struct PlanCommand: PolicyCommand {
                 let plan = try migrator.plan(configuration, checksRows: arguments.has("--check"))
                 let rendering = PlanRendering(plan, arguments)
                 let isScript = arguments.has("--sql")
-                // A page has the statements, too, folded under each step.
-                guard isScript || arguments.value(ReportFile.option.name) != nil, plan.refusals.isEmpty else {
+                guard isScript, plan.refusals.isEmpty else {
                     console.result(rendering.json, text: rendering.text(width:))
-                    return (rendering.json, rendering.exitCode)
+                    let isReported = arguments.value(ReportFile.option.name) != nil && plan.refusals.isEmpty
+                    let details = isReported ? details(migrator, input.configuration) : [:]
+                    return (rendering.json + details, rendering.exitCode)
                 }
                 let statements = StatementRendering(steps: try migrator.statements(input.configuration))
                 let report = rendering.json + ["sql": statements.json]
-                if isScript {
-                    console.result(report, verbatim: statements.text.joined(separator: "\n"))
-                } else {
-                    console.result(rendering.json, text: rendering.text(width:))
-                }
+                console.result(report, verbatim: statements.text.joined(separator: "\n"))
                 return (report, rendering.exitCode)
             }
         } catch {
             throw input.worded(error)
         }
+    }
+
+    /// What only a report has: the statements, and the way of each property that changes.
+    ///
+    /// Statements may need a module that this program does not have; the report then has none.
+    private func details(_ migrator: Migrator, _ configuration: Configuration) -> JSON {
+        var details: JSON = [:]
+        do {
+            let lineages = try migrator.lineages(configuration)
+            details += [
+                "lineage": JSON.list(lineages) { lineage in
+                    [
+                        "property": lineage.property,
+                        "versions": JSON.list(lineage.stops) {
+                            ["version": $0.version, "properties": $0.properties, "isByPolicy": $0.isByPolicy]
+                        },
+                    ]
+                }
+            ]
+            details += ["sql": StatementRendering(steps: try migrator.statements(configuration)).json]
+        } catch {
+            return details
+        }
+        return details
     }
 }
 

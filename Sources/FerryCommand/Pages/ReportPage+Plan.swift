@@ -47,7 +47,28 @@ extension ReportPage {
                 add(first.step, number: first.number, to: &page)
             }
         }
+        addLineage(to: &page)
         addWarnings(to: &page)
+    }
+
+    /// The way of each property that does not keep its name and entity through the chain.
+    private func addLineage(to page: inout Page) {
+        let lineages = report["lineage"].elements
+        guard !lineages.isEmpty else { return }
+        page.heading("Where each property goes")
+        page.paragraph("Properties that keep their name and entity are not listed.", isSoft: true)
+        page.table(
+            [.text("Property"), .text("Then")],
+            lineages.map { lineage in
+                let stops = lineage["versions"].elements.map { stop in
+                    let names = stop["properties"].texts
+                    let what =
+                        stop["isByPolicy"].isTrue
+                        ? "decided by a migration policy" : names.isEmpty ? "lost" : names.joined(separator: ", ")
+                    return "\(what) (\(stop["version"].text ?? "?"))"
+                }
+                return [lineage["property"].text ?? "", stops.joined(separator: " → ")]
+            })
     }
 
     /// Whether two steps differ only in their versions and rows.

@@ -40,6 +40,7 @@ struct ReportFileTests {
         for word in [
             "! Runs. What is lost is listed below.", ">Lost</h2>", "<bdi>shelf</bdi>", ">Chain</h2>",
             "class=\"version\"", "Step 1: App → App 2", "<details>", "ALTER TABLE",
+            ">Where each property goes</h2>", "<bdi>Book.shelf</bdi>", "<bdi>lost (App 2)</bdi>",
         ] {
             #expect(text.contains(word), "\(word)")
         }
