@@ -113,7 +113,7 @@ extension Measure {
 
     /// The memory at the last point beyond that at the first.
     ///
-    /// Below 100,000 rows caches still fill, which is no growth with rows.
+    /// Below 100,000 rows caches still fill, which is not growth with rows.
     package static func growth(of side: String, budget: Double = 1024 * 1024) -> Measure {
         Measure("growth of \(side)", .bytes, better: .lower, budget: budget) { round in
             guard let first = round.points.first, let last = round.points.last, first.rows >= 100_000,

@@ -39,8 +39,8 @@ package enum ProcessFigures {
             let (own, children) = (resources(RUSAGE_SELF.rawValue), resources(RUSAGE_CHILDREN.rawValue))
         #endif
         guard let own, let children else { return nil }
-        return [own.ru_utime, own.ru_stime, children.ru_utime, children.ru_stime]
-            .reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6 }
+        func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+        return seconds(own.ru_utime) + seconds(own.ru_stime) + seconds(children.ru_utime) + seconds(children.ru_stime)
     }
 
     private static func resources(_ who: Int32) -> rusage? {

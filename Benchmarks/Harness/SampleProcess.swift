@@ -46,7 +46,7 @@ package struct SampleProcess: Sendable {
             ]
         }
 
-        /// Nil when the words are no request.
+        /// Nil when the words are not a request.
         package init?(words: [String]) {
             guard words.count == 10, words[0] == SampleProcess.word, let rows = Int(words[4]),
                 let parameter = Int(words[5])

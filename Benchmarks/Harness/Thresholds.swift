@@ -18,7 +18,7 @@ package struct Thresholds: Sendable, Codable, Equatable {
         try container.encode(scales)
     }
 
-    /// - Throws: ``FerryError`` when the file cannot be read or is no thresholds file.
+    /// - Throws: ``FerryError`` when the file cannot be read or is not a thresholds file.
     package static func read(_ path: String, files: FileLayer) throws -> Thresholds {
         guard try files.exists(path) else { return Thresholds() }
         return try JSONDecoder().decode(Thresholds.self, from: Data(files.read(path)))

@@ -145,6 +145,15 @@ size_t ferry_stack_left(void) {
     return here > stack_end ? here - stack_end : 0;
 }
 
+char **ferry_environment(void) {
+#ifdef __APPLE__
+    // A library on Darwin may not use `environ`.
+    return *_NSGetEnviron();
+#else
+    return environ;
+#endif
+}
+
 int ferry_spawn(pid_t *child, const char *program, char *const arguments[], int descriptor, int target, int other) {
 #if defined(__APPLE__) && !TARGET_OS_OSX
     // iOS apps may not start programs, and Ferry's library does not.
@@ -159,13 +168,39 @@ int ferry_spawn(pid_t *child, const char *program, char *const arguments[], int 
         if (code == 0) code = posix_spawn_file_actions_addclose(&actions, other);
         if (code == 0) code = posix_spawn_file_actions_addclose(&actions, descriptor);
     }
-#ifdef __APPLE__
-    // A library on Darwin may not use `environ`.
-    char **environment = *_NSGetEnviron();
-#else
-    char **environment = environ;
+    if (code == 0) code = posix_spawn(child, program, &actions, NULL, arguments, ferry_environment());
+    posix_spawn_file_actions_destroy(&actions);
+    return code;
 #endif
-    if (code == 0) code = posix_spawn(child, program, &actions, NULL, arguments, environment);
+}
+
+int ferry_spawn_shell(pid_t *child, const char *command, char *const environment[]) {
+#if defined(__APPLE__) && !TARGET_OS_OSX
+    (void)child, (void)command, (void)environment;
+    return ENOSYS;
+#else
+    char *const arguments[] = {"sh", "-c", (char *)command, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int code = posix_spawn_file_actions_init(&actions);
+    if (code != 0) return code;
+    code = posix_spawnattr_init(&attributes);
+    if (code != 0) {
+        posix_spawn_file_actions_destroy(&actions);
+        return code;
+    }
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    // These two cannot be set.
+    sigdelset(&all, SIGKILL);
+    sigdelset(&all, SIGSTOP);
+    code = posix_spawnattr_setsigmask(&attributes, &none);
+    if (code == 0) code = posix_spawnattr_setsigdefault(&attributes, &all);
+    if (code == 0) code = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    if (code == 0) code = posix_spawn_file_actions_adddup2(&actions, 2, 1);
+    if (code == 0) code = posix_spawn(child, "/bin/sh", &actions, &attributes, arguments, environment);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return code;
 #endif

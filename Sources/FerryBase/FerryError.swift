@@ -224,6 +224,12 @@ extension FerryError.Code {
     public static let noSnapshot = Self("noSnapshot", .refused)
     /// The log of runs cannot be read, and only the log names the snapshot that must not be removed.
     public static let badLog = Self("badLog", .refused)
+    /// No migration of the store is running that could take an order.
+    public static let noRun = Self("noRun", .refused)
+    /// The work of the running migration cannot follow the order.
+    public static let cannotControl = Self("cannotControl", .refused)
+    /// A person answered the question before a migration with no.
+    public static let declined = Self("declined", .refused)
 
     // MARK: Failures: the store is unchanged
 
@@ -245,6 +251,9 @@ extension FerryError.Code {
     public static let outOfMemory = Self("outOfMemory", .failed)
     /// A hook between two steps threw an error, changed a store that it must not change, or left one open.
     public static let stageFailed = Self("stageFailed", .failed)
+
+    /// A command that is run at each event of a migration failed, which ends the migration.
+    public static let eventCommandFailed = Self("eventCommandFailed", .failed)
 
     // MARK: Failed checks
 
@@ -274,9 +283,9 @@ extension FerryError.Code {
         badMapping, ambiguousChain, lossRefused, layoutUnknown, mappingsNotGiven, badExpression, quadratic,
         badArchive, mandatoryValue, notUnique, damagedSource, storeDamaged, unknownObject, diskFull, sourceChanged,
         destinationChanged, runMoved, runDiffers, runActive, outputExists, reservedPath, nameTooLong, badSnapshot,
-        noSnapshot, badLog,
+        noSnapshot, badLog, noRun, cannotControl, declined,
         databaseFailed, fileFailed, snapshotFailed, rowFailed, stageFailed, noKeysLeft, internalError, valueTooLarge,
-        outOfMemory,
+        outOfMemory, eventCommandFailed,
         verificationFailed, storeIncomplete, snapshotDamaged,
         interrupted, budgetSpent, swapHeld, storeInUseAtSwap,
     ]

@@ -139,6 +139,8 @@ extension FerryWarning.Code {
     public static let budgetTooShort = Self(rawValue: "budgetTooShort")
     /// Another program has the store open, so that the migration needs more disk space and memory.
     public static let openElsewhere = Self(rawValue: "openElsewhere")
+    /// The store is in use by another program, and the call waits for it.
+    public static let waitingForStore = Self(rawValue: "waitingForStore")
     /// An unfinished run has left a folder behind.
     public static let unfinishedRun = Self(rawValue: "unfinishedRun")
     /// The output could not get the permissions of the store.
@@ -159,6 +161,7 @@ extension FerryWarning.Code {
         layoutNotTaken, indexLeftOut, mappingNotUsed, mappingPassedOver, mappingOfEqualVersions, mappingsNotSearched,
         damagedRows, damagedPages, rowsNotChecked,
         sharedFilesNotChecked, droppedObject, droppedHistory, leftover, recoveredJournal, notLocked, budgetTooShort,
-        openElsewhere, unfinishedRun, permissionsNotSet, logReplaced, cleanUpFailed, memoryLimitPassed, unnamed,
+        openElsewhere, waitingForStore, unfinishedRun, permissionsNotSet, logReplaced, cleanUpFailed, memoryLimitPassed,
+        unnamed,
     ]
 }

@@ -19,6 +19,7 @@ public final class StopRequest: Sendable {
         var nextToken = 0
         var followers: [Int: @Sendable (FerryError) -> Void] = [:]
         var interrupters: [Int: @Sendable () -> Void] = [:]
+        var pace: Pace?
 
         /// The reason why the work must end now, or nil; a budget ends no work before its first unit is done.
         func reason(at time: () -> UInt64) -> FerryError? {
@@ -93,6 +94,18 @@ public final class StopRequest: Sendable {
     /// - Throws: The reason, once the work must end.
     public func check() throws(FerryError) {
         if let error = state.withLock({ $0.reason(at: Clock.nanoseconds) }) { throw error }
+    }
+
+    /// Like ``check()``, but a spent budget counts even before the first unit: work that rests makes no progress.
+    func checkAtRest() throws(FerryError) {
+        let error = state.withLock { $0.isDue ? $0.reason ?? $0.budgetSpent : nil }
+        if let error { throw error }
+    }
+
+    /// The pace of the call, if an operator may change it.
+    package var pace: Pace? {
+        get { state.withLock { $0.pace } }
+        set { state.withLock { $0.pace = newValue } }
     }
 
     // MARK: Units

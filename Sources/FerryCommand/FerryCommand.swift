@@ -36,7 +36,8 @@ public enum FerryCommand {
             Group(
                 title: "Migrate",
                 commands: [
-                    PlanCommand.self, MigrateCommand.self, StatusCommand.self, TuneCommand.self, ReportCommand.self,
+                    PlanCommand.self, MigrateCommand.self, StatusCommand.self, ControlCommand.self, HistoryCommand.self,
+                    TuneCommand.self, ReportCommand.self,
                 ]),
             Group(
                 title: "Roll back",

@@ -141,13 +141,15 @@ final class StepContext {
     ) throws {
         var entry = try progress.entry(unit)
         guard !entry.isDone else { return }
-        try options.stop.check()
+        try options.stop.checkBetweenUnits()
         options.progress?(ProgressUpdate(phase: phase, subject: subject))
+        let start = Clock.nanoseconds()
         try self.unit(writesScratch: writesScratch) {
             try body()
             entry.isDone = true
             try progress.save(entry, for: unit)
         }
+        try options.stop.checkBetweenUnits(after: Clock.nanoseconds(since: start))
     }
 }
 

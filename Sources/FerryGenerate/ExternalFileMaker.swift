@@ -56,8 +56,9 @@ struct ExternalFileMaker {
 enum UUIDText {
     static func bytes(_ random: inout SeededRandom) -> [UInt8] {
         let words = (random.next(), random.next())
-        var bytes = (0..<16).map { position in
-            UInt8(truncatingIfNeeded: (position < 8 ? words.0 : words.1) >> UInt64(position % 8 * 8))
+        var bytes = (0..<16).map { position -> UInt8 in
+            let word = position < 8 ? words.0 : words.1
+            return UInt8(truncatingIfNeeded: word >> UInt64(position % 8 * 8))
         }
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80

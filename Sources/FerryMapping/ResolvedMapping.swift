@@ -196,7 +196,7 @@ extension ResolvedStep {
     package struct MandatoryValue: Sendable, Hashable {
         package var destination: String
         package var source: String
-        /// Whether the attribute was optional in the older version, so that a missing value is no damage.
+        /// Whether the attribute was optional in the older version, so that a missing value is not damage.
         package var wasOptional: Bool
     }
 

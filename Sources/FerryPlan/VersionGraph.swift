@@ -228,7 +228,7 @@ struct VersionGraph {
         return (Edge(source: source, destination: destination, mappingModels: [mappingModel]), [])
     }
 
-    /// Versions without a common entity are no successors of each other, whatever the order of their files.
+    /// Versions without a common entity do not succeed each other, whatever the order of their files.
     private func carriesObjects(_ mappingModel: MappingModel) -> Bool {
         mappingModel.entityMappings.contains { $0.source != nil && $0.destination != nil }
             || mappingModel.entityMappings.allSatisfy { $0.source == nil }

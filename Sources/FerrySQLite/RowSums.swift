@@ -191,6 +191,6 @@ package final class RowSums {
     /// The number of rows out of order, or with the keys of the row before.
     package var misplaced: Int64 { reading.pointee.sequence.faults }
 
-    /// The number of rows whose first column is no valid value of the targets.
+    /// The number of rows whose first column is not a valid value of the targets.
     package var lost: Int64 { reading.pointee.targets.lost }
 }

@@ -112,8 +112,10 @@ struct ArchiveWriter {
         var offset = state.contentOffset
         var isFirst = state.frames == 0
         // An empty store also gets a frame, so that its archive decodes.
+        var start = Clock.nanoseconds()
         while offset < state.contentBytes || isFirst {
-            try stop.check()
+            try stop.checkBetweenUnits(after: isFirst ? 0 : Clock.nanoseconds(since: start))
+            start = Clock.nanoseconds()
             isFirst = false
             let frameEnd = min(offset + state.frameBytes, state.contentBytes)
             try compressor.begin(frameBytes: frameEnd - offset)

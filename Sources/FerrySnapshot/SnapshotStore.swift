@@ -113,28 +113,27 @@ extension SnapshotStore {
     /// kept too. A snapshot with a damaged manifest stays, since its age is unknown.
     ///
     /// - Parameters:
-    ///   - keep: The number of newest whole snapshots that stay whatever their age.
-    ///   - minimumAge: The least age, in seconds, of a removed snapshot.
+    ///   - retention: The snapshots that stay.
     ///   - now: Seconds since 1970.
     ///   - protected: Names of archives, without a folder, whose snapshots stay.
+    ///   - isTrial: Whether all snapshots stay, and the result says what would be removed.
     ///   - stop: Ends the work between two snapshots.
     /// - Returns: Both lists, newest first.
     /// - Throws: ``FerryError`` `.fileFailed`, or the reason of the stop request.
     package func prune(
-        keep: Int, minimumAge: Int64, now: Int64, protecting protected: Set<String> = [],
+        _ retention: Retention, now: Int64, protecting protected: Set<String> = [], isTrial: Bool = false,
         stop: StopRequest = StopRequest()
     ) throws -> Pruned {
         var kept: [Snapshot] = []
         var candidates: [Snapshot] = []
-        var whole = 0
         // Compressing gives a clone another archive.
         let names = Set(protected.map(Snapshot.name(ofArchive:)))
+        var selection = retention.selection()
         for snapshot in try list() {
             // A damaged snapshot cannot be restored, so it does not count.
-            if snapshot.problem == nil { whole += 1 }
-            let isAmongNewest = snapshot.problem == nil && whole <= keep
+            let isSelected = snapshot.problem == nil && selection.takes(createdAt: snapshot.created)
             let isProtected = !snapshot.isDescribed || names.contains(snapshot.name)
-            if isAmongNewest || isProtected || Self.age(of: snapshot, at: now) < minimumAge {
+            if isSelected || isProtected || Self.age(of: snapshot, at: now) < retention.minimumAge {
                 kept.append(snapshot)
             } else {
                 candidates.append(snapshot)
@@ -148,7 +147,7 @@ extension SnapshotStore {
         {
             kept.append(candidates.remove(at: last))
         }
-        for snapshot in candidates {
+        for snapshot in candidates where !isTrial {
             try stop.check()
             try remove(snapshot)
         }

@@ -13,10 +13,10 @@ enum FerryBinary {
     /// Runs a command line to its end; standard output is a file, so that neither stream can block the other.
     ///
     /// Without `program`, the program beside the test bundle runs. A signal is sent once, as soon as standard error
-    /// contains the given text.
+    /// contains the given text; a body is called once at that time, too.
     static func run(
         _ words: [String], in folder: String, sending signal: Int32? = nil, afterLine text: String = "",
-        program: String? = nil
+        program: String? = nil, doing body: (() throws -> Void)? = nil
     ) throws -> Outcome {
         let program = try #require(
             program ?? BuiltProgram.path, "the program ferry stands beside the test bundle")
@@ -33,6 +33,7 @@ enum FerryBinary {
         try process.run()
         var told = Data()
         var pending = signal
+        var work = body
         while true {
             let part = diagnostics.fileHandleForReading.availableData
             if part.isEmpty { break }
@@ -40,6 +41,10 @@ enum FerryBinary {
             if let signal = pending, String(decoding: told, as: UTF8.self).contains(text) {
                 kill(process.processIdentifier, signal)
                 pending = nil
+            }
+            if let body = work, String(decoding: told, as: UTF8.self).contains(text) {
+                work = nil
+                try body()
             }
         }
         process.waitUntilExit()

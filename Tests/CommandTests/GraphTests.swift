@@ -89,13 +89,40 @@ struct GraphTests {
                 kind: DifferenceDrawing.Kind.allCases[number % 4], entity: "E\(number)", title: "E\(number)",
                 lines: lines, related: ["E\((number + 3) % count)"])
         }
-        let difference = DifferenceDrawing(names: ("A", "B"), boxes: boxes, unchanged: 0).layout
+        let drawing = DifferenceDrawing(names: ("A", "B"), boxes: boxes, unchanged: 0)
+        let difference = drawing.layout
+        for route in drawing.routes { #expect(!crosses(route, difference.boxes), "\(route)") }
+        for route in layout.routes.values { #expect(!crosses(route, all), "\(route)") }
+        #expect(count < 7 || !drawing.routes.isEmpty)
         #expect(!overlap(difference.boxes) && difference.boxes.count == count)
         #expect(difference.boxes.allSatisfy { isInside($0, difference.width, difference.height) })
     }
 
     private func isInside(_ box: Rect, _ width: Double, _ height: Double) -> Bool {
         box.x >= 0 && box.y >= 0 && box.x + box.width <= width && box.y + box.height <= height
+    }
+
+    /// Whether a line of straight pieces runs behind a box; it begins and ends at the edges of two.
+    private func crosses(_ route: [(x: Double, y: Double)], _ boxes: [Rect]) -> Bool {
+        zip(route, route.dropFirst()).contains { from, to in
+            let (left, right) = (min(from.x, to.x), max(from.x, to.x))
+            let (top, bottom) = (min(from.y, to.y), max(from.y, to.y))
+            return boxes.contains { box in
+                left < box.x + box.width && right > box.x && top < box.y + box.height && bottom > box.y
+            }
+        }
+    }
+
+    @Test("A text of a drawing fits into its room in the widest common font", arguments: ["WWW", "a", "長い名前", "𝒳🚢"])
+    func fitsTexts(_ part: String) {
+        for count in 1...60 {
+            let text = String(repeating: part, count: count)
+            for room in [40.0, 96, 250] {
+                let shown = TextMetrics.fitted(text, into: room, size: 13)
+                #expect(TextMetrics.width(shown, size: 13) <= room || shown.count <= 3, "\(shown) in \(room)")
+                #expect(shown == text || shown.contains("…"))
+            }
+        }
     }
 
     private func overlap(_ boxes: [Rect]) -> Bool {

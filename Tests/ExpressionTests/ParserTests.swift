@@ -203,7 +203,7 @@ import Testing
             ("$", "a name must follow", 1, 1),
             ("a.", "at the end", 1, 3),
             ("a ; b", "`;`", 1, 3),
-        ])
+        ] as [(String, String, Int, Int)])
     func refuses(text: String, mention: String, line: Int, column: Int) throws {
         let error = try #require(throws: FerryError.self) { try Predicate.parse(text) }
         #expect(error.code == .badExpression)

@@ -71,7 +71,7 @@ import Testing
                 "$item.n * 2", "price", "ferry_to_double(ferry_multiply(ferry_json_get(e.json, ?1), ?2))",
                 ["\"n\"", "2"]
             ),
-        ])
+        ] as [(String, String, String, [String])])
     func translates(text: String, attribute: String, sql: String, parameters: [String]) throws {
         var translator = SQLTranslator(scope: Library.json, resolver: TextResolver())
         let destination = try #require(Library.model.attribute(attribute, of: "Destination"))

@@ -119,7 +119,7 @@ struct ExternalFilesTests {
         let report = try store.migrate()
         #expect(report.outcome == .migrated && report.externalFiles == .init(removed: 0, unreferenced: 2))
         #expect(try names(beside: beside) == [Self.named, Self.stray])
-        // A file that is no database names no files.
+        // A file that is not a database names no files.
         let other = try self.store(way, later: Self.inline)
         try FileLayer().replace(String(other.result.dropLast("sqlite".count)) + "txt", with: Array("a note".utf8))
         #expect(try other.migrate().externalFiles == .init(removed: 1, unreferenced: 1))

@@ -64,7 +64,7 @@ struct JournalRecoveryTests {
         // The snapshot holds the store before the writer's transaction.
         _ = try StoreFiles(URL(fileURLWithPath: stage.small.store)).rollback()
         #expect(try DatabaseDump.text(stage.small.store) == stage.original)
-        // The copies are no snapshot, but a store that SQLite's recovery repairs.
+        // The copies are not a snapshot, but a store that SQLite's recovery repairs.
         _ = try Connection(path: copies + "/App.sqlite", mode: .readWrite).integer("SELECT count(*) FROM ZBOOK")
         #expect(try DatabaseDump.text(copies + "/App.sqlite") == stage.original)
     }

@@ -138,7 +138,7 @@ struct SnapshotFormTests {
             made.append(try create(MemorySource(count: 1_000 + turn), form, created: Int64(turn) * 86_400))
         }
         #expect(try store.list().map(\.name) == made.reversed().map(\.name))
-        let pruned = try store.prune(keep: 2, minimumAge: 0, now: 9 * 86_400)
+        let pruned = try store.prune(Retention(newest: 2, minimumAge: 0), now: 9 * 86_400)
         #expect(Set(pruned.removed.map(\.name)) == Set(made[..<4].map(\.name)))
         #expect(try files.list(store.folder).count == 4)
         for snapshot in pruned.kept { try store.verify(snapshot) }

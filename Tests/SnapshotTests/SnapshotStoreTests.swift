@@ -343,20 +343,22 @@ struct SnapshotStoreTests {
             _ = try store.create(from: MemorySource(count: 1000), description: description(created: day * 86400))
         }
         let now: Int64 = 6 * 86400
-        #expect(try store.prune(keep: 4, minimumAge: 10 * 86400, now: now).removed.isEmpty)
-        #expect(try store.prune(keep: 4, minimumAge: 0, now: now).removed.map(\.created) == [86400])
+        #expect(try store.prune(Retention(newest: 4, minimumAge: 10 * 86400), now: now).removed.isEmpty)
+        #expect(try store.prune(Retention(newest: 4, minimumAge: 0), now: now).removed.map(\.created) == [86400])
+        let recent = Retention(newest: 1, minimumAge: 3 * 86400)
         #expect(
-            try store.prune(keep: 1, minimumAge: 3 * 86400, now: now).removed.map(\.created) == [3 * 86400, 2 * 86400])
+            try store.prune(recent, now: now, isTrial: true).removed.map(\.created) == [3 * 86400, 2 * 86400])
+        #expect(try store.prune(recent, now: now).removed.map(\.created) == [3 * 86400, 2 * 86400])
         // The two newest snapshots are left; both are equally old, and the damage of the newest does not change its
         // size.
         let newest = try #require(try store.list().first)
         var bytes = try files.read(newest.archivePath)
         bytes[bytes.count / 2] ^= 4
         try files.replace(newest.archivePath, with: bytes)
-        let pruned = try store.prune(keep: 1, minimumAge: 0, now: now)
+        let pruned = try store.prune(Retention(newest: 1, minimumAge: 0), now: now)
         #expect(pruned.removed.isEmpty && pruned.kept.map(\.created) == [5 * 86400, 4 * 86400])
-        #expect(try store.prune(keep: 0, minimumAge: 0, now: now).removed.map(\.created) == [5 * 86400])
-        #expect(try store.prune(keep: 0, minimumAge: 0, now: now).removed.isEmpty)
+        #expect(try store.prune(Retention(newest: 0, minimumAge: 0), now: now).removed.map(\.created) == [5 * 86400])
+        #expect(try store.prune(Retention(newest: 0, minimumAge: 0), now: now).removed.isEmpty)
         #expect(try files.list(store.folder).count == 2)
     }
 
@@ -397,11 +399,11 @@ struct SnapshotStoreTests {
         }
         let wayBack = FileLayer.name(of: made[0].archivePath)
         try files.replace(made[1].manifestPath, with: [1, 2, 3])
-        let pruned = try store.prune(keep: 1, minimumAge: 0, now: 9 * 86400, protecting: [wayBack])
+        let pruned = try store.prune(Retention(newest: 1, minimumAge: 0), now: 9 * 86400, protecting: [wayBack])
         #expect(pruned.removed.map(\.name) == [made[2].name])
         #expect(Set(pruned.kept.map(\.name)) == [made[0].name, made[1].name, made[3].name])
         // With a clock before all snapshots, none is old.
-        #expect(try store.prune(keep: 1, minimumAge: 0, now: .min).removed.isEmpty)
+        #expect(try store.prune(Retention(newest: 1, minimumAge: 0), now: .min).removed.isEmpty)
     }
 
     @Test("An unknown level is a usage error")

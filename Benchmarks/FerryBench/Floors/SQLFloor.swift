@@ -91,7 +91,7 @@ struct SQLFloor {
         }
     }
 
-    /// Throws when the floor carried fewer rows than Ferry: such a floor is no comparison.
+    /// Throws when the floor carried fewer rows than Ferry: such a floor cannot be compared.
     static func require(_ rows: Int, in table: String, work: String, file: String = "Floor.sqlite") throws {
         let connection = try Connection(path: "\(work)/\(file)", mode: .readOnly)
         let found = try connection.integer("SELECT count(*) FROM \(table)") ?? 0

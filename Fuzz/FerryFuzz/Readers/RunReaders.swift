@@ -78,7 +78,7 @@ struct ManifestReader: FuzzReader {
     func read(_ input: [UInt8]) throws {
         try write(input, to: folder.manifestPath)
         try folder.verify()
-        _ = try folder.store.prune(keep: 1_000_000, minimumAge: 1, now: 1_800_000_000)
+        _ = try folder.store.prune(Retention(newest: 1_000_000, minimumAge: 1), now: 1_800_000_000)
     }
 }
 

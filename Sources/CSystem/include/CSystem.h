@@ -161,7 +161,7 @@ uint64_t ferry_uptime(void);
 /// Writes a unique identifier of the system's session, as text that ends with a NUL; returns 0, or -1 without one.
 int ferry_session(char *text, size_t size);
 
-/// Returns the columns of a descriptor's terminal; 0 if it is no terminal, or does not report them.
+/// Returns the columns of a descriptor's terminal; 0 if it is not a terminal, or does not report them.
 int ferry_terminal_columns(int descriptor);
 
 /// Returns the resident bytes of this process, or only those that no file holds; -1 if the system does not report them.
@@ -188,6 +188,15 @@ size_t ferry_stack_left(void);
 ///
 /// Returns 0 or an error number.
 int ferry_spawn(pid_t *child, const char *program, char *const arguments[], int descriptor, int target, int other);
+
+/// Starts `/bin/sh -c command` with an environment. Its standard output is standard error, and signals have their default
+/// effect there, whatever this process blocks or ignores.
+///
+/// Returns 0 or an error number.
+int ferry_spawn_shell(pid_t *child, const char *command, char *const environment[]);
+
+/// Returns the environment of this process.
+char **ferry_environment(void);
 
 /// Returns the path of the running program without symbolic links, which the caller frees; NULL and `errno` on failure.
 char *ferry_own_path(void);

@@ -145,8 +145,11 @@ struct PageCopy {
         var output = try files.exists(copy) ? files.append(to: copy) : files.create(copy, mode: 0o600)
         let done = try files.exists(mark) ? Int64(String(decoding: files.read(mark), as: UTF8.self)) ?? 0 : 0
         try output.truncate(to: (0...output.offset).contains(done) ? done : 0)
+        var worked: UInt64 = 0
         while output.offset < reader.byteCount {
-            try stop.check()
+            try stop.checkBetweenUnits(after: worked)
+            let start = Clock.nanoseconds()
+            defer { worked = Clock.nanoseconds(since: start) }
             try reader.write(to: &output, limit: Self.copiedBytes, stop: stop)
             try output.sync()
             try files.replace(mark, with: Array(String(output.offset).utf8), mode: 0o600)

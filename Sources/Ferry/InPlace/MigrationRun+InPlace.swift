@@ -94,6 +94,8 @@ extension MigrationRun {
                     addSteps(plan, reports, to: &current)
                     if isVerified { return }
                     relay.begin(.swap)
+                    // Whoever is told of the phase may stop before it.
+                    try stop.check()
                     try save(&current, folder, connection)
                 },
                 commit: { connection in
@@ -101,6 +103,7 @@ extension MigrationRun {
                     try connection.commit {
                         try verifyBeforeCommit(plan.steps[0], options, &current, folder)
                         relay.begin(.swap)
+                        try stop.check()
                         try save(&current, folder, connection)
                     }
                 })

@@ -117,6 +117,10 @@ public struct Configuration: Sendable {
     ///
     /// Each call does at least one unit of work, even one that takes longer.
     public var budget: Duration?
+    /// How long a call waits in all for a store that another program uses, at the start or at the swap; nil not to wait.
+    ///
+    /// A spent ``budget`` or a stop request ends the waiting.
+    public var waits: Duration?
     /// Whether the call stops before the last step, which puts the migrated store in place.
     public var holdsSwap: Bool
     /// Called before each step with the step's source store, which the hook must not change.
@@ -159,7 +163,7 @@ public struct Configuration: Sendable {
         clonesSnapshot: Bool = false, snapshotFolder: URL? = nil, snapshotLevel: Int = 1, damaged: Damaged = .refuse,
         dropUnknown: [String] = [],
         composes: Bool = true, restart: Bool = false, recovers: Bool = false, repairs: Bool = false,
-        budget: Duration? = nil,
+        budget: Duration? = nil, waits: Duration? = nil,
         holdsSwap: Bool = false,
         willMigrate: StageHook? = nil, didMigrate: StageHook? = nil,
         now: @escaping @Sendable () -> Date = { Date() }, trace: TraceHook? = nil
@@ -193,6 +197,7 @@ public struct Configuration: Sendable {
         self.recovers = recovers
         self.repairs = repairs
         self.budget = budget
+        self.waits = waits
         self.holdsSwap = holdsSwap
         self.willMigrate = willMigrate
         self.didMigrate = didMigrate

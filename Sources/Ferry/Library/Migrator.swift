@@ -108,6 +108,24 @@ public struct Migrator: Sendable {
         onEvent: @escaping @Sendable (MigrationEvent) -> Void = { _ in }
     ) throws -> MigrationReport {
         let relay = EventRelay(onEvent)
+        var configuration = configuration
+        var wait = StoreWait(
+            limit: configuration.waits, budget: configuration.budget, store: store.filePath,
+            result: (configuration.output ?? store).filePath, stop: stop
+        ) { relay.send(.warning($0)) }
+        while true {
+            do {
+                configuration.budget = try wait.remainingBudget()
+                return try migrate(configuration, stop: stop, relay: relay)
+            } catch let error as FerryError where wait.isWorthwhile(after: error) {
+                try wait.untilFree(after: error)
+            }
+        }
+    }
+
+    private func migrate(
+        _ configuration: Configuration, stop: StopRequest, relay: EventRelay
+    ) throws -> MigrationReport {
         func run(withLeastMemory isFrugal: Bool) throws -> MigrationReport {
             let run = try MigrationRun(
                 store: store.filePath, inputs: inputs, configuration: configuration, stop: stop, relay: relay,

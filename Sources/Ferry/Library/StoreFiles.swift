@@ -33,6 +33,10 @@ public struct StoreFiles: Sendable {
         if let steps = record.migration?.steps.count, let all = status.steps, all > 0 {
             status.fraction = Double(steps) / Double(all)
         }
+        if isRunning, let call = try files.decoded(RunControl.Call.self, at: RunControl.callPath(in: folder)) {
+            (status.isPaused, status.chunkRows) = (call.isAtRest, call.orders.chunkRows)
+            status.rest = call.orders.rest == 0 ? nil : call.orders.rest
+        }
         guard let progress = ProgressMeter.read(in: folder, of: record.id) else { return status }
         status.fraction = max(progress.fraction ?? 0, status.fraction ?? 0)
         status.step = progress.step
@@ -167,12 +171,16 @@ public struct StoreFiles: Sendable {
     ///   - folder: The folder of the snapshots; nil means `STORE.snapshots`.
     ///   - keep: The number of newest whole snapshots that stay whatever their age.
     ///   - minimumAge: The age below which a snapshot stays.
+    ///   - daily: The number of last days with snapshots of which the newest one stays; days are those of UTC.
+    ///   - weekly: The same for weeks, which begin on Monday.
+    ///   - isTrial: Whether nothing is deleted, and the report says what would be.
     ///   - stop: Ends the work between two snapshots.
     /// - Returns: The deleted and the kept snapshots.
     /// - Throws: ``FerryError`` `.runActive` while a run on the store is active, `.badLog` when the log does not show
     ///   the snapshot for a rollback, `.fileFailed`.
     public func pruneSnapshots(
-        in folder: URL? = nil, keep: Int, minimumAge: Duration, stop: StopRequest = StopRequest()
+        in folder: URL? = nil, keep: Int, minimumAge: Duration, daily: Int = 0, weekly: Int = 0, isTrial: Bool = false,
+        stop: StopRequest = StopRequest()
     ) throws -> PruneReport {
         let snapshots = try snapshotStore(folder)
         let runFolder = RunFolder.path(beside: snapshots.store)
@@ -184,8 +192,9 @@ public struct StoreFiles: Sendable {
         let unfinished = try RunFolder.read(runFolder, files: files)?.snapshot
         let wayBack = try RunLog(beside: snapshots.store, files: files).wayBack()
         let pruned = try snapshots.prune(
-            keep: keep, minimumAge: minimumAge.components.seconds,
-            protecting: [unfinished, wayBack].compactMap { $0 }, stop: stop)
+            Retention(
+                newest: keep, minimumAge: minimumAge.components.seconds, daily: daily, weekly: weekly),
+            protecting: [unfinished, wayBack].compactMap { $0 }, isTrial: isTrial, stop: stop)
         return PruneReport(
             removed: pruned.removed.map { SnapshotEntry($0) }, kept: pruned.kept.map { SnapshotEntry($0) })
     }

@@ -49,6 +49,12 @@ public struct RunStatus: Sendable, Hashable, Codable {
     /// The estimated time to the end of the call at the speed so far.
     public var timeLeft: Duration?
     public var runID: String?
+    /// Whether an operator has paused a running migration, and the work has come to a halt.
+    public var isPaused: Bool?
+    /// The share of the time in which a running migration rests, as an operator has ordered.
+    public var rest: Double?
+    /// The rows of a chunk that an operator has ordered.
+    public var chunkRows: Int?
     /// The end of the last run.
     public var finished: Date?
     /// The version that the last run has left, if known.

@@ -198,4 +198,9 @@ package struct Findings: Codable, Sendable {
     var warnings: [FerryWarning] = []
     /// Absent in records of earlier tools.
     var losses: [Loss]?
+
+    /// The losses with the counts of a run, without those that lost nothing.
+    func losses(countedBy mappings: [MigrationReport.EntityMappingReport]) -> [Loss] {
+        (losses ?? []).map { $0.counted(by: mappings) }.filter { $0.rows != 0 }
+    }
 }

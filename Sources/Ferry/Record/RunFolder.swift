@@ -49,14 +49,16 @@ package final class RunFolder {
     }
 
     private static let ownNames: Set = [
-        "lock", "run.json", "run.json.new", "progress.json", "progress.json.new", PageCheck.fileName,
+        "lock", "run.json", "run.json.new", "progress.json", "progress.json.new", "call.json", "call.json.new",
+        "control.json",
+        "control.json.new", PageCheck.fileName,
         PageCheck.fileName + ".new",
     ]
 
     /// Reads the record of the run in the folder.
     ///
     /// - Returns: Nil for a new folder.
-    /// - Throws: ``FerryError`` `.runDiffers` when the folder's content is no run, or has an unknown form.
+    /// - Throws: ``FerryError`` `.runDiffers` when the folder does not contain a run, or has an unknown form.
     package func load() throws -> RunRecord? {
         record = try Self.read(path, files: files)
         let others = try files.list(path).filter { !Self.ownNames.contains($0.name) }

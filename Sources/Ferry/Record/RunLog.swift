@@ -46,6 +46,8 @@ struct RunLog {
         var isInPlace: Bool?
         /// Whether the run used `--like`; logs of older versions do not have it.
         var isLike: Bool?
+        /// The losses as the run has counted them; logs of older versions do not have them.
+        var losses: [Loss]?
     }
 
     private struct Content: Codable {
@@ -70,17 +72,19 @@ struct RunLog {
         }
         content.runs.removeAll { $0.id == record.id }
         let output = record.migration?.options.output
+        let mappings = record.migration?.steps.flatMap(\.entityMappings) ?? []
         content.runs.append(
             Entry(
                 id: record.id, kind: record.kind, finished: Date().formatted(.iso8601), tool: record.tool,
                 from: record.migration?.from, to: record.migration?.to, chain: record.migration?.chain ?? [],
                 snapshot: record.snapshot, hashes: hashes.mapValues(\.hexadecimal),
-                entityMappings: record.migration?.steps.flatMap(\.entityMappings) ?? [], now: record.migration?.now,
+                entityMappings: mappings, now: record.migration?.now,
                 ended: record.ended,
                 source: output.map { _ in record.source }, options: output.flatMap { _ in record.migration?.options },
                 output: record.output,
                 mappingModels: record.migration?.mappingModels, isInPlace: record.migration?.isInPlace,
-                isLike: record.migration.map { $0.options.schema != nil }))
+                isLike: record.migration.map { $0.options.schema != nil },
+                losses: record.migration?.findings.losses(countedBy: mappings)))
         content.runs = content.runs.suffix(Self.limit)
         // The log names entities and counts their rows: every program that may read the store may read it.
         let store = String(path.dropLast(Self.ending.count))
@@ -112,9 +116,14 @@ struct RunLog {
     /// The archive of the last entry that names one: the snapshot before that run, or the one that it restored.
     ///
     /// - Throws: ``FerryError`` `.badLog` when the log cannot be read.
-    func wayBack() throws -> String? {
+    func wayBack() throws -> String? { try entries().last { $0.snapshot != nil }?.snapshot }
+
+    /// The entries, oldest first.
+    ///
+    /// - Throws: ``FerryError`` `.badLog` when the log cannot be read.
+    func entries() throws -> [Entry] {
         do {
-            return try decoded()?.runs.last { $0.snapshot != nil }?.snapshot
+            return try decoded()?.runs ?? []
         } catch {
             throw FerryError(
                 .badLog, "\(path) cannot be read, and only it records which snapshot belongs to the last migration.",
@@ -122,7 +131,7 @@ struct RunLog {
         }
     }
 
-    /// The log; a file that is no log counts as empty, also one that is too long for a log.
+    /// The log; a file that is not a log counts as empty, also one that is too long for a log.
     private func read() throws -> Content {
         guard let file = try files.attributesIfPresent(path), file.isRegularFile,
             file.size <= Int64(FileLayer.longestText)

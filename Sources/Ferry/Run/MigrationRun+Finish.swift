@@ -80,6 +80,8 @@ extension MigrationRun {
     func finish(
         _ folder: RunFolder, _ record: RunRecord, after problem: (any Error)? = nil
     ) -> MigrationReport? {
+        // Before the folder is removed, into which the orders' files would come.
+        control?.end()
         relay.begin(.cleanUp)
         var record = record
         record.phase = .cleanUp
@@ -141,8 +143,7 @@ extension MigrationRun {
         report.repaired = repaired
         report.layoutStore = migration.layoutStore.map(Self.url)
         report.warnings = migration.findings.warnings
-        report.losses = (migration.findings.losses ?? []).map { $0.counted(by: report.entityMappings) }
-            .filter { $0.rows != 0 }
+        report.losses = migration.findings.losses(countedBy: report.entityMappings)
         report.chunks.count = migration.steps.map(\.chunks).clampedSum
         report.chunks.median = chunkTimes.percentile(0.5).map { .clamped(nanoseconds: $0) }
         report.chunks.percentile90 = chunkTimes.percentile(0.9).map { .clamped(nanoseconds: $0) }

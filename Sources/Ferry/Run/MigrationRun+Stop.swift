@@ -31,6 +31,10 @@ extension MigrationRun {
         self.meter = meter
         relay.measure(by: meter)
         stop.beginUnits()
+        let plan = planned.plan
+        control = RunControl(
+            in: folder.path, isOneTransaction: plan.mayChangeStore && place.output == nil,
+            hasChunks: plan.steps.contains { $0.mode == .copy }, stop: stop)
     }
 
     /// The work of the run after preflight.

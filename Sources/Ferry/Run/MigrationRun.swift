@@ -46,6 +46,8 @@ final class MigrationRun {
     var estimates: MigrationReport.Estimates?
     /// Measures the call after preflight.
     var meter: ProgressMeter?
+    /// The orders of an operator after preflight.
+    var control: RunControl?
     /// The time of work on this machine, relative to that of ``WorkCosts``.
     var machine: Double?
     /// The bytes of a snapshot for one byte of the store, if they are known.
@@ -115,6 +117,7 @@ final class MigrationRun {
             return try migrate(sourceGuard, folder: folder, record: configuration.restart ? nil : record)
         } catch {
             relay.measure(by: nil)
+            control?.end()
             // The first error is reported; a failed close leaves only empty side files.
             do { try sourceGuard.close() } catch {}
             removeSideFiles(notIn: sourceGuard.sideFiles)
@@ -171,6 +174,8 @@ final class MigrationRun {
         let report = try report(planned, store)
         estimates = MigrationReport.Estimates(report)
         relay.send(.planned(report))
+        // Whoever is told of the plan may stop before anything is written.
+        try stop.check()
         // Of hundreds of entities they hold some MiB, which the run needs.
         for index in planned.steps.indices { planned.steps[index].program = nil }
         if planned.plan.mayChangeStore, place.output == nil, planned.statements?.whole != nil,

@@ -72,12 +72,12 @@ struct StoreSnapshots {
 
     /// Removes old snapshots, but never the last one that verifies, nor those protected by name.
     func prune(
-        keep: Int, minimumAge: Int64, protecting archives: [String], stop: StopRequest
+        _ retention: Retention, protecting archives: [String], isTrial: Bool, stop: StopRequest
     ) throws -> SnapshotStore.Pruned {
         try snapshots.prune(
-            keep: keep, minimumAge: minimumAge, now: Int64(Date().timeIntervalSince1970),
+            retention, now: Int64(Date().timeIntervalSince1970),
             // The store may have been moved, so only names count.
-            protecting: Set(archives.map { FileLayer.name(of: $0) }), stop: stop)
+            protecting: Set(archives.map { FileLayer.name(of: $0) }), isTrial: isTrial, stop: stop)
     }
 
     /// Restores database and external data, after comparing both with the manifest.

@@ -20,9 +20,9 @@ enum OptionGroup: String, CaseIterable, Sendable {
             (
                 .safety,
                 [
-                    "--dry-run", "--rehearse", "--check", "--snapshot", "--no-snapshot", "--snapshot-dir",
-                    "--snapshot-level",
-                    "--verify", "--integrity", "--hold-swap", "--restart", "--recover", "--wait",
+                    "--dry-run", "--rehearse", "--check", "--snapshot", "--no-snapshot", "--snapshot-dir", "--snapshot-level",
+                    "--verify", "--integrity", "--hold-swap", "--restart", "--recover", "--repair", "--wait",
+                    "--yes",
                 ]
             ),
             (

@@ -91,7 +91,7 @@ struct MappingCheckCommand: PolicyCommand {
 /// A mapping model in the form of Ferry's mapping file.
 struct MappingRendering {
     var model: MappingModel
-    /// Properties without a rule, each with a text that is no expression: the file is refused with its line and path.
+    /// Properties without a rule, each with a text that is not an expression: the file is refused with its line and path.
     var marks: [Mark] = []
     /// The mapping model whose entity mappings the file replaces, as the file names it.
     var extends: String?

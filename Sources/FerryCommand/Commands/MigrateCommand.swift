@@ -25,6 +25,10 @@ struct MigrateCommand: PolicyCommand {
             MigrateCommand.memoryLimit,
             .value(
                 "--budget", "TIME", "Stop after TIME (15s, 2min) with exit code 75. Run the command again to continue."),
+            .value(
+                "--wait", "TIME",
+                "Wait up to TIME (30s, 5min) for a store that another program is using, at the start and at the swap. "
+                    + "Default: do not wait."),
             .flag("--hold-swap", "Do everything except the swap. Run again without --hold-swap to swap."),
             .flag("--restart", "Discard an unfinished migration and start over."),
             .flag(
@@ -46,7 +50,7 @@ struct MigrateCommand: PolicyCommand {
                 "--rehearse",
                 "Run the migration next to the store, verify it, report peak usage, and discard the result. No snapshot is taken."
             ),
-            ReportPlace.option, ProgressForm.option,
+            FirstRunQuestion.option, EventCommand.option, ReportPlace.option, ProgressForm.option,
             .flag("--trace", "Log every SQL statement with its duration to standard error."),
         ],
         common: [
@@ -70,6 +74,7 @@ struct MigrateCommand: PolicyCommand {
         let report = try ReportPlace(from: arguments)
         let list = try StoreList(arguments.operands)
         try report?.check(list.stores, output: arguments.value("--output"))
+        try FirstRunQuestion(migration, list, policies).ask(on: console)
         let stop = migration.isDryRun ? StopRequest() : InterruptWatch.start(on: console)
         if arguments.operands.count > 1 {
             return try MigrationSeries(migration: migration, list: list, report: report)
@@ -84,14 +89,14 @@ struct MigrateCommand: PolicyCommand {
 
 /// The migration of one store with the options of `migrate`.
 struct StoreMigration {
-    private var input: MigrationInput
+    private(set) var input: MigrationInput
     private(set) var configuration: Configuration
     /// The migrator with the models and mapping models; nil if `run` has to read them.
     private var reader: Migrator?
 
-    private var arguments: Arguments { input.arguments }
+    var arguments: Arguments { input.arguments }
     var isDryRun: Bool { arguments.has("--dry-run") }
-    private var isRehearsal: Bool { arguments.has("--rehearse") }
+    var isRehearsal: Bool { arguments.has("--rehearse") }
     private let progress: ProgressForm
 
     init(_ arguments: Arguments) throws(FerryError) {
@@ -126,6 +131,7 @@ struct StoreMigration {
         configuration.recovers = arguments.has("--recover")
         configuration.repairs = arguments.has("--repair")
         configuration.budget = try arguments.time("--budget", "a time such as 500ms, 15s or 2min")
+        configuration.waits = try arguments.time("--wait", "a time such as 30s or 5min")
         configuration.holdsSwap = arguments.has("--hold-swap")
         try configuration.takeMemoryLimit(arguments)
         let stores = arguments.operands.count
@@ -179,6 +185,9 @@ struct StoreMigration {
         // A failed run also reports the version that the plan found.
         let seen = Locked<PlanReport?>(nil)
         let sampler = RunSampler()
+        let command = arguments.value(EventCommand.option.name).map {
+            EventCommand($0, store: (configuration.output ?? input.store).filePath, stop: stop, console: console)
+        }
         do {
             let migrator = try reader?.of(input.store) ?? input.migrator(policies)
             if isDryRun {
@@ -192,6 +201,7 @@ struct StoreMigration {
             if arguments.has("--trace") { configuration.trace = Self.traceHook(console) }
             let (memoryLimit, isRehearsal) = (configuration.memoryLimit, isRehearsal)
             let onEvent: @Sendable (MigrationEvent) -> Void = { event in
+                defer { command?.take(event) }
                 switch event {
                 case .planned(let plan):
                     seen.withLock { $0 = plan }
@@ -213,6 +223,7 @@ struct StoreMigration {
                 code: .success, text: rendering.text(width:))
         } catch {
             let error = input.worded(error)
+            command?.end(error)
             let plan = seen.withLock { $0 }
             return StoreOutcome(
                 MigrationFailure(error: error, plan: plan, store: configuration.output ?? input.store),

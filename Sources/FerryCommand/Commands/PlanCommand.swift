@@ -29,9 +29,12 @@ struct PlanCommand: PolicyCommand {
                 configuration.budget = try arguments.time("--budget", "a time such as 500ms, 15s or 2min")
                 let plan = try migrator.plan(configuration, checksRows: arguments.has("--check"))
                 let rendering = PlanRendering(plan, arguments)
-                guard arguments.has("--sql"), plan.refusals.isEmpty else {
+                let isScript = arguments.has("--sql")
+                guard isScript, plan.refusals.isEmpty else {
                     console.result(rendering.json, text: rendering.text(width:))
-                    return (rendering.json, rendering.exitCode)
+                    let isReported = arguments.value(ReportFile.option.name) != nil && plan.refusals.isEmpty
+                    let details = isReported ? details(migrator, input.configuration) : [:]
+                    return (rendering.json + details, rendering.exitCode)
                 }
                 let statements = StatementRendering(steps: try migrator.statements(input.configuration))
                 let report = rendering.json + ["sql": statements.json]
@@ -41,6 +44,30 @@ struct PlanCommand: PolicyCommand {
         } catch {
             throw input.worded(error)
         }
+    }
+
+    /// What only a report has: the statements, and the way of each property that changes.
+    ///
+    /// Statements may need a module that this program does not have; the report then has none.
+    private func details(_ migrator: Migrator, _ configuration: Configuration) -> JSON {
+        var details: JSON = [:]
+        do {
+            let lineages = try migrator.lineages(configuration)
+            details += [
+                "lineage": JSON.list(lineages) { lineage in
+                    [
+                        "property": lineage.property,
+                        "versions": JSON.list(lineage.stops) {
+                            ["version": $0.version, "properties": $0.properties, "isByPolicy": $0.isByPolicy]
+                        },
+                    ]
+                }
+            ]
+            details += ["sql": StatementRendering(steps: try migrator.statements(configuration)).json]
+        } catch {
+            return details
+        }
+        return details
     }
 }
 
@@ -65,7 +92,7 @@ struct PlanRendering {
     static let verbose = Syntax.Option.flag(
         "--verbose", "List every step and every entity mapping, even if many are alike.")
 
-    /// A plan with refusals is no error, but cannot run.
+    /// A plan with refusals is not an error, but it cannot run.
     var exitCode: ExitCode { plan.refusals.isEmpty ? .success : .refused }
 
     var json: JSON {

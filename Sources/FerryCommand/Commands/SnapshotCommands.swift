@@ -119,38 +119,6 @@ struct SnapshotRestoreCommand: Command {
     }
 }
 
-struct SnapshotPruneCommand: Command {
-    static let syntax = Syntax(
-        "snapshot prune", summary: "Remove old snapshots of a store.",
-        discussion:
-            "Removes snapshots that are neither among the newest nor younger than --min-age. Never removed are "
-            + "the last one that can be read, the one that ferry-log.json names for a "
-            + "rollback, the one of an unfinished migration, and those with a damaged manifest.",
-        operands: [MigrationInput.store],
-        options: [
-            .value("--keep", "N", "Number of newest snapshots to keep, whatever their age.", isRequired: true),
-            .value("--min-age", "TIME", "Keep snapshots younger than this (12h, 7d). Default: 7d."),
-            SnapshotOptions.folder,
-        ], example: "ferry snapshot prune App.sqlite --keep 3 --min-age 30d")
-
-    let arguments: Arguments
-
-    func run(on console: Console) throws -> ExitCode {
-        let keep = Int(try arguments.count("--keep", in: 1...1_000_000) ?? 1)
-        let age = try arguments.time("--min-age", "a time such as 12h or 7d", from: 0) ?? .seconds(7 * 86_400)
-        let stop = InterruptWatch.start(on: console)
-        let report = try StoreFiles(arguments.store)
-            .pruneSnapshots(in: arguments.snapshotFolder, keep: keep, minimumAge: age, stop: stop)
-        if report.removed.isEmpty, report.kept.isEmpty { try arguments.store.checkStoreExists() }
-        let (removed, kept) = (SnapshotRendering(entries: report.removed), SnapshotRendering(entries: report.kept))
-        console.result(["removed": removed.list, "kept": kept.list]) { width in
-            (report.removed.isEmpty ? ["Nothing was removed."] : ["Removed:"] + removed.text(width: width))
-                + (report.kept.isEmpty ? [] : ["Kept:"] + kept.text(width: width))
-        }
-        return .success
-    }
-}
-
 /// The options and operands of the snapshot commands; their texts name the archive form that this build writes.
 enum SnapshotOptions {
     private static let form = SnapshotForm.preferred

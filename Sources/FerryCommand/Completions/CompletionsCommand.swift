@@ -125,7 +125,7 @@ enum BashCompletions {
             "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}",
             "    local options='' kind='' choices=''",
             "    COMPREPLY=()",
-            "    # bash takes --option=value apart at the sign.",
+            "    # bash splits --option=value at the equals sign.",
             "    if [[ $word == = ]]; then",
             "        word=''",
             "    elif [[ $before == = ]]; then",

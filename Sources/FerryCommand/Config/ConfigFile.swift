@@ -108,6 +108,7 @@ struct ConfigKey: Sendable {
             members: [
                 ConfigKey(name: "memory", form: .quantity, option: "--memory-limit"),
                 ConfigKey(name: "budget", form: .text, option: "--budget"),
+                ConfigKey(name: "wait", form: .text, option: "--wait"),
                 ConfigKey(name: "chunkRows", form: .quantity, option: "--chunk-size"),
                 ConfigKey(name: "chunkBytes", form: .quantity, option: "--chunk-bytes"),
                 ConfigKey(name: "chunkTime", form: .text, option: "--chunk-time"),
@@ -118,6 +119,10 @@ struct ConfigKey: Sendable {
             members: [
                 ConfigKey(name: "folder", form: .path, option: "--snapshot-dir"),
                 ConfigKey(name: "level", form: .quantity, option: "--snapshot-level"),
+                ConfigKey(name: "keep", form: .quantity, option: "--keep"),
+                ConfigKey(name: "keepDaily", form: .quantity, option: "--keep-daily"),
+                ConfigKey(name: "keepWeekly", form: .quantity, option: "--keep-weekly"),
+                ConfigKey(name: "minAge", form: .text, option: "--min-age"),
             ]),
         ConfigKey(name: "report", form: .path, option: "--report"),
     ]

@@ -8,6 +8,8 @@ package struct Console: Sendable {
     private(set) var isQuiet = false
     /// Whether standard error is a terminal, where a line may be redrawn.
     let isTerminal: Bool
+    /// Whether a person can be asked: standard input and standard error are terminals.
+    private(set) var canAsk = false
     private var output: Stream
     private var diagnostics: Stream
     /// The first error of writing standard output, which lost a part of the output; nil if none.
@@ -26,6 +28,7 @@ package struct Console: Sendable {
                 diagnostics.write($0)
             })
         outputProblem = { problem.withLock { $0 } }
+        canAsk = diagnostics.isTerminal && StandardStream.isInputTerminal
     }
 
     package init(isJSON: Bool, isTerminal: Bool, output: Stream, diagnostics: Stream) {
@@ -87,6 +90,18 @@ package struct Console: Sendable {
     /// Writes a line of text, unless `--json` or `--quiet` is given.
     func say(_ line: String = "") {
         if !isJSON, !isQuiet { output.writeLine(line) }
+    }
+
+    /// Whether standard output is a terminal.
+    var isOutputTerminal: Bool { output.width() != nil }
+
+    /// Writes lines over those that were written last, on a terminal.
+    func rewrite(_ lines: [String], with new: [String]) {
+        guard !isJSON, !isQuiet else { return }
+        let height = lines.map { TextWrap.lines($0, width: width).count }.reduce(0, +)
+        // Up to the first line, and clear from there to the end of the screen.
+        output.write("\u{1b}[\(height)A\u{1b}[J")
+        for line in new { output.writeLine(line) }
     }
 
     /// Writes the result: a JSON object, or a text for another program, which is not broken into lines.

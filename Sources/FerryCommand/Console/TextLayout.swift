@@ -135,7 +135,7 @@ enum TextWrap {
         var last: Character = " "
         while place < text.endIndex {
             let character = text[place]
-            // An apostrophe within a word is no quote.
+            // An apostrophe within a word is not a quote.
             let opens = character == "`" || "'\"".contains(character) && " (=\\".contains(last)
             let next = text.index(after: place)
             if keepsQuoted, opens, let end = text[next...].firstIndex(of: character) {

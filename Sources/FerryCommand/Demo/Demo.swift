@@ -114,7 +114,7 @@ struct Demo {
     private func killHalfWay() throws {
         show("$ ", migrateWords)
         var child = try ChildProcess(
-            ChildProcess.ownPath(), migrateWords + ["--progress", "json"], reading: .diagnostics)
+            ChildProcess.ownPath(), migrateWords + ["--yes", "--progress", "json"], reading: .diagnostics)
         var last: JSON?
         while let line = child.line() {
             guard let progress = JSON.read(Array(line.utf8)), !progress.members.isEmpty else {
@@ -161,7 +161,7 @@ struct Demo {
         show("$ ", migrateWords)
         var lines: [String] = []
         var child = try ChildProcess(
-            ChildProcess.ownPath(), migrateWords + (console.isJSON ? ["--json"] : []),
+            ChildProcess.ownPath(), migrateWords + ["--yes"] + (console.isJSON ? ["--json"] : []),
             reading: console.isJSON ? .output : .nothing)
         while let line = child.line() { lines.append(line) }
         guard let code = child.wait(), code == 0 else {

@@ -39,7 +39,7 @@ package struct FleetSum: Sendable {
     private(set) var unreadableExamples: [(path: String, error: FerryError)] = []
     /// The worst exit code of the unreadable files.
     private(set) var exitCode = ExitCode.success
-    /// Files that are no reports.
+    /// Files that are not reports.
     private(set) var otherFiles: Int64 = 0
 
     package init() {}

@@ -115,8 +115,6 @@ package struct DifferenceDrawing {
     }
 
     private static let (top, boxWidth, gap, lineHeight) = (64.0, 270.0, 28.0, 16.0)
-    /// The most characters of a line in a box.
-    private static let most = 40
 
     /// The boxes in columns, each box in the column with the most room; boxes do not overlap.
     package var layout: (boxes: [Rect], width: Double, height: Double) {
@@ -135,6 +133,34 @@ package struct DifferenceDrawing {
         return (rects, width, (ends.max() ?? Self.top) + 8)
     }
 
+    /// The lines between related entities, in the gaps between the columns and above them, never behind a box.
+    package var routes: [[(x: Double, y: Double)]] {
+        let rects = layout.boxes
+        func column(_ rect: Rect) -> Int { Int(((rect.x - 16) / (Self.boxWidth + Self.gap)).rounded()) }
+        return edges.enumerated().map { index, edge in
+            var (one, other) = (rects[edge.from], rects[edge.to])
+            if column(one) > column(other) { swap(&one, &other) }
+            // Lines beside each other, in the middle of a gap.
+            let shift = Double(index * 5 % 17) - 8
+            func gap(after column: Int) -> Double {
+                16 + Double(column + 1) * (Self.boxWidth + Self.gap) - Self.gap / 2 + shift
+            }
+            let (first, last) = (column(one), column(other))
+            let out = gap(after: first)
+            guard first < last else {
+                return [(one.right, one.middle), (out, one.middle), (out, other.middle), (other.right, other.middle)]
+            }
+            guard first + 1 < last else {
+                return [(one.right, one.middle), (out, one.middle), (out, other.middle), (other.x, other.middle)]
+            }
+            let (lane, back) = (Self.top - 4 - Double(index % 4) * 3, gap(after: last - 1))
+            return [
+                (one.right, one.middle), (out, one.middle), (out, lane), (back, lane), (back, other.middle),
+                (other.x, other.middle),
+            ]
+        }
+    }
+
     package var svg: String {
         let layout = layout
         var parts = [
@@ -142,20 +168,18 @@ package struct DifferenceDrawing {
             Drawing.text("\(names.from) → \(names.to)", 16, 22, style: "font-weight:600;font-size:15px"),
             Drawing.text("\(heading).  + added  − removed  → renamed  ~ changed", 16, 42, isSoft: true),
         ]
-        // The curves come first, so that the boxes cover them.
-        for (from, to) in edges {
-            let (one, other) = (layout.boxes[from], layout.boxes[to])
-            parts.append(
-                Drawing.curve(one.x + one.width / 2, one.middle, other.x + other.width / 2, other.middle))
-        }
+        for route in routes { parts += Drawing.route(route) }
         for (box, rect) in zip(boxes, layout.boxes) {
             let title = "\(box.kind.sign) \(box.title)"
             parts.append(Drawing.rect(rect, box.kind.rawValue, corner: "5"))
             parts.append(
-                Drawing.text(title, rect.x + 10, rect.y + 20, style: "font-weight:600", most: Self.most - 2))
+                Drawing.text(
+                    title, rect.x + 10, rect.y + 20, within: Self.boxWidth - 20, isBold: true, style: "font-weight:600")
+            )
             for (index, line) in box.lines.enumerated() {
                 parts.append(
-                    Drawing.text(line, rect.x + 10, rect.y + 40 + Double(index) * Self.lineHeight, most: Self.most))
+                    Drawing.text(
+                        line, rect.x + 10, rect.y + 40 + Double(index) * Self.lineHeight, within: Self.boxWidth - 20))
             }
         }
         return Drawing.document(width: layout.width, height: layout.height, parts)

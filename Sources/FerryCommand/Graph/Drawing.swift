@@ -13,16 +13,40 @@ package struct Rect: Sendable, Equatable {
         x < other.right && other.x < right && y < other.bottom && other.y < bottom
     }
 
-    /// A width for the longest name; a wide character counts as two.
+    /// A width for the longest name in any font.
     static func width(of names: [String]) -> Double {
-        let longest =
-            names.map { name in name.unicodeScalars.reduce(0) { $0 + ($1.value >= 0x1100 ? 2 : 1) } }.max() ?? 0
-        return min(340, max(120, Double(longest) * 7.6 + 28))
+        let longest = names.map { TextMetrics.width($0, size: Drawing.size) }.max() ?? 0
+        return min(340, max(120, (longest + 2 * Drawing.inset).rounded(.up)))
     }
 }
 
 /// The elements of drawings, in pages and in files of their own.
 enum Drawing {
+    /// The font size of a drawing in a file of its own.
+    static let size = 13.0
+    /// The room between a box and its text.
+    static let inset = 12.0
+
+    /// A text that keeps within a room, whatever font it is shown in: it is cut in its middle, and squeezed.
+    ///
+    /// A tooltip has the whole text.
+    static func text(
+        _ text: String, _ x: Double, _ y: Double, within room: Double, size: Double = Drawing.size,
+        isBold: Bool = false,
+        anchor: String? = nil, style: String? = nil
+    ) -> Markup {
+        let shown = TextMetrics.fitted(text, into: room, size: size, isBold: isBold)
+        let width = TextMetrics.width(shown, size: size, isBold: isBold)
+        // A short text has room in any font, and keeps its own width.
+        let isTight = width * 1.2 > room
+        return .element(
+            "text",
+            [
+                "x": x, "y": y, "text-anchor": anchor, "style": style,
+                "textLength": isTight ? min(width, room) : nil, "lengthAdjust": isTight ? "spacingAndGlyphs" : nil,
+            ], shown == text ? [.text(text)] : [.element("title", [:], text), .text(shown)])
+    }
+
     static func text(
         _ text: String, _ x: Double, _ y: Double, anchor: String? = nil, isSoft: Bool = false, style: String? = nil,
         most: Int = 200
@@ -53,7 +77,7 @@ enum Drawing {
     static func box(_ place: Rect, _ name: String, style: String) -> [Markup] {
         [
             rect(place, style, corner: "5"),
-            text(name, place.x + 12, place.middle + 5, most: Int((place.width - 20) / 7.6)),
+            text(name, place.x + inset, place.middle + 5, within: place.width - 2 * inset),
         ]
     }
 
@@ -71,6 +95,15 @@ enum Drawing {
 
     private static func list(_ points: [(Double, Double)]) -> String {
         points.map { "\($0.0.inMarkup),\($0.1.inMarkup)" }.joined(separator: " ")
+    }
+
+    /// A line of straight pieces with a small dot at its end.
+    static func route(_ points: [(x: Double, y: Double)]) -> [Markup] {
+        guard let last = points.last else { return [] }
+        return [
+            polyline(points.map { ($0.x, $0.y) }, "curve"),
+            .element("circle", ["class": "arrow", "cx": last.x, "cy": last.y, "r": "2.5"]),
+        ]
     }
 
     static func curve(_ x1: Double, _ y1: Double, _ x2: Double, _ y2: Double) -> Markup {

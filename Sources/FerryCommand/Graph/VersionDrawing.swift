@@ -114,6 +114,8 @@ extension VersionDrawing {
         package var versions: [Rect] = []
         /// By the index of the link.
         package var mappings: [Int: Rect] = [:]
+        /// The lines from mapping models to versions beyond the next column, by the index of the link.
+        package var routes: [Int: [(x: Double, y: Double)]] = [:]
         package var columns = 1
         package var width = 0.0
         package var height = 0.0
@@ -171,7 +173,22 @@ extension VersionDrawing {
                 height: Self.boxHeight)
             next[column] = y + Self.boxHeight + 10
         }
-        layout.width = left - Self.channel + 16
+        for (index, box) in layout.mappings {
+            let (from, to) = (links[index].from / rows, links[index].to / rows)
+            guard to != from, to != from + 1 else { continue }
+            let target = layout.versions[links[index].to]
+            // Above the columns, and through the channels between them.
+            let shift = Double(index * 5 % 13)
+            let (out, lane) = (box.right + 8 + shift, Self.top - 3 - Double(index % 3) * 2)
+            let isBack = to < from
+            let back = isBack ? target.right + 14 + shift : target.x - 14 - shift
+            let y = target.middle - 4
+            layout.routes[index] = [
+                (box.right, box.middle), (out, box.middle), (out, lane), (back, lane), (back, y),
+                (isBack ? target.right : target.x, y),
+            ]
+        }
+        layout.width = left - (mapped.isEmpty ? Self.channel : 0) + 16
         layout.height = max(next.max() ?? 0, bottom) + 8
         return layout
     }
@@ -189,7 +206,10 @@ extension VersionDrawing {
         for (index, box) in layout.mappings.sorted(by: { $0.key < $1.key }) {
             let (from, to) = (layout.versions[links[index].from], layout.versions[links[index].to])
             parts.append(Drawing.curve(from.right, from.middle + 4, box.x, box.middle - 5))
-            if to.x > box.x {
+            if let route = layout.routes[index], let end = route.last {
+                parts.append(Drawing.polyline(route.map { ($0.x, $0.y) }, "curve"))
+                parts.append(Drawing.arrow(end.x, end.y, isFromRight: end.x > to.x))
+            } else if to.x > box.x {
                 parts.append(Drawing.curve(box.right, box.middle + 5, to.x - 7, to.middle - 4))
                 parts.append(Drawing.arrow(to.x, to.middle - 4, isFromRight: false))
             } else {

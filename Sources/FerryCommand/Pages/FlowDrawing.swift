@@ -18,10 +18,20 @@ struct FlowDrawing {
 
     let title: String
     let flows: [Flow]
+    /// The rows of the table below, to which the names of entities lead.
+    var anchors = EntityAnchors(part: 1)
+
+    /// Whether objects split, merge, are left out or are new: else the drawing would only repeat the table.
+    private var branches: Bool {
+        let real = flows.filter { $0.count ?? 1 > 0 }
+        let isOneSided = real.contains { $0.source == nil || $0.destination == nil }
+        func isShared(_ ends: [String?]) -> Bool { Set(ends).count < ends.count }
+        return isOneSided || isShared(real.map(\.source)) || isShared(real.map(\.destination))
+    }
 
     /// The most flows drawn, as more cannot be told apart; the table below has all.
     private static let most = 60
-    private static let (width, leftBar, rightBar, bar, text) = (400.0, 132.0, 260.0, 8.0, 19)
+    private static let (width, leftBar, rightBar, bar) = (400.0, 132.0, 260.0, 8.0)
     /// `least` has room for a name above a number.
     private static let (least, gap, top) = (28.0, 8.0, 26.0)
 
@@ -30,7 +40,7 @@ struct FlowDrawing {
         let drawn = flows.enumerated().filter { $0.element.count ?? 1 > 0 }
             .sorted { ($0.element.count ?? 0, $1.offset) > ($1.element.count ?? 0, $0.offset) }
             .prefix(Self.most).sorted { $0.offset < $1.offset }.map(\.element)
-        guard !drawn.isEmpty else { return nil }
+        guard !drawn.isEmpty, branches else { return nil }
         let left = column(drawn.map { $0.source ?? "new" }, drawn)
         let right = column(drawn.map { $0.destination ?? $0.end }, drawn)
         let height = max(left.height, right.height) + Self.top + 8
@@ -126,12 +136,41 @@ struct FlowDrawing {
         var number = Quantity.rowsText(node.count, isEstimated: node.isEstimated)
         // Several mappings mostly read the same objects: the sum of their numbers would mean nothing.
         if isLeft, node.mappings > 1 { number = "by \(node.mappings) mappings" }
+        let room = isLeft ? labelX - 2 : Self.width - labelX - 2
+        let name = Drawing.text(node.name, labelX, middle - 2, within: room, size: 11, anchor: anchor)
         return [
             Drawing.rect(Rect(x: x, y: node.y, width: Self.bar, height: node.height), "node"),
-            .element(
-                "text", ["x": labelX, "y": middle - 2, "text-anchor": anchor],
-                .element("title", [:], node.name), .text(Drawing.shortened(node.name, to: Self.text))),
+            anchors.link(to: node.name, isSource: isLeft).map { .element("a", ["href": $0], name) } ?? name,
             Drawing.text(number, labelX, middle + 11, anchor: anchor, isSoft: true),
         ]
     }
+}
+
+/// The anchors of the rows of one table of a page, which lists entity mappings.
+struct EntityAnchors {
+    /// Makes the anchors of several tables differ.
+    let part: Int
+    private var sources: [String: Int] = [:]
+    private var destinations: [String: Int] = [:]
+    private let count: Int
+
+    init(part: Int, rows: [(source: String?, destination: String?)] = []) {
+        (self.part, count) = (part, rows.count)
+        for (index, row) in rows.enumerated() {
+            if let source = row.source, sources[source] == nil { sources[source] = index }
+            if let destination = row.destination, destinations[destination] == nil {
+                destinations[destination] = index
+            }
+        }
+    }
+
+    /// The link to the first row of an entity; nil for one without a row.
+    func link(to entity: String, isSource: Bool) -> String? {
+        (isSource ? sources : destinations)[entity].map { "#" + anchor($0) }
+    }
+
+    /// The anchors of the table's rows; a name of an entity may hold any character, so they are numbered.
+    var ofRows: [String?] { (0..<count).map(anchor) }
+
+    private func anchor(_ row: Int) -> String { "row-\(part)-\(row + 1)" }
 }

@@ -20,7 +20,12 @@ package struct Page: Sendable {
 
     private let title: String
     private let subject: String?
+    /// The parts above the table of contents.
+    private var top: [Markup] = []
     private var content: [Markup] = []
+    private var headings: [(title: String, anchor: String)] = []
+    /// A page with fewer headings is short enough without a table of contents.
+    private static let leastListed = 5
 
     /// Makes a page; `subject` is the path of its subject, if it has only one.
     init(_ title: String, subject: String?) { (self.title, self.subject) = (title, subject) }
@@ -38,23 +43,88 @@ package struct Page: Sendable {
             .style(PageStyle.sheet))
         var body: [Markup] = [.element("h1", [:], title)]
         if let subject { body.append(.element("p", ["class": "soft"], .name(subject))) }
+        body += top
+        if headings.count >= Self.leastListed {
+            let entries = headings.map {
+                Markup.element("li", [:], .element("a", ["href": "#\($0.anchor)"], $0.title))
+            }
+            body.append(.element("nav", ["aria-label": "Contents"], .element("ol", ["class": "contents"], entries)))
+        }
         body += content
         body.append(.element("p", ["class": "soft"], "Made by \(FerryVersion.tool). It contains no values of rows."))
         return Self.sign + "\n"
             + Markup.element("html", ["lang": "en"], head, .element("body", [:], body)).written + "\n"
     }
 
-    mutating func add(_ part: Markup) { content.append(part) }
+    /// The parts before the first heading come before the table of contents.
+    mutating func add(_ part: Markup) {
+        if headings.isEmpty { top.append(part) } else { content.append(part) }
+    }
+
+    /// Adds the most important figures, in large type; `isBad` marks one that passes its limit.
+    mutating func headline(_ figures: [(title: String, value: String?, isBad: Bool)]) {
+        let known = figures.compactMap { figure in
+            figure.value.map { value in
+                Markup.element(
+                    "div", ["class": figure.isBad ? "figure bad" : "figure"],
+                    .element("strong", [:], .name((figure.isBad ? Verdict.bad.sign + " " : "") + value)),
+                    .element("span", ["class": "soft"], figure.title))
+            }
+        }
+        if !known.isEmpty { add(.element("div", ["class": "headline"], known)) }
+    }
+
+    /// Adds a command to paste: its lines are broken between options only, as a shell reads them.
+    mutating func command(_ line: String) {
+        add(.element("pre", [:], TextWrap.command(line, width: Self.commandWidth).joined(separator: "\n")))
+    }
+
+    /// Characters; a narrow page shows a line of this length.
+    private static let commandWidth = 48
+
+    /// Adds lines of text, those of them that are commands as such.
+    mutating func remedy(_ text: String) {
+        for line in text.split(separator: "\n") {
+            let words = line.drop { $0 == " " }
+            if words.hasPrefix("ferry ") { command(String(words)) } else { paragraph(String(line)) }
+        }
+    }
+
+    /// Adds a part that is folded under a title.
+    mutating func folded(_ title: String, _ parts: [Markup]) {
+        add(.element("details", [:], [.element("summary", [:], title)] + parts))
+    }
 
     mutating func verdict(_ verdict: Verdict, _ text: String) {
         add(.element("p", ["class": "verdict \(verdict.rawValue)", "role": "status"], "\(verdict.sign) \(text)"))
     }
 
     mutating func paragraph(_ text: String, isSoft: Bool = false) {
-        add(.element("p", ["class": isSoft ? "soft" : nil], text))
+        add(.element("p", ["class": isSoft ? "soft" : nil], Self.keepingOptions(text)))
     }
 
-    mutating func heading(_ text: String) { add(.element("h2", [:], text)) }
+    /// A text whose options (`--to`) no line break divides between their hyphens.
+    private static func keepingOptions(_ text: String) -> [Markup] {
+        var parts: [Markup] = []
+        var plain = ""
+        for (index, word) in text.split(separator: " ", omittingEmptySubsequences: false).enumerated() {
+            if index > 0 { plain += " " }
+            guard word.hasPrefix("--") else {
+                plain += word
+                continue
+            }
+            if !plain.isEmpty { parts.append(.text(plain)) }
+            plain = ""
+            parts.append(.element("span", ["class": "option"], String(word)))
+        }
+        return plain.isEmpty ? parts : parts + [.text(plain)]
+    }
+
+    mutating func heading(_ text: String) {
+        let anchor = "part-\(headings.count + 1)"
+        headings.append((text, anchor))
+        add(.element("h2", ["id": anchor], text))
+    }
 
     mutating func facts(_ facts: [(String, String?)]) {
         let known = facts.flatMap { title, text -> [Markup] in
@@ -70,22 +140,28 @@ package struct Page: Sendable {
         add(.element("ul", [:], texts.map { .element("li", [:], $0) }))
     }
 
-    mutating func table(_ columns: [TableColumn], _ rows: [[String]]) {
-        table(columns, rows.map { $0.map(Markup.name) })
+    mutating func table(_ columns: [TableColumn], _ rows: [[String]], anchors: [String?] = []) {
+        table(columns, rows.map { $0.map(Markup.name) }, anchors: anchors)
     }
 
     /// Adds a table, of which one row may be marked as the best one, if there are rows.
-    mutating func table(_ columns: [TableColumn], _ rows: [[Markup]], best: Int? = nil) {
+    ///
+    /// On a narrow page each row is a card, in which each cell has its column's title beside it.
+    mutating func table(
+        _ columns: [TableColumn], _ rows: [[Markup]], best: Int? = nil, anchors: [String?] = []
+    ) {
         precondition(rows.allSatisfy { $0.count == columns.count }, "a row has as many cells as the header")
         if rows.isEmpty { return }
         func style(_ column: TableColumn) -> String? { column.isNumber ? "number" : nil }
         let header = columns.map { Markup.element("th", ["class": style($0), "scope": "col"], $0.title) }
         let body = rows.enumerated().map { index, cells in
             Markup.element(
-                "tr", ["class": index == best ? "best" : nil],
-                zip(columns, cells).map { .element("td", ["class": style($0)], $1) })
+                "tr", ["class": index == best ? "best" : nil, "id": index < anchors.count ? anchors[index] : nil],
+                zip(columns, cells).map { .element("td", ["class": style($0), "data-title": $0.title], $1) })
         }
-        add(.element("div", ["class": "wide"], .element("table", [:], [.element("tr", [:], header)] + body)))
+        add(
+            .element(
+                "div", ["class": "wide"], .element("table", [:], [.element("tr", ["class": "head"], header)] + body)))
     }
 
     /// A bar whose length is its part of the longest bar.
@@ -134,7 +210,23 @@ enum PageStyle {
         td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
         tr.best td { font-weight: 700; background: var(--shade); }
         .track { display: block; width: clamp(40px, 18vw, 300px); }
-        @media (max-width: 600px) { table { font-size: 0.85em; } th, td { padding: 3px 6px; } }
+        @media screen and (max-width: 600px) {
+          table, tbody, tr, td { display: block; width: 100%; } tr.head { display: none; }
+          tr { border: 1px solid var(--line); border-radius: 6px; padding: 6px 10px; margin: 0 0 10px; }
+          td, td.number { display: grid; grid-template-columns: minmax(80px, 32%) minmax(0, 1fr); gap: 0 10px; border: 0;
+            padding: 2px 0; text-align: left; white-space: normal; overflow-wrap: anywhere; }
+          td::before { content: attr(data-title); color: var(--soft); font-weight: 400; }
+          .track { width: 100%; align-self: center; } }
+        a { color: var(--main); } svg a[href] text { text-decoration: underline; }
+        :target { background: var(--shade); outline: 2px solid var(--main); }
+        ol.contents { display: flex; flex-wrap: wrap; gap: 2px 18px; padding: 0; margin: 12px 0; list-style: none; }
+        .headline { display: flex; flex-wrap: wrap; gap: 8px 28px; margin: 14px 0; }
+        .figure strong { display: block; font-size: 1.5em; line-height: 1.2; font-variant-numeric: tabular-nums; }
+        .figure.bad strong { color: var(--bad); }
+        pre { font: 13px/1.5 ui-monospace, monospace; background: var(--shade); border: 1px solid var(--line);
+          padding: 8px 12px; margin: 8px 0; overflow-x: auto; white-space: pre; overflow-wrap: normal; }
+        @media print { pre { white-space: pre-wrap; } details { display: block; } nav { display: none; } }
+        .option { white-space: nowrap; } details { margin: 8px 0; } summary { cursor: pointer; color: var(--main); }
         .bar { display: block; height: 14px; min-width: 1px; background: var(--main); border: 1px solid var(--main); }
         ol.chain { list-style: none; padding: 0; margin: 8px 0; display: flex; flex-wrap: wrap; gap: 8px 6px;
           align-items: center; }
@@ -149,7 +241,7 @@ enum PageStyle {
         svg .curve { stroke: var(--main); fill: none; stroke-width: 2; } svg .area { fill: var(--main); opacity: 0.18; }
         svg .dot { fill: var(--main); } svg .limit { stroke: var(--bad); stroke-dasharray: 6 3; fill: none; }
         svg .mark { stroke: var(--soft); stroke-dasharray: 2 3; fill: none; }
-        svg .node { fill: var(--main); } svg .ribbon { fill: var(--main); fill-opacity: 0.25; stroke: var(--main);
+        svg .span { fill: var(--main); } svg .node { fill: var(--main); } svg .ribbon { fill: var(--main); fill-opacity: 0.25; stroke: var(--main);
           stroke-opacity: 0.6; } svg .gone { fill: none; stroke: var(--bad); stroke-dasharray: 4 2; }
         """
 }

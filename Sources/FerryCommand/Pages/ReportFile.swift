@@ -32,7 +32,7 @@ struct ReportFile: Sendable {
         Form.allCases.first { path.lowercased().hasSuffix(".\($0.rawValue)") }
     }
 
-    /// - Throws: `outputExists` for a file that is no report of Ferry's, `notFound` without a folder.
+    /// - Throws: `outputExists` for a file that Ferry did not write, `notFound` without a folder.
     func check(beside stores: [String] = []) throws(FerryError) {
         try Self.check(path, signs: [Page.sign, Self.jsonSign], beside: stores)
     }

@@ -6,14 +6,15 @@ extension ReportPage {
         let (verdict, words) = outcome
         page.verdict(verdict, words)
         addRemedy(of: report["error"], to: &page)
+        addHeadline(to: &page)
         page.facts([
             ("Reason", report["error"]["code"].text), ("From", report["from"].text), ("To", report["to"].text),
-            ("How", report["mode"].text.map { Self.mode($0) }), ("Time", report["wallSeconds"].durationText),
+            ("How", report["mode"].text.map { Self.mode($0) }),
             (
                 "Earlier calls",
                 (report["earlierSeconds"].number ?? 0) > 0 ? report["earlierSeconds"].durationText : nil
             ),
-            ("Chunks", chunks), ("Peak memory", report["peakResidentBytes"].sizeText),
+            ("Chunks", chunks),
             ("Peak disk", report["peakDiskBytes"].sizeText), ("Read", report["bytesRead"].sizeText),
             ("Written", report["bytesWritten"].sizeText),
             ("Snapshot", report["outcome"].text == "migrated" ? report["snapshot"].text ?? "none" : nil),
@@ -47,6 +48,22 @@ extension ReportPage {
         }
     }
 
+    private func addHeadline(to page: inout Page) {
+        let mappings = report["entityMappings"].elements
+        let last = mappings.compactMap { $0["step"].whole }.max()
+        let rows = mappings.filter { $0["step"].whole == last }.compactMap { $0["written"].whole }.clampedSum
+        let (peak, limit) = (report["peakResidentBytes"].whole, report["memoryLimit"].whole)
+        let memory = peak.map { peak in
+            Quantity.sizeText(peak) + (limit.map { " of \(Quantity.sizeText($0))" } ?? "")
+        }
+        let isOver = limit.flatMap { limit in peak.map { $0 > limit } } ?? false
+        page.headline([
+            ("time", report["wallSeconds"].durationText, false),
+            ("rows in the migrated store", mappings.isEmpty ? nil : rows.grouped, false),
+            (isOver ? "memory at most, above the limit" : "memory at most", memory, isOver),
+        ])
+    }
+
     private var chunks: String? {
         guard let number = report["chunks"].whole, number > 0 else { return nil }
         let times = [("half within", "p50"), ("nine of ten within", "p90"), ("longest", "longest")].compactMap {
@@ -59,11 +76,14 @@ extension ReportPage {
         let summary = report["verification"]
         guard let mode = summary["mode"].text else { return nil }
         if mode == "none" { return "none" }
-        let rows = (summary["checked"].whole ?? 0).counting("row")
+        let checked = summary["checked"].whole ?? 0
         let differences = summary["differences"].whole ?? 0
         let found = differences == 0 ? "no differences" : differences.counting("difference")
         let open = summary["notRecomputed"].whole ?? 0
-        return (mode == "beforeCommit" ? "before COMMIT: \(rows), " : "\(mode): \(rows) compared, ") + found
+        // A quick verification may compare none.
+        let isEarly = mode == "beforeCommit"
+        let rows = checked > 0 ? checked.counting("row") + (isEarly ? ", " : " compared, ") : ""
+        return (isEarly ? "before COMMIT: " : "\(mode): ") + rows + found
             + (open > 0 ? "; \(open.counting("value")) not recomputed" : "")
     }
 
@@ -76,15 +96,16 @@ extension ReportPage {
         let runs = LikeRuns.of(steps) { one, next in
             one.mappings.map { $0.line(without: "step") } == next.mappings.map { $0.line(without: "step") }
         }
-        for run in runs {
+        for (number, run) in runs.enumerated() {
             guard let first = run.first, let last = run.last else { continue }
+            let anchors = EntityAnchors(
+                part: number + 1, rows: first.mappings.map { ($0["source"].text, $0["destination"].text) })
             let title =
                 run.count > 1
                 ? "Objects of each of the steps \(first.number) to \(last.number), from entity to entity"
                 : "Objects of step \(first.number), from entity to entity"
-            if let drawing = FlowDrawing(title: title, flows: first.mappings.flatMap(flows)).markup {
-                page.add(drawing)
-            }
+            let drawing = FlowDrawing(title: title, flows: first.mappings.flatMap(flows), anchors: anchors)
+            if let markup = drawing.markup { page.add(markup) }
             page.table(
                 [.text("Entity mapping"), .text("From"), .text("To")]
                     + ["Read", "Created", "Written", "Dropped", "Merged"].map(TableColumn.number),
@@ -93,7 +114,7 @@ extension ReportPage {
                         + ["read", "created", "written", "dropped", "merged"].map {
                             mapping[$0].countText(isEstimated: mapping["estimated"].isTrue)
                         }
-                })
+                }, anchors: anchors.ofRows)
         }
     }
 
@@ -144,13 +165,19 @@ extension ReportPage {
 
     private func addTime(to page: inout Page) {
         let samples = RunCurve(report["samples"])
+        if let drawing = PhaseDrawing(report["samples"], label: { label($0) }).markup {
+            page.heading("Phases of each step")
+            page.add(drawing)
+        }
         guard samples.isDrawn else { return }
         page.heading("Over time")
-        page.charts([samples.memory(limit: report["memoryLimit"].whole), samples.speed])
+        // Statements in place report no rows while they run: a curve of them would be wrong.
+        let speed = (report["chunks"].whole ?? 0) > 0 ? [samples.speed] : []
+        page.charts([samples.memory(limit: report["memoryLimit"].whole)] + speed)
         page.paragraph(
             "In the charts: "
                 + samples.marks.map { "\($0.sign) \(label($0.phase))" + ($0.step.map { " of step \($0)" } ?? "") }
-                .joined(separator: ", ") + ". A gap means that there was no progress report.", isSoft: true)
+                .joined(separator: ", ") + ".", isSoft: true)
     }
 
     private func addRemarks(to page: inout Page) {

@@ -40,7 +40,7 @@ package struct ReportPage: Sendable {
     }
 
     func addRemedy(of error: JSON, to page: inout Page) {
-        for line in (error["remedy"].text ?? "").split(separator: "\n") { page.paragraph(String(line)) }
+        page.remedy(error["remedy"].text ?? "")
     }
 
     /// Adds the versions as boxes, and between two boxes the mode of the step.
@@ -163,6 +163,29 @@ extension ReportPage {
         ])
         addDifferences(found, to: &page)
         addTotals(found, to: &page)
+        if !found.isEmpty { addNextSteps(to: &page) }
+    }
+
+    /// Says what to do about differences.
+    private func addNextSteps(to page: inout Page) {
+        let store = ShellWord.quoted(report["store"].text ?? "STORE")
+        page.heading("What to do")
+        if report["source"].text != nil {
+            page.paragraph(
+                "What an app has written since the migration also differs. Compare a store right after its migration.")
+            page.paragraph(
+                "If nothing has been written since, do not use this store. Restore the snapshot from before the migration:"
+            )
+            page.command("ferry rollback \(store)")
+            page.paragraph("Then please report the difference, with the command that you ran and the models.")
+        } else {
+            page.paragraph("These rows do not fit the model of the store's version. To list the damage by kind:")
+            page.command("ferry inspect \(store)")
+            page.paragraph(
+                "A migration treats damaged rows as --damaged says. If the store was whole before a migration, "
+                    + "restore the snapshot:")
+            page.command("ferry rollback \(store)")
+        }
     }
 
     /// Adds the checks with differences, as bars.
@@ -187,103 +210,4 @@ extension JSON {
     func countText(isEstimated: Bool = false) -> String {
         Quantity.rowsText(whole, isEstimated: isEstimated && whole ?? 0 > 0)
     }
-}
-
-extension ReportPage {
-    func addPlan(to page: inout Page) {
-        let refusals = report["refusals"].elements.count
-        let losses = report["losses"].elements.count
-        let chain = report["chain"].texts
-        let isUpToDate = report["steps"].elements.isEmpty && refusals == 0
-        if report["error"].isNull {
-            let loses = losses == 0 ? "Loses nothing." : "What is lost is listed below."
-            if isUpToDate {
-                page.verdict(.good, "Nothing to do: the store already has version \(chain.first ?? "?").")
-            } else if refusals > 0 {
-                page.verdict(.bad, "Refused, for \(Int64(refusals).counting("reason")). \(losses > 0 ? loses : "")")
-            } else {
-                page.verdict(losses == 0 ? .good : .caution, "Runs. \(loses)")
-            }
-        }
-        let unit = report["longestUnit"]
-        page.facts(
-            [
-                ("From", chain.first), ("To", chain.last), ("Rows", report["rows"].whole.map(\.grouped)),
-                (
-                    "Longest unit",
-                    unit["seconds"].durationText.map {
-                        "\(unit["kind"].text ?? "") \(unit["name"].text ?? ""), about \($0)"
-                    }
-                ),
-            ]
-                + report["peakDiskBytes"].members.map { folder, size in
-                    ("Disk", size.sizeText.map { "at most \($0) more in \(folder)" })
-                })
-        addRefusals(to: &page)
-        addLosses(to: &page)
-        addChain(to: &page)
-        let steps = report["steps"].elements.enumerated().map { (number: $0.offset + 1, step: $0.element) }
-        for run in LikeRuns.of(steps, areAlike: { Self.areAlike($0.step, $1.step) }) {
-            guard let first = run.first, let last = run.last else { continue }
-            if run.count > 1 {
-                page.heading("Steps \(first.number) to \(last.number)")
-                page.paragraph(
-                    "\(run.count) inferred steps, from \(first.step["from"].text ?? "?") to "
-                        + "\(last.step["to"].text ?? "?"), each \(Self.mode(first.step["mode"].text)): "
-                        + "\(first.step["reason"].text ?? "").")
-            } else {
-                add(first.step, number: first.number, to: &page)
-            }
-        }
-        addWarnings(to: &page)
-    }
-
-    /// Whether two steps differ only in their versions and rows.
-    private static func areAlike(_ one: JSON, _ next: JSON) -> Bool {
-        [one, next].allSatisfy {
-            $0["mappingModels"].elements.map(\.text) == ["inferred"] && $0["versions"].elements.count == 2
-        } && one["mode"].text == next["mode"].text && one["reason"].text == next["reason"].text
-    }
-
-    private func add(_ step: JSON, number: Int, to page: inout Page) {
-        page.heading("Step \(number): \(step["from"].text ?? "?") → \(step["to"].text ?? "?")")
-        page.paragraph("\(Self.mode(step["mode"].text).capitalizedFirst): \(step["reason"].text ?? "").")
-        if let reason = step["isApartBecause"].text {
-            page.paragraph("Not one with the step before, because \(reason).")
-        }
-        let scratch = step["scratchBytes"].whole ?? 0
-        page.facts([
-            ("Mapping", step["mappingModels"].texts.joined(separator: ", ")),
-            ("Scratch", scratch > 0 ? "at most \(Quantity.sizeText(scratch)) while it runs" : nil),
-        ])
-        let mappings = step["partitions"].elements.enumerated().flatMap { index, partition in
-            partition["entityMappings"].elements.map { (partition: index + 1, mapping: $0) }
-        }
-        let flows = mappings.map { _, mapping in
-            FlowDrawing.Flow(
-                source: entity(mapping["source"]), destination: entity(mapping["destination"]),
-                count: mapping["rows"].whole, isEstimated: mapping["estimated"].isTrue,
-                mapping: mapping["name"].text ?? "")
-        }
-        if let drawing = FlowDrawing(title: "Objects of step \(number), from entity to entity", flows: flows).markup {
-            page.add(drawing)
-        }
-        page.table(
-            PlanRendering.columns,
-            mappings.map { partition, mapping in
-                [
-                    "\(partition)", mapping["name"].text ?? "", mapping["source"].text ?? "–",
-                    mapping["destination"].text ?? "–",
-                    mapping["rows"].countText(isEstimated: mapping["estimated"].isTrue),
-                    mapping["executor"].text ?? "", mapping["reason"].text ?? "",
-                ]
-            })
-    }
-
-    /// The entity of one side of a mapping; a plan writes a dash, or nothing, for a side without an entity.
-    private func entity(_ name: JSON) -> String? { name.text.flatMap { $0.isEmpty || $0 == "–" ? nil : $0 } }
-}
-
-extension String {
-    fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
 }

@@ -1,3 +1,4 @@
+internal import Dispatch
 package import Ferry
 internal import FerryBase
 
@@ -21,6 +22,18 @@ package struct RunSamples: Sendable {
         }
     }
 
+    /// A phase of a step, from its beginning to that of the next one.
+    package struct Span: Sendable, Equatable {
+        package var phase: Phase
+        package var step: Int?
+        package var start: Double
+        package var end: Double
+    }
+
+    /// More spans than a drawing can show; a further one lengthens the last.
+    private static let mostSpans = 600
+
+    package private(set) var spans: [Span] = []
     package private(set) var intervalSeconds = 0.1
     package private(set) var intervals: [Interval] = []
     private var phase: Phase?
@@ -49,10 +62,24 @@ package struct RunSamples: Sendable {
 
     private mutating func note(_ rows: Int64, at seconds: Double, memoryBytes: Int64?) {
         let seconds = max(0, seconds.isFinite ? seconds : 0)
+        noteSpan(at: seconds)
         while seconds / intervalSeconds >= Double(Self.most) { halve() }
         let index = Int(seconds / intervalSeconds)
         while intervals.count <= index { intervals.append(Interval()) }
         intervals[index].join(Interval(memoryBytes: memoryBytes, rows: rows, phase: phase, step: step))
+    }
+
+    private mutating func noteSpan(at seconds: Double) {
+        guard let phase else { return }
+        if !spans.isEmpty { spans[spans.count - 1].end = max(spans[spans.count - 1].end, seconds) }
+        guard spans.last?.phase != phase || spans.last?.step != step, spans.count < Self.mostSpans else { return }
+        spans.append(Span(phase: phase, step: step, start: seconds, end: seconds))
+    }
+
+    /// Notes the memory between the events of a run.
+    package mutating func sample(at seconds: Double, memoryBytes: Int64?) {
+        guard phase != nil else { return }
+        note(0, at: seconds, memoryBytes: memoryBytes)
     }
 
     /// Doubles the length of the intervals and halves their number.
@@ -71,19 +98,37 @@ package struct RunSamples: Sendable {
             "intervals": JSON.list(intervals) {
                 ["memoryBytes": $0.memoryBytes, "rows": $0.rows, "phase": $0.phase?.rawValue, "step": $0.step]
             },
+            "spans": JSON.list(spans) {
+                ["phase": $0.phase.rawValue, "step": $0.step, "start": $0.start, "end": $0.end]
+            },
         ]
     }
 }
 
-/// Takes samples from the events of a run, on any thread.
+/// Takes samples from the events of a run, on any thread, and of the memory by a timer: a long statement has no events.
 final class RunSampler: Sendable {
     /// Nanoseconds between memory samples; events are much more frequent than changes of the memory.
     private static let pause: UInt64 = 10_000_000
+    /// Shorter than an interval of the samples.
+    private static let timerMilliseconds = 50
 
+    private let queue = DispatchQueue(label: "ferry.samples")
     private let start = Clock.nanoseconds()
     private let state = Locked<(samples: RunSamples, sampled: UInt64)>((RunSamples(), 0))
 
     var samples: RunSamples { state.withLock { $0.samples } }
+
+    init() { sampleLater() }
+
+    private func sampleLater() {
+        queue.asyncAfter(deadline: .now() + .milliseconds(Self.timerMilliseconds)) { [weak self] in
+            guard let self else { return }
+            let seconds = Clock.seconds(since: start)
+            let memory = ResidentMemory.bytes()
+            state.withLock { $0.samples.sample(at: seconds, memoryBytes: memory) }
+            sampleLater()
+        }
+    }
 
     func begin(_ phase: Phase, step: Int?) {
         let seconds = Clock.seconds(since: start)

@@ -64,6 +64,7 @@ enum StandardStream: Int32, Sendable {
     case error = 2
 
     var isTerminal: Bool { isatty(rawValue) == 1 }
+    static var isInputTerminal: Bool { isatty(0) == 1 }
 
     /// The terminal's columns; nil without a terminal.
     var terminalWidth: Int? { isTerminal ? terminalColumns(ofDescriptor: rawValue) : nil }

@@ -44,10 +44,13 @@ struct ChunkWalk {
         // Lower than the sizer's size only near values that are too large for their chunk.
         var rowLimit = Int.max
         var isAtEnd = false
+        var worked: UInt64 = 0
+        let stop = context.options.stop
         while !isAtEnd {
-            try context.options.stop.check()
+            try stop.checkBetweenUnits(after: worked)
             let start = Clock.nanoseconds()
-            let rows = min(sizer.rows, rowLimit)
+            let wanted = stop.pace?.orders.chunkRows ?? sizer.rows
+            let rows = min(wanted, rowLimit)
             var range: KeyRange?
             // Stays 0 for a row that is copied alone: its size says nothing about the other rows.
             var counted: Int64 = 0
@@ -74,8 +77,9 @@ struct ChunkWalk {
             guard let range else { return }
             (low, isAtEnd) = (range.high, range.isLast || entries.allSatisfy(\.isDone))
             let nanoseconds = Clock.nanoseconds(since: start)
+            worked = nanoseconds
             sizer.chunkTook(rows: counted, bytes: context.writtenBytes - written, nanoseconds: nanoseconds)
-            if rowLimit < sizer.rows { rowLimit *= 2 } else { rowLimit = .max }
+            if rowLimit < wanted { rowLimit *= 2 } else { rowLimit = .max }
             report.chunkTimes.add(nanoseconds)
             context.options.progress?(
                 ProgressUpdate(

@@ -160,7 +160,7 @@ struct SourceScope {
         return "\(prefix)\(aliases)"
     }
 
-    /// The object of an expression's base, or nil if it is no object.
+    /// The object of an expression's base, or nil if it is not an object.
     func object(_ base: Expression) -> Object? {
         switch base {
         case .evaluatedObject, .variable("source"): source

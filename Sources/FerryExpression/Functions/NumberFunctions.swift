@@ -42,7 +42,7 @@ extension ScalarFunction {
     }
 }
 
-/// Functions of numbers; nil gives nil, and so does a result that is no real number (the root of a negative number).
+/// Functions of numbers; nil gives nil, and so does a result that is not a real number (the root of a negative number).
 extension ScalarFunction {
     static let powers: [ScalarFunction] = [
         ofNumbers("ferry_power", "raise:toPower:") { pow($0, $1) },

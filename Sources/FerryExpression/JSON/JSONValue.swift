@@ -33,7 +33,7 @@ struct JSONValue {
         return found.map(JSONValue.init)
     }
 
-    /// Returns the value at the end of a path of keys; nil if a key is missing or a value on the path is no object.
+    /// Returns the value at the end of a path of keys; nil if a key is missing or a value on the path is not an object.
     func member(at path: [[UInt8]]) -> JSONValue? {
         var value = self
         for key in path {
@@ -172,7 +172,7 @@ package struct JSONArrayScanner {
     ///
     /// Empty text, `null`, a missing key and a `null` value give no elements. Of a repeated key the last value counts.
     ///
-    /// - Throws: ``FerryError`` `.rowFailed` if the text is no JSON or the value is no array.
+    /// - Throws: ``FerryError`` `.rowFailed` if the text is not JSON or the value is not an array.
     package init(_ text: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) throws(FerryError) {
         cursor = JSONScanner(text)
         window = nil

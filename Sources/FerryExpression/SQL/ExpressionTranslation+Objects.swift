@@ -26,7 +26,7 @@ extension ExpressionTranslation {
 
     /// Returns the path to the objects of a relationship.
     ///
-    /// - Returns: The resolved path; for an expression that is no path, a placeholder without relationships.
+    /// - Returns: The resolved path; for an expression that is not a path, a placeholder without relationships.
     /// - Throws: As ``value(_:for:)``.
     package func path(toObjects expression: Expression) throws(FerryError) -> ResolvedPath {
         try about(.expression(expression)) { () throws(FerryError) in

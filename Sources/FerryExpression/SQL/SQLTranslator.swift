@@ -89,7 +89,7 @@ package struct SQLTranslator<Resolver: PathResolver> {
         }
     }
 
-    /// Returns the condition that a key is one of the objects of an expression that is no path; NULL without an object.
+    /// Returns the condition that a key is one of the objects of an expression that is not a path; NULL without an object.
     package mutating func condition(
         that expression: Expression, contains key: (_ entity: String) throws(FerryError) -> String
     ) throws(FerryError) -> String {

@@ -99,7 +99,7 @@ struct CompiledMappingFile {
 extension ArchivedObject {
     /// The texts of an archived dictionary by key, as in the user info of an entity mapping; other values are left out.
     ///
-    /// - Throws: `.badArchive` if the object is no dictionary.
+    /// - Throws: `.badArchive` if the object is not a dictionary.
     func texts() throws(FerryError) -> [String: String] {
         guard let entries = try entriesByText else {
             throw FerryError(.badArchive, "The user info is not a dictionary.")

@@ -94,7 +94,7 @@ struct StepResolver {
         if let source = mapping.source, let destination = mapping.destination,
             self.destination.model.entities[destination]?.isAbstract == true
         {
-            // An entity that becomes abstract is no error of a file: only its rows cannot be carried over.
+            // An entity that becomes abstract is not an error in a file: only its rows cannot be carried over.
             if mappingModels[model].isInferred {
                 needsEmptySource.append(.init(entityMapping: mapping.name, source: source, destination: destination))
                 return nil

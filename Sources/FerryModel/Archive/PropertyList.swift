@@ -117,7 +117,7 @@ package struct PropertyList: Sendable {
 
     /// Returns the entries of a dictionary whose keys are texts, in the order of the list.
     ///
-    /// - Throws: `.badArchive`, also if the object is no such dictionary.
+    /// - Throws: `.badArchive`, also if the object is not such a dictionary.
     package func entries(at reference: Int) throws(FerryError) -> [(key: String, value: Int)] {
         guard case .dictionary(let keys, let values) = try value(at: reference) else {
             throw Self.damaged("a dictionary is missing")

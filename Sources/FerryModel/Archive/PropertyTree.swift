@@ -160,7 +160,7 @@ struct PropertyTreeWriter {
     private var ends: [Int] = []
     /// The objects in the collections, one collection after another.
     private var references: [UInt32] = []
-    /// The part of ``references`` of each object; empty if it is no collection.
+    /// The part of ``references`` of each object; empty if it is not a collection.
     private var parts: [Range<UInt32>] = []
     /// Positions of the texts and numbers that the list already has: keys repeat in every object of an archive.
     private var leaves: [[UInt8]: UInt32] = [:]

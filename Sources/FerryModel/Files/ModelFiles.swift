@@ -30,7 +30,7 @@ struct ModelFiles {
     private static let sizeLimit = 16 << 20
 
     let files: FileLayer
-    /// Nil where stores are no models.
+    /// Nil where stores do not count as models.
     let readStore: StoreModelReader?
     private(set) var versions: [ModelVersion] = []
     private(set) var unreadable: [UnreadableVersion] = []

@@ -14,7 +14,7 @@ package struct StoreDamage: Sendable, Hashable, Codable {
         /// A missing position in an ordered relationship.
         case missingOrder
         case missingValue
-        /// A `Z_ENT` that is no entity of the table.
+        /// A `Z_ENT` that is not the number of an entity of the table.
         case unknownEntity
         /// A `Z_MAX` below the highest key.
         case lowMaximumKey

@@ -7,7 +7,7 @@ internal import FerryStore
 
 /// Mandatory attributes, object counts of relationships and uniqueness constraints are as the model requires.
 ///
-/// A violation that the source object of the same key has in the same property is no difference.
+/// A violation that the source object of the same key has in the same property is not a difference.
 struct ConstraintsCheck: Check {
     static let name = "constraints"
     static let isQuick = true

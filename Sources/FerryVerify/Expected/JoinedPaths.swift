@@ -25,7 +25,7 @@ struct JoinedPaths {
         places[PropertyKey(entity, path.joined(separator: "."))]
     }
 
-    /// Adds the path of a mapping's `$source`, unless it is no path through foreign keys to a stored attribute.
+    /// Adds the path of a mapping's `$source`, unless it is not a path through foreign keys to a stored attribute.
     mutating func add(_ path: [String], of source: String) {
         guard path.count > 1, self[path, of: source] == nil,
             var hops = hops(path.dropLast(), of: source), let last = hops.popLast(),

@@ -213,10 +213,12 @@ extension VerificationContext {
     func make(_ part: CheckPart) throws -> PartOutcome {
         (report, isUnreadable) = (VerificationReport(mode: verification.mode), false)
         var outcome = PartOutcome()
-        try verification.stop.check()
+        try verification.stop.checkBetweenUnits()
         let start = Clock.nanoseconds()
         try part.make(self, &outcome)
-        verification.stop.unitTook(nanoseconds: Clock.nanoseconds(since: start))
+        let worked = Clock.nanoseconds(since: start)
+        verification.stop.unitTook(nanoseconds: worked)
+        try verification.stop.checkBetweenUnits(after: worked)
         outcome.checked = report.checked
         outcome.notRecomputed = report.notRecomputed
         outcome.differences = report.differences

@@ -92,7 +92,7 @@ struct PlainJSONDocument {
         first = text.byte(at: whole.lowerBound)
     }
 
-    /// The value under the name; nil without one, and of a document that is no object.
+    /// The value under the name; nil without one, and for a document that is not an object.
     func memberValue() throws -> PlainJSON? {
         if let values { return values.member(name) }
         return try member.map { try PlainJSON(text.bytes($0)) }
@@ -328,7 +328,7 @@ struct PlainJSONParser {
             try take(UInt8(ascii: "u"))
             units.append(try codeUnit())
         }
-        // A lone surrogate is no character.
+        // A lone surrogate is not a character.
         guard let text = String(utf16: units) else { throw PlainJSON.Invalid(offset: offset) }
         result += Array(text.utf8)
     }

@@ -38,13 +38,67 @@ struct ReportFileTests {
         #expect(try app.run(["plan", "App.sqlite", "--report", "plan.html"] + models).exitCode == 0)
         let text = try page("plan.html")
         for word in [
-            "! Runs. What is lost is listed below.", "<h2>Lost</h2>", "<bdi>shelf</bdi>", "<h2>Chain</h2>",
-            "class=\"version\"", "Step 1: App → App 2", "Objects of step 1, from entity to entity", "Book → Book: 30",
+            "! Runs. What is lost is listed below.", ">Lost</h2>", "<bdi>shelf</bdi>", ">Chain</h2>",
+            "class=\"version\"", "Step 1: App → App 2", "<details>", "ALTER TABLE",
+            ">Where each property goes</h2>", "<bdi>Book.shelf</bdi>", "<bdi>lost (App 2)</bdi>",
         ] {
             #expect(text.contains(word), "\(word)")
         }
         // The table already lists the losses.
-        #expect(!text.contains("<h2>Warnings</h2>"))
+        #expect(!text.contains(">Warnings</h2>"))
+        // Objects that go one to one need no drawing beside their table.
+        #expect(!text.contains("<svg"))
+    }
+
+    @Test("Objects are drawn where they split, merge or are left out; names lead to the rows of the table")
+    func drawsFlows() throws {
+        try app.write(
+            #"{ "source": "App", "destination": "App 2", "entityMappings": [ "#
+                + #"{ "name": "Some", "source": "Book", "destination": "Book", "where": "title != nil" }, "#
+                + #"{ "name": "New", "source": "Reader", "destination": "Reader" } ] }"#, to: "App.json")
+        let words = ["migrate", "App.sqlite", "--mappings", "App.json", "--accept-loss", "--report", "m.html"] + models
+        #expect(try app.run(words).exitCode == 0)
+        let plan = try app.run(["plan", "App.sqlite", "--report", "p.html"] + models)
+        #expect(plan.exitCode == 0, "\(plan)")
+        try app.execute("UPDATE ZBOOK SET ZTITLE = NULL WHERE Z_PK < 4")
+        try app.generate("App", "App", rows: 30, as: "B.sqlite")
+        try app.execute("UPDATE ZBOOK SET ZTITLE = NULL WHERE Z_PK < 4", on: "B.sqlite")
+        let other = ["migrate", "B.sqlite", "--mappings", "App.json", "--accept-loss", "--report", "b.html"] + models
+        #expect(try app.run(other).exitCode == 0)
+        let text = try page("b.html")
+        #expect(text.contains("Objects of step 1, from entity to entity") && text.contains("left out: 3"))
+        for link in text.matches(of: /href="#([^"]+)"/) {
+            #expect(text.contains("id=\"\(link.1)\""), "\(link.1)")
+        }
+        #expect(text.contains("<a href=\"#row-1-1\">"))
+    }
+
+    @Test("A long page has contents whose links lead to its parts; each cell of a table has its title for a card")
+    func listsContents() throws {
+        #expect(try app.run(["migrate", "App.sqlite", "--accept-loss", "--report", "m.html"] + models).exitCode == 0)
+        let text = try page("m.html")
+        let parts = text.matches(of: /<li><a href="#(part-[0-9]+)">([^<]+)<\/a>/)
+        #expect(parts.count >= 5)
+        for part in parts { #expect(text.contains("<h2 id=\"\(part.1)\">\(part.2)</h2>")) }
+        let cells = text.matches(of: /<td( [^>]*)?>/)
+        #expect(!cells.isEmpty && cells.allSatisfy { $0.output.0.contains("data-title=") })
+        // The headline: time, rows, memory against the limit.
+        #expect(text.contains("class=\"headline\"") && text.contains("of 32.0 MiB"))
+        // A step in place has no chunks, and a curve of rows would be wrong.
+        #expect(text.contains("Phases of each step") && !text.contains("Throughput"))
+    }
+
+    @Test("A failed verification says what to do, with a command that no line break spoils")
+    func tellsRemedies() throws {
+        try app.execute("UPDATE ZBOOK SET Z_ENT = 99 WHERE Z_PK < 4")
+        #expect(try app.run(["verify", "App.sqlite", "--report", "v.html"] + models).exitCode == 3)
+        let text = try page("v.html")
+        #expect(text.contains(">What to do</h2>") && text.contains("<pre>ferry rollback "))
+        let refused = try app.run(["migrate", "App.sqlite", "--lose", "Book.title", "--report", "r.html"] + models)
+        #expect(refused.exitCode == 2)
+        for command in try page("r.html").matches(of: /<pre>([^<]*)<\/pre>/) {
+            #expect(command.1.hasPrefix("ferry ") && !command.1.contains("-\n"), "\(command.1)")
+        }
     }
 
     @Test("A refusal gives a page, too, with the reason and the remedy, and replaces the page of an earlier call")
@@ -66,7 +120,7 @@ struct ReportFileTests {
         let words = ["migrate", "App.sqlite", "--rehearse", "--chunk-size", "5"] + models
         #expect(try app.run(words + ["--report", "m.html"]).exitCode == 0)
         let text = try page("m.html")
-        for word in ["Rehearsed; nothing was changed.", "<h2>Objects</h2>", "<h2>Phases</h2>", "class=\"bar\""] {
+        for word in ["Rehearsed; nothing was changed.", ">Objects</h2>", ">Phases</h2>", "class=\"bar\""] {
             #expect(text.contains(word), "\(word)")
         }
         let printed = try app.run(words + ["--json", "--report", "m.json"])

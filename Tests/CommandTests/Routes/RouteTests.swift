@@ -253,7 +253,7 @@ struct RouteTests {
         try app.generate("App", "App 1", rows: 3)
         let links = try app.count(
             "SELECT count(*) FROM Z_2TAGS WHERE Z_2AUTHORS IN (SELECT Z_PK FROM ZPERSON WHERE Z_ENT = 2)")
-        // Damage: a link of an object of the parent is no link of the subentity.
+        // Damage: a link of an object of the parent is not a link of the subentity.
         try app.execute(
             "INSERT OR IGNORE INTO Z_2TAGS (Z_2AUTHORS, Z_3TAGS) SELECT min(Z_PK), 1 FROM ZPERSON WHERE Z_ENT = 1")
         let losses = try plan().losses

@@ -38,7 +38,7 @@ struct RandomChange {
             do {
                 if let change = try attempt() { return change }
             } catch let error as DatabaseError where error.isConstraint || error.isInSQL || error.primaryCode == 20 {
-                // SQLite refuses two rows with one key, an object that another one needs, and a key that is no number.
+                // SQLite refuses two rows with one key, an object that another one needs, and a key that is not a number.
                 continue
             }
         }

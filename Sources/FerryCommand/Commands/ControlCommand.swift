@@ -1,0 +1,97 @@
+internal import Ferry
+internal import FerryBase
+
+struct ControlCommand: Command {
+    static let syntax = Syntax(
+        "control", summary: "Pause, slow down or stop a running migration.",
+        discussion: """
+            ORDER is pause, resume, throttle SHARE (such as 50%: rest for that share of the time; 0% is full speed), \
+            chunk-size N or auto, or stop. It takes effect after the current unit of work. While paused, the migration keeps \
+            its lock on the store: apps can read it but not write to it.
+            Orders go through the run folder and are for the running call only: a migration that is resumed later starts without \
+            them. A migration in place is one transaction, and so is the swap: neither can be paused, and a stop rolls \
+            it back. Verification is paused and throttled between its parts.
+            """,
+        operands: [
+            MigrationInput.store, .init("ORDER", "pause, resume, throttle, chunk-size or stop."),
+            .init("VALUE", .optional, "The share of throttle, or the rows of chunk-size."),
+        ],
+        options: [.value("--output", "NEW", "The new store that the migration of STORE writes.")],
+        example: "ferry control App.sqlite throttle 50%")
+
+    let arguments: Arguments
+
+    private var store: FileURL { arguments.value("--output")?.fileURL ?? arguments.store }
+
+    func run(on console: Console) throws -> ExitCode {
+        let order = try order()
+        let orders: RunOrders
+        do {
+            orders = try StoreFiles(store).control(order)
+        } catch let error as FerryError
+            where error.code == .cannotControl && error.remedy.description.hasPrefix("A stop")
+        {
+            var error = error
+            error.remedy =
+                "To end it, and have SQLite roll it back:\nferry control \(ShellWord.quoted(store.filePath)) stop\n"
+            throw error
+        }
+        console.result(
+            [
+                "store": store.filePath, "runID": orders.runID, "paused": orders.isPaused, "throttle": orders.rest,
+                "chunkRows": orders.chunkRows, "stopping": orders.stops,
+            ], text: [text(order)])
+        return .success
+    }
+
+    private func order() throws(FerryError) -> RunOrder {
+        let words = Array(arguments.operands.dropFirst())
+        let value = words.dropFirst().first
+        func only(_ order: RunOrder) throws(FerryError) -> RunOrder {
+            guard let value else { return order }
+            throw arguments.wrong("\(words[0]) takes no value, such as \"\(value)\".")
+        }
+        switch words[0] {
+        case "pause": return try only(.pause)
+        case "resume": return try only(.resume)
+        case "stop": return try only(.stop)
+        case "throttle":
+            guard let share = value.flatMap(Self.share) else {
+                throw arguments.wrong("throttle needs a share of the time from 0% to 95%.", "For example: throttle 50%")
+            }
+            return .throttle(share)
+        case "chunk-size":
+            if value == "auto" { return .chunkRows(nil) }
+            guard let rows = value.flatMap(Quantity.count), (1...100_000_000).contains(rows) else {
+                throw arguments.wrong("chunk-size needs a number of rows (1 or more), or auto.")
+            }
+            return .chunkRows(Int(rows))
+        default:
+            throw arguments.wrong(
+                "Unknown order \"\(words[0])\".", "There are: pause, resume, throttle SHARE, chunk-size N, stop.")
+        }
+    }
+
+    /// A share of the time such as `50%`.
+    private static func share(_ text: String) -> Double? {
+        guard text.hasSuffix("%"), let number = Double(text.dropLast()), (0...95).contains(number) else { return nil }
+        return number / 100
+    }
+
+    private func text(_ order: RunOrder) -> String {
+        let after = "after the current unit of work"
+        switch order {
+        case .pause:
+            return
+                "The migration pauses \(after). To continue: ferry control \(ShellWord.quoted(store.filePath)) resume"
+        case .resume: return "The migration continues."
+        case .throttle(let share) where share == 0: return "The migration runs at full speed again."
+        case .throttle(let share):
+            return "The migration rests for \(Quantity.decimal(share * 100, places: 0)) % of the time, \(after)."
+        case .chunkRows(let rows?): return "The next chunks have \(Int64(rows).counting("row"))."
+        case .chunkRows(nil): return "The next chunks have the size of the migration's own options."
+        case .stop: return "The migration stops \(after). The same migrate command continues it."
+        @unknown default: return "The order was given."
+        }
+    }
+}

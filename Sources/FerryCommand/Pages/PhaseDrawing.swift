@@ -1,0 +1,74 @@
+internal import FerryBase
+
+/// The phases of each step over the time of a run, one line each.
+struct PhaseDrawing {
+    private struct Line {
+        var title: String
+        var spans: [(start: Double, end: Double)]
+        var seconds: Double { spans.map { $0.end - $0.start }.reduce(0, +) }
+    }
+
+    private static let (width, left, right, top, pitch, bar) = (400.0, 130.0, 346.0, 26.0, 20.0, 12.0)
+    /// More lines would fill several screens: then a phase has one line for all steps.
+    private static let mostLines = 40
+
+    private let lines: [Line]
+    private let total: Double
+
+    /// `label` words a phase.
+    init(_ samples: JSON, label: (String) -> String) {
+        let spans = samples["spans"].elements.compactMap { span -> (title: String, phase: String, Double, Double)? in
+            guard let phase = span["phase"].text, let start = span["start"].number, let end = span["end"].number,
+                end >= start
+            else { return nil }
+            let step = span["step"].whole.map { "step \($0): " } ?? ""
+            return (step + label(phase), label(phase), start, end)
+        }
+        func lines(_ title: ((title: String, phase: String, Double, Double)) -> String) -> [Line] {
+            var order: [String] = []
+            var places: [String: [(start: Double, end: Double)]] = [:]
+            for span in spans {
+                let key = title(span)
+                if places[key] == nil { order.append(key) }
+                places[key, default: []].append((span.2, span.3))
+            }
+            return order.map { Line(title: $0, spans: places[$0] ?? []) }
+        }
+        let each = lines(\.title)
+        self.lines = each.count > Self.mostLines ? lines(\.phase) : each
+        total = spans.map(\.3).max() ?? 0
+    }
+
+    /// Nil if there is nothing to compare.
+    var markup: Markup? {
+        guard lines.count > 1, total > 0 else { return nil }
+        let title = "Phases of each step over the time of the run"
+        func place(_ seconds: Double) -> Double { Self.left + (Self.right - Self.left) * min(1, seconds / total) }
+        let bottom = Self.top + Double(lines.count) * Self.pitch
+        var parts: [Markup] = [.element("title", [:], title)]
+        let scale = ChartScale(highest: total, most: 4)
+        for tick in scale.ticks where tick <= total {
+            parts.append(Drawing.line(place(tick), Self.top - 6, place(tick), bottom, "grid"))
+            parts.append(
+                Drawing.text(
+                    Quantity.durationText(seconds: tick), place(tick), Self.top - 10, anchor: "middle", isSoft: true))
+        }
+        for (index, line) in lines.enumerated() {
+            let y = Self.top + Double(index) * Self.pitch
+            parts.append(
+                Drawing.text(
+                    line.title, Self.left - 8, y + Self.bar - 2, within: Self.left - 12, size: 11, anchor: "end"))
+            for span in line.spans {
+                let rect = Rect(
+                    x: place(span.start), y: y, width: max(1, place(span.end) - place(span.start)), height: Self.bar)
+                parts.append(Drawing.rect(rect, "span"))
+            }
+            parts.append(
+                Drawing.text(
+                    Quantity.durationText(seconds: line.seconds), Self.right + 8, y + Self.bar - 2, isSoft: true))
+        }
+        return .element(
+            "figure", [:], Drawing.figure(title, width: Self.width, height: bottom + 8, parts),
+            .element("figcaption", [:], "\(title). At the right: the time of each line."))
+    }
+}

@@ -1,0 +1,115 @@
+internal import CSystem
+internal import Ferry
+internal import FerryBase
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
+
+/// The command of `--on-event`, which `/bin/sh -c` runs at each event of a migration, on the thread of the event.
+///
+/// Values come to it in its environment alone, so that no name of a store or a version becomes a part of the command.
+final class EventCommand: Sendable {
+    static let option = Syntax.Option.value(
+        "--on-event", "COMMAND",
+        "Run COMMAND with /bin/sh at each event (planned, phase, warning, finished, failed). Variables such as FERRY_EVENT and "
+            + "FERRY_STORE describe it; if the command fails before the swap, the migration stops with exit code 1.")
+
+    private static let prefix = "FERRY_"
+    /// Every variable of the command; those without a value are empty.
+    static let variables = [
+        "EVENT", "STORE", "FROM", "TO", "PHASE", "STEP", "STEPS", "OUTCOME", "CODE", "MESSAGE", "SNAPSHOT",
+    ]
+
+    private let command: String
+    private let stop: StopRequest
+    private let console: Console
+    private let known: Locked<[String: String]>
+
+    init(_ command: String, store: String, stop: StopRequest, console: Console) {
+        (self.command, self.stop, self.console) = (command, stop, console)
+        known = Locked(["STORE": store])
+    }
+
+    func take(_ event: MigrationEvent) {
+        switch event {
+        case .planned(let plan):
+            known.withLock {
+                $0["FROM"] = plan.chain.first
+                $0["TO"] = plan.chain.last
+                $0["STEPS"] = String(plan.steps.count)
+            }
+            run("planned", [:])
+        case .phase(let phase, let step):
+            // After the swap a stop would come too late.
+            run(
+                "phase", ["PHASE": phase.rawValue, "STEP": step.map { String($0) } ?? ""],
+                isStopping: phase != .cleanUp)
+        case .warning(let warning): run("warning", ["CODE": warning.code.rawValue, "MESSAGE": warning.message])
+        case .finished(let report):
+            var values = ["OUTCOME": report.outcome.rawValue, "FROM": report.from, "TO": report.to]
+            values["SNAPSHOT"] = report.snapshot?.filePath
+            run("finished", values, isStopping: false)
+        case .progress: break
+        }
+    }
+
+    /// The event of a migration that ended with an error.
+    func end(_ error: FerryError) {
+        run("failed", ["CODE": error.code.name, "MESSAGE": error.message], isStopping: false)
+    }
+
+    private func run(_ event: String, _ values: [String: String], isStopping: Bool = true) {
+        let values = known.withLock { $0 }.merging(values) { $1 }.merging(["EVENT": event]) { $1 }
+        guard let problem = UserCommand.problem(of: command, with: environment(values)) else { return }
+        let message =
+            "The command of --on-event \(problem) at the event \(event)"
+            + (values["PHASE"].map { " (\($0))." } ?? ".")
+        guard isStopping else { return console.warn(message) }
+        stop.request(
+            FerryError(
+                .eventCommandFailed, message + " The migration was stopped and the store is unchanged.",
+                remedy: "Check the command's output above, and run the same command again to continue."))
+    }
+
+    private func environment(_ values: [String: String]) -> [(name: String, value: String)] {
+        Self.variables.map { (Self.prefix + $0, values[$0] ?? "") }
+    }
+}
+
+/// A command of the user, run by the shell.
+private enum UserCommand {
+    /// Runs a command to its end, with added variables; returns what went wrong as a part of a sentence, or nil.
+    static func problem(of command: String, with variables: [(name: String, value: String)]) -> String? {
+        let added = Set(variables.map(\.name))
+        let inherited = inheritedVariables().filter { line in
+            !added.contains(String(line.prefix { $0 != "=" }))
+        }
+        var environment: [UnsafeMutablePointer<CChar>?] =
+            (inherited + variables.map { "\($0.name)=\($0.value)" }).map { strdup($0) } + [nil]
+        defer { for line in environment { free(line) } }
+        var child: pid_t = 0
+        let code = ferry_spawn_shell(&child, command, &environment)
+        guard code == 0 else { return "could not be started (\(String(cString: strerror(code))))" }
+        var status: Int32 = 0
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        // The low seven bits name the signal that ended the process; the next byte is the exit code.
+        let (signal, exit) = (status & 0x7f, (status >> 8) & 0xff)
+        if signal != 0 { return "was ended by signal \(signal)" }
+        return exit == 0 ? nil : "failed with exit code \(exit)"
+    }
+
+    private static func inheritedVariables() -> [String] {
+        var lines: [String] = []
+        guard var next = ferry_environment() else { return [] }
+        while let line = next.pointee {
+            lines.append(String(cString: line))
+            next += 1
+        }
+        return lines
+    }
+}
