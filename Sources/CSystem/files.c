@@ -7,6 +7,7 @@
 
 #ifdef __linux__
 #include <sys/statvfs.h>
+#include <sys/vfs.h>
 #else
 #include <sys/mount.h>
 #include <sys/param.h>
@@ -32,6 +33,21 @@ int64_t ferry_free_bytes(const char *path) {
     if (result != 0) return -1;
     uint64_t bytes;
     return __builtin_mul_overflow(blocks, size, &bytes) || bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
+}
+
+int ferry_may_clone(const char *path) {
+    struct statfs volume;
+    int result;
+    do result = statfs(path, &volume);
+    while (result != 0 && errno == EINTR);
+    if (result != 0) return -1;
+#ifdef __linux__
+    // The magic numbers of Btrfs, XFS and bcachefs in <linux/magic.h>.
+    unsigned long type = (unsigned long)volume.f_type & 0xffffffffUL;
+    return type == 0x9123683eUL || type == 0x58465342UL || type == 0xca451a4eUL;
+#else
+    return strcmp(volume.f_fstypename, "apfs") == 0;
+#endif
 }
 
 int ferry_sync(int descriptor) {
@@ -82,6 +98,23 @@ const char *ferry_next_name(void *folder, int *is_folder) {
 }
 
 void ferry_close_folder(void *folder) { (void)closedir(folder); }
+
+int ferry_copy_open(int in, const char *destination, mode_t mode) {
+    char buffer[1 << 16];
+    int out = open(destination, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (out < 0) return -1;
+    ssize_t count;
+    for (off_t offset = 0; (count = pread(in, buffer, sizeof buffer, offset)) > 0; offset += count) {
+        if (pwrite(out, buffer, (size_t)count, offset) != count) {
+            count = -1;
+            break;
+        }
+    }
+    int saved = errno;
+    close(out);
+    errno = saved;
+    return count < 0 ? -1 : 0;
+}
 
 #ifdef __APPLE__
 /// Removes everything that a clone copies besides the content, so that copies are equal on every system.

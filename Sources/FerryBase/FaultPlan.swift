@@ -26,16 +26,21 @@ package final class FaultPlan: Sendable {
     /// Whether volumes support links and copy-on-write; tests of copies between two volumes set false.
     package let hasLinks: Bool
 
+    /// Whether a clone is a copy of the bytes, for tests on a volume without copy-on-write files.
+    package let copiesClones: Bool
+
     /// `trigger` is the number of the operation that fails, from 1; nil to only count.
     package init(
         trigger: Int? = nil, outcome: Outcome = .fail, keepsNames: Bool = false, witness: DiskWitness? = nil,
-        freeBytes: Int64? = nil, hasLinks: Bool = true, withoutMemory: ClosedRange<Int>? = nil
+        freeBytes: Int64? = nil, hasLinks: Bool = true, copiesClones: Bool = false,
+        withoutMemory: ClosedRange<Int>? = nil
     ) {
         state = Locked(State(trigger: trigger, outcome: outcome))
         self.keepsNames = keepsNames
         self.witness = witness
         self.freeBytes = freeBytes
         self.hasLinks = hasLinks
+        self.copiesClones = copiesClones
         self.withoutMemory = withoutMemory
     }
 

@@ -138,7 +138,7 @@ extension FileLayer {
 
 extension SystemError {
     /// Whether the volume does not support the operation, or not between two volumes, so that another method may work.
-    fileprivate var meansUnsupported: Bool {
+    var meansUnsupported: Bool {
         [EOPNOTSUPP, ENOTSUP, EXDEV, EINVAL, ENOTTY, ENOSYS, EPERM, EMLINK].contains(number)
     }
 }

@@ -104,6 +104,13 @@ package struct FileLayer: Sendable {
         }
     }
 
+    /// Whether a folder's volume is of a kind that has copy-on-write files, such as APFS, Btrfs or XFS.
+    package func mayClone(at path: String) throws(FerryError) -> Bool {
+        try perform("get the kind of the volume of \(path)") { () throws(SystemError) in
+            try uninterrupted { ferry_may_clone(path) }
+        } == 1
+    }
+
     package func volume(of path: String) throws(FerryError) -> UInt64 { try attributes(path).device }
 
     // MARK: Names

@@ -245,6 +245,7 @@ extension Setting.Name {
     public static let memoryLimit = Self("memoryLimit")
     public static let snapshotFolder = Self("snapshotFolder")
     public static let snapshotLevel = Self("snapshotLevel")
+    public static let clonesSnapshot = Self("clonesSnapshot")
     public static let damaged = Self("damaged")
     public static let dropUnknown = Self("dropUnknown")
     public static let restart = Self("restart")
@@ -258,8 +259,8 @@ extension Setting.Name {
     /// Every setting in Ferry's remedies.
     public static let all: [Self] = [
         models, mappings, source, target, chain, infersMappings, passesOverMappings, losses, allowedLosses,
-        allowsDowngrade, allowsQuadratic, like, joinTables, output, memoryLimit, snapshotFolder, snapshotLevel, damaged,
-        dropUnknown,
+        allowsDowngrade, allowsQuadratic, like, joinTables, output, memoryLimit, snapshotFolder, snapshotLevel,
+        clonesSnapshot, damaged, dropUnknown,
         restart, recovers, repairs, holdsSwap, rowsOf,
     ]
 }

@@ -42,6 +42,7 @@ public enum FerryCommand {
                 title: "Roll back",
                 commands: [
                     RollbackCommand.self, SnapshotCreateCommand.self, SnapshotListCommand.self,
+                    SnapshotCompressCommand.self,
                     SnapshotVerifyCommand.self, SnapshotRestoreCommand.self, SnapshotPruneCommand.self,
                 ]),
             Group(
@@ -82,7 +83,8 @@ public enum FerryCommand {
 
     /// The commands whose result is files, not output.
     private static let writers = [
-        MigrateCommand.syntax.name, SnapshotCreateCommand.syntax.name, SnapshotRestoreCommand.syntax.name,
+        MigrateCommand.syntax.name, SnapshotCreateCommand.syntax.name, SnapshotCompressCommand.syntax.name,
+        SnapshotRestoreCommand.syntax.name,
         SnapshotPruneCommand.syntax.name, RollbackCommand.syntax.name, GenerateCommand.syntax.name,
         DemoCommand.syntax.name, ConfigInitCommand.syntax.name, ModelExportCommand.syntax.name,
     ]

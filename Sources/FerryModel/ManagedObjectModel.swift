@@ -20,6 +20,9 @@ package struct ManagedObjectModel: Sendable, Hashable {
     private var lineages: [String: [String]]
     /// Entity name to the names of the entity and of all its descendants, by UTF-16 code unit.
     private var families: [String: [String]]
+    /// Names of entities with many attributes to the positions of these; a search is as quick in the others.
+    private var attributePlaces: [String: [String: Int]]
+    private static let manyAttributes = 24
 
     package init(
         versionIdentifiers: [String], entities: [Entity], configurations: [String: [String]] = [:],
@@ -31,6 +34,11 @@ package struct ManagedObjectModel: Sendable, Hashable {
         families = lineages.sorted { codeUnitOrder($0.key, $1.key) }.reduce(into: [:]) { families, entry in
             for ancestor in entry.value { families[ancestor, default: []].append(entry.key) }
         }
+        attributePlaces = self.entities.filter { $0.value.attributes.count >= Self.manyAttributes }.mapValues {
+            entity in
+            Dictionary(
+                zip(entity.attributes.map(\.name), entity.attributes.indices), uniquingKeysWith: { first, _ in first })
+        }
         self.configurations = configurations
         self.composites = composites
     }
@@ -41,6 +49,7 @@ package struct ManagedObjectModel: Sendable, Hashable {
     package func sharing(with other: ManagedObjectModel) -> ManagedObjectModel {
         var model = self
         for (name, entity) in other.entities where entities[name] == entity { model.entities[name] = entity }
+        if attributePlaces == other.attributePlaces { model.attributePlaces = other.attributePlaces }
         if lineages == other.lineages { (model.lineages, model.families) = (other.lineages, other.families) }
         return model
     }
@@ -104,15 +113,23 @@ package struct ManagedObjectModel: Sendable, Hashable {
     /// Returns an attribute by its name, or an element of a composite by its full name (`composite.element`).
     package func attribute(_ property: String, of entity: String) -> Attribute? {
         for name in lineageNames(of: entity) {
-            if let attribute = entities[name]?.attributes.first(where: { $0.name == property }) { return attribute }
+            guard let attributes = entities[name]?.attributes else { continue }
+            if let place = place(of: property, in: attributes, of: name) { return attributes[place] }
         }
         return element(property, of: entity)
     }
 
+    /// Copies no attribute but compares names, since most lookups of a plan are this one.
+    private func place(of property: String, in attributes: [Attribute], of entity: String) -> Int? {
+        if let places = attributePlaces[entity] { return places[property] }
+        return attributes.indices.first { attributes[$0].name == property }
+    }
+
     package func relationship(_ property: String, of entity: String) -> Relationship? {
         for name in lineageNames(of: entity) {
-            if let relationship = entities[name]?.relationships.first(where: { $0.name == property }) {
-                return relationship
+            guard let relationships = entities[name]?.relationships else { continue }
+            if let place = relationships.indices.first(where: { relationships[$0].name == property }) {
+                return relationships[place]
             }
         }
         return nil
@@ -121,7 +138,7 @@ package struct ManagedObjectModel: Sendable, Hashable {
     /// Returns the entity, `entity` or an ancestor, that declares a property.
     package func declaringEntity(of property: String, in entity: String) -> String? {
         lineageNames(of: entity).first { name in
-            entities[name]?.attributes.contains { $0.name == property } == true
+            entities[name].map { place(of: property, in: $0.attributes, of: name) != nil } == true
                 || entities[name]?.relationships.contains { $0.name == property } == true
         }
     }

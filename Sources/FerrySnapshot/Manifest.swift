@@ -28,8 +28,12 @@ enum Manifest {
             /// The compression (``SnapshotForm``); absent in manifests of earlier versions, which had Zstandard only.
             var form: String?
             var bytes: Int64
-            var sha256: String
-            var frames: Int
+            /// Nil for a clone, which is made without reading a byte.
+            var sha256: String?
+            /// Nil for a clone.
+            var frames: Int?
+            /// The time of a clone's last change, in nanoseconds since 1970; nil for other forms.
+            var modified: Int64?
 
             /// - Throws: ``FerryError`` `.unsupported` for a form of a later version of Ferry.
             func known() throws(FerryError) -> SnapshotForm {
@@ -43,7 +47,8 @@ enum Manifest {
 
         struct Content: Codable, Sendable {
             var bytes: Int64
-            var sha256: String
+            /// Nil for a clone.
+            var sha256: String?
         }
     }
 
@@ -51,7 +56,8 @@ enum Manifest {
     struct ExternalFile: Codable {
         var name: String
         var bytes: Int64
-        var sha256: String
+        /// Nil beside a clone.
+        var sha256: String?
     }
 
     fileprivate static let openList = ",\"externalFiles\":["

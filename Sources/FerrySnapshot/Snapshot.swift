@@ -29,6 +29,8 @@ package struct SnapshotDescription: Sendable {
     package var tool: String
     /// The folder of the store's external data (`.NAME_SUPPORT`); nil if there is none.
     package var externalFolder: String?
+    /// The snapshot that the new one replaces; nil if there is none.
+    var replaced: (name: String, sequence: Int64?)?
 
     package init(
         created: Int64, store: String, version: String?, versionHashes: [String: [UInt8]] = [:],
@@ -64,7 +66,7 @@ package struct Snapshot: Sendable {
     package let folder: String
     /// The base name of its files: `20261120T101500Z-Model2`.
     package let name: String
-    /// The compression of its archive.
+    /// The form in which it keeps the database.
     package internal(set) var form = SnapshotForm.zstandard
     /// Nil if its manifest is damaged.
     var head: Manifest.Head?
@@ -80,12 +82,25 @@ package struct Snapshot: Sendable {
     package var version: String? { head?.version }
     /// Bytes of the database.
     package var bytes: Int64 { head?.content.bytes ?? 0 }
+    /// The bytes of the archive; a clone shares its blocks with the store, and takes space for those that change only.
     package var compressedBytes: Int64 { head?.archive.bytes ?? 0 }
     package var hasExternalData: Bool { head?.external != nil }
 
-    package var archivePath: String { folder + "/" + name + form.ending }
+    package var archivePath: String { path(as: form) }
     package var manifestPath: String { folder + "/" + name + SnapshotNames.manifest }
     package var externalPath: String { folder + "/" + name + SnapshotNames.external }
+
+    func path(as form: SnapshotForm) -> String { folder + "/" + name + form.ending }
+
+    /// Whether a path names the snapshot's archive, or named it before the snapshot was compressed.
+    package func isArchive(_ path: String?) -> Bool { path.map(Self.name(ofArchive:)) == name }
+
+    /// The name of the snapshot to which an archive or a manifest belongs, by its path.
+    package static func name(ofArchive path: String) -> String {
+        let name = FileLayer.name(of: path)
+        let endings = SnapshotForm.allCases.map(\.ending) + [SnapshotNames.manifest]
+        return endings.first(where: name.hasSuffix).map { String(name.dropLast($0.count)) } ?? name
+    }
 
     /// The time in UTC at the beginning of names, `20261120T101500Z`.
     package static func stamp(_ seconds: Int64) -> String {

@@ -1,13 +1,15 @@
 package import FerryBase
 
-/// The compression of an archive.
+/// The form in which a snapshot keeps the database.
 package enum SnapshotForm: String, Codable, Sendable, CaseIterable {
     /// Zstandard frames, which `zstd -d` reads.
     case zstandard = "zstd"
     /// Gzip members, which `gzip -d` reads.
     case gzip
+    /// The database itself, as a copy-on-write file that shares its blocks with the store until either changes.
+    case clone
 
-    /// The form that this build writes: Zstandard if it has it (the package's trait of that name).
+    /// The compression that this build writes: Zstandard if it has it (the package's trait of that name).
     package static var preferred: SnapshotForm {
         #if Zstandard
             .zstandard
@@ -16,20 +18,21 @@ package enum SnapshotForm: String, Codable, Sendable, CaseIterable {
         #endif
     }
 
-    /// The forms that this build reads and writes.
+    /// The compressions that this build writes and reads.
     package static var known: [SnapshotForm] { allCases.filter { $0 == preferred || $0 == .gzip } }
 
     private var facts: (levels: ClosedRange<Int>, name: String, ending: String) {
         switch self {
         case .zstandard: (1...19, "Zstandard", ".sqlite.zst")
         case .gzip: (1...9, "gzip", ".sqlite.gz")
+        case .clone: (1...1, "clone", ".sqlite")
         }
     }
 
     /// The levels of the form; the first is the fastest.
     package var levels: ClosedRange<Int> { facts.levels }
     package var name: String { facts.name }
-    /// The stock program whose option `-d` decodes an archive.
+    /// The stock program whose option `-d` decodes an archive; a clone needs none.
     package var program: String { rawValue }
     /// The ending of an archive's name.
     package var ending: String { facts.ending }
@@ -46,6 +49,7 @@ package enum SnapshotForm: String, Codable, Sendable, CaseIterable {
                 throw unknownHere
             #endif
         case .gzip: return try GzipCompressor(level: level)
+        case .clone: throw notCompressed
         }
     }
 
@@ -59,6 +63,7 @@ package enum SnapshotForm: String, Codable, Sendable, CaseIterable {
                 throw unknownHere
             #endif
         case .gzip: return try GzipDecompressor()
+        case .clone: throw notCompressed
         }
     }
 
@@ -73,6 +78,8 @@ package enum SnapshotForm: String, Codable, Sendable, CaseIterable {
             .usage, "There is no snapshot level \(level).",
             remedy: "Use one from \(levels.lowerBound) to \(levels.upperBound).")
     }
+
+    private var notCompressed: FerryError { FerryError(.internalError, "A clone is not compressed.") }
 
     private var unknownHere: FerryError {
         FerryError(

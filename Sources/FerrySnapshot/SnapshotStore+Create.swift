@@ -12,8 +12,13 @@ extension SnapshotStore {
     package func create(
         from source: some PageSource, description: SnapshotDescription, options: SnapshotOptions = SnapshotOptions()
     ) throws -> Snapshot {
+        try reporting { try createOrResume(from: source, description, options) }
+    }
+
+    /// Runs the making of a snapshot, with the folder in its errors.
+    func reporting(_ body: () throws -> Snapshot) throws -> Snapshot {
         do {
-            return try createOrResume(from: source, description, options)
+            return try body()
         } catch let error as FerryError {
             guard error.code == .fileFailed || error.code == .notFound else { throw error }
             throw FerryError(
@@ -35,19 +40,24 @@ extension SnapshotStore {
 
         var found: ArchiveState?
         for state in try unfinished() where state.matches(source.byteCount, options) {
-            if try files.exists(folder + "/" + state.name + SnapshotNames.manifest) {
-                // Only the removal of the state was missing.
-                let snapshot = try load(state.name)
-                try removeState(of: state)
-                if snapshot.problem == nil { return snapshot }
-            } else {
+            let made =
+                try files.exists(folder + "/" + state.name + SnapshotNames.manifest) ? load(state.name) : nil
+            guard let made, made.form == state.archiveForm else {
                 found = state
                 break
             }
+            // Only the removal of the state was missing.
+            try removeState(of: state)
+            if made.problem == nil { return made }
         }
         let begun = try found ?? begin(source, description, options)
         let result = try writeArchive(source, from: begun, options)
-        try finish(result, description, options)
+        let (state, form) = (result.state, result.state.archiveForm)
+        let archive = Manifest.Head.Archive(
+            file: state.name + form.ending, form: form.rawValue, bytes: state.archiveOffset,
+            sha256: result.archiveSHA256.hexadecimal, frames: state.frames)
+        let content = Manifest.Head.Content(bytes: state.contentBytes, sha256: result.contentSHA256.hexadecimal)
+        try finish(state.name, form, archive, content, created: state.createdSeconds, description, options.stop)
         let snapshot = try load(result.state.name)
         // The last call that can fail: until then the next call finds this work.
         try removeState(of: result.state)
@@ -65,7 +75,8 @@ extension SnapshotStore {
         return state
     }
 
-    private func freeName(_ description: SnapshotDescription) throws -> String {
+    func freeName(_ description: SnapshotDescription) throws -> String {
+        if let replaced = description.replaced { return replaced.name }
         let wanted = Snapshot.stamp(description.created) + "-" + SnapshotNames.file(version: description.version)
         let endings = SnapshotForm.allCases.flatMap { [$0.ending, $0.partialEnding] }
         return FileLayer.name(
@@ -121,29 +132,26 @@ extension SnapshotStore {
         }
     }
 
-    private func finish(
-        _ result: ArchiveWriter.Result, _ description: SnapshotDescription, _ options: SnapshotOptions
+    /// Copies the external data, and gives the archive and its manifest their names.
+    func finish(
+        _ name: String, _ form: SnapshotForm, _ archive: Manifest.Head.Archive, _ content: Manifest.Head.Content,
+        created: Int64, _ description: SnapshotDescription, _ stop: StopRequest
     ) throws {
-        let path = folder + "/" + result.state.name
-        let form = result.state.archiveForm
+        let path = folder + "/" + name
         var externalFolder: String?
         if let given = description.externalFolder, try files.exists(given) { externalFolder = given }
         let head = Manifest.Head(
-            sequence: try nextSequence(), created: SnapshotNames.time(result.state.createdSeconds),
-            createdSeconds: result.state.createdSeconds, tool: description.tool, store: description.store,
+            sequence: try description.replaced?.sequence ?? nextSequence(), created: SnapshotNames.time(created),
+            createdSeconds: created, tool: description.tool, store: description.store,
             version: description.version,
             versionHashes: description.versionHashes.mapValues { Data($0).base64EncodedString() },
-            rows: description.rows,
-            archive: .init(
-                file: result.state.name + form.ending, form: form.rawValue, bytes: result.state.archiveOffset,
-                sha256: result.archiveSHA256.hexadecimal, frames: result.state.frames),
-            content: .init(bytes: result.state.contentBytes, sha256: result.contentSHA256.hexadecimal),
-            external: externalFolder.map { _ in result.state.name + SnapshotNames.external })
+            rows: description.rows, archive: archive, content: content,
+            external: externalFolder.map { _ in name + SnapshotNames.external })
 
         try files.removeIfPresent(path + SnapshotNames.partialManifest)
         var manifest = try ManifestWriter.begin(path + SnapshotNames.partialManifest, head: head, files: files)
         if let externalFolder {
-            try ExternalData(files: files, stop: options.stop).copy(
+            try ExternalData(files: files, stop: stop, hashesFiles: form != .clone).copy(
                 from: externalFolder, to: path + SnapshotNames.external
             ) { try manifest.add($0) }
         }

@@ -3,11 +3,17 @@ package import FerryBase
 extension SnapshotStore {
     /// Checks the manifest and the archive with their hashes, the content with size and hash, and every external file.
     ///
+    /// A clone has no hash: SQLite checks its pages.
+    ///
     /// - Throws: ``FerryError`` `.snapshotDamaged`, or the reason of the stop request.
     package func verify(_ snapshot: Snapshot, stop: StopRequest = StopRequest()) throws {
         do {
             let head = try Manifest.read(snapshot.manifestPath, files: files)
-            try decode(snapshot, head, hashesContent: true, stop) { _ in }
+            if snapshot.form == .clone {
+                try checkPages(of: snapshot, stop: stop)
+            } else {
+                try decode(snapshot, head, hashesContent: true, stop) { _ in }
+            }
             guard head.external != nil else { return }
             let external = ExternalData(files: files, stop: stop)
             _ = try Manifest.read(snapshot.manifestPath, files: files) {
@@ -23,7 +29,7 @@ extension SnapshotStore {
     /// Checks that manifest, archive and external files of a snapshot are as they were made.
     ///
     /// Compares the archive's hash, and the sizes of external files. The archive was decoded when it was made, and
-    /// decodes to the same content while its bytes are the same.
+    /// decodes to the same content while its bytes are the same. Of a clone size and time are compared.
     ///
     /// - Throws: ``FerryError`` `.snapshotDamaged`, `.noSnapshot`, or the reason of the stop request.
     package func lookAgain(at archivePath: String, stop: StopRequest = StopRequest()) throws {
@@ -33,10 +39,12 @@ extension SnapshotStore {
         guard try files.attributes(archivePath).size == head.archive.bytes else {
             throw ArchiveReader.damaged(archivePath, "its size differs from its manifest")
         }
-        var hash = SHA256()
-        try hash.update(contentOf: files.open(archivePath), stop: stop)
-        guard hash.finalize().hexadecimal == head.archive.sha256 else {
-            throw ArchiveReader.damaged(archivePath, "its content has changed")
+        if snapshot.form != .clone {
+            var hash = SHA256()
+            try hash.update(contentOf: files.open(archivePath), stop: stop)
+            guard hash.finalize().hexadecimal == head.archive.sha256 else {
+                throw ArchiveReader.damaged(archivePath, "its content has changed")
+            }
         }
         guard head.external != nil else { return }
         _ = try Manifest.read(snapshot.manifestPath, files: files) { file in
@@ -89,10 +97,15 @@ extension SnapshotStore {
             let aside = path + ".partial"
             try files.removeIfPresent(aside)
             do {
-                // An equal archive decodes to equal content: its hash and the form's checksums suffice, and the
-                // content's own hash would take as long again.
-                try ContentWriter(try files.create(aside, mode: 0o600)).run { write in
-                    try decode(snapshot, head, hashesContent: false, stop, write)
+                if snapshot.form == .clone {
+                    if let problem = try load(snapshot.name).problem { throw problem }
+                    try files.copy(snapshot.archivePath, to: aside)
+                } else {
+                    // An equal archive decodes to equal content: its hash and the form's checksums suffice, and the
+                    // content's own hash would take as long again.
+                    try ContentWriter(try files.create(aside, mode: 0o600)).run { write in
+                        try decode(snapshot, head, hashesContent: false, stop, write)
+                    }
                 }
                 if head.external != nil, let externalFolder {
                     let external = ExternalData(files: files, stop: stop)

@@ -35,11 +35,7 @@ package struct SnapshotStore: Sendable {
     ///
     /// - Throws: ``FerryError`` `.noSnapshot`.
     package func snapshot(_ nameOrPath: String) throws -> Snapshot {
-        var name = FileLayer.name(of: nameOrPath)
-        for ending in SnapshotForm.allCases.map(\.ending) + [SnapshotNames.manifest] where name.hasSuffix(ending) {
-            name.removeLast(ending.count)
-            break
-        }
+        let name = Snapshot.name(ofArchive: nameOrPath)
         guard try files.exists(folder + "/" + name + SnapshotNames.manifest) else {
             throw FerryError(
                 .noSnapshot, "There is no snapshot \(name) in \(folder).",
@@ -69,17 +65,20 @@ package struct SnapshotStore: Sendable {
         return states.sorted { $0.name < $1.name }
     }
 
-    /// Reads a manifest, and checks that the archive exists.
+    /// Reads a manifest, and checks that the archive exists, and that a clone was not written to.
     func load(_ name: String) throws -> Snapshot {
         var snapshot = Snapshot(folder: folder, name: name)
         do {
             let head = try Manifest.read(snapshot.manifestPath, files: files)
             snapshot.form = try head.archive.known()
             snapshot.head = head
-            let found = try files.attributesIfPresent(snapshot.archivePath)?.size
-            if found != head.archive.bytes {
+            let found = try files.attributesIfPresent(snapshot.archivePath)
+            if found?.size != head.archive.bytes {
                 snapshot.problem = ArchiveReader.damaged(
                     snapshot.archivePath, found == nil ? "it is missing" : "its size differs from its manifest")
+            } else if let modified = head.archive.modified, found?.modified != modified {
+                snapshot.problem = ArchiveReader.damaged(
+                    snapshot.archivePath, "it was changed after it was made, or copied without its time")
             }
         } catch let error as FerryError where error.code == .snapshotDamaged || error.code == .unsupported {
             snapshot.problem = error
@@ -117,7 +116,7 @@ extension SnapshotStore {
     ///   - keep: The number of newest whole snapshots that stay whatever their age.
     ///   - minimumAge: The least age, in seconds, of a removed snapshot.
     ///   - now: Seconds since 1970.
-    ///   - protected: Names of archives, without a folder, that stay.
+    ///   - protected: Names of archives, without a folder, whose snapshots stay.
     ///   - stop: Ends the work between two snapshots.
     /// - Returns: Both lists, newest first.
     /// - Throws: ``FerryError`` `.fileFailed`, or the reason of the stop request.
@@ -128,11 +127,13 @@ extension SnapshotStore {
         var kept: [Snapshot] = []
         var candidates: [Snapshot] = []
         var whole = 0
+        // Compressing gives a clone another archive.
+        let names = Set(protected.map(Snapshot.name(ofArchive:)))
         for snapshot in try list() {
             // A damaged snapshot cannot be restored, so it does not count.
             if snapshot.problem == nil { whole += 1 }
             let isAmongNewest = snapshot.problem == nil && whole <= keep
-            let isProtected = !snapshot.isDescribed || protected.contains(FileLayer.name(of: snapshot.archivePath))
+            let isProtected = !snapshot.isDescribed || names.contains(snapshot.name)
             if isAmongNewest || isProtected || Self.age(of: snapshot, at: now) < minimumAge {
                 kept.append(snapshot)
             } else {
@@ -158,7 +159,7 @@ extension SnapshotStore {
     private func remove(_ snapshot: Snapshot) throws {
         try files.removeIfPresent(snapshot.manifestPath)
         try files.syncFolder(folder)
-        try files.removeIfPresent(snapshot.archivePath)
+        for form in SnapshotForm.allCases { try files.removeIfPresent(snapshot.path(as: form)) }
         try files.removeTree(snapshot.externalPath)
         try files.syncFolder(folder)
     }

@@ -94,7 +94,8 @@ struct LimitTests {
         let version = "\(library.models):Library1"
         let commands = [
             ["generate", version, "--rows", "200", "--output", folder.file("New.sqlite")],
-            ["snapshot", "create", library.store], ["verify", library.store, "--models", library.models],
+            ["snapshot", "create", library.store], ["snapshot", "compress", library.store],
+            ["verify", library.store, "--models", library.models],
             ["migrate", "--accept-loss", library.store] + library.sources,
         ]
         let telling = try CommandTable.read().commands.filter { $0.options.contains { $0.name == "--progress" } }

@@ -66,25 +66,18 @@ static inline int ferry_no_such_attribute(void) {
 #endif
 }
 
-/// Makes `destination`, which must not exist, a copy-on-write copy of the content of `source`.
+/// Makes `destination`, which must not exist, a copy-on-write copy of the content of `source`, which `in` has open.
 ///
 /// Returns 0, or -1 and `errno`; a failure leaves no file.
-static inline int ferry_reflink(const char *source, const char *destination, mode_t mode) {
+static inline int ferry_reflink_open(int in, const char *source, const char *destination, mode_t mode) {
 #ifdef __linux__
+    (void)source;
     // FICLONE of <linux/fs.h>, which not every C library ships: _IOW(0x94, 9, int).
     const unsigned long ficlone = 0x40049409UL;
-    int in = open(source, O_RDONLY | O_CLOEXEC);
-    if (in < 0) return -1;
     int out = open(destination, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (out < 0) {
-        int saved = errno;
-        close(in);
-        errno = saved;
-        return -1;
-    }
+    if (out < 0) return -1;
     int result = ioctl(out, ficlone, in);
     int saved = errno;
-    close(in);
     if (close(out) != 0 && result == 0) {
         result = -1;
         saved = errno;
@@ -93,12 +86,32 @@ static inline int ferry_reflink(const char *source, const char *destination, mod
     errno = saved;
     return result;
 #else
+    (void)in;
     return ferry_clone(source, destination, mode);
 #endif
 }
 
+/// Makes `destination`, which must not exist, a copy of the bytes of the file that `in` has open: a clone for tests.
+///
+/// Returns 0, or -1 and `errno`; a failure may leave a file.
+int ferry_copy_open(int in, const char *destination, mode_t mode);
+
+/// Like `ferry_reflink_open`, with a descriptor of its own.
+static inline int ferry_reflink(const char *source, const char *destination, mode_t mode) {
+    int in = open(source, O_RDONLY | O_CLOEXEC);
+    if (in < 0) return -1;
+    int result = ferry_reflink_open(in, source, destination, mode);
+    int saved = errno;
+    close(in);
+    errno = saved;
+    return result;
+}
+
 /// Returns the free bytes for unprivileged users on a path's volume; -1 and `errno` on failure.
 int64_t ferry_free_bytes(const char *path);
+
+/// Whether a path's volume is of a kind that has copy-on-write files; -1 and `errno` on failure.
+int ferry_may_clone(const char *path);
 
 /// Makes the content of a file durable, past the drive's cache; -1 and `errno` on failure.
 int ferry_sync(int descriptor);

@@ -131,6 +131,10 @@ struct PageCopy {
     let destination: String
     let files: FileLayer
 
+    /// The unfinished copy, and the number of its durable bytes.
+    private var copy: String { folder + "/copy.sqlite" }
+    private var mark: String { folder + "/copied" }
+
     /// At most this many bytes are copied again after a stop.
     private static let copiedBytes: Int64 = 64 << 20
 
@@ -138,7 +142,6 @@ struct PageCopy {
     ///
     /// - Throws: ``FerryError``, ``DatabaseError``, or the reason of the stop request; the next call then continues.
     func run(_ reader: PageReader, stop: StopRequest) throws {
-        let (copy, mark) = (folder + "/copy.sqlite", folder + "/copied")
         var output = try files.exists(copy) ? files.append(to: copy) : files.create(copy, mode: 0o600)
         let done = try files.exists(mark) ? Int64(String(decoding: files.read(mark), as: UTF8.self)) ?? 0 : 0
         try output.truncate(to: (0...output.offset).contains(done) ? done : 0)
@@ -150,18 +153,39 @@ struct PageCopy {
             stop.unitIsDone()
         }
         try output.close()
-        try files.rename(copy, to: destination)
-        try files.syncFolder(folder)
+        try place()
         try files.removeIfPresent(mark)
     }
 
     /// Copies the source of a step: the destination of the step before, or with nil the store.
+    ///
+    /// Where the volume can, the copy is a clone, which takes neither time nor space.
     func run(ofStepAfter previous: String?, _ sourceGuard: SourceGuard, _ options: EngineOptions) throws {
         options.progress?(ProgressUpdate(phase: .rows, subject: "copy of the store"))
-        guard let previous else { return try run(PageReader(sourceGuard.connection), stop: options.stop) }
+        guard let previous else {
+            let reader = try PageReader(sourceGuard.connection)
+            if try !reader.readsLog && clone(sourceGuard.clonedFile()) { return }
+            return try run(reader, stop: options.stop)
+        }
+        if try clone(ClonedFile(previous, files: files)) { return }
         let connection = try Connection(path: previous, mode: .immutable)
         try connection.execute("BEGIN")
         try run(PageReader(connection), stop: options.stop)
+    }
+
+    /// - Returns: False if the volume cannot clone, or an earlier call has begun to copy pages.
+    private func clone(_ source: ClonedFile) throws -> Bool {
+        guard try !files.exists(mark) else { return false }
+        try files.removeIfPresent(copy)
+        guard try source.clone(to: copy) else { return false }
+        try files.syncFile(copy)
+        try place()
+        return true
+    }
+
+    private func place() throws {
+        try files.rename(copy, to: destination)
+        try files.syncFolder(folder)
     }
 
     /// Compares the copy with its source byte for byte.

@@ -90,6 +90,11 @@ public struct Configuration: Sendable {
     public var jobs: Int?
     /// Whether a verified snapshot is taken first; never with ``output``, which leaves the store unchanged.
     public var takesSnapshot: Bool
+    /// Whether the snapshot is a copy-on-write clone of the store's file instead of a compressed archive.
+    ///
+    /// A clone is made at once and shares its blocks with the store until either changes, but has no hash. It takes a
+    /// volume with such files (APFS, Btrfs, XFS); on another one the migration is refused.
+    public var clonesSnapshot: Bool
     /// The folder for the snapshot; nil means `STORE.snapshots`.
     public var snapshotFolder: URL?
     /// The compression level of the archive: 1 (fast) to 19 with Zstandard, to 9 in a build without it.
@@ -151,7 +156,8 @@ public struct Configuration: Sendable {
         output: URL? = nil, chunkSize: ChunkSize = .automatic,
         chunkBytes: Int = 4 << 20, chunkTime: Duration = .milliseconds(500), memoryLimit: Int = 32 << 20,
         executor: Executor = .automatic, verify: VerifyMode = .full, jobs: Int? = nil, takesSnapshot: Bool = true,
-        snapshotFolder: URL? = nil, snapshotLevel: Int = 1, damaged: Damaged = .refuse, dropUnknown: [String] = [],
+        clonesSnapshot: Bool = false, snapshotFolder: URL? = nil, snapshotLevel: Int = 1, damaged: Damaged = .refuse,
+        dropUnknown: [String] = [],
         composes: Bool = true, restart: Bool = false, recovers: Bool = false, repairs: Bool = false,
         budget: Duration? = nil,
         holdsSwap: Bool = false,
@@ -177,6 +183,7 @@ public struct Configuration: Sendable {
         self.verify = verify
         self.jobs = jobs
         self.takesSnapshot = takesSnapshot
+        self.clonesSnapshot = clonesSnapshot
         self.snapshotFolder = snapshotFolder
         self.snapshotLevel = snapshotLevel
         self.damaged = damaged
@@ -198,7 +205,9 @@ public struct Configuration: Sendable {
     /// - Throws: ``FerryError`` `.usage` for a limit that cannot be kept.
     package func checkMemory() throws(FerryError) {
         try MemoryBudget.check(memoryLimit)
-        if takesSnapshot, output == nil { try SnapshotMemory.check(level: snapshotLevel, within: memory) }
+        if takesSnapshot, !clonesSnapshot, output == nil {
+            try SnapshotMemory.check(level: snapshotLevel, within: memory)
+        }
     }
 }
 

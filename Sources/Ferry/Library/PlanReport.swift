@@ -14,6 +14,8 @@ public struct PlanReport: Sendable, Codable {
     public var peakDiskBytes: [String: Int64] = [:]
     /// The longest piece of work that cannot be divided; nil if there is nothing to do, or the plan is refused.
     public var longestUnit: LongestUnit?
+    /// The snapshot that the migration takes first; nil if it takes none, and in plans of earlier versions.
+    public var snapshot: Snapshot?
     /// An estimate of the time of the whole migration on this machine; nil if there is nothing to do, or the plan is
     /// refused.
     public var estimatedTime: Duration?
@@ -111,6 +113,16 @@ public struct PlanReport: Sendable, Codable {
     }
 
     /// A piece of work that cannot be divided: a budget can be overrun by its time.
+    /// What a snapshot takes, estimated from samples of the store.
+    public struct Snapshot: Sendable, Hashable, Codable {
+        public var isClone: Bool
+        /// Bytes on disk: those of the archive; a clone takes none at first.
+        public var bytes: Int64
+        public var seconds: Double
+        /// Whether the volume is of a kind on which ``Configuration/clonesSnapshot`` takes neither time nor space.
+        public var mayBeCloned: Bool
+    }
+
     public struct LongestUnit: Sendable, Hashable, Codable {
         /// The kind of work; a later version may add more.
         public struct Kind: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {

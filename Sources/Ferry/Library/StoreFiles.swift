@@ -57,7 +57,7 @@ public struct StoreFiles: Sendable {
         let restored = URL(fileURLWithPath: archive)
         status.restored = restored
         status.version = try snapshots(in: restored.deletingLastPathComponent())
-            .first { FileLayer.name(of: $0.url.path) == FileLayer.name(of: archive) }?.version
+            .first { Snapshot.name(ofArchive: $0.url.path) == Snapshot.name(ofArchive: archive) }?.version
         return status
     }
 
@@ -96,11 +96,12 @@ public struct StoreFiles: Sendable {
         try snapshotStore(folder).list().map { SnapshotEntry($0) }
     }
 
-    /// Takes a snapshot.
+    /// Takes a snapshot: a compressed archive, or with `clones` a copy-on-write clone of the store's file.
     ///
-    /// - Throws: ``FerryError`` `.storeInUse` while another program writes.
+    /// - Throws: ``FerryError`` `.storeInUse` while another program writes; `.unsupported` for a clone on a volume
+    ///   without copy-on-write files.
     public func createSnapshot(
-        in folder: URL? = nil, level: Int = 1, stop: StopRequest = StopRequest(),
+        in folder: URL? = nil, level: Int = 1, clones: Bool = false, stop: StopRequest = StopRequest(),
         onProgress: (@Sendable (ProgressUpdate) -> Void)? = nil
     ) throws -> SnapshotEntry {
         let path = try RunPlace.existing(store.filePath, files: files)
@@ -111,9 +112,26 @@ public struct StoreFiles: Sendable {
             let opened = try OpenedStore(sourceGuard)
             // The log of runs may name the version.
             let version = try RunLog(beside: path, files: files).migration(to: opened.metadata.hashes)?.to
-            return try snapshots.create(opened, knownAs: version, level: level, stop: stop, progress: onProgress)
+            return try snapshots.create(
+                opened, knownAs: version, clones ? .clone : .archive(level: level), stop: stop, progress: onProgress)
         }
         return SnapshotEntry(snapshot, verified: true)
+    }
+
+    /// Replaces a snapshot that is a clone (without a name, the newest snapshot) by a compressed archive.
+    ///
+    /// A snapshot that is compressed already stays as it is.
+    ///
+    /// - Throws: ``FerryError`` `.noSnapshot`, `.badSnapshot`, `.snapshotFailed`, or the reason of the stop request.
+    public func compressSnapshot(
+        _ snapshot: URL? = nil, in folder: URL? = nil, level: Int = 1, stop: StopRequest = StopRequest(),
+        onProgress: (@Sendable (ProgressUpdate) -> Void)? = nil
+    ) throws -> SnapshotEntry {
+        let snapshots = try snapshotStore(folder)
+        var options = SnapshotOptions()
+        (options.level, options.progress, options.stop) = (level, onProgress, stop)
+        return SnapshotEntry(
+            try snapshots.snapshots.compress(snapshots.choose(snapshot?.filePath), options: options), verified: true)
     }
 
     /// Reads archives again and compares them with their manifests; without a name, all archives in the folder.

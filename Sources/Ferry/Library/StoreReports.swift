@@ -68,6 +68,8 @@ public struct SnapshotEntry: Sendable, Codable {
     /// Bytes of the database, and of the archive.
     public var bytes: Int64
     public var compressedBytes: Int64
+    /// Whether the archive is a clone: the database as a file that shares its blocks with the store.
+    public var isClone: Bool
     /// Whether the archive was read again and found whole; nil if this call did not read it.
     public var verified: Bool?
     public var problem: FerryError?

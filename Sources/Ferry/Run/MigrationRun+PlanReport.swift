@@ -125,6 +125,7 @@ extension MigrationRun {
         report.longestUnit = try stepEstimates(planned, store).longestUnit(
             of: planned.steps, swapsStore: place.output == nil && !planned.plan.mayChangeStore)
         let machine = try machine(for: store)
+        report.snapshot = try snapshotEstimate(store, machine: machine)
         var seconds = try time(since: start).inSeconds + work(planned, store).seconds(machine: machine)
         if readsRows, planned.writesRows { seconds += try Double(store.contentBytes()) * WorkCosts.check * machine }
         report.estimatedTime = .clamped(seconds: seconds)
@@ -154,8 +155,22 @@ extension MigrationRun {
             files: files)
     }
 
+    private func snapshotEstimate(_ store: OpenedStore, machine: Double) throws -> PlanReport.Snapshot? {
+        guard takesSnapshot else { return nil }
+        let (bytes, share) = (Double(try store.contentBytes()), shareOfSnapshot(store))
+        let isClone = configuration.clonesSnapshot
+        let folder = FileLayer.parent(of: place.store)
+        let isOneVolume =
+            try !files.exists(snapshotFolder) || files.volume(of: snapshotFolder) == files.volume(of: folder)
+        return try PlanReport.Snapshot(
+            isClone: isClone, bytes: Int64(bytes * share),
+            seconds: isClone ? WorkCosts.phase : (WorkCosts.phase + bytes * WorkCosts.snapshot) * machine,
+            mayBeCloned: isOneVolume && files.mayClone(at: folder))
+    }
+
     /// The bytes of a snapshot for one byte of the store.
     private func shareOfSnapshot(_ store: OpenedStore) -> Double {
+        if configuration.clonesSnapshot { return 0 }
         if let snapshotShare { return snapshotShare }
         var share = DiskNeed.usualSnapshot
         do {

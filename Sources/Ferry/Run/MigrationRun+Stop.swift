@@ -40,7 +40,7 @@ extension MigrationRun {
         return RunWork(
             steps: planned.steps.map(\.work), isOneTransaction: plan.mayChangeStore && place.output == nil,
             isVerifiedBeforeCommit: verifiesBeforeCommit(planned),
-            takesSnapshot: takesSnapshot, verify: configuration.verify,
+            takesSnapshot: takesSnapshot && !configuration.clonesSnapshot, verify: configuration.verify,
             jobs: configuration.jobs ?? ProcessInfo.processInfo.activeProcessorCount,
             verifiedBeside: { self.verifiesBesideNext(plan, $0) },
             swaps: place.output == nil && !plan.mayChangeStore)

@@ -29,7 +29,7 @@ struct StoreSnapshots {
     /// - Throws: ``FerryError`` `.noSnapshot`; `.badSnapshot` for damage that shows without reading the archive.
     func choose(_ nameOrPath: String?, butFor present: String? = nil) throws -> Snapshot {
         let all = try nameOrPath.map { [try snapshots.snapshot($0)] } ?? snapshots.list()
-        guard let chosen = all.first(where: { $0.archivePath != present }) ?? all.first else {
+        guard let chosen = all.first(where: { !$0.isArchive(present) }) ?? all.first else {
             throw FerryError(
                 .noSnapshot, "There is no snapshot of \(store) in \(snapshots.folder).",
                 remedy: "Name their folder with \(setting: .snapshotFolder).")
@@ -90,7 +90,7 @@ struct StoreSnapshots {
     ///
     /// The cached model gives the entities. Without it the snapshot has only hashes, and of a damaged store only pages.
     func create(
-        _ store: OpenedStore, knownAs version: String?, level: Int, stop: StopRequest, progress: ProgressHook?
+        _ store: OpenedStore, knownAs version: String?, _ form: Form, stop: StopRequest, progress: ProgressHook?
     ) throws -> Snapshot {
         var rows: [String: Int64] = [:]
         do {
@@ -101,25 +101,34 @@ struct StoreSnapshots {
         } catch let error where RollbackPlace.isDamage(FerryError.wrapping(error, on: self.store)) {
             rows = [:]
         }
-        return try create(store, version: version, rows: rows, level: level, stop: stop, progress: progress)
+        return try create(store, version: version, rows: rows, form, stop: stop, progress: progress)
+    }
+
+    /// The form of a new snapshot.
+    enum Form {
+        case archive(level: Int)
+        case clone
     }
 
     /// Takes a snapshot of a store under its guard, or resumes one of the same state.
     func create(
-        _ store: OpenedStore, version: String?, rows: [String: Int64], level: Int, stop: StopRequest,
+        _ store: OpenedStore, version: String?, rows: [String: Int64], _ form: Form, stop: StopRequest,
         progress: ProgressHook?
     ) throws -> Snapshot {
-        let reader = try PageReader(store.sourceGuard.connection)
-        let state = try store.sourceGuard.fingerprint().digest
-        var options = SnapshotOptions(fingerprint: state)
-        options.level = level
-        options.progress = progress
-        options.stop = stop
         let description = SnapshotDescription(
             created: Int64(Date().timeIntervalSince1970), store: FileLayer.name(of: self.store), version: version,
             versionHashes: store.metadata.hashes, rows: rows, tool: FerryVersion.tool,
             externalFolder: ExternalData.supportFolder(forStore: self.store))
-        return try snapshots.create(from: reader, description: description, options: options)
+        switch form {
+        case .clone:
+            return try snapshots.clone(
+                store.sourceGuard.clonedFile(), description: description, stop: stop)
+        case .archive(let level):
+            var options = SnapshotOptions(fingerprint: try store.sourceGuard.fingerprint().digest)
+            (options.level, options.progress, options.stop) = (level, progress, stop)
+            return try snapshots.create(
+                from: PageReader(store.sourceGuard.connection), description: description, options: options)
+        }
     }
 }
 
@@ -139,6 +148,7 @@ extension SnapshotEntry {
             url: URL(fileURLWithPath: snapshot.archivePath), sequence: snapshot.sequence,
             created: Date(timeIntervalSince1970: Double(snapshot.created)),
             version: snapshot.version, bytes: snapshot.bytes, compressedBytes: snapshot.compressedBytes,
+            isClone: snapshot.form == .clone,
             verified: verified, problem: problem ?? snapshot.problem)
     }
 }
@@ -183,6 +193,10 @@ extension MigrationRun {
         }
     }
 
+    var snapshotForm: StoreSnapshots.Form {
+        configuration.clonesSnapshot ? .clone : .archive(level: configuration.snapshotLevel)
+    }
+
     /// Takes the snapshot for a rollback, unless an earlier call has.
     func takeSnapshot(
         _ store: OpenedStore, _ version: ModelVersion, rows: [String: Int64], _ record: inout RunRecord,
@@ -192,7 +206,7 @@ extension MigrationRun {
         let snapshots = StoreSnapshots(of: place.store, folder: configuration.snapshotFolder?.filePath, files: files)
         // A snapshot that was moved or damaged since cannot be restored.
         if let known = record.snapshot,
-            try snapshots.list().contains(where: { $0.archivePath == known && $0.problem == nil })
+            try snapshots.list().contains(where: { $0.isArchive(known) && $0.problem == nil })
         {
             return
         }
@@ -201,8 +215,8 @@ extension MigrationRun {
         record.phase = .snapshot
         try folder.save(record)
         let snapshot = try snapshots.create(
-            store, version: inputs.catalog.displayName(of: version), rows: rows, level: configuration.snapshotLevel,
-            stop: stop, progress: relay.hook())
+            store, version: inputs.catalog.displayName(of: version), rows: rows, snapshotForm, stop: stop,
+            progress: relay.hook())
         record.snapshot = snapshot.archivePath
         record.snapshotBytes = snapshot.bytes
         noteTimes(&record)

@@ -27,6 +27,7 @@ package final class SourceGuard {
     package let sideFiles: SideFiles
     private let files: FileLayer
     private var opened: Connection?
+    private var cloned: ClonedFile?
 
     /// Opens a store, whose path has no symbolic links, and locks writers out for a migration.
     ///
@@ -194,6 +195,14 @@ package final class SourceGuard {
         Fingerprint(store: try PageReader(connection).fingerprint(files: files))
     }
 
+    /// The store's main file, from which clones can be made while the guard is open.
+    func clonedFile() throws(FerryError) -> ClonedFile {
+        if let cloned { return cloned }
+        let file = try ClonedFile(store.main, files: files)
+        cloned = file
+        return file
+    }
+
     // MARK: Ending
 
     /// Ends the transaction and locks the store exclusively, against readers too.
@@ -257,7 +266,10 @@ package final class SourceGuard {
     }
 
     /// Closes the connection and leaves side files.
-    package func release() { opened = nil }
+    package func release() {
+        opened = nil
+        cloned = nil
+    }
 }
 
 extension DatabaseError {

@@ -94,7 +94,7 @@ struct Rollback {
     private func report(of record: RunRecord, if archive: String?) throws -> RollbackReport? {
         guard record.kind == .rollback, let done = record.snapshot else { return nil }
         let snapshot = try snapshots.choose(archive ?? done)
-        guard snapshot.archivePath == done else { return nil }
+        guard snapshot.isArchive(done) else { return nil }
         return report(snapshot, replaced: nil, kept: record.keptReplaced)
     }
 
@@ -119,7 +119,7 @@ struct Rollback {
             // The new snapshot will be the newest one, so the record must hold the choice.
             record.keptReplaced = []
             try folder.save(record)
-            let taken = try snapshots.create(opened, knownAs: replaced, level: 1, stop: stop, progress: nil)
+            let taken = try snapshots.create(opened, knownAs: replaced, .archive(level: 1), stop: stop, progress: nil)
             record.keptReplaced = [taken.archivePath]
             kept = WayBack(archive: taken.archivePath, store: store, files: files, stop: stop)
             try folder.save(record)

@@ -35,7 +35,8 @@ struct MigrateCommand: PolicyCommand {
                 "--repair",
                 "Create tables and columns of the store's version that are missing, after a snapshot: "
                     + "empty, or with the model's default values. Otherwise such a store is reported (exit 3)."),
-            .flag("--no-snapshot", "Do not take a snapshot. Rollback is then impossible."),
+            SnapshotOptions.formOrNone,
+            .flag("--no-snapshot", "Like --snapshot none: do not take a snapshot. Rollback is then impossible."),
             .value("--snapshot-dir", "DIR", "Folder for the snapshot. Default: STORE.snapshots."),
             SnapshotOptions.levelOption,
             .choice("--verify", "MODE", of: verifyModes, "How the result is verified: full (default), quick, or none."),
@@ -115,7 +116,10 @@ struct StoreMigration {
             ?? configuration.chunkTime
         configuration.verify = try arguments.choice("--verify", among: MigrateCommand.verifyModes) ?? .full
         configuration.jobs = try VerifyCommand.jobs(arguments)
-        configuration.takesSnapshot = !arguments.has("--no-snapshot")
+        let snapshot = try arguments.choice("--snapshot", among: SnapshotOptions.choicesOrNone)
+        configuration.takesSnapshot = snapshot != SnapshotOptions.Choice.none && !arguments.has("--no-snapshot")
+        configuration.clonesSnapshot = snapshot == .clone
+        try SnapshotOptions.checkLevel(arguments, isCompressed: !configuration.clonesSnapshot)
         configuration.snapshotFolder = arguments.snapshotFolder
         configuration.snapshotLevel = try SnapshotOptions.level(arguments)
         configuration.restart = arguments.has("--restart")
@@ -138,6 +142,10 @@ struct StoreMigration {
             throw arguments.wrong(
                 "--recover has no effect with \(isDryRun ? "--dry-run" : "--rehearse"), which do not change the store.",
                 "Leave one of the two out.")
+        }
+        if arguments.isTyped("--no-snapshot"), let snapshot, snapshot != .none {
+            throw arguments.wrong(
+                "--snapshot \(snapshot.rawValue) and --no-snapshot exclude each other.", "Leave one of the two out.")
         }
         let snapshotOption = ["--snapshot-dir", "--snapshot-level"].first { arguments.isTyped($0) }
         if let snapshotOption, !configuration.takesSnapshot || configuration.output != nil {

@@ -75,6 +75,12 @@ struct PlanRendering {
                 "seconds": unit.seconds,
             ]
         }
+        let snapshot = plan.snapshot.map { snapshot -> JSON in
+            [
+                "clone": snapshot.isClone, "bytes": snapshot.bytes, "seconds": snapshot.seconds,
+                "mayBeCloned": snapshot.mayBeCloned,
+            ]
+        }
         return [
             "store": plan.store.filePath, "chain": plan.chain, "steps": JSON.list(plan.steps, json), "rows": plan.rows,
             "peakDiskBytes": JSON.object(
@@ -87,6 +93,7 @@ struct PlanRendering {
             "notScanned": plan.notScanned, "notes": plan.notes, "losses": LossTable(losses: plan.losses).json,
             "estimatedSeconds": plan.estimatedTime?.inSeconds, "layoutStore": plan.layoutStore?.filePath,
             "isOwnModel": plan.isOwnModel == true,
+            "snapshot": snapshot,
         ]
     }
 
@@ -133,6 +140,12 @@ struct PlanRendering {
         }
         for (folder, bytes) in plan.peakDiskBytes.sorted(by: { $0.key < $1.key }) {
             lines.append("Disk     at most \(Quantity.sizeText(bytes)) more in \(folder)")
+        }
+        // A snapshot of less than a second needs no line.
+        if let snapshot = plan.snapshot, snapshot.seconds >= 1 {
+            lines.append(
+                "Snapshot about \(Quantity.sizeText(snapshot.bytes)) in \(Quantity.durationText(seconds: snapshot.seconds))"
+                    + (snapshot.mayBeCloned ? "; --snapshot clone takes neither on this volume" : ""))
         }
         if let time = plan.estimatedTime, time >= .seconds(1) {
             lines.append("Time     about \(Quantity.durationText(time)) on this machine")

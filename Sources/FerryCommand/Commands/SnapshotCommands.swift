@@ -7,11 +7,43 @@ struct SnapshotCreateCommand: Command {
         "snapshot create", summary: "Take a snapshot of a store.",
         discussion: "Writes a compressed copy of the store, including its -wal and its external data, "
             + "with a manifest next to it, and verifies it while writing. The store is not changed. "
-            + SnapshotOptions.restoring,
+            + SnapshotOptions.restoring + " With --snapshot clone the copy is a copy-on-write file instead.",
         operands: [MigrationInput.store],
         options: [
-            SnapshotOptions.folder, SnapshotOptions.levelOption, ProgressForm.option,
+            SnapshotOptions.formOption, SnapshotOptions.folder, SnapshotOptions.levelOption,
+            ProgressForm.option,
         ], example: "ferry snapshot create App.sqlite")
+
+    let arguments: Arguments
+
+    func run(on console: Console) throws -> ExitCode {
+        let level = try SnapshotOptions.level(arguments)
+        let clones = try arguments.choice("--snapshot", among: SnapshotOptions.choices) == .clone
+        try SnapshotOptions.checkLevel(arguments, isCompressed: !clones)
+        let renderer = ProgressRenderer(try ProgressForm(arguments), on: console)
+        let stop = InterruptWatch.start(on: console)
+        defer { renderer.finish() }
+        let entry = try StoreFiles(arguments.store)
+            .createSnapshot(in: arguments.snapshotFolder, level: level, clones: clones, stop: stop) {
+                renderer.show($0)
+            }
+        renderer.finish()
+        let rendering = SnapshotRendering(entries: [entry])
+        console.result(rendering.json, text: rendering.text(width:))
+        return .success
+    }
+}
+
+struct SnapshotCompressCommand: Command {
+    static let syntax = Syntax(
+        "snapshot compress", summary: "Replace a clone by a compressed snapshot.",
+        discussion:
+            "Compresses a snapshot that was taken with --snapshot clone, verifies the archive while writing, and "
+            + "then removes the clone. The snapshot keeps its name and its place in the order. "
+            + SnapshotOptions.restoring,
+        operands: [MigrationInput.store, SnapshotOptions.snapshot],
+        options: [SnapshotOptions.folder, SnapshotOptions.levelOption, ProgressForm.option],
+        example: "ferry snapshot compress App.sqlite")
 
     let arguments: Arguments
 
@@ -21,7 +53,9 @@ struct SnapshotCreateCommand: Command {
         let stop = InterruptWatch.start(on: console)
         defer { renderer.finish() }
         let entry = try StoreFiles(arguments.store)
-            .createSnapshot(in: arguments.snapshotFolder, level: level, stop: stop) { renderer.show($0) }
+            .compressSnapshot(arguments.snapshot, in: arguments.snapshotFolder, level: level, stop: stop) {
+                renderer.show($0)
+            }
         renderer.finish()
         let rendering = SnapshotRendering(entries: [entry])
         console.result(rendering.json, text: rendering.text(width:))
@@ -135,6 +169,30 @@ enum SnapshotOptions {
     /// The way to turn an archive into a database without Ferry.
     static let restoring = "The standard program \(form.program) -d can restore the database."
 
+    /// The words of `--snapshot`.
+    enum Choice: String {
+        case zstd, gzip, clone, none
+
+        static var compressed: Choice { form == .zstandard ? .zstd : .gzip }
+    }
+
+    static let choices: [Choice] = [.compressed, .clone]
+    private static let choosing =
+        "\(form.rawValue) (default) compresses the store; clone makes a copy-on-write file at once, "
+        + "on APFS, Btrfs or XFS"
+    static let formOption = Syntax.Option.choice("--snapshot", "FORM", of: choices, choosing + ".")
+    static let choicesOrNone = choices + [.none]
+    static let formOrNone = Syntax.Option.choice(
+        "--snapshot", "FORM", of: choicesOrNone, choosing + "; none makes rollback impossible.")
+
+    /// - Throws: ``FerryError`` `.usage` for a level of a snapshot that is not compressed.
+    static func checkLevel(_ arguments: Arguments, isCompressed: Bool) throws(FerryError) {
+        guard !isCompressed, arguments.isTyped("--snapshot-level") else { return }
+        throw arguments.wrong(
+            "--snapshot-level has no effect with --snapshot clone, which compresses nothing.",
+            "Leave one of the two out.")
+    }
+
     static func level(_ arguments: Arguments) throws(FerryError) -> Int {
         let levels = Int64(form.levels.lowerBound)...Int64(form.levels.upperBound)
         return Int(try arguments.count("--snapshot-level", in: levels) ?? levels.lowerBound)
@@ -157,7 +215,7 @@ struct SnapshotRendering {
             let members: JSON = [
                 "path": entry.url.filePath, "created": entry.created.moment, "version": entry.version,
                 "bytes": entry.bytes, "compressedBytes": entry.compressedBytes, "verified": entry.verified,
-                "sequence": entry.sequence,
+                "sequence": entry.sequence, "clone": entry.isClone,
             ]
             return members + (entry.problem.map { ["problem": $0.json] } ?? [:])
         }
@@ -167,7 +225,7 @@ struct SnapshotRendering {
         let rows = entries.map { entry in
             [
                 entry.sequence.map(String.init) ?? "", entry.created.moment, entry.version ?? "?",
-                Quantity.sizeText(entry.bytes), Quantity.sizeText(entry.compressedBytes),
+                Quantity.sizeText(entry.bytes), entry.isClone ? "clone" : Quantity.sizeText(entry.compressedBytes),
                 entry.problem != nil ? "damaged" : entry.verified == true ? "intact" : "not read", entry.url.filePath,
             ]
         }

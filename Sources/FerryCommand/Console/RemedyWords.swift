@@ -1,5 +1,6 @@
 internal import Ferry
 internal import FerryBase
+internal import FerrySnapshot
 
 /// The wording of the library's remedies for a command line: settings as options, calls as commands.
 enum RemedyWords {
@@ -10,6 +11,7 @@ enum RemedyWords {
         .like: "--like",
         .joinTables: "--join-table", .output: "--output",
         .memoryLimit: "--memory-limit", .snapshotFolder: "--snapshot-dir", .snapshotLevel: "--snapshot-level",
+        .clonesSnapshot: "--snapshot",
         .damaged: "--damaged", .dropUnknown: "--drop-unknown", .restart: "--restart", .recovers: "--recover",
         .repairs: "--repair",
         .holdsSwap: "--hold-swap", .rowsOf: "--rows-of",
@@ -25,6 +27,7 @@ enum RemedyWords {
         // A setting without an option keeps the library's name.
         guard let option = options[setting.name] else { return "\(setting)" }
         switch setting.value {
+        case .flag(false)? where setting.name == .clonesSnapshot: return "\(option) \(SnapshotForm.preferred.rawValue)"
         case nil, .flag: return option
         case .choice where setting.name == .losses: return option
         case .some(.some(let words)) where setting.name == .chain:

@@ -48,7 +48,7 @@ struct FaultMatrixTests {
         let whole = try Scenario(kind, form: form)
         let original = try Scenario(kind, form: form).content()
         let disk = try SimulatedDisk(whole.folder)
-        let count = FaultPlan(witness: disk.witness)
+        let count = FaultPlan(witness: disk.witness, copiesClones: kind.clones)
         try whole.run(count)
         let unwitnessed = try disk.unwitnessed()
         #expect(unwitnessed == [])
@@ -58,7 +58,8 @@ struct FaultMatrixTests {
             let disk = try SimulatedDisk(scenario.folder)
             var isDone = false
             do {
-                try scenario.run(FaultPlan(trigger: operation, witness: disk.witness))
+                try scenario.run(
+                    FaultPlan(trigger: operation, witness: disk.witness, copiesClones: kind.clones))
                 isDone = true
             } catch {}
             switch fault {

@@ -16,6 +16,10 @@ struct Scenario {
         case mapped, mappedInFolder
         /// A step that fills a table beside one that stays, and a step in place after it; `keptAlone` ends after the first.
         case kept, keptAlone, keptToOutput
+        /// A snapshot, and a migration with one, on a volume with copy-on-write files.
+        case clonedSnapshot, keptCloned
+
+        var clones: Bool { self == .clonedSnapshot || self == .keptCloned }
     }
 
     let kind: Kind
@@ -47,7 +51,7 @@ struct Scenario {
             let mapped = try InferredMigration(form: form, isMapped: true)
             (folder, store) = (mapped.folder, mapped.store)
             work = .migration { try mapped.migrator(files: $0) }
-        case .kept, .keptAlone, .keptToOutput:
+        case .kept, .keptAlone, .keptToOutput, .keptCloned:
             let small = try SmallMigration(form: form, keepsWriter: true)
             (folder, store) = (small.folder, small.store)
             work = .migration { try small.migrator(files: $0) }
@@ -55,13 +59,15 @@ struct Scenario {
             let mixed = try MixedMigration(form: form)
             (folder, store) = (mixed.folder, mixed.store)
             work = .migration { try mixed.migrator(files: $0) }
-        case .snapshot, .rollback:
+        case .snapshot, .clonedSnapshot, .rollback:
             folder = try TemporaryFolder()
             let store = folder.file("App.sqlite")
             self.store = store
             try TinyStore.make(store, title: "old", form: form)
-            if kind == .snapshot {
-                work = .other { _ = try StoreFiles(URL(fileURLWithPath: store), files: $0).createSnapshot() }
+            if kind != .rollback {
+                work = .other {
+                    _ = try StoreFiles(URL(fileURLWithPath: store), files: $0).createSnapshot(clones: kind.clones)
+                }
                 return
             }
             _ = try StoreFiles(URL(fileURLWithPath: store)).createSnapshot()
@@ -99,6 +105,7 @@ struct Scenario {
         configuration.output = output.map { URL(fileURLWithPath: $0) }
         configuration.largestLoggedStore = kind == .inPlaceByLog ? 1 << 20 : 0
         if kind == .unchangedToOutput { configuration.target = "App 1" }
+        configuration.clonesSnapshot = kind.clones
         if [.mapped, .keptAlone].contains(kind) { configuration.target = "App 2" }
         if [.copy, .copyToOutput].contains(kind) { configuration.executor = .set }
         if kind == .staged {
@@ -111,11 +118,15 @@ struct Scenario {
     /// Returns the migration of the scenario; snapshots and rollbacks have none.
     func migrator(_ faults: FaultPlan? = nil) throws -> Migrator {
         guard case .migration(let make) = work else { preconditionFailure("\(kind) is no migration") }
-        return try make(FileLayer(faults: faults))
+        return try make(files(faults))
+    }
+
+    private func files(_ faults: FaultPlan?) -> FileLayer {
+        FileLayer(faults: faults ?? (kind.clones ? FaultPlan(copiesClones: true) : nil))
     }
 
     func run(_ faults: FaultPlan? = nil, _ change: (inout Configuration) -> Void = { _ in }) throws {
-        if case .other(let run) = work { return try run(FileLayer(faults: faults)) }
+        if case .other(let run) = work { return try run(files(faults)) }
         var configuration = configuration(faults)
         change(&configuration)
         _ = try migrator(faults).migrate(configuration)
@@ -133,7 +144,7 @@ struct Scenario {
     /// Returns the command's result: the new store, or the undamaged snapshots.
     func result() throws -> String {
         if let output { return try DatabaseDump.text(output) }
-        guard kind == .snapshot else { return try content() }
+        guard [.snapshot, .clonedSnapshot].contains(kind) else { return try content() }
         let snapshots = try StoreFiles(URL(fileURLWithPath: store)).verifySnapshots()
         return snapshots.isEmpty || snapshots.contains { $0.verified != true } ? "damaged" : try content()
     }
