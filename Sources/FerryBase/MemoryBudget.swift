@@ -9,7 +9,7 @@ package struct MemoryBudget: Sendable, Hashable {
     /// Measured on the released program (`-static-stdlib`, Linux, x86-64) between the phases of a run.
     package static let program = 17 << 20
     /// The part of ``program`` that no model and no plan changes: the pages of code that a phase uses.
-    private static let pages = 11 << 20
+    private static let pages = 25 << 19
     /// The least spare memory: with smaller caches SQLite would read and write most pages twice.
     private static let leastSpare = 4 << 20
     /// The pages of the program that a phase loads, measured as ``program``.

@@ -112,7 +112,6 @@ public struct PlanReport: Sendable, Codable {
         public var reason: String
     }
 
-    /// A piece of work that cannot be divided: a budget can be overrun by its time.
     /// What a snapshot takes, estimated from samples of the store.
     public struct Snapshot: Sendable, Hashable, Codable {
         public var isClone: Bool
@@ -123,6 +122,7 @@ public struct PlanReport: Sendable, Codable {
         public var mayBeCloned: Bool
     }
 
+    /// A piece of work that cannot be divided: a budget can be overrun by its time.
     public struct LongestUnit: Sendable, Hashable, Codable {
         /// The kind of work; a later version may add more.
         public struct Kind: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {

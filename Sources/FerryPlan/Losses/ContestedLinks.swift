@@ -19,11 +19,21 @@ package struct ContestedLinks {
         package var isExact: Bool
     }
 
-    private let step: ResolvedStep
-
-    init(_ step: ResolvedStep) { self.step = step }
-
     private typealias Rule = (mapping: ResolvedEntityMapping, rule: ResolvedRelationship)
+
+    private let step: ResolvedStep
+    /// The rules with entity mappings to relate, in their order, by the relationship of the newer version.
+    private var rules: [PropertyKey: [Rule]] = [:]
+
+    init(_ step: ResolvedStep) {
+        self.step = step
+        for mapping in step.entityMappings {
+            for rule in mapping.relationships where !rule.mappings.isEmpty {
+                guard let key = step.destination.model.key(of: rule.name, in: mapping.destination) else { continue }
+                rules[key, default: []].append((mapping, rule))
+            }
+        }
+    }
 
     func losses(at place: Int, to version: String) -> [ChainLoss] {
         guard !step.mappingModels.allSatisfy(\.isInferred), !step.hasPolicies else { return [] }
@@ -35,7 +45,7 @@ package struct ContestedLinks {
                     let target = new.relationship(rule.name, of: mapping.destination),
                     !target.isToMany, let inverse = new.inverse(of: target), let key = new.inverseKey(of: target),
                     old.relationship(name, of: mapping.source) != nil,
-                    case let winners = laterRules(of: inverse.name, key, than: rule, of: mapping),
+                    case let winners = laterRules(of: key, than: rule, of: mapping),
                     let winner = winners.last?.mapping
                 else { continue }
                 let isKnown = losses.contains { $0.entities == [mapping.source] && $0.property == name }
@@ -63,25 +73,17 @@ package struct ContestedLinks {
 
     /// The rules of the inverse that relate a mapping's objects, if their side goes before that of the rule.
     private func laterRules(
-        of inverse: String, _ key: PropertyKey, than rule: ResolvedRelationship, of mapping: ResolvedEntityMapping
+        of key: PropertyKey, than rule: ResolvedRelationship, of mapping: ResolvedEntityMapping
     ) -> [Rule] {
         let new = step.destination.model
-        let own = rules(rule.name, new.key(of: rule.name, in: mapping.destination))
-        let others = rules(inverse, key)
+        let own = new.key(of: rule.name, in: mapping.destination).flatMap { rules[$0] } ?? []
+        let others = rules[key] ?? []
         guard let last = others.last, let lastOwn = own.last,
             (last.mapping.position, last.rule.name) > (lastOwn.mapping.position, lastOwn.rule.name)
         else { return [] }
         return others.filter { $0.rule.mappings.contains(mapping.name) }
     }
 
-    private func rules(_ name: String, _ key: PropertyKey?) -> [Rule] {
-        step.entityMappings.flatMap { mapping in
-            mapping.relationships.filter {
-                $0.name == name && !$0.mappings.isEmpty
-                    && step.destination.model.key(of: name, in: mapping.destination) == key
-            }.map { (mapping, $0) }
-        }
-    }
 }
 
 extension ResolvedStep {

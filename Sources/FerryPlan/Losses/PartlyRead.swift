@@ -13,6 +13,7 @@ struct PartlyRead {
     private let mappings: [String: [ResolvedEntityMapping]]
     /// By position: the properties of the objects themselves that a mapping reads.
     private var read: [Int: OwnProperties] = [:]
+    private var throughPaths: [StoredProperty: [ChainLoss.Reading]] = [:]
 
     private struct OwnProperties {
         /// Read once for each object, or once for each element.
@@ -26,6 +27,7 @@ struct PartlyRead {
         flow = PropertyFlow(step)
         mappings = Dictionary(grouping: step.entityMappings, by: \.source)
         for mapping in step.entityMappings { read[mapping.position] = own(mapping) }
+        throughPaths = readThroughPaths()
     }
 
     func losses(at place: Int, to version: String) -> [ChainLoss] {
@@ -37,7 +39,7 @@ struct PartlyRead {
                 guard !isWhole(name, of: entity), !flow.isHandledByPolicy(property) else { continue }
                 let readers = mappings.filter { reads(name, $0) }
                 // What other objects read along a path, or what the inverse carries, is another way to the objects.
-                let others = readers.map { ChainLoss.Reading($0) } + (readers.isEmpty ? throughPaths(property) : [])
+                let others = readers.map { ChainLoss.Reading($0) } + (readers.isEmpty ? throughPaths[property] ?? [] : [])
                 guard !others.isEmpty, !isCarriedByInverse(name, of: entity) else { continue }
                 var loss = ChainLoss(
                     entity: entity, property: name, entities: [entity], version: version, step: place,
@@ -71,28 +73,37 @@ struct PartlyRead {
         return mapping.iteration == nil || read[mapping.position]?.elements.contains(property) == true
     }
 
-    /// The mappings of other objects that read a property, with their paths to it.
-    private func throughPaths(_ property: StoredProperty) -> [ChainLoss.Reading] {
-        var readings: [ChainLoss.Reading] = []
+    /// The mappings of other objects that read properties which no mapping of their own objects reads, with their paths.
+    private func readThroughPaths() -> [StoredProperty: [ChainLoss.Reading]] {
+        var readings: [StoredProperty: [ChainLoss.Reading]] = [:]
         for mapping in mappings.values.joined().sorted(by: { $0.position < $1.position }) {
             let values = mapping.attributes.compactMap(\.expression)
             let links = mapping.relationships.filter { !$0.mappings.isEmpty }.map(\.from)
             for expression in values + links {
                 expression.forEachPath { base, keys in
-                    guard let start = start(of: base, mapping),
-                        let length = keys.indices.first(where: { length in
-                            let rest = Array(keys[...length])
-                            return flow.walk(rest, from: start.entities).last.map { $0.property == property.property }
-                                == true && flow.walk(rest, from: start.entities).contains(property)
-                        })
-                    else { return }
-                    let reading = ChainLoss.Reading(
-                        mapping, path: Array(keys[..<length]), isOfElement: start.isElement)
-                    if !readings.contains(reading) { readings.append(reading) }
+                    guard let start = start(of: base, mapping) else { return }
+                    var seen: Set<StoredProperty> = []
+                    for length in keys.indices {
+                        let walked = flow.walk(Array(keys[...length]), from: start.entities)
+                        let name = walked.last?.property
+                        for property in walked
+                        where property.property == name && seen.insert(property).inserted && !isReadDirectly(property) {
+                            let reading = ChainLoss.Reading(
+                                mapping, path: Array(keys[..<length]), isOfElement: start.isElement)
+                            if readings[property]?.contains(reading) != true {
+                                readings[property, default: []].append(reading)
+                            }
+                        }
+                    }
                 }
             }
         }
         return readings
+    }
+
+    private func isReadDirectly(_ property: StoredProperty) -> Bool {
+        guard let name = property.property else { return false }
+        return mappings[property.entity]?.contains { reads(name, $0) } == true
     }
 
     /// The entities of the objects at which a path begins.
