@@ -86,8 +86,8 @@ package struct Planner: Sendable {
         var comparisons: [RouteComparison] = []
         do throws(FerryError) {
             var graph = try VersionGraph(
-                catalog: catalog, mappingModels: mappingModels, from: source, to: target, route: route, values: values,
-                compared: self.comparisons)
+                catalog: catalog, mappingModels: mappingModels, from: source, to: target, policies: policies,
+                route: route, values: values, compared: self.comparisons)
             if let refusal = VersionGraph.refusal(
                 ofMappingModels: mappingModelsBeside, besides: mappingModels, catalog: catalog, from: source,
                 to: target,

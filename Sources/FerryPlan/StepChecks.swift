@@ -44,7 +44,10 @@ struct ExpressionDepth {
         {
             parts.append(("forEach", value.computation))
         }
-        for rule in mapping.attributes { if let value = computation(of: rule) { parts.append((rule.name, value)) } }
+        // A plain copy of an attribute, as most rules are, is not deep: translating it takes most of a long chain's plan.
+        for rule in mapping.attributes where rule.expression?.isPlainCopy != true {
+            if let value = computation(of: rule) { parts.append((rule.name, value)) }
+        }
         for (what, computation) in parts
         where computation.depth > Computation.depthLimit && !computation.callsPolicy
             && ComputationProgram(computation) == nil
@@ -65,6 +68,15 @@ struct ExpressionDepth {
                 remedy: "Split it into several steps, or follow them in a migration policy.",
                 place: .init(entityMapping: mapping.name))
         }
+    }
+}
+
+extension Expression {
+    /// Whether it is `$source.key`.
+    fileprivate var isPlainCopy: Bool {
+        guard case .keyPath(.variable("source"), let steps) = self, steps.count == 1 else { return false }
+        if case .key = steps[0] { return true }
+        return false
     }
 }
 

@@ -20,7 +20,7 @@ extension VersionGraph {
             let isFromStart = place != nil
             let before = place.map { Array(path[..<$0]) } ?? wayThere(from: start, to: edge.source)
             guard let before else { continue }
-            let isBack = catalog.isBefore(edge.destination, edge.source)
+            let isBack = leadsBack(edge)
             guard let rest = wayOn(from: edge.destination, besides: before) else {
                 guard isFromStart, !isBack, losses(of: path)?.isEmpty != true else { continue }
                 throw deadEnd(edge)
@@ -40,6 +40,12 @@ extension VersionGraph {
             }
         }
         return path
+    }
+
+    /// Whether a mapping model leads to an older version: names tell it, unless the models come nearer to the target.
+    private func leadsBack(_ edge: Edge) -> Bool {
+        guard catalog.isBefore(edge.destination, edge.source) else { return false }
+        return catalog.order == .identifiers || !isOnTheWay(edge, from: edge.source)
     }
 
     /// The first given mapping model beside a path: from a version that the path leaves by inference, with its place;
@@ -87,21 +93,29 @@ extension VersionGraph {
         return nil
     }
 
-    /// Warnings of given mapping models that lead from a version of the path and are not used.
+    /// Warnings of given mapping models that lead from a version of the path, or are on the way, and are not used.
     func warningsOfUnused(_ path: [Edge]) -> [FerryWarning] {
         guard case .search = route.choice else { return [] }
         let used = Set(path.flatMap { $0.mappingModels.map(\.path) })
-        return path.filter(\.isInferred).flatMap { left in
-            edges.filter { $0.source.hashes == left.source.hashes }.flatMap { edge in
-                edge.mappingModels.filter { !used.contains($0.path) }.map { model in
-                    let (from, to) = (
-                        catalog.displayName(of: edge.source), catalog.displayName(of: edge.destination)
-                    )
-                    return FerryWarning(
-                        .mappingNotUsed,
-                        "The mapping model \(model.name) leads from \(from) to \(to) and is not used: the way over \(to) "
-                            + "would lose more, or ends there.", about: .init(path: model.path))
-                }
+        let left = path.filter(\.isInferred)
+        let ends = Set(left.map(\.source.hashes))
+        var passed = edges.indices.filter { ends.contains(edges[$0].source.hashes) }
+        if !left.isEmpty {
+            passed += edges.indices.filter { !passed.contains($0) && isOnTheWay(edges[$0], from: source) }
+        }
+        // Mapping models that follow one of these, too.
+        while let next = edges.indices.first(where: { index in
+            !passed.contains(index) && passed.contains { edges[$0].destination.hashes == edges[index].source.hashes }
+        }) {
+            passed.append(next)
+        }
+        return passed.sorted().map { edges[$0] }.flatMap { edge in
+            edge.mappingModels.filter { !used.contains($0.path) }.map { model in
+                let (from, to) = (catalog.displayName(of: edge.source), catalog.displayName(of: edge.destination))
+                return FerryWarning(
+                    .mappingNotUsed,
+                    "The mapping model \(model.name) leads from \(from) to \(to) and is not used: the way over \(to) "
+                        + "would lose more, or ends there.", about: .init(path: model.path))
             }
         }
     }

@@ -43,6 +43,8 @@ struct VersionGraph {
     var comparisons: [RouteComparison] = []
     /// Reasons for a path that does not follow the order of versions, for the explanation.
     var routeNotes: [String] = []
+    /// The policies that have code: what a mapping model with another one loses is unknown.
+    let policies: KnownPolicies
     /// Comparisons of an earlier graph of the same versions, by ``RouteComparison/names``.
     let compared: [[String]: RouteComparison]
     /// Counted values of stored properties; a property without a count may have values.
@@ -53,12 +55,12 @@ struct VersionGraph {
     /// - Throws: ``FerryError`` `.noSuchVersion` or `.ambiguousVersion`, naming the mapping model.
     init(
         catalog: ModelCatalog, mappingModels: [MappingModel], from source: ModelVersion, to target: ModelVersion,
-        route: ChainRoute = ChainRoute(), values: [StoredProperty: Int64] = [:],
-        compared: [RouteComparison] = []
+        policies: KnownPolicies = KnownPolicies(), route: ChainRoute = ChainRoute(),
+        values: [StoredProperty: Int64] = [:], compared: [RouteComparison] = []
     ) throws(FerryError) {
         let catalog = catalog.ordered(along: mappingModels)
         self.catalog = catalog
-        self.route = route
+        (self.policies, self.route) = (policies, route)
         self.values = values
         self.compared = Dictionary(compared.map { ($0.names, $0) }, uniquingKeysWith: { first, _ in first })
         self.source = source
@@ -159,12 +161,32 @@ struct VersionGraph {
             for edge in path { kept += try keepingMost(edge) }
             return try takingGiven(keepingMostByModels(kept, from: start) ?? kept, from: start)
         }
-        if let path = keepingMostByModels(nil, from: start) { return path }
+        if let path = keepingMostByModels(nil, from: start) { return try takingGiven(path, from: start) }
         throw unreachable(from: start)
     }
 
-    func names(of path: [Edge]) -> [String] {
-        [catalog.displayName(of: source)] + path.map { catalog.displayName(of: $0.destination) }
+    func names(of path: [Edge]) -> [String] { names(of: [source] + path.map(\.destination)) }
+
+    /// The names of a path's versions: of several with equal hashes, one that stands in sequence, if there is one.
+    func names(of versions: [ModelVersion]) -> [String] {
+        let places = versions.map { version in catalog.versions.firstIndex { $0.path == version.path } }
+        var names = versions.map { catalog.displayName(of: $0) }
+        var next = places.last ?? nil
+        for index in versions.indices.dropFirst().dropLast().reversed() {
+            let before = places[index - 1]
+            guard let end = next, let start = before, let place = places[index] else {
+                next = places[index]
+                continue
+            }
+            let range = min(start, end)...max(start, end)
+            var found = place
+            if !range.contains(place) {
+                found = range.last { catalog.versions[$0].hashes == versions[index].hashes } ?? place
+                names[index] = catalog.displayName(of: catalog.versions[found])
+            }
+            next = found
+        }
+        return names
     }
 
     /// An edge by its index in ``edges`` or ``inferable``.

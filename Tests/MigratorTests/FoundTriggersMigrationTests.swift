@@ -15,6 +15,21 @@ private struct DerivedMigration {
         "CREATE TRIGGER Z_DA_ZBOOK_Book_key_SOURCE_INSERT AFTER INSERT ON ZBOOK FOR EACH ROW BEGIN UPDATE ZBOOK "
         + "SET ZKEY = NSCoreDataFoo(ZTITLE) WHERE Z_PK = NEW.Z_PK; END"
 
+    /// Makes the store anew as an empty one of a version, with another trigger.
+    func remake(_ name: String, trigger: String) throws {
+        try FileLayer().removeIfPresent(store)
+        let version = try ModelCatalog(paths: [folder.file("App.xcdatamodeld")]).version(named: name)
+        let connection = try Connection(path: store, mode: .create)
+        let layout = try StoreLayout.canonical(for: version.model, foundTriggers: .assumed)
+        try StoreCreation.prepare(connection)
+        try connection.transaction {
+            try StoreCreation.createTables(of: layout, on: connection, hasModelCache: true)
+            try StoreCreation.writeEntityNumbers(of: layout, maximumKeys: [:], on: connection)
+            try StoreMetadata.new(for: version, uuid: "6C1D3E0A-0000-4000-8000-000000000004").write(to: connection)
+            try connection.execute(trigger)
+        }
+    }
+
     init(trigger: String? = trigger) throws {
         folder = try TemporaryFolder()
         func text(_ name: String, _ more: String = "") -> String {
@@ -126,5 +141,19 @@ struct FoundTriggersMigrationTests {
         #expect(error?.code == .unsupported && error?.place.entity == "Book" && error?.place.property == "key")
         #expect(try FileLayer().read(migration.store) == before)
         #expect(try FileLayer().list(migration.folder.path).filter { $0.name.contains("ferry") }.isEmpty)
+    }
+
+    @Test("Takes triggers from a store of the target where those of the store name an entity by its old number")
+    func fromLike() throws {
+        let migration = try DerivedMigration(trigger: Self.numbered)
+        let like = try DerivedMigration(trigger: nil)
+        let trigger = Self.numbered.replacing("Z_ENT = 1", with: "Z_ENT = 2")
+        try like.remake("App 3", trigger: trigger)
+        _ = try migration.migrator().migrate(
+            Configuration(
+                target: "App 3", like: URL(fileURLWithPath: like.store), verify: .full, takesSnapshot: false))
+        let store = try Connection(path: migration.store, mode: .readOnly)
+        #expect(try store.rows("SELECT ZKEY FROM ZBOOK ORDER BY Z_PK") == [[.text("ete!")], [.null]])
+        #expect(try store.rows("SELECT sql FROM sqlite_master WHERE type = 'trigger'") == [[.text(trigger)]])
     }
 }

@@ -112,6 +112,31 @@ struct GivenMappingTests {
         #expect(plan.explanation.notes.contains { $0.contains("follows from the models") }, "\(plan.explanation.notes)")
     }
 
+    @Test("Versions with equal hashes are shown under the name that stands in sequence")
+    func equalHashes() throws {
+        // 2.98 and 2.100 are equal, and each step renames what the next one carries on.
+        func renamed(_ name: String, _ attribute: String, from old: String?) -> ModelVersion {
+            PlanFixture.version(
+                name,
+                [
+                    Entity(
+                        name: "Device",
+                        attributes: [
+                            Attribute(name: attribute, type: .string, isOptional: true, renamingIdentifier: old)
+                        ])
+                ])
+        }
+        var versions = [
+            renamed("2.97", "one", from: nil), renamed("2.98", "two", from: "one"),
+            renamed("2.99", "three", from: "two"),
+            renamed("2.100", "two", from: "one"), renamed("2.101", "four", from: "three"),
+        ]
+        versions[3].hashes = versions[1].hashes
+        let plan = try PlanFixture.plan(versions, [], from: "2.97", to: "2.101")
+        #expect(plan.refusals.isEmpty && plan.losses.isEmpty, "\(plan.losses)")
+        #expect(plan.chain == ["2.97", "2.98", "2.99", "2.101"], "\(plan.chain)")
+    }
+
     @Test("Distances count the properties that a model does not continue")
     func distances() throws {
         let models = [version("a", "x", "y").model, version("b", "x").model, version("c", "y", "x", "z").model]

@@ -109,7 +109,7 @@ extension ModelCatalog {
             ?? known.last
     }
 
-    /// Returns the only last version that mapping models reach from the store's version; else nil.
+    /// Returns the only last version that mapping models reach from the store's version, or to which they led it; else nil.
     private func last(
         of path: String, after hashes: [String: [UInt8]], along links: [(from: ModelVersion, to: ModelVersion)]
     ) -> ModelVersion? {
@@ -123,7 +123,7 @@ extension ModelCatalog {
             next += 1
         }
         let ends = reached.filter { end in !own.contains { $0.from.hashes == end } }
-        guard reached.count > 1, ends.count == 1 else { return nil }
+        guard reached.count > 1 || own.contains(where: { $0.to.hashes == hashes }), ends.count == 1 else { return nil }
         return versions.last { $0.hashes == ends[0] }
     }
 

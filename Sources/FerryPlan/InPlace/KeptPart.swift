@@ -54,6 +54,8 @@ package struct KeptPart: Sendable {
                 self = part
                 return
             }
+            // Each turn fills or links more; without that, it would be the last one's again.
+            guard !filled.isSuperset(of: moved.tables) || !linked.isSuperset(of: moved.joinTables) else { return nil }
             filled.formUnion(moved.tables)
             linked.formUnion(moved.joinTables)
         }
@@ -73,11 +75,10 @@ package struct KeptPart: Sendable {
             let staysInRows = contributions.allSatisfy {
                 names.contains($0.mapping.name) && $0.origin != nil && names.isSuperset(of: $0.rule.mappings)
             }
-            guard !staysInRows || more.contains(key),
-                let relationship = model.relationship(key.property, of: key.entity)
-            else { continue }
-            linked.insert(key)
-            model.inverseKey(of: relationship).map { _ = linked.insert($0) }
+            guard let relationship = model.relationship(key.property, of: key.entity) else { continue }
+            // A join table has the name of one side; the rules may be those of the other.
+            let keys = [key] + [model.inverseKey(of: relationship)].compactMap { $0 }
+            if !staysInRows || keys.contains(where: more.contains) { linked.formUnion(keys) }
         }
         self.linked = linked
         filledTables = Self.filledTables(linked, roots, rules.destination)

@@ -61,6 +61,10 @@ struct PropertyFlow {
 
     /// The source properties that an expression reads, each for every entity that may have it.
     func mentions(in expression: Expression, of mapping: ResolvedEntityMapping) -> [StoredProperty] {
+        // Most expressions copy one attribute.
+        if case .keyPath(.variable("source"), let steps) = expression, steps.count == 1, case .key(let key) = steps[0] {
+            return walk([key], from: [mapping.source])
+        }
         var found: [StoredProperty] = []
         expression.forEachPath { base, keys in
             switch base {

@@ -52,7 +52,7 @@ extension VersionGraph {
         guard edge.isInferred, node(edge.source) >= 0 else { return [edge] }
         let nodes = nodes(from: edge.source, to: edge.destination)
         guard nodes.count > 2 else { return [edge] }
-        let names = nodes.map { catalog.displayName(of: $0) }
+        let names = self.names(of: nodes)
         guard var comparison = compared[names] ?? compare(edge, nodes, names) else { return [edge] }
         if edge.source.hashes == source.hashes {
             comparison.lostStraight = held(comparison.onlyStraight)
@@ -75,7 +75,7 @@ extension VersionGraph {
             return comparison
         }
         comparison.steps = steps
-        comparison.passed = [names[0]] + steps.map { catalog.displayName(of: $0.destination) }
+        comparison.passed = self.names(of: [nodes[0]] + steps.map(\.destination))
         comparison.onlyStraight = straight.subtracting(stepwise)
         comparison.onlyStepwise = stepwise.subtracting(straight)
         comparison.lostStraight = Self.sorted(comparison.onlyStraight)
@@ -111,7 +111,7 @@ extension VersionGraph {
     func losses(of edges: [Edge]) -> Set<StoredProperty>? {
         var steps: [ResolvedStep] = []
         for edge in edges {
-            let resolution = edge.resolved()
+            let resolution = edge.resolved(policies)
             guard resolution.problems.isEmpty else { return nil }
             steps.append(resolution.step)
         }

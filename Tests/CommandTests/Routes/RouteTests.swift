@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import Foundation
 internal import TestSupport
 internal import Testing
@@ -313,6 +314,23 @@ struct RouteTests {
         #expect(lines.count == 3, "\(outcome.diagnostics)")
         let command = try #require(lines.first { $0.contains("--to 'App 2'") })
         #expect(command.hasPrefix("App.sqlite --models old/App.xcdatamodeld --models App.xcdatamodeld --to 'App 2'"))
+    }
+
+    @Test("The end of the mapping models is the target of a bundle without a current version, also once it is reached")
+    func reachedEnd() throws {
+        try versions(RouteFolder.entity("Book", "title"), RouteFolder.entity("Book", "title", "b"))
+        try FileManager.default.removeItem(atPath: app.folder.file("App.xcdatamodeld/.xccurrentversion"))
+        try app.generate("App", "App 1")
+        try FileLayer().replace(
+            app.folder.file("one.json"),
+            with: Array(
+                """
+                { "source": "App 1", "destination": "App 2", "entityMappings": [
+                  { "source": "Book", "destination": "Book" } ] }
+                """.utf8))
+        let words = ["migrate", "App.sqlite", "--models", "App.xcdatamodeld", "--mappings", "one.json"]
+        try app.done(words[0], words[1], words[2], words[3], words[4], words[5])
+        try app.done(words[0], words[1], words[2], words[3], words[4], words[5])
     }
 
     @Test("Several versions without a current one are refused with the candidates")
