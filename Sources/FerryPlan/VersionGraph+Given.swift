@@ -109,7 +109,9 @@ extension VersionGraph {
         }) {
             passed.append(next)
         }
-        return passed.sorted().map { edges[$0] }.flatMap { edge in
+        // What leads on from the target is for a later migration.
+        let target = path.last?.destination.hashes
+        return passed.sorted().map { edges[$0] }.filter { $0.source.hashes != target }.flatMap { edge in
             edge.mappingModels.filter { !used.contains($0.path) }.map { model in
                 let (from, to) = (catalog.displayName(of: edge.source), catalog.displayName(of: edge.destination))
                 return FerryWarning(

@@ -80,7 +80,7 @@ struct ClonedSnapshotTests {
         try store.verify(archive)
         #expect(try restored(archive) == restored(newer))
         #expect(try store.compress(archive).archivePath == archive.archivePath)
-        let pruned = try store.prune(keep: 1, minimumAge: 0, now: 1_795_169_800)
+        let pruned = try store.prune(Retention(newest: 1, minimumAge: 0), now: 1_795_169_800)
         #expect(pruned.removed.map(\.name) == [archive.name])
         #expect(try files.list(store.folder).count == 2)
     }

@@ -134,8 +134,10 @@ public struct StoreFiles: Sendable {
         let snapshots = try snapshotStore(folder)
         var options = SnapshotOptions()
         (options.level, options.progress, options.stop) = (level, onProgress, stop)
-        return SnapshotEntry(
-            try snapshots.snapshots.compress(snapshots.choose(snapshot?.filePath), options: options), verified: true)
+        let made = try snapshots.snapshots.compress(snapshots.choose(snapshot?.filePath), options: options)
+        // A snapshot that is compressed already is done without a step between.
+        onProgress?(ProgressUpdate(phase: .snapshot, done: made.bytes, total: made.bytes))
+        return SnapshotEntry(made, verified: true)
     }
 
     /// Reads archives again and compares them with their manifests; without a name, all archives in the folder.
