@@ -143,6 +143,7 @@ struct ReportCodingTests {
             memoryLimit: 64 << 20, executor: .row, verify: .quick, jobs: 2, takesSnapshot: false, snapshotFolder: url,
             snapshotLevel: 9, damaged: .drop,
             dropUnknown: ["T"], composes: false, restart: true, recovers: true, repairs: true, budget: .seconds(3),
+            waits: .seconds(4),
             holdsSwap: true,
             willMigrate: { _ in },
             didMigrate: { _ in },
