@@ -144,6 +144,7 @@ struct ReportCodingTests {
             clonesSnapshot: true, snapshotFolder: url,
             snapshotLevel: 9, damaged: .drop,
             dropUnknown: ["T"], composes: false, restart: true, recovers: true, repairs: true, budget: .seconds(3),
+            waits: .seconds(4),
             holdsSwap: true,
             willMigrate: { _ in },
             didMigrate: { _ in },
