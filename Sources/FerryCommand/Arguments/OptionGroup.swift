@@ -20,7 +20,8 @@ enum OptionGroup: String, CaseIterable, Sendable {
             (
                 .safety,
                 [
-                    "--dry-run", "--rehearse", "--check", "--snapshot", "--no-snapshot", "--snapshot-dir", "--snapshot-level",
+                    "--dry-run", "--rehearse", "--check", "--snapshot", "--no-snapshot", "--snapshot-dir",
+                    "--snapshot-level",
                     "--verify", "--integrity", "--hold-swap", "--restart", "--recover", "--repair", "--wait",
                     "--yes",
                 ]

@@ -39,7 +39,8 @@ struct PartlyRead {
                 guard !isWhole(name, of: entity), !flow.isHandledByPolicy(property) else { continue }
                 let readers = mappings.filter { reads(name, $0) }
                 // What other objects read along a path, or what the inverse carries, is another way to the objects.
-                let others = readers.map { ChainLoss.Reading($0) } + (readers.isEmpty ? throughPaths[property] ?? [] : [])
+                let others =
+                    readers.map { ChainLoss.Reading($0) } + (readers.isEmpty ? throughPaths[property] ?? [] : [])
                 guard !others.isEmpty, !isCarriedByInverse(name, of: entity) else { continue }
                 var loss = ChainLoss(
                     entity: entity, property: name, entities: [entity], version: version, step: place,

@@ -1,0 +1,77 @@
+internal import Ferry
+internal import FerryBase
+
+/// The statements of a plan as an SQL script with comments, and as JSON.
+struct StatementRendering {
+    let steps: [PlannedStatements]
+
+    var json: JSON {
+        .list(steps) { step in
+            [
+                "step": step.step, "from": step.from, "to": step.to, "inPlace": step.isInPlace,
+                "groups": JSON.list(step.groups, json),
+            ]
+        }
+    }
+
+    private func json(_ group: PlannedStatements.Group) -> JSON {
+        [
+            "phase": group.phase?.rawValue, "reason": group.reason,
+            "statements": JSON.list(group.statements) { statement in
+                let parameters = statement.parameters.map { ($0.name, JSON.string($0.value)) }
+                return ["sql": statement.sql, "parameters": JSON.object(parameters)]
+            },
+        ]
+    }
+
+    /// The script; statements keep their own lines at any width.
+    var text: [String] {
+        if steps.isEmpty { return ["-- The store already has the target version: there is nothing to run."] }
+        return steps.flatMap { lines(of: $0) }
+    }
+
+    private func lines(of step: PlannedStatements) -> [String] {
+        var lines = step.step == 1 ? [] : [""]
+        lines.append("-- Step \(step.step) of \(steps.count): \(Self.comment(step.from)) to \(Self.comment(step.to)).")
+        if step.isInPlace {
+            lines.append("-- In place, in one transaction; checks run before its COMMIT.")
+        } else {
+            lines += [
+                "-- main is the new store, source the old one; scratch contains associations and lookups.",
+                "-- A chunk contains the rows with keys above :low, up to :high; :last is the last key of all.",
+            ]
+        }
+        let functions = Self.functions(in: step)
+        if !functions.isEmpty { lines.append("-- Functions of Ferry: \(functions.joined(separator: ", ")).") }
+        for group in step.groups {
+            lines += ["", "-- " + Self.title(of: group)]
+            for statement in group.statements {
+                lines += (statement.sql + (statement.sql.hasSuffix(";") ? "" : ";"))
+                    .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+                lines += statement.parameters.map { "--   \($0.name) = \(Self.comment($0.value))" }
+            }
+        }
+        return lines
+    }
+
+    private static func title(of group: PlannedStatements.Group) -> String {
+        if let reason = group.reason { return comment(reason) }
+        switch group.phase {
+        case .rows: return "Rows"
+        case .relationships: return "Relationships"
+        case .indexes: return "Indexes, triggers and objects of the app's"
+        case .verify: return "Checks"
+        default: return "Tables"
+        }
+    }
+
+    /// A text for a comment of one line.
+    private static func comment(_ text: String) -> String {
+        String(text.map { $0.isNewline ? " " : $0 })
+    }
+
+    private static func functions(in step: PlannedStatements) -> [String] {
+        let texts = step.groups.flatMap(\.statements).map(\.sql)
+        return Set(texts.flatMap { $0.matches(of: /\b(ferry_[a-z0-9_]+)\(/).map { String($0.1) } }).sorted()
+    }
+}
