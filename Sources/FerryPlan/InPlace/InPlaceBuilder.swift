@@ -230,10 +230,14 @@ struct InPlaceBuilder {
         }
         for table in droppedTables.sorted() where wanted.contains(table.uppercased()) { setAside(table) }
         let taken = occupied
-        for (from, to) in renamed where taken.contains(to.uppercased()) && to.uppercased() != from.uppercased() {
-            setAside(from)
+        func waits(_ table: (from: String, to: String)) -> Bool {
+            taken.contains(table.to.uppercased()) && table.to.uppercased() != table.from.uppercased()
         }
-        for (from, to) in renamed { rename(from, to: to, "the entity or relationship has another name or number") }
+        for table in renamed where waits(table) { setAside(table.from) }
+        // The others free the names for which these wait.
+        for (from, to) in renamed.filter({ !waits($0) }) + renamed.filter(waits) {
+            rename(from, to: to, "the entity or relationship has another name or number")
+        }
     }
 
     private mutating func setAside(_ table: String) { rename(table, to: freeName(), "its name is needed") }
