@@ -105,8 +105,7 @@ struct StoreFamily: Sendable, CustomTestStringConvertible {
         StoreFamily(
             name: "xcservercoredata", models: ["XCServerCoreData.xcdatamodeld"],
             mappings: ["Integrations.json", "MappingModel2.0.1to2.0.2.xcmappingmodel"],
-            stores: ["XCServerCoreData_1.2.0.sqlite", "XCServerCoreData_2.0.1.sqlite"],
-            unreachable: ["XCServerCoreData_1.2.0.sqlite to XCServerCoreData2.0.0"]),
+            stores: ["XCServerCoreData_1.2.0.sqlite", "XCServerCoreData_2.0.1.sqlite"]),
         StoreFamily(
             name: "practical-core-data", models: ["Chapter9.xcdatamodeld"],
             mappings: ["Chapter9v2Tov3.xcmappingmodel", "Artists.json", "Covers.json"], stores: ["version1.sqlite"]),
