@@ -18,10 +18,16 @@ package final class Pace: Sendable {
     package static let mostRest = 0.95
 
     private let state = Locked((orders: Orders(), pausedThreads: 0))
+    private let look: @Sendable () -> Void
     private let onPause: @Sendable (Bool) -> Void
 
-    /// `onPause` learns that the work has come to a halt, and that it continues.
-    package init(onPause: @escaping @Sendable (Bool) -> Void = { _ in }) { self.onPause = onPause }
+    /// `look` sets the present orders before the work asks for them; `onPause` learns that the work has come to a halt,
+    /// and that it continues.
+    package init(
+        look: @escaping @Sendable () -> Void = {}, onPause: @escaping @Sendable (Bool) -> Void = { _ in }
+    ) { (self.look, self.onPause) = (look, onPause) }
+
+    fileprivate func lookForOrders() { look() }
 
     package var orders: Orders { state.withLock { $0.orders } }
     package func set(_ orders: Orders) { state.withLock { $0.orders = orders } }
@@ -65,6 +71,8 @@ extension StopRequest {
     /// - Parameter worked: The nanoseconds of the unit before.
     /// - Throws: The reason, once the work must end.
     package func checkBetweenUnits(after worked: UInt64 = 0) throws(FerryError) {
+        // An order that was given before the unit ended holds for the next one, however short units are.
+        pace?.lookForOrders()
         try check()
         guard let pace, try pace.rest(after: worked, self) else { return }
         // A rest is not work that a stop would give up.

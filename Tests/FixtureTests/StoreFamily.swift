@@ -17,8 +17,6 @@ struct StoreFamily: Sendable, CustomTestStringConvertible {
     /// Tables of real stores with another order of columns: see the tests of the layout.
     var otherOrder: Set<String> = []
 
-    /// Chains without mapping models that cannot be inferred.
-    var unreachable: Set<String> = []
     /// Attributes that the app changed in a store after Core Data's migration, by store.
     var editedSince: [String: Set<String>] = [:]
     /// Objects that the app created or deleted after it, by the migrated store and the store of the later version.

@@ -47,9 +47,11 @@ final class RunControl: Sendable {
         self.stop = stop
         let call = Call(call: UUID().uuidString, isOneTransaction: isOneTransaction, hasChunks: hasChunks)
         state = Locked((call, nil, false))
-        let note = Locked<(@Sendable (Bool) -> Void)?>(nil)
-        pace = Pace { isAtRest in note.withLock { $0 }?(isAtRest) }
-        note.withLock { $0 = { [weak self] isAtRest in self?.change { $0.isAtRest = isAtRest } } }
+        let own = Locked<(() -> RunControl?)?>(nil)
+        pace = Pace(
+            look: { own.withLock { $0 }?()?.look() },
+            onPause: { isAtRest in own.withLock { $0 }?()?.change { $0.isAtRest = isAtRest } })
+        own.withLock { $0 = { [weak self] in self } }
         Self.remove(Self.orderPath(in: folder))
         change { _ in }
         stop.pace = pace
