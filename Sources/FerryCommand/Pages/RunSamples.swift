@@ -275,7 +275,12 @@ struct LineChart {
         }
         for tick in ticks {
             parts.append(Drawing.line(place(tick.x), Self.bottom, place(tick.x), Self.bottom + 4, "axis"))
-            parts.append(Drawing.text(tick.text, place(tick.x), Self.bottom + 17, anchor: "middle"))
+            // The drawing ends soon after the axis.
+            let isLast = place(tick.x) > Self.width - 20
+            parts.append(
+                Drawing.text(
+                    tick.text, isLast ? Self.width - 2 : place(tick.x), Self.bottom + 17,
+                    anchor: isLast ? "end" : "middle"))
         }
         parts.append(
             Drawing.text(across, (Self.left + Self.right) / 2, Self.bottom + 36, anchor: "middle", isSoft: true))
