@@ -18,16 +18,17 @@ package final class Pace: Sendable {
     package static let mostRest = 0.95
 
     private let state = Locked((orders: Orders(), pausedThreads: 0))
-    private let look: @Sendable () -> Void
-    private let onPause: @Sendable (Bool) -> Void
+    private let hooks = Locked<(look: @Sendable () -> Void, onPause: @Sendable (Bool) -> Void)?>(nil)
 
-    /// `look` sets the present orders before the work asks for them; `onPause` learns that the work has come to a halt,
-    /// and that it continues.
-    package init(
+    package init() {}
+
+    /// From now on `look` sets the present orders before the work asks for them, and `onPause` learns that the work has
+    /// come to a halt, and that it continues.
+    package func connect(
         look: @escaping @Sendable () -> Void = {}, onPause: @escaping @Sendable (Bool) -> Void = { _ in }
-    ) { (self.look, self.onPause) = (look, onPause) }
+    ) { hooks.withLock { $0 = (look, onPause) } }
 
-    fileprivate func lookForOrders() { look() }
+    fileprivate func lookForOrders() { hooks.withLock { $0 }?.look() }
 
     package var orders: Orders { state.withLock { $0.orders } }
     package func set(_ orders: Orders) { state.withLock { $0.orders = orders } }
@@ -61,7 +62,7 @@ package final class Pace: Sendable {
             defer { state.pausedThreads += change }
             return (state.pausedThreads, state.pausedThreads + change)
         }
-        if (before == 0) != (now == 0) { onPause(now > 0) }
+        if (before == 0) != (now == 0) { hooks.withLock { $0 }?.onPause(now > 0) }
     }
 }
 

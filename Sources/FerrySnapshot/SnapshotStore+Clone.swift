@@ -86,7 +86,7 @@ extension SnapshotStore {
         let found: String?
         do {
             found = try onPages(of: snapshot) { try $0.damagedPages(stop: stop).first }
-        } catch let error as DatabaseError where error.isCorrupt {
+        } catch let error as DatabaseError where error.isCorrupt || error.isNotADatabase {
             found = error.message
         }
         try stop.check()

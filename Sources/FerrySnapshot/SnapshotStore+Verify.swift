@@ -32,10 +32,12 @@ extension SnapshotStore {
     /// decodes to the same content while its bytes are the same. Of a clone size and time are compared.
     ///
     /// - Throws: ``FerryError`` `.snapshotDamaged`, `.noSnapshot`, or the reason of the stop request.
-    package func lookAgain(at archivePath: String, stop: StopRequest = StopRequest()) throws {
-        let snapshot = try snapshot(archivePath)
+    package func lookAgain(at archive: String, stop: StopRequest = StopRequest()) throws {
+        // A clone may have been compressed since.
+        let snapshot = try snapshot(archive)
         if let problem = snapshot.problem { throw problem }
         let head = try Manifest.read(snapshot.manifestPath, files: files)
+        let archivePath = snapshot.archivePath
         guard try files.attributes(archivePath).size == head.archive.bytes else {
             throw ArchiveReader.damaged(archivePath, "its size differs from its manifest")
         }

@@ -44,6 +44,16 @@ package struct SnapshotStore: Sendable {
         return try load(name)
     }
 
+    /// The snapshot that a run has left at a path, whatever its form is now; nil if it is gone.
+    package static func left(at archive: String, files: FileLayer) throws -> Snapshot? {
+        let store = SnapshotStore(folder: FileLayer.parent(of: archive), files: files)
+        do {
+            return try store.snapshot(archive)
+        } catch let error as FerryError where error.code == .noSnapshot {
+            return nil
+        }
+    }
+
     /// The states of unfinished archives, by name.
     package func unfinished() throws -> [ArchiveState] {
         guard try files.exists(folder) else { return [] }

@@ -12,7 +12,8 @@ struct PaceTests {
     @Test("Paused work continues when it may, and tells both")
     func pauses() throws {
         let told = Locked<[Bool]>([])
-        let (stop, pace) = (StopRequest(), Pace(onPause: { isAtRest in told.withLock { $0.append(isAtRest) } }))
+        let (stop, pace) = (StopRequest(), Pace())
+        pace.connect(onPause: { isAtRest in told.withLock { $0.append(isAtRest) } })
         stop.pace = pace
         try stop.checkBetweenUnits()
         #expect(told.withLock { $0 }.isEmpty)

@@ -72,7 +72,11 @@ struct ClonedSnapshotTests {
         let clone = try cloned()
         let newer = try cloned()
         #expect((clone.sequence, newer.sequence) == (1, 2))
+        try store.lookAgain(at: clone.archivePath)
         let archive = try store.compress(clone)
+        // A run that took the clone still finds it.
+        try store.lookAgain(at: clone.archivePath)
+        #expect(try SnapshotStore.left(at: clone.archivePath, files: files)?.archivePath == archive.archivePath)
         #expect(archive.form == .preferred && archive.name == clone.name && archive.sequence == 1)
         #expect(archive.isArchive(clone.archivePath) && !newer.isArchive(clone.archivePath))
         #expect(try !files.exists(clone.archivePath) && store.unfinished().isEmpty)
@@ -94,12 +98,14 @@ struct ClonedSnapshotTests {
         #expect(try files.list(store.folder).isEmpty)
     }
 
-    @Test("A clone that was written to is damaged, and so is one with a page that SQLite cannot read")
-    func damage() throws {
+    @Test(
+        "A clone that was written to is damaged, and so is one with a page that SQLite cannot read",
+        arguments: [0, 4_096])
+    func damage(offset: Int) throws {
         let snapshot = try cloned()
         let modified = try files.attributes(snapshot.archivePath).modified
         var bytes = try files.read(snapshot.archivePath)
-        for place in 4_096..<4_400 { bytes[place] = 0xa5 }
+        for place in offset..<offset + 300 { bytes[place] = 0xa5 }
         try Data(bytes).write(to: URL(fileURLWithPath: snapshot.archivePath))
         #expect(try store.list().first?.problem?.code == .snapshotDamaged)
         #expect(throws: FerryError.self) { try store.lookAgain(at: snapshot.archivePath) }

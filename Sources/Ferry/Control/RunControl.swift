@@ -37,7 +37,7 @@ final class RunControl: Sendable {
 
     private let folder: String
     private let stop: StopRequest
-    private let pace: Pace
+    private let pace = Pace()
     private let state: Locked<(call: Call, seen: FileAttributes?, isOver: Bool)>
     private let queue = DispatchQueue(label: "ferry.control")
 
@@ -47,11 +47,9 @@ final class RunControl: Sendable {
         self.stop = stop
         let call = Call(call: UUID().uuidString, isOneTransaction: isOneTransaction, hasChunks: hasChunks)
         state = Locked((call, nil, false))
-        let own = Locked<(() -> RunControl?)?>(nil)
-        pace = Pace(
-            look: { own.withLock { $0 }?()?.look() },
-            onPause: { isAtRest in own.withLock { $0 }?()?.change { $0.isAtRest = isAtRest } })
-        own.withLock { $0 = { [weak self] in self } }
+        pace.connect(
+            look: { [weak self] in self?.look() },
+            onPause: { [weak self] isAtRest in self?.change { $0.isAtRest = isAtRest } })
         Self.remove(Self.orderPath(in: folder))
         change { _ in }
         stop.pace = pace

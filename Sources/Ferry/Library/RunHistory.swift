@@ -48,10 +48,13 @@ extension StoreFiles {
                 from: entry.from, to: entry.to, chain: entry.chain,
                 rows: isRollback ? nil : entry.entityMappings.filter { $0.step == last }.map(\.written).clampedSum,
                 losses: isRollback ? nil : entry.losses, snapshot: entry.snapshot.map { URL(fileURLWithPath: $0) },
-                hasSnapshot: try entry.snapshot.map(files.exists) ?? false, isRolledBack: false)
+                hasSnapshot: false, isRolledBack: false)
+            let snapshot = try entry.snapshot.flatMap { try SnapshotStore.left(at: $0, files: files) }
+            if let snapshot { run.snapshot = URL(fileURLWithPath: snapshot.archivePath) }
+            run.hasSnapshot = try run.snapshot.map { try files.exists($0.path) } ?? false
             if isRollback {
                 run.from = runs.last?.to
-                run.to = try entry.snapshot.flatMap { try version(of: $0, files) }
+                run.to = snapshot?.version
                 noteRollback(to: entry.snapshot, of: run.to, at: run.finished, in: &runs)
             }
             runs.append(run)
@@ -64,9 +67,9 @@ extension StoreFiles {
         to snapshot: String?, of version: String?, at time: Date?, in runs: inout [FinishedRun]
     ) {
         guard let snapshot else { return }
-        let name = FileLayer.name(of: snapshot)
+        let name = Snapshot.name(ofArchive: snapshot)
         // The store may have been moved, so only names count.
-        let first = runs.lastIndex { !$0.isRollback && $0.snapshot.map { FileLayer.name(of: $0.path) } == name }
+        let first = runs.lastIndex { !$0.isRollback && $0.snapshot.map { Snapshot.name(ofArchive: $0.path) } == name }
         guard let first else {
             // A rollback that undoes one restores what that has replaced.
             let again = runs.lastIndex { $0.isRolledBack && $0.to == version }
@@ -78,13 +81,5 @@ extension StoreFiles {
         for index in runs.indices[first...] where !runs[index].isRollback {
             (runs[index].isRolledBack, runs[index].rolledBack) = (true, time)
         }
-    }
-
-    /// The version in the manifest of a snapshot; nil if there is none.
-    private func version(of archive: String, _ files: FileLayer) throws -> String? {
-        let folder = FileLayer.parent(of: archive)
-        guard try files.exists(folder) else { return nil }
-        return try SnapshotStore(folder: folder, files: files).list()
-            .first { $0.isDescribed && FileLayer.name(of: $0.archivePath) == FileLayer.name(of: archive) }?.version
     }
 }

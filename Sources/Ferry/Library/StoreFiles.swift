@@ -58,10 +58,8 @@ public struct StoreFiles: Sendable {
         status.finished = RunLog.date(last.finished)
         status.version = last.to
         guard last.kind == .rollback, let archive = last.snapshot else { return status }
-        let restored = URL(fileURLWithPath: archive)
-        status.restored = restored
-        status.version = try snapshots(in: restored.deletingLastPathComponent())
-            .first { Snapshot.name(ofArchive: $0.url.path) == Snapshot.name(ofArchive: archive) }?.version
+        status.restored = URL(fileURLWithPath: archive)
+        status.version = try SnapshotStore.left(at: archive, files: files)?.version
         return status
     }
 

@@ -153,10 +153,12 @@ struct StoreMigration {
             throw arguments.wrong(
                 "--snapshot \(snapshot.rawValue) and --no-snapshot exclude each other.", "Leave one of the two out.")
         }
-        let snapshotOption = ["--snapshot-dir", "--snapshot-level"].first { arguments.isTyped($0) }
-        if let snapshotOption, !configuration.takesSnapshot || configuration.output != nil {
+        let snapshotOption = ["--snapshot-dir", "--snapshot-level", "--snapshot"].first { arguments.isTyped($0) }
+        let isNone = snapshotOption == "--snapshot" && snapshot == SnapshotOptions.Choice.none
+        if let snapshotOption, !isNone, !configuration.takesSnapshot || configuration.output != nil {
+            let none = snapshot == SnapshotOptions.Choice.none ? "--snapshot none" : "--no-snapshot"
             throw arguments.wrong(
-                "\(snapshotOption) has no effect with \(configuration.output == nil ? "--no-snapshot" : "--output").",
+                "\(snapshotOption) has no effect with \(configuration.output == nil ? none : "--output").",
                 "Leave one of the two out.")
         }
     }

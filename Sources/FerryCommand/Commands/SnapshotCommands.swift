@@ -20,17 +20,11 @@ struct SnapshotCreateCommand: Command {
         let level = try SnapshotOptions.level(arguments)
         let clones = try arguments.choice("--snapshot", among: SnapshotOptions.choices) == .clone
         try SnapshotOptions.checkLevel(arguments, isCompressed: !clones)
-        let renderer = ProgressRenderer(try ProgressForm(arguments), on: console)
-        let stop = InterruptWatch.start(on: console)
-        defer { renderer.finish() }
-        let entry = try StoreFiles(arguments.store)
-            .createSnapshot(in: arguments.snapshotFolder, level: level, clones: clones, stop: stop) {
-                renderer.show($0)
-            }
-        renderer.finish()
-        let rendering = SnapshotRendering(entries: [entry])
-        console.result(rendering.json, text: rendering.text(width:))
-        return .success
+        return try SnapshotRendering.show(by: arguments, on: console) { stop, progress in
+            try StoreFiles(arguments.store)
+                .createSnapshot(
+                    in: arguments.snapshotFolder, level: level, clones: clones, stop: stop, onProgress: progress)
+        }
     }
 }
 
@@ -49,17 +43,11 @@ struct SnapshotCompressCommand: Command {
 
     func run(on console: Console) throws -> ExitCode {
         let level = try SnapshotOptions.level(arguments)
-        let renderer = ProgressRenderer(try ProgressForm(arguments), on: console)
-        let stop = InterruptWatch.start(on: console)
-        defer { renderer.finish() }
-        let entry = try StoreFiles(arguments.store)
-            .compressSnapshot(arguments.snapshot, in: arguments.snapshotFolder, level: level, stop: stop) {
-                renderer.show($0)
-            }
-        renderer.finish()
-        let rendering = SnapshotRendering(entries: [entry])
-        console.result(rendering.json, text: rendering.text(width:))
-        return .success
+        return try SnapshotRendering.show(by: arguments, on: console) { stop, progress in
+            try StoreFiles(arguments.store)
+                .compressSnapshot(
+                    arguments.snapshot, in: arguments.snapshotFolder, level: level, stop: stop, onProgress: progress)
+        }
     }
 }
 
@@ -203,6 +191,20 @@ struct SnapshotRendering {
                 .text("Path"),
             ], rows)
         return table.lines(width: width) + entries.flatMap { $0.problem?.lines ?? [] }
+    }
+
+    /// Makes a snapshot with progress and interruption, and prints it.
+    static func show(
+        by arguments: Arguments, on console: Console,
+        _ make: (StopRequest, @escaping @Sendable (ProgressUpdate) -> Void) throws -> SnapshotEntry
+    ) throws -> ExitCode {
+        let renderer = ProgressRenderer(try ProgressForm(arguments), on: console)
+        let stop = InterruptWatch.start(on: console)
+        defer { renderer.finish() }
+        let rendering = SnapshotRendering(entries: [try make(stop) { renderer.show($0) }])
+        renderer.finish()
+        console.result(rendering.json, text: rendering.text(width:))
+        return .success
     }
 
     /// Prints all snapshots of a store; a store without snapshots must exist.
