@@ -102,6 +102,10 @@ public struct Configuration: Sendable {
     public var damaged: Damaged
     /// Names of objects in the store that are not Core Data's and are not to be carried over.
     public var dropUnknown: [String]
+    /// Whether columns that an unfinished attempt left in the store give their values to the new properties of their names.
+    ///
+    /// Otherwise these begin empty, and the values are a loss.
+    public var adopts: Bool
     /// Whether steps of a chain that need no code are composed into one; the result is the same either way.
     public var composes: Bool
     /// Whether an unfinished run is dropped instead of resumed.
@@ -161,7 +165,7 @@ public struct Configuration: Sendable {
         chunkBytes: Int = 4 << 20, chunkTime: Duration = .milliseconds(500), memoryLimit: Int = 32 << 20,
         executor: Executor = .automatic, verify: VerifyMode = .full, jobs: Int? = nil, takesSnapshot: Bool = true,
         clonesSnapshot: Bool = false, snapshotFolder: URL? = nil, snapshotLevel: Int = 1, damaged: Damaged = .refuse,
-        dropUnknown: [String] = [],
+        dropUnknown: [String] = [], adopts: Bool = false,
         composes: Bool = true, restart: Bool = false, recovers: Bool = false, repairs: Bool = false,
         budget: Duration? = nil, waits: Duration? = nil,
         holdsSwap: Bool = false,
@@ -192,6 +196,7 @@ public struct Configuration: Sendable {
         self.snapshotLevel = snapshotLevel
         self.damaged = damaged
         self.dropUnknown = dropUnknown
+        self.adopts = adopts
         self.composes = composes
         self.restart = restart
         self.recovers = recovers

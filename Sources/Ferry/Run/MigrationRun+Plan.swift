@@ -107,6 +107,7 @@ extension MigrationRun {
             plan.losses = try counter.counted(plan.losses, countsAllLosses ? .all : effort)
             if counted == nil { refuseLosses(of: &plan) }
         }
+        plan.warnings += adoption?.warnings ?? []
         let comparisons = Comparisons(of: plan, configuration)
         plan.warnings += comparisons.warnings
         plan.refusals += comparisons.refusals
@@ -180,7 +181,11 @@ extension MigrationRun {
             throw try store.unknownVersion(in: inputs.catalog)
         }
         guard version.hashes != target.hashes else { return (version, target) }
-        return (version, try settleNames(of: target, from: version, store))
+        let named = try settleNames(of: target, from: version, store)
+        guard configuration.adopts else { return (version, named) }
+        let adoption = try Adoption(of: version, into: named, on: store.sourceGuard.connection)
+        self.adoption = adoption
+        return (adoption.version, named)
     }
 
     var planner: Planner {

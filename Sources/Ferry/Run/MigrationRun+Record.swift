@@ -14,7 +14,7 @@ extension MigrationRun {
             dropUnknown: configuration.dropUnknown.sorted(),
             schema: plan.steps.last?.resolved.destination.model.knownSchema?.digest,
             joinTables: configuration.joinTables.isEmpty ? nil : configuration.joinTables.sorted(),
-            hasStages: configuration.hasStages ? true : nil)
+            adopts: configuration.adopts ? true : nil, hasStages: configuration.hasStages ? true : nil)
     }
 
     /// Resumes a run with the same options, or begins a new one unless it is refused.
@@ -103,6 +103,7 @@ extension MigrationRun {
             ("snapshot", migration.options.takesSnapshot == wanted.takesSnapshot),
             ("treatment of damaged rows", migration.options.damaged == wanted.damaged),
             ("list of objects to drop", migration.options.dropUnknown == wanted.dropUnknown),
+            ("treatment of leftovers", migration.options.adopts == wanted.adopts),
             ("choice of hooks between steps", migration.options.hasStages == wanted.hasStages),
             ("template store", migration.options.schema == wanted.schema),
             ("choice of names of join tables", migration.options.joinTables == wanted.joinTables),

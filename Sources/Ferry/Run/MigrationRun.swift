@@ -32,6 +32,8 @@ final class MigrationRun {
     var isResumed = false
     /// The use of the phases in earlier calls.
     private var earlierPhases: [PhaseUse] = []
+    /// What an unfinished attempt left in the store and the run takes over; nil unless the configuration asks for it.
+    var adoption: Adoption?
     /// Why a resumed run, or one whose store a step cannot change in place, copies steps; nil if the executor decides.
     var copying: Planner.Copying?
     /// Whether the resumed run changes a file of the run folder by steps in place.
