@@ -2,6 +2,7 @@ internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
+internal import FerrySQLite
 internal import Foundation
 
 extension MigrationRun {
@@ -44,7 +45,7 @@ extension MigrationRun {
             // A kill can leave the folder of an unbegun or finished run; that of a stopped call saves work.
             let isStopped = FerryError.wrapping(error, on: place.store).code.consequence == .resumable
             if let begun, begun.record == nil, !isStopped { try begun.remove() }
-            throw error
+            throw error is DatabaseError ? FerryError.beforeRun(error, on: place.store) : error
         }
         let folder = try begun ?? RunFolder(path: place.runFolder, files: files)
         do {

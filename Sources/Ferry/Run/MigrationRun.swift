@@ -164,13 +164,13 @@ final class MigrationRun {
         do {
             planned = try self.planned(
                 store, from: version, to: target, isPastSnapshot: isPastSnapshot, counted: counted, in: found)
+            settleMemory(before: try store.contentBytes())
+            planned.steps = try stepEstimates(planned, store).find()
         } catch {
             guard known == nil else { throw error }
             throw FerryError.beforeRun(error, on: place.store)
         }
         let bytes = try store.contentBytes()
-        settleMemory(before: bytes)
-        planned.steps = try stepEstimates(planned, store).find()
         // The rehearsal of a chain's statements leaves some MiB, and the report needs code that has not run yet.
         memory.releaseUnused(before: bytes)
         let report = try report(planned, store)
