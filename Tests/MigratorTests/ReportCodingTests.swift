@@ -153,7 +153,7 @@ struct ReportCodingTests {
         // These settings are not public.
         let own = [
             "largestLoggedStore", "largestLoggedSwap", "copiesUnchanged", "leastMarkedSeconds", "leastVerifiedBeside",
-            "machine", "now", "isRehearsal",
+            "machine", "now", "isRehearsal", "smallStoreBytes",
         ]
         for (one, other) in zip(Mirror(reflecting: plain).children, Mirror(reflecting: full).children)
         where !own.contains(one.label ?? "") {

@@ -144,6 +144,8 @@ public struct Configuration: Sendable {
     /// The size in bytes above which a store whose rows are rewritten in place leaves WAL mode meanwhile: in a smaller
     /// store the syncs of both mode changes take longer than writing everything twice.
     package var largestLoggedStore: Int64 = 1 << 20
+    /// The size in bytes of a store all of whose pages are checked in no time.
+    package var smallStoreBytes: Int64 = 16 << 20
     /// The most bytes of a new store that the swap writes into the old one through its `-wal`.
     package var largestLoggedSwap: Int64 = 1 << 30
     /// The least bytes of a store that is verified while the next step runs: for a smaller one a thread gains nothing.

@@ -32,6 +32,8 @@ final class MigrationRun {
     var isResumed = false
     /// The use of the phases in earlier calls.
     private var earlierPhases: [PhaseUse] = []
+    /// The entities whose rows were counted, though those of others are estimated.
+    var countedEntities: Set<String> = []
     /// What an unfinished attempt left in the store and the run takes over; nil unless the configuration asks for it.
     var adoption: Adoption?
     /// Why a resumed run, or one whose store a step cannot change in place, copies steps; nil if the executor decides.
@@ -273,6 +275,13 @@ final class MigrationRun {
                 FerryWarning(
                     .rowsNotChecked,
                     "No rows are written, so none were scanned: row counts are estimates, and damage stays as it is.",
+                    about: .init(path: place.store)))
+        } else if let checked = planned.checkedTables {
+            findings.warnings.append(
+                FerryWarning(
+                    .rowsNotChecked,
+                    "Only the rows of \(checked.sorted().joined(separator: ", ")) are written, so no others were scanned: "
+                        + "their counts are estimates, and damage in them stays as it is.",
                     about: .init(path: place.store)))
         }
         if configuration.verify == .none, plan.steps.contains(where: \.resolved.mayShareFiles) {
