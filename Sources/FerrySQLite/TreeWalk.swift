@@ -45,7 +45,9 @@ struct TreeWalk {
     mutating func run(_ trees: TreeRoots) throws(DatabaseError) -> [String: RowsOfTable]? {
         // SQLite never uses the page at 1 GiB, where its locks are.
         if pages.lockPage <= pages.count { _ = place(pages.lockPage) }
-        guard hasMap ? trees.largest == pages.largestRoot : !pages.isIncremental, try walkFreePages() else { return nil }
+        guard hasMap ? trees.largest == pages.largestRoot : !pages.isIncremental, try walkFreePages() else {
+            return nil
+        }
         var counts: [String: RowsOfTable] = [:]
         for tree in trees.trees {
             if hasMap, tree.root > 1, try !mapHas(tree.root, .root, 0) { return nil }
