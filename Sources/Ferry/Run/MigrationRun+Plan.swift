@@ -25,6 +25,12 @@ struct Planned {
     /// Whether the run writes rows; if not, it ignores their damage.
     var writesRows: Bool { checkedTables?.isEmpty != true }
 
+    /// The rows of the entities that were counted; estimates are in no snapshot's manifest.
+    var countedRows: [String: Int64] {
+        guard let checkedTables else { return rows }
+        return rows.filter { entity, _ in layout.table(of: entity).map { checkedTables.contains($0.name) } == true }
+    }
+
     func checks(_ table: String) -> Bool { checkedTables?.contains(table) != false }
 }
 
@@ -42,7 +48,9 @@ extension MigrationRun {
             return try planned(
                 store, from: version, to: target, .estimated, areRowsEstimated: false, counted: counted)
         }
-        let asksForRows = isPastSnapshot || takesSnapshot || place.output != nil || configuration.damaged != .refuse
+        // A clone reads nothing, and its manifest can do without the counts.
+        let readsAll = takesSnapshot && !configuration.clonesSnapshot
+        let asksForRows = isPastSnapshot || readsAll || place.output != nil || configuration.damaged != .refuse
         if !asksForRows, try store.contentBytes() > configuration.smallStoreBytes {
             var planned = try planned(
                 store, from: version, to: target, .estimated, areRowsEstimated: true, countsLosses: false)

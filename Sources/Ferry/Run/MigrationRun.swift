@@ -203,7 +203,7 @@ final class MigrationRun {
         planned.walk = nil
         try measure(planned, store, record, folder)
         settleMemory(before: bytes)
-        try takeSnapshot(store, version, rows: planned.rows, &record, folder)
+        try takeSnapshot(store, version, rows: planned.countedRows, &record, folder)
         settleMemory(before: bytes)
         if planned.plan.mayChangeStore, place.output == nil {
             return try finish(folder, &record, sourceGuard) {
