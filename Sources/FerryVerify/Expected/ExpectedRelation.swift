@@ -116,6 +116,8 @@ final class RelationPairs: ExpectedRelation {
     private let table: String
     private let number: Int
     private let rows: IntegerRows
+    /// Queries of mappings whose pairs are not in the table yet: sums may show that they need not be written.
+    private var pending: [(mapping: Int, query: PairQuery)] = []
 
     init(_ relation: StoredRelation, number: Int, in context: VerificationContext) throws {
         self.relation = relation
@@ -131,16 +133,32 @@ final class RelationPairs: ExpectedRelation {
         let rules = relation.rules.filter { $0.mapping.position == mapping.position }
         // The pairs of several rules would have another order.
         guard rules.count == 1, let query = try PairQuery(rules[0], into: table, in: context) else { return false }
-        try rows.flush()
-        let name = "pairs \(number) of \(mapping.position)"
-        for (name, range) in try KeyRange.parts(name, of: query.table, on: context.connection) {
-            try context.announce(relation.key.property)
-            try context.progress.once(name, in: context) { try query.run(range, on: context.connection) }
-        }
+        pending.append((mapping.position, query))
+        // An earlier call has written some of them, or their positions are compared, too.
+        let isBegun = try parts(of: query, mapping.position).contains { context.progress.state.done.contains($0.name) }
+        if isBegun || relation.links.aOrder != nil || relation.links.bOrder != nil { try writePending() }
         return true
     }
 
+    private func parts(of query: PairQuery, _ mapping: Int) throws -> [(name: String, range: KeyRange)] {
+        try KeyRange.parts("pairs \(number) of \(mapping)", of: query.table, on: context.connection)
+    }
+
+    /// Writes the pairs of the queries so far, in the order of their mappings.
+    private func writePending() throws {
+        guard !pending.isEmpty else { return }
+        try rows.flush()
+        for (mapping, query) in pending {
+            for (name, range) in try parts(of: query, mapping) {
+                try context.announce(relation.key.property)
+                try context.progress.once(name, in: context) { try query.run(range, on: context.connection) }
+            }
+        }
+        pending = []
+    }
+
     func add(_ key: Int64, by rule: RelationRule, in scope: PlainScope, _ related: RelatedObjects) throws {
+        try writePending()
         guard rule.isToMany else {
             if let other = try related.firstCandidate(rule.finding, in: scope) {
                 try record(key, other, rule)
@@ -157,7 +175,10 @@ final class RelationPairs: ExpectedRelation {
 
     func compare() throws {
         try rows.flush()
-        if try PairProof(relation: relation, table: table, context: context).holds() { return }
+        let proof = PairProof(
+            relation: relation, table: table, queries: pending.map(\.query), context: context)
+        if try proof.holds() { return }
+        try writePending()
         let links = relation.links
         guard isKeyed else {
             // A pair of a relationship that is its own inverse has a row for one direction or for both, as in the source.

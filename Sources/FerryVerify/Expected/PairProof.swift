@@ -9,14 +9,18 @@ struct PairProof {
     let relation: StoredRelation
     /// The table of the pairs, with the side of the rule: 0 and 1, or 2 for a mirrored rule.
     let table: String
+    /// Queries of more pairs, which are not in the table.
+    let queries: [PairQuery]
     let context: VerificationContext
 
     func holds() throws -> Bool {
         var sides = [PairSum](repeating: PairSum(), count: 3)
-        let pairs = try context.connection.prepare("SELECT a, b, side FROM \(table)")
-        while try pairs.step() {
-            sides[Int(pairs.integer(2))].add(pairs.integer(0), pairs.integer(1))
-            try context.advance(relation.key.property, done: 0, total: nil)
+        let written = try context.connection.prepare("SELECT a, b, side FROM \(table)")
+        for pairs in try [written] + queries.map({ try $0.statement(on: context.connection) }) {
+            while try pairs.step() {
+                sides[Int(pairs.integer(2))].add(pairs.integer(0), pairs.integer(1))
+                try context.advance(relation.key.property, done: 0, total: nil)
+            }
         }
         let links = relation.links
         let isKeyed = links.areInRowsOfA

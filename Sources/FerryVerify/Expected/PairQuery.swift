@@ -10,7 +10,10 @@ internal import FerryStore
 struct PairQuery {
     /// The source's table whose objects have the rule, and which is divided into ranges of keys.
     let table: String
-    private let sql: String
+    /// SQL of the pairs of a range of keys, each with the side of the rule.
+    private let pairs: String
+    private let order: String
+    private let target: String
 
     /// Nil with a filter, a policy, new keys that can come first, or other related objects than those of one
     /// relationship of `$source`.
@@ -20,9 +23,9 @@ struct PairQuery {
             let numbers = try Self.targets(of: rule, in: context)
         else { return nil }
         table = "source.\(try context.sourceTable(of: mapping.source).name)"
-        let related: (key: String, from: String, order: String)
+        let related: (key: String, join: String, condition: String, order: String)
         if rule.relationship.from == .variable("source") || rule.relationship.from == .evaluatedObject {
-            related = ("o.Z_PK", "\(table) o WHERE o.Z_ENT IN (\(numbers)) AND", "o.Z_PK")
+            related = ("o.Z_PK", "\(table) o", "o.Z_ENT IN (\(numbers))", "o.Z_PK")
         } else {
             guard let name = rule.relationship.from.fromSource.sourceKey,
                 let declared = context.sourceModel.relationship(name, of: mapping.source),
@@ -42,24 +45,47 @@ struct PairQuery {
                 let key = "\(holder).\(links.b)"
                 let join = links.areInRowsOfA ? "" : "CROSS JOIN source.\(links.table) j ON j.\(links.a) = o.Z_PK"
                 related = (
-                    key, "\(table) o \(join) WHERE \(key) IS NOT NULL AND \(sound.number) IN (\(numbers)) AND", orders
+                    key, "\(table) o \(join)", "\(key) IS NOT NULL AND \(sound.number) IN (\(numbers))", orders
                 )
             } else {
                 let join = links.joined("CROSS JOIN", with: other, in: "source")
-                related = ("t.Z_PK", "\(table) o \(join) WHERE t.Z_ENT IN (\(numbers)) AND", orders)
+                // Of rows that are all of one entity, the index of their keys tells enough.
+                let isOther = try
+                    !(links.areInRowsOfB && Self.isAlone(declared.destinationEntity, numbers, in: context))
+                related = ("t.Z_PK", "\(table) o \(join)", isOther ? "t.Z_ENT IN (\(numbers))" : "TRUE", orders)
             }
         }
         let columns = rule.isInverse ? "\(related.key), o.Z_PK" : "o.Z_PK, \(related.key)"
         let side = rule.isMirrored ? 2 : rule.isInverse ? 1 : 0
-        sql = """
-            INSERT INTO \(pairs) SELECT \(columns), \(side) FROM \(related.from)
-            o.Z_ENT = \(try context.sourceNumber(of: mapping.source)) AND o.Z_PK > ?1 AND o.Z_PK <= ?2
-            ORDER BY \(related.order)
+        self.pairs = """
+            SELECT \(columns), \(side) FROM \(related.join) WHERE \(related.condition)
+                AND o.Z_ENT = \(try context.sourceNumber(of: mapping.source)) AND o.Z_PK > ?1 AND o.Z_PK <= ?2
             """
+        (order, target) = (related.order, pairs)
     }
 
+    /// Writes the pairs of a range into their table.
     func run(_ range: KeyRange, on connection: Connection) throws {
-        try connection.run(sql, [.integer(range.above), .integer(range.through)])
+        try connection.run(
+            "INSERT INTO \(target) \(pairs) ORDER BY \(order)", [.integer(range.above), .integer(range.through)])
+    }
+
+    /// All pairs, in any order.
+    func statement(on connection: Connection) throws -> Statement {
+        let statement = try connection.prepare(pairs)
+        try statement.bind(Int64.min, at: 1)
+        try statement.bind(Int64.max, at: 2)
+        return statement
+    }
+
+    /// Whether all rows of an entity's table are of it, and its number is the wanted one.
+    private static func isAlone(_ entity: String, _ numbers: String, in context: VerificationContext) throws -> Bool {
+        guard context.sourceModel.family(of: context.sourceModel.root(of: entity)).count == 1,
+            numbers == String(try context.sourceNumber(of: entity))
+        else { return false }
+        return try context.connection.value(
+            "SELECT 1 FROM source.\(try context.sourceTable(of: entity).name) WHERE Z_ENT IS NOT \(numbers) LIMIT 1")
+            == nil
     }
 
     private static func isWhole(_ mapping: ResolvedEntityMapping) -> Bool {
