@@ -142,9 +142,14 @@ private struct RenamedFamily {
         let folder = FileLayer.parent(of: Fixtures.path(bundle))
         let files = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
         for file in files where file.hasSuffix(".xcmappingmodel") {
-            // The folder may have mapping models of other bundles.
+            // The folder may have mapping models of other bundles, whose versions have the same names.
             guard let model = try? MappingFile.load(path: "\(folder)/\(file)"),
-                let edges = try? MappingEdge.all(of: [model], in: catalog), !edges.isEmpty
+                let edges = try? MappingEdge.all(of: [model], in: catalog), !edges.isEmpty,
+                edges.allSatisfy({ edge in
+                    let entities = model.entityMappings
+                    return entities.compactMap(\.source).allSatisfy { edge.source.model.entities[$0] != nil }
+                        && entities.compactMap(\.destination).allSatisfy { edge.destination.model.entities[$0] != nil }
+                })
             else { continue }
             mappingModels.append(model)
         }
