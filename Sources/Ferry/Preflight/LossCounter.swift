@@ -161,14 +161,18 @@ struct LossCounter {
         guard isSmall || effort == .presence else { return .unknown }
         let isThere = "SELECT EXISTS (SELECT 1 FROM \(place.table) WHERE \(place.condition))"
         guard try connection.integer(isThere, place.numbers) == 1 else { return .exactly(0) }
-        // Of links in other rows no more is known.
-        guard loss.property == nil || place.ownColumn != nil, let number = place.numbers.first else { return .unknown }
+        // Of links in other rows no more is known, unless all of them are lost.
+        let linked = loss.objects.loseAllLinks ? place.key.map { (place.table, $0) } : nil
+        guard loss.property == nil || place.ownColumn != nil || linked != nil, let number = place.numbers.first else {
+            return .unknown
+        }
         let value = place.ownColumn.map { " AND o.\($0) IS NOT NULL" } ?? ""
         do {
             var objects = ReadObjects(in: layout, now: now)
             guard let (condition, isExact) = try condition(of: loss, &objects) else { return .unknown }
+            let other = place.ownColumn == nil ? linked.map { " CROSS JOIN \($0) AS l ON l.\($1) = o.Z_PK" } ?? "" : ""
             let rows = """
-                \(place.table) AS o
+                \(other.isEmpty ? place.table : objectTable(of: loss)) AS o\(other)
                 WHERE o.Z_ENT = \(objects.parameter(number))\(value)\(change) AND \(condition)
                 """
             guard isSmall else {
@@ -181,6 +185,10 @@ struct LossCounter {
             // A filter fails on some value, which the run reports.
             return .unknown
         }
+    }
+
+    private func objectTable(of loss: ChainLoss) -> String {
+        Connection.quoted(layout.table(of: loss.entities[0])?.name ?? "")
     }
 
     /// The condition of the rows that lose their value or link, and whether all of these do.

@@ -13,26 +13,40 @@ struct MissingLinks {
         case associated(source: Int64, table: String)
     }
 
+    /// The heirs of the objects at one end.
+    private struct End {
+        var all: [Heirs] = []
+        /// Those that stand in for an object: beside an entity mapping that carries the object, one with elements or with
+        /// `unique` reads it for a part of it.
+        var carried: [Heirs] = []
+    }
+
     private let links: SourceLinks
     private let context: VerificationContext
-    private let owners: [Heirs]
-    private let members: [Heirs]
+    private let owners: End
+    private let members: End
 
     /// Nil if the heirs of new keys are not known: a walker has no lookup file, and quick checks fill none.
     init?(_ links: SourceLinks, withLookups: Bool, in context: VerificationContext) throws {
         (self.links, self.context) = (links, context)
-        guard let owners = try Self.heirs(of: links.owners, withLookups: withLookups, in: context),
-            let members = try Self.heirs(of: links.members, withLookups: withLookups, in: context)
-        else { return nil }
+        func end(_ entities: [String]) throws -> End? {
+            let mappings = entities.map { entity in context.step.entityMappings.filter { $0.source == entity } }
+            guard let all = try Self.heirs(by: mappings.flatMap { $0 }, withLookups: withLookups, in: context),
+                let carried = try Self.heirs(
+                    by: mappings.flatMap(\.standIns), withLookups: withLookups, in: context)
+            else { return nil }
+            return End(all: all, carried: carried)
+        }
+        guard let owners = try end(links.owners), let members = try end(links.members) else { return nil }
         (self.owners, self.members) = (owners, members)
     }
 
     private static func heirs(
-        of entities: [String], withLookups: Bool, in context: VerificationContext
+        by mappings: [ResolvedEntityMapping], withLookups: Bool, in context: VerificationContext
     ) throws -> [Heirs]? {
         var kept: [String: (sources: Set<Int64>, numbers: Set<Int64>)] = [:]
         var heirs: [Heirs] = []
-        for mapping in context.step.entityMappings where entities.contains(mapping.source) {
+        for mapping in mappings {
             let source = try context.sourceNumber(of: mapping.source)
             if mapping.keepsPrimaryKey {
                 let table = try context.destinationTable(of: mapping.destination).name
@@ -51,7 +65,7 @@ struct MissingLinks {
 
     /// Their number, and the place of the first.
     func found() throws -> (count: Int64, example: String?) {
-        if owners.isEmpty || members.isEmpty { return (0, nil) }
+        if owners.carried.isEmpty || members.carried.isEmpty { return (0, nil) }
         let (form, source) = (links.form, links.form.links)
         // The row of an end holds the links of a foreign key.
         let x = source.areInRowsOfA ? "l" : "x"
@@ -59,11 +73,13 @@ struct MissingLinks {
         var tables = "source.\(source.table) AS l"
         if x == "x" { tables += " CROSS JOIN source.\(try table(of: links.owners)) AS x ON x.Z_PK = l.\(source.a)" }
         if y == "y" { tables += " CROSS JOIN source.\(try table(of: links.members)) AS y ON y.Z_PK = l.\(source.b)" }
-        var conditions = ["l.\(source.a) IS NOT NULL", "l.\(source.b) IS NOT NULL", live(owners, x), live(members, y)]
+        var conditions = [
+            "l.\(source.a) IS NOT NULL", "l.\(source.b) IS NOT NULL", live(owners.carried, x), live(members.carried, y),
+        ]
         // Only one side of a damaged one-to-one has the key.
-        if let other = form.other { conditions.append("\(y).\(other.a) = \(x).Z_PK") }
+        if let agreement = form.agreement(of: x, with: y) { conditions.append(agreement) }
         let there = links.targets.flatMap { target in
-            owners.flatMap { owner in members.flatMap { member in isThere(target, (owner, x), (member, y)) } }
+            owners.all.flatMap { owner in members.all.flatMap { member in isThere(target, (owner, x), (member, y)) } }
         }
         if !there.isEmpty { conditions.append("NOT (\(there.joined(separator: " OR ")))") }
         let row = try context.connection.rows(
@@ -115,6 +131,13 @@ struct MissingLinks {
         case .associated(let source, let table):
             ("\(name).key", "\(table) AS \(name)", "\(row).Z_ENT = \(source) AND \(name).source = \(row).Z_PK")
         }
+    }
+}
+
+extension [ResolvedEntityMapping] {
+    fileprivate var standIns: [ResolvedEntityMapping] {
+        let carriers = filter { $0.iteration == nil && $0.unique.isEmpty }
+        return carriers.isEmpty ? self : carriers
     }
 }
 

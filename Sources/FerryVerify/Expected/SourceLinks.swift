@@ -34,8 +34,9 @@ struct SourceLinks: Sendable {
     /// The number of its links that the migration says it loses; nil if it says so without a number.
     private(set) var told: Int64? = 0
 
-    /// All relationships of the source, in name order.
+    /// The relationships of the source, in name order; none if it is not known which losses were told.
     static func all(in context: VerificationContext) throws -> [SourceLinks] {
+        if context.verification.told == nil { return [] }
         let (model, layout) = (context.sourceModel, context.source)
         let rules = LinkRules(in: context)
         return layout.relationshipStorage.sorted { $0.key < $1.key }.compactMap { key, storage in
@@ -106,7 +107,7 @@ struct SourceLinks: Sendable {
                 name.property == relationship && context.sourceModel.isKind(entity, of: name.entity)
             }
         }
-        for loss in context.verification.told where isOne(loss.entity, loss.relationship) {
+        for loss in context.verification.told ?? [] where isOne(loss.entity, loss.relationship) {
             told = told.flatMap { known in loss.number.map { known + $0 } }
         }
         // A rule of a mapping model that replaces another one is deliberate; a warning tells it.
@@ -164,6 +165,13 @@ extension SourceLinks.Form {
     }
 
     var reversed: Self { Self(links: links.reversed, other: other?.reversed, isReflexive: isReflexive) }
+
+    /// The condition that the other side of a one-to-one has the key, too; the rows are those of an owner and a member.
+    func agreement(of owner: String, with member: String) -> String? {
+        other.map { other in
+            other.areInRowsOfA ? "\(owner).\(other.b) = \(member).Z_PK" : "\(member).\(other.a) = \(owner).Z_PK"
+        }
+    }
 
     fileprivate func isSame(as form: Self) -> Bool {
         let columns = [links.table, links.a, links.b]

@@ -62,7 +62,7 @@ struct LinksInPlace {
         var tables = "\(schema).\(stored.table) AS l"
         if x == "x" { tables += " CROSS JOIN \(schema).\(owners.table) AS x ON x.Z_PK = l.\(stored.a)" }
         if y == "y" { tables += " CROSS JOIN \(schema).\(members.table) AS y ON y.Z_PK = l.\(stored.b)" }
-        let isAgreed = form.other.map { " AND \(y).\($0.a) = \(x).Z_PK" } ?? ""
+        let isAgreed = form.agreement(of: x, with: y).map { " AND \($0)" } ?? ""
         return try context.connection.integer(
             "SELECT count(*) FROM \(tables) WHERE \(x).Z_ENT IN (\(owners.numbers)) AND \(y).Z_ENT IN (\(members.numbers))"
                 + isAgreed) ?? 0

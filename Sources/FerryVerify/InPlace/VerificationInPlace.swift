@@ -26,7 +26,7 @@ package final class VerificationInPlace {
     /// migration has told which links it loses.
     package init(
         of step: ResolvedStep, writing tables: Set<String>, on connection: Connection, damage: [StoreDamage]?,
-        told: [ToldLinks] = [], progress: ProgressHook? = nil, stop: StopRequest = StopRequest()
+        told: [ToldLinks]? = nil, progress: ProgressHook? = nil, stop: StopRequest = StopRequest()
     ) throws {
         self.tables = tables
         let source = try StoreLayout.actual(for: step.source.model, on: connection)
