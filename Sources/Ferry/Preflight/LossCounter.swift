@@ -287,6 +287,9 @@ extension Configuration {
         guard let first = open.first else { return nil }
         var names: [String] = []
         for name in open.map(\.name) where !names.contains(name) { names.append(name) }
+        // No mapping model has a place for damage, history, or values in the way.
+        let isMappable = open.contains { !$0.isDamage && !$0.isOfHistory && !$0.isInTheWay }
+        let hasMappingModels = hasMappingModels || !isMappable
         return FerryError(
             .lossRefused,
             (hasMappingModels ? "" : "No mapping model was given. ") + open.map(\.sentence).joined(separator: " "),

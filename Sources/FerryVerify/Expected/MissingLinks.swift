@@ -16,8 +16,7 @@ struct MissingLinks {
     /// The heirs of the objects at one end.
     private struct End {
         var all: [Heirs] = []
-        /// Those that stand in for an object: beside an entity mapping that carries the object, one with elements or with
-        /// `unique` reads it for a part of it.
+        /// Those by entity mappings that stand in for an object.
         var carried: [Heirs] = []
     }
 
@@ -131,13 +130,6 @@ struct MissingLinks {
         case .associated(let source, let table):
             ("\(name).key", "\(table) AS \(name)", "\(row).Z_ENT = \(source) AND \(name).source = \(row).Z_PK")
         }
-    }
-}
-
-extension [ResolvedEntityMapping] {
-    fileprivate var standIns: [ResolvedEntityMapping] {
-        let carriers = filter { $0.iteration == nil && $0.unique.isEmpty }
-        return carriers.isEmpty ? self : carriers
     }
 }
 

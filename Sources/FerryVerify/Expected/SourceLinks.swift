@@ -27,7 +27,7 @@ struct SourceLinks: Sendable {
     let members: [String]
     /// The relationships of the destination into which rules carry the links.
     private(set) var targets: [Form] = []
-    /// Whether rules of other relationships fill the targets, too.
+    /// Whether rules of other relationships fill the targets, or of entity mappings that do not stand in for an object.
     private(set) var isMixed = false
     /// Whether an expression or a policy decides which links there are: then no link of the source has an heir as such.
     private(set) var isComputed = false
@@ -89,6 +89,7 @@ struct SourceLinks: Sendable {
                     isComputed = true
                 }
                 if fillers.contains(where: { $0 != nil && $0 != key && $0 != inverse }) { isMixed = true }
+                if rules.carriesParts(name, to: target) { isMixed = true }
                 let seen = isBackward ? form.reversed : form
                 // Both sides of one relationship store the same links.
                 if !targets.contains(where: { $0.isSame(as: seen) }) { targets.append(seen) }
@@ -122,10 +123,49 @@ struct SourceLinks: Sendable {
     /// Whether each object at either end becomes exactly one object, so that all links must arrive in one place.
     func isWhole(in context: VerificationContext) -> Bool {
         targets.count == 1 && !isMixed
-            && ends.allSatisfy { entity in
-                let mappings = context.step.entityMappings.filter { $0.source == entity }
-                return mappings.count == 1 && mappings[0].carriesEveryObject
+            && [owners, members].allSatisfy { Heirs(of: $0, in: context)?.areAll == true }
+    }
+
+    /// The number of links that the destination must have; nil if it does not follow from the source's alone, and from
+    /// which objects live on under their own keys.
+    func expected(of before: Int64, in context: VerificationContext) throws -> Int64? {
+        guard targets.count == 1, !isMixed, let owners = Heirs(of: owners, in: context),
+            let members = Heirs(of: members, in: context)
+        else { return nil }
+        if owners.areAll, members.areAll { return before }
+        guard let own = try owners.condition(on: "l.\(form.links.a)", in: context),
+            let other = try members.condition(on: "l.\(form.links.b)", in: context)
+        else { return nil }
+        let links = form.links
+        return try context.connection.integer(
+            "SELECT count(*) FROM source.\(links.table) AS l "
+                + "WHERE l.\(links.a) IS NOT NULL AND l.\(links.b) IS NOT NULL AND \(own) AND \(other)")
+    }
+
+    /// What the objects at one end become, if each becomes one object or none.
+    private struct Heirs {
+        let mappings: [ResolvedEntityMapping]
+        var areAll: Bool { mappings.allSatisfy(\.carriesEveryObject) }
+
+        init?(of entities: [String], in context: VerificationContext) {
+            let found = entities.map { entity in context.step.entityMappings.filter { $0.source == entity }.standIns }
+            guard found.allSatisfy({ $0.count == 1 }) else { return nil }
+            mappings = found.flatMap { $0 }
+            let isOne = mappings.allSatisfy { $0.iteration == nil && $0.unique.isEmpty && $0.policy == nil }
+            guard isOne else { return nil }
+        }
+
+        /// The condition that the object with a key lives on; nil if its heir has another key.
+        func condition(on key: String, in context: VerificationContext) throws -> String? {
+            if areAll { return "1" }
+            let tables = try Set(mappings.map { try context.destinationTable(of: $0.destination).name })
+            guard let table = tables.first, tables.count == 1, mappings.allSatisfy(\.keepsPrimaryKey) else {
+                return nil
             }
+            let numbers = try mappings.map { try context.destinationNumber(of: $0.destination) }.sorted()
+            return "EXISTS (SELECT 1 FROM destination.\(table) AS h WHERE h.Z_PK = \(key) "
+                + "AND h.Z_ENT IN (\(numbers.map(String.init).joined(separator: ", "))))"
+        }
     }
 
     /// The number of links that a form holds in a store, dangling ones included; from an index where there is one.
@@ -184,6 +224,8 @@ private struct LinkRules {
     let mappings: [String: [ResolvedEntityMapping]]
     /// The relationships of the destination into which rules carry all links of one of the source.
     private(set) var targets: [PropertyKey: [PropertyKey]] = [:]
+    /// Of these, those that also get links of objects for which another entity mapping stands in.
+    private var partial: Set<[PropertyKey]> = []
     /// The relationships of the source whose links each of the destination gets; nil for those of an expression.
     private var fillers: [PropertyKey: Set<PropertyKey?>] = [:]
     /// The names in all other expressions.
@@ -213,9 +255,14 @@ private struct LinkRules {
             return addNames(in: rule.from)
         }
         let source = PropertyKey(entity, name)
+        if mappings[mapping.source]?.standIns.contains(where: { $0.position == mapping.position }) != true {
+            partial.insert([source, target])
+        }
         fillers[target, default: []].insert(source)
         if targets[source]?.contains(target) != true { targets[source, default: []].append(target) }
     }
+
+    func carriesParts(_ source: PropertyKey, to target: PropertyKey) -> Bool { partial.contains([source, target]) }
 
     private mutating func addNames(in expression: Expression) {
         if case .keyPath(_, let steps) = expression {
@@ -229,6 +276,15 @@ private struct LinkRules {
         let inverse = model.relationship(target.property, of: target.entity)
             .flatMap { StoredRelation.inverse(of: $0, in: model) }
         return (fillers[target] ?? []).union(inverse.flatMap { fillers[$0] } ?? [])
+    }
+}
+
+extension [ResolvedEntityMapping] {
+    /// Those that stand in for an object of their entity: beside an entity mapping that carries the object, one with
+    /// elements or with `unique` reads it for a part of it.
+    var standIns: [ResolvedEntityMapping] {
+        let carriers = filter { $0.iteration == nil && $0.unique.isEmpty }
+        return carriers.isEmpty ? self : carriers
     }
 }
 
