@@ -169,7 +169,9 @@ struct LossCounter {
         let value = place.ownColumn.map { " AND o.\($0) IS NOT NULL" } ?? ""
         do {
             var objects = ReadObjects(in: layout, now: now)
-            guard let (condition, isExact) = try condition(of: loss, &objects) else { return .unknown }
+            guard let (condition, isExact) = try condition(of: loss, place.ownColumn, &objects) else {
+                return .unknown
+            }
             let other = place.ownColumn == nil ? linked.map { " CROSS JOIN \($0) AS l ON l.\($1) = o.Z_PK" } ?? "" : ""
             let rows = """
                 \(other.isEmpty ? place.table : objectTable(of: loss)) AS o\(other)
@@ -193,12 +195,12 @@ struct LossCounter {
 
     /// The condition of the rows that lose their value or link, and whether all of these do.
     private func condition(
-        of loss: ChainLoss, _ objects: inout ReadObjects
+        of loss: ChainLoss, _ ownColumn: String?, _ objects: inout ReadObjects
     ) throws(FerryError) -> (sql: String, isExact: Bool)? {
-        func anyReads(_ readings: [ChainLoss.Reading]) throws(FerryError) -> String? {
+        func anyReads(_ readings: [ChainLoss.Reading], _ key: String = "o.Z_PK") throws(FerryError) -> String? {
             var parts: [String] = []
             for reading in readings {
-                guard let part = try objects.condition(reading, key: "o.Z_PK") else { return nil }
+                guard let part = try objects.condition(reading, key: key) else { return nil }
                 parts.append(part)
             }
             return "(" + parts.joined(separator: " OR ") + ")"
@@ -216,7 +218,16 @@ struct LossCounter {
             guard let any = try anyReads(loss.objects.except) else { return nil }
             conditions.append("NOT " + any)
         }
-        return (conditions.joined(separator: " AND "), true)
+        var ways = ["(" + conditions.joined(separator: " AND ") + ")"]
+        for end in loss.objects.otherEnds {
+            guard let ownColumn, let owners = try anyReads(loss.objects.except),
+                let apart = try anyReads(end.of, "o.\(ownColumn)")
+            else { return nil }
+            let related = end.except.isEmpty ? nil : try anyReads(end.except, "o.\(ownColumn)")
+            if related == nil, !end.except.isEmpty { return nil }
+            ways.append("(\(owners) AND \(apart)\(related.map { " AND NOT " + $0 } ?? ""))")
+        }
+        return ("(" + ways.joined(separator: " OR ") + ")", true)
     }
 
     /// Rows of the tables that a count reads: of all entities in them, and of the tables that a relationship leads to.

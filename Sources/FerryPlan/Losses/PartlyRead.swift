@@ -50,6 +50,7 @@ struct PartlyRead {
                 loss.objects = .init(of: mappings.carriers.filter { !readers.contains($0) }, except: [])
                 loss.objects.except = others
                 loss.objects.loseAllLinks = isInverseWhole(of: name, entity)
+                if !loss.objects.loseAllLinks { loss.objects.otherEnds = otherEnds(of: name, entity, readBy: readers) }
                 losses.append(loss)
             }
         }
@@ -121,7 +122,9 @@ struct PartlyRead {
         }
     }
 
-    /// Whether the inverse of a relationship carries all links; of two sides that carry a part, the first one is reported.
+    /// Whether the inverse of a relationship carries all links.
+    ///
+    /// Of two sides that carry a part, that with the keys in its own rows is reported, which can be counted; else the first.
     private func isCarriedByInverse(_ property: String, of entity: String) -> Bool {
         guard let relationship = model.relationship(property, of: entity),
             let inverse = model.inverse(of: relationship)
@@ -136,8 +139,28 @@ struct PartlyRead {
         return own.isEmpty
             || others.contains { other in
                 !isWhole(inverse.name, of: other) && (mappings[other] ?? []).contains { reads(inverse.name, $0) }
-                    && codeUnitOrder("\(other).\(inverse.name)", "\(entity).\(property)")
+                    && (inverse.isToMany == relationship.isToMany
+                        ? codeUnitOrder("\(other).\(inverse.name)", "\(entity).\(property)") : !inverse.isToMany)
             }
+    }
+
+    /// The related objects that live on, but not as those to which the rules of the readers relate.
+    private func otherEnds(
+        of property: String, _ entity: String, readBy readers: [ResolvedEntityMapping]
+    ) -> [ChainLoss.Objects] {
+        let rules = readers.flatMap(\.relationships).filter {
+            $0.sourceRelationship == property && !$0.mappings.isEmpty
+        }
+        guard !rules.isEmpty, let relationship = model.relationship(property, of: entity) else { return [] }
+        return model.concreteFamily(of: relationship.destinationEntity).sorted(by: codeUnitOrder).compactMap { other in
+            let own = mappings[other] ?? []
+            let related = own.filter { heir in rules.allSatisfy { $0.mappings.contains(heir.name) } }
+            let apart = own.carriers.filter { !related.contains($0) }
+            if apart.isEmpty || related.contains(where: \.readsEveryObject) { return nil }
+            var objects = ChainLoss.Objects()
+            (objects.of, objects.except) = (apart.map { .init($0) }, related.map { .init($0) })
+            return objects
+        }
     }
 
     private func isInverseWhole(of property: String, _ entity: String) -> Bool {
@@ -204,6 +227,8 @@ extension ChainLoss {
         package var except: [Reading] = []
         /// Whether no rule of the inverse carries a link of theirs.
         package var loseAllLinks = false
+        /// The related objects of the others to which the links are lost, too.
+        package var otherEnds: [Objects] = []
 
         package var areAll: Bool { of.isEmpty && except.isEmpty }
 
