@@ -9,6 +9,8 @@ struct MissingLinks {
     private enum Heirs {
         /// In a root table of the destination, under their own keys.
         case kept(sources: Set<Int64>, table: String, numbers: Set<Int64>)
+        /// Somewhere, for every object.
+        case whole(source: Int64)
         /// In the lookup file, by the position of the entity mapping.
         case associated(source: Int64, table: String)
     }
@@ -30,9 +32,11 @@ struct MissingLinks {
         (self.links, self.context) = (links, context)
         func end(_ entities: [String]) throws -> End? {
             let mappings = entities.map { entity in context.step.entityMappings.filter { $0.source == entity } }
-            guard let all = try Self.heirs(by: mappings.flatMap { $0 }, withLookups: withLookups, in: context),
+            // Where links could be matters only if there is a place for them.
+            let known = links.targets.isEmpty ? [] : mappings.flatMap { $0 }
+            guard let all = try Self.heirs(by: known, withLookups: withLookups, in: context),
                 let carried = try Self.heirs(
-                    by: mappings.flatMap(\.standIns), withLookups: withLookups, in: context)
+                    by: mappings.flatMap(\.standIns), isAnyPlace: true, withLookups: withLookups, in: context)
             else { return nil }
             return End(all: all, carried: carried)
         }
@@ -41,7 +45,8 @@ struct MissingLinks {
     }
 
     private static func heirs(
-        by mappings: [ResolvedEntityMapping], withLookups: Bool, in context: VerificationContext
+        by mappings: [ResolvedEntityMapping], isAnyPlace: Bool = false, withLookups: Bool,
+        in context: VerificationContext
     ) throws -> [Heirs]? {
         var kept: [String: (sources: Set<Int64>, numbers: Set<Int64>)] = [:]
         var heirs: [Heirs] = []
@@ -51,6 +56,10 @@ struct MissingLinks {
                 let table = try context.destinationTable(of: mapping.destination).name
                 kept[table, default: ([], [])].sources.insert(source)
                 kept[table, default: ([], [])].numbers.insert(try context.destinationNumber(of: mapping.destination))
+                continue
+            }
+            if isAnyPlace, mapping.readsEveryObject, mapping.policy == nil {
+                heirs.append(.whole(source: source))
                 continue
             }
             guard withLookups, let table = try context.associationTable(of: mapping) else { return nil }
@@ -98,6 +107,7 @@ struct MissingLinks {
                 \(row).Z_ENT IN (\(sources.sorted().sqlNumbers)) AND EXISTS (
                     SELECT 1 FROM destination.\(table) AS h WHERE h.Z_PK = \(row).Z_PK AND h.Z_ENT IN (\(numbers.sorted().sqlNumbers)))
                 """
+            case .whole(let source): "\(row).Z_ENT = \(source)"
             case .associated(let source, let table):
                 "\(row).Z_ENT = \(source) AND EXISTS (SELECT 1 FROM \(table) AS h WHERE h.source = \(row).Z_PK)"
             }
@@ -127,6 +137,7 @@ struct MissingLinks {
         switch heirs {
         case .kept(let sources, _, _):
             ("\(row).Z_PK", nil, "\(row).Z_ENT IN (\(sources.sorted().sqlNumbers))")
+        case .whole: preconditionFailure("the place of a link needs the keys of its ends")
         case .associated(let source, let table):
             ("\(name).key", "\(table) AS \(name)", "\(row).Z_ENT = \(source) AND \(name).source = \(row).Z_PK")
         }

@@ -96,22 +96,29 @@ struct LinksCheckTests {
 
     /// The step to a version with one more attribute, whose rules a test changes before engine and verification read them.
     private func step(
-        to model: ManagedObjectModel? = nil, isMapped: Bool = false,
+        to model: ManagedObjectModel? = nil, isMapped: Bool = false, unique: Set<String> = [],
         changing change: (inout ResolvedStep) -> Void = { _ in }
     ) throws -> InPlaceStep {
         let (source, target) = (Self.model(), model ?? Self.model([.text("more")]))
         var made = try InPlaceStep(
             source, target, maximumKeys: ["Book": 4, "Author": 2, "Cover": 2, "Tag": 2, "Note": 3],
-            mappingModels: isMapped ? [Self.mapping(source, target)] : [],
+            mappingModels: isMapped ? [Self.mapping(source, target, unique)] : [],
             rows: Self.rows(StoreLayout.canonical(for: source)))
         change(&made.step.resolved)
         return made
     }
 
     /// A mapping model that keeps every object and what the new version knows of it.
-    private static func mapping(_ source: ManagedObjectModel, _ target: ManagedObjectModel) throws -> MappingModel {
+    ///
+    /// Objects of the `unique` entities get new keys.
+    private static func mapping(
+        _ source: ManagedObjectModel, _ target: ManagedObjectModel, _ unique: Set<String>
+    ) throws -> MappingModel {
         let folder = try TemporaryFolder()
-        let entities = source.sortedEntityNames.map { #"{ "source": "\#($0)", "destination": "\#($0)" }"# }
+        let entities = source.sortedEntityNames.map { name in
+            let more = unique.contains(name) ? #", "unique": ["name"]"# : ""
+            return #"{ "source": "\#(name)", "destination": "\#(name)"\#(more) }"#
+        }
         let path = folder.file("mapping.json")
         try FileLayer().replace(
             path,
@@ -208,6 +215,21 @@ struct LinksCheckTests {
         let found = try verify(made, way, told: [])
         #expect(found.map(\.check) == ["links"] && found.map(\.count) == [2], "\(found)")
         #expect(try verify(made, way, told: [told(.toOne, 2)]).isEmpty)
+    }
+
+    @Test("Are found between objects with new keys, by the associations of full verification")
+    func newKeys() throws {
+        for isBroken in [false, true] {
+            let made = try step(isMapped: true, unique: ["Author", "Poet"]) { resolved in
+                for index in resolved.entityMappings.indices where isBroken {
+                    resolved.entityMappings[index].relationships.removeAll { Form.toOne.names.contains($0.name) }
+                }
+            }
+            #expect(made.step.mode == .copy)
+            let found = try verify(made, .copied, told: [])
+            #expect(found.map(\.check) == (isBroken ? ["links"] : []) && found.allSatisfy { $0.count == 3 }, "\(found)")
+            #expect(try verify(made, .copied, told: [told(.toOne, 3)]).isEmpty)
+        }
     }
 
     /// A change of the model by which one cell has to hold several links, and the number of those that it cannot.
