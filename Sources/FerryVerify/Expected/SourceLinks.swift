@@ -133,13 +133,32 @@ struct SourceLinks: Sendable {
             let members = Heirs(of: members, in: context)
         else { return nil }
         if owners.areAll, members.areAll { return before }
-        guard let own = try owners.condition(on: "l.\(form.links.a)", in: context),
-            let other = try members.condition(on: "l.\(form.links.b)", in: context)
-        else { return nil }
+        guard let owned = try owners.lives(in: context), let related = try members.lives(in: context) else {
+            return nil
+        }
+        // In the order of the objects, of which few are left out, and not of the links.
         let links = form.links
-        return try context.connection.integer(
-            "SELECT count(*) FROM source.\(links.table) AS l "
-                + "WHERE l.\(links.a) IS NOT NULL AND l.\(links.b) IS NOT NULL AND \(own) AND \(other)")
+        let ownTable = try context.sourceTable(of: self.owners[0]).name
+        let otherTable = try context.sourceTable(of: self.members[0]).name
+        var lost: Int64 = 0
+        if !owners.areAll {
+            let from = links.areInRowsOfA ? "" : " CROSS JOIN source.\(links.table) AS l ON l.\(links.a) = o.Z_PK"
+            lost +=
+                try context.connection.integer(
+                    "SELECT count(*) FROM source.\(ownTable) AS o\(from) WHERE \(try owners.numbers("o", in: context)) "
+                        + "AND NOT \(owned("o.Z_PK")) AND \(from.isEmpty ? "o" : "l").\(links.b) IS NOT NULL") ?? 0
+        }
+        if !members.areAll {
+            let from = links.areInRowsOfB ? "" : " CROSS JOIN source.\(links.table) AS l ON l.\(links.b) = o.Z_PK"
+            let link = from.isEmpty ? "o" : "l"
+            lost +=
+                try context.connection.integer(
+                    "SELECT count(*) FROM source.\(otherTable) AS o\(from) WHERE \(try members.numbers("o", in: context)) "
+                        + "AND NOT \(related("o.Z_PK")) AND \(link).\(links.a) IS NOT NULL AND \(owned("\(link).\(links.a)"))"
+                )
+                ?? 0
+        }
+        return before - lost
     }
 
     /// What the objects at one end become, if each becomes one object or none.
@@ -156,15 +175,23 @@ struct SourceLinks: Sendable {
         }
 
         /// The condition that the object with a key lives on; nil if its heir has another key.
-        func condition(on key: String, in context: VerificationContext) throws -> String? {
-            if areAll { return "1" }
+        func lives(in context: VerificationContext) throws -> ((_ key: String) -> String)? {
+            if areAll { return { _ in "1" } }
             let tables = try Set(mappings.map { try context.destinationTable(of: $0.destination).name })
             guard let table = tables.first, tables.count == 1, mappings.allSatisfy(\.keepsPrimaryKey) else {
                 return nil
             }
             let numbers = try mappings.map { try context.destinationNumber(of: $0.destination) }.sorted()
-            return "EXISTS (SELECT 1 FROM destination.\(table) AS h WHERE h.Z_PK = \(key) "
-                + "AND h.Z_ENT IN (\(numbers.map(String.init).joined(separator: ", "))))"
+            let list = numbers.map(String.init).joined(separator: ", ")
+            return { key in
+                "EXISTS (SELECT 1 FROM destination.\(table) AS h WHERE h.Z_PK = \(key) AND h.Z_ENT IN (\(list)))"
+            }
+        }
+
+        /// The condition that a row is one of the objects.
+        func numbers(_ row: String, in context: VerificationContext) throws -> String {
+            let numbers = try mappings.map { try context.sourceNumber(of: $0.source) }.sorted()
+            return "\(row).Z_ENT IN (\(numbers.map(String.init).joined(separator: ", ")))"
         }
     }
 
