@@ -12,6 +12,7 @@ struct Child {
     struct End {
         var exitCode: Int32?
         var signal: Int32?
+        /// Processor time: a busy machine does not lengthen it.
         var seconds: Double
         /// The highest memory of the process, in bytes.
         var peakMemory: Int
@@ -48,7 +49,8 @@ struct Child {
         var status: Int32 = 0
         var usage = rusage()
         guard wait4(identifier, &status, WNOHANG, &usage) == identifier else { return nil }
-        var end = End(seconds: seconds() - start, peakMemory: Int(usage.ru_maxrss))
+        let time = [usage.ru_utime, usage.ru_stime].map { Double($0.tv_sec) + Double($0.tv_usec) / 1e6 }
+        var end = End(seconds: time[0] + time[1], peakMemory: Int(usage.ru_maxrss))
         #if !canImport(Darwin)
             end.peakMemory <<= 10
         #endif

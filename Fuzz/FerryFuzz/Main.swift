@@ -31,7 +31,7 @@ enum Main {
             else { throw FuzzFailure("a worker is started by `readers`") }
             var worker = try Worker(
                 reader(named: words[0]), seed: seed, folder: words[4], corpus: words.count > 5 ? words[5] : nil)
-            worker.run(from: first, count: count)
+            try worker.run(from: first, count: count)
             return true
         case "replay":
             guard rest.count == 2, let name = rest.first, let path = rest.last,

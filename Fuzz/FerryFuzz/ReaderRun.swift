@@ -11,7 +11,7 @@ struct ReaderRun {
     let program: String
 
     /// The time limit of an input.
-    private static let secondsPerInput = 5.0
+    private static let secondsPerInput = 20.0
     private static let findingLimit = 20
 
     private struct Tally {

@@ -29,13 +29,19 @@ struct Worker {
         guard !corpus.isEmpty else { throw FuzzFailure("\(type.name) has no seeds.") }
     }
 
-    mutating func run(from first: Int, count: Int) {
+    /// - Throws: ``FuzzFailure`` if the reader refuses all of its seeds: it would read nothing of their changed forms.
+    mutating func run(from first: Int, count: Int) throws {
         blackboard.goOn()
         if first == 0 {
             // The worker first reads the unchanged seeds: a refused seed would make the mutations of little use.
+            var refused = 0
             for (index, input) in reader.seeds.enumerated() {
-                do { try reader.read(input) } catch { note("seed \(index) is refused: \(error)") }
+                do { try reader.read(input) } catch {
+                    refused += 1
+                    note("seed \(index) is refused: \(error)")
+                }
             }
+            guard refused < reader.seeds.count else { throw FuzzFailure("The reader refuses each of its seeds.") }
         } else {
             // Reading the seeds fills the memory that the process always needs.
             for input in reader.seeds { try? reader.read(input) }

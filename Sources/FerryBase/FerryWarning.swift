@@ -133,6 +133,10 @@ extension FerryWarning.Code {
     public static let droppedHistory = Self(rawValue: "droppedHistory")
     /// A table or a column of an earlier version, with rows in it, is not migrated.
     public static let leftover = Self(rawValue: "leftover")
+    /// A column that an unfinished attempt left in the store is taken over, as the configuration says.
+    public static let adopted = Self(rawValue: "adopted")
+    /// A table or a column that an unfinished attempt left in the store cannot be taken over; the message says why.
+    public static let notAdopted = Self(rawValue: "notAdopted")
     /// Ferry rolled back a hot journal before the run.
     public static let recoveredJournal = Self(rawValue: "recoveredJournal")
     /// The store is not writable, so that no lock keeps other programs out of it.
@@ -163,7 +167,8 @@ extension FerryWarning.Code {
         bothSidesMapped, doubledObjects, oneToOne, unknownProperty, leftOutOfMapping, completedMapping, modelPassedOver,
         layoutNotTaken, indexLeftOut, mappingNotUsed, mappingPassedOver, mappingOfEqualVersions, mappingsNotSearched,
         damagedRows, damagedPages, rowsNotChecked,
-        sharedFilesNotChecked, droppedObject, droppedHistory, leftover, recoveredJournal, notLocked, budgetTooShort,
+        sharedFilesNotChecked, droppedObject, droppedHistory, leftover, adopted, notAdopted, recoveredJournal,
+        notLocked, budgetTooShort,
         openElsewhere, waitingForStore, unfinishedRun, permissionsNotSet, logReplaced, cleanUpFailed, memoryLimitPassed,
         unnamed,
     ]

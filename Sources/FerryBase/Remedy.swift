@@ -248,6 +248,7 @@ extension Setting.Name {
     public static let clonesSnapshot = Self("clonesSnapshot")
     public static let damaged = Self("damaged")
     public static let dropUnknown = Self("dropUnknown")
+    public static let adopts = Self("adopts")
     public static let restart = Self("restart")
     public static let recovers = Self("recovers")
     public static let repairs = Self("repairs")
@@ -260,7 +261,7 @@ extension Setting.Name {
     public static let all: [Self] = [
         models, mappings, source, target, chain, infersMappings, passesOverMappings, losses, allowedLosses,
         allowsDowngrade, allowsQuadratic, like, joinTables, output, memoryLimit, snapshotFolder, snapshotLevel,
-        clonesSnapshot, damaged, dropUnknown,
+        clonesSnapshot, damaged, dropUnknown, adopts,
         restart, recovers, repairs, holdsSwap, rowsOf,
     ]
 }

@@ -43,6 +43,18 @@ package struct ManagedObjectModel: Sendable, Hashable {
         self.composites = composites
     }
 
+    /// Changes an entity's own properties.
+    package mutating func change(_ entity: String, _ body: (inout Entity) -> Void) {
+        guard var changed = entities[entity] else { return }
+        body(&changed)
+        var all = entities
+        all[entity] = changed
+        let model = ManagedObjectModel(
+            versionIdentifiers: versionIdentifiers, entities: Array(all.values), configurations: configurations,
+            composites: composites)
+        (entities, attributePlaces) = (model.entities, model.attributePlaces)
+    }
+
     /// The same model, which shares memory with an equal part of another one.
     ///
     /// Two versions of a model differ in a few entities, and a bundle may have a hundred versions.

@@ -23,6 +23,8 @@ package struct Planner: Sendable {
     package var values: [StoredProperty: Int64] = [:]
     /// The comparisons of an earlier plan between the same versions, for reuse.
     package var comparisons: [RouteComparison] = []
+    /// The source's entities whose rows were counted, though those of others are estimated.
+    package var countedEntities: Set<String> = []
     /// Whether a plan with unanswered questions ends there; the caller then plans again.
     package var endsAtQuestions = false
     /// Warnings from reading the models and mapping models.
@@ -192,7 +194,8 @@ package struct Planner: Sendable {
             if !plan.refusals.isEmpty, plan.steps[index].versions.first != plan.chain.first { known = nil }
             plan.steps[index].forEachMapping { mapping in
                 mapping.rows = known?[mapping.mapping.source] ?? 0
-                (mapping.isKnown, mapping.isEstimated) = (known != nil, areEstimated || known == nil)
+                let isCounted = index == 0 && countedEntities.contains(mapping.mapping.source)
+                (mapping.isKnown, mapping.isEstimated) = (known != nil, (areEstimated && !isCounted) || known == nil)
             }
             plan.steps[index].sourceRows = areEstimated ? nil : known
             plan.steps[index].leastRows = least

@@ -18,7 +18,7 @@ extension VersionGraph {
         guard route.infers, catalog.order != .identifiers, node(start) >= 0 else { return path }
         var lost: Set<StoredProperty> = []
         if let path {
-            guard let known = losses(of: path), !known.isEmpty || passesOver(path) else { return path }
+            guard let known = losses(ofWhole: path), !known.isEmpty || passesOver(path) else { return path }
             lost = known
         }
         guard let found = pathByModels(from: start) else { return path }

@@ -47,6 +47,8 @@ struct VersionGraph {
     let policies: KnownPolicies
     /// Comparisons of an earlier graph of the same versions, by ``RouteComparison/names``.
     let compared: [[String]: RouteComparison]
+    /// The losses of whole paths, by their versions and mapping models.
+    var knownLosses: [[[String]]: Set<StoredProperty>] = [:]
     /// Counted values of stored properties; a property without a count may have values.
     let values: [StoredProperty: Int64]
 

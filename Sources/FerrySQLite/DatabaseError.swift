@@ -29,7 +29,10 @@ package struct DatabaseError: Error, Sendable, CustomStringConvertible {
 
     package var isBusy: Bool { primaryCode == SQLITE_BUSY || primaryCode == SQLITE_LOCKED }
     package var isNotADatabase: Bool { primaryCode == SQLITE_NOTADB }
-    package var isCorrupt: Bool { primaryCode == SQLITE_CORRUPT }
+    /// Whether pages do not fit together, or the header names a form of schema that SQLite never had.
+    package var isCorrupt: Bool {
+        primaryCode == SQLITE_CORRUPT || (primaryCode == SQLITE_ERROR && message == "unsupported file format")
+    }
     /// Whether a stop request ended the statement; ``Connection/error(_:sql:)`` decides that.
     package var isInterrupted: Bool { primaryCode == SQLITE_INTERRUPT }
     /// Whether the SQL text is wrong, for example because of an unknown name.

@@ -28,6 +28,8 @@ package struct PageWalk {
 
     /// Whether `quick_check` would find no damage.
     package let isSound: Bool
+    /// The bytes of the pages that the walk has read, overflow pages as whole ones.
+    package let bytes: Int64
     /// The number of rows of each table with row ids.
     package let rows: [String: Int64]
     /// The first and the last row id of each table without gaps between them: such row ids need no look-ups.
@@ -43,14 +45,15 @@ package struct PageWalk {
     /// Walks over all pages; nil if they cannot be read in one pass.
     ///
     /// The connection must be in a transaction as for ``PageReader``. A stop request interrupts the walk. With the schema
-    /// of another database, pages are compared with those of that one.
+    /// of another database, pages are compared with those of that one. With `tables`, the walk reads only their b-trees,
+    /// those of their indexes, the schema and the freelist, and ``isSound`` tells of these.
     package init?(
         _ connection: Connection, schema: String = "main", counting counted: [Counted] = [],
-        comparingWith other: String? = nil, stop: StopRequest = StopRequest()
+        comparingWith other: String? = nil, only tables: Set<String>? = nil, stop: StopRequest = StopRequest()
     ) throws(DatabaseError) {
         guard connection.isInTransaction else { return nil }
         let time = Clock.nanoseconds()
-        guard let trees = try TreeRoots(connection, schema: schema, counting: counted) else { return nil }
+        guard let trees = try TreeRoots(connection, schema: schema, counting: counted, only: tables) else { return nil }
         let reader = try PageReader(connection, schema: schema)
         guard let pageCount = try connection.pragma("page_count", in: schema)?.integer,
             // The log's index covers one window of pages, but a b-tree jumps between windows.
@@ -73,6 +76,7 @@ package struct PageWalk {
             areKeysSound = try connection.damagedPagesBySQLite(schema: schema, table: table).isEmpty
         }
         isSound = rows != nil && areKeysSound
+        bytes = Int64(walk.walked) * Int64(reader.pageSize)
         self.rows = (rows ?? [:]).mapValues(\.count)
         longestRows = (rows ?? [:]).mapValues(\.longest)
         wholeRanges = (rows ?? [:]).compactMapValues(\.wholeRange)
@@ -143,12 +147,19 @@ struct TreeRoots {
     }
 
     var trees: [Tree] = []
+    /// The largest root page of all b-trees.
+    private(set) var largest: UInt32 = 1
+    /// Whether the b-trees are those of some tables.
+    let isPartial: Bool
 
     /// Nil if the schema is damaged.
-    init?(_ connection: Connection, schema: String, counting counted: [PageWalk.Counted]) throws(DatabaseError) {
+    init?(
+        _ connection: Connection, schema: String, counting counted: [PageWalk.Counted], only some: Set<String>?
+    ) throws(DatabaseError) {
+        isPartial = some != nil
         let master = Connection.quoted(schema) + ".sqlite_master"
         let tables = try connection.rows(
-            "SELECT name, type = 'table', rootpage FROM \(master) WHERE rootpage > 0 ORDER BY rowid")
+            "SELECT name, type = 'table', rootpage, tbl_name FROM \(master) WHERE rootpage > 0 ORDER BY rowid")
         let wanted = Dictionary(counted.map { ($0.table, $0) }, uniquingKeysWith: { first, _ in first })
         let keyed = try Set(
             connection.rows("SELECT name FROM pragma_table_list WHERE schema = ? AND wr", [.text(schema)])
@@ -156,6 +167,8 @@ struct TreeRoots {
         trees.append(Tree(root: 1, isTable: true, table: "sqlite_master"))
         for row in tables {
             guard let name = row[0].text, let root = row[2].integer, root <= UInt32.max else { return nil }
+            largest = max(largest, UInt32(root))
+            if let some, row[3].text.map(some.contains) == false { continue }
             var tree = Tree(root: UInt32(root), isTable: row[1].integer == 1, table: name)
             tree.isKeyed = tree.isTable && keyed.contains(name)
             if tree.isKeyed { tree.isTable = false }

@@ -16,7 +16,7 @@ struct TreeWalk {
     /// For each level the links of a page's cells.
     private var links: [UnsafeMutablePointer<ferry_link>] = []
     private var leafLevel: Int?
-    private var walked = 0
+    private(set) var walked = 0
     private var rows = RowsOfTable()
     /// The pages of another database, and whether those of the current tree are the same so far.
     private var others: WalkedPages?
@@ -45,8 +45,9 @@ struct TreeWalk {
     mutating func run(_ trees: TreeRoots) throws(DatabaseError) -> [String: RowsOfTable]? {
         // SQLite never uses the page at 1 GiB, where its locks are.
         if pages.lockPage <= pages.count { _ = place(pages.lockPage) }
-        let largest = trees.trees.map(\.root).max() ?? 0
-        guard hasMap ? largest == pages.largestRoot : !pages.isIncremental, try walkFreePages() else { return nil }
+        guard hasMap ? trees.largest == pages.largestRoot : !pages.isIncremental, try walkFreePages() else {
+            return nil
+        }
         var counts: [String: RowsOfTable] = [:]
         for tree in trees.trees {
             if hasMap, tree.root > 1, try !mapHas(tree.root, .root, 0) { return nil }
@@ -56,7 +57,7 @@ struct TreeWalk {
             if isSame { sameTrees.insert(tree.table) }
             if tree.isTable { counts[tree.table] = rows }
         }
-        return allArePlaced ? counts : nil
+        return trees.isPartial || allArePlaced ? counts : nil
     }
 
     // MARK: B-trees

@@ -36,6 +36,21 @@ struct ASCIITests {
         }
     }
 
+    @Test("with letters of two bytes, one by one and mixed, has the letters of Unicode's rules")
+    func twoBytes() throws {
+        let letters = (0x80..<0x800).compactMap { Unicode.Scalar($0 as UInt32) }.map { String(Character($0)) }
+        var random = SystemRandomNumberGenerator()
+        let mixed = (0..<400).map { _ in
+            (0..<Int.random(in: 1...24, using: &random)).map { _ in
+                Bool.random(using: &random) ? letters.randomElement() ?? "" : Self.texts[Int.random(in: 0..<128)]
+            }.joined()
+        }
+        for text in letters + mixed + ["ΟΔΥΣΣΕΥΣ Σ", "straße", "ǅ ŉ İ ı ß ﬁ", "é\u{301}", "Ünï€"] {
+            #expect(try call("ferry_uppercase", .text(text)) == .text(text.uppercased()), "\(text)")
+            #expect(try call("ferry_lowercase", .text(text)) == .text(text.lowercased()), "\(text)")
+        }
+    }
+
     @Test("is compared by Unicode's rules", arguments: [nil, "c", "d", "cd", "n"])
     func comparisons(_ letters: String?) throws {
         let options: Cell = letters.map { .text($0) } ?? .null

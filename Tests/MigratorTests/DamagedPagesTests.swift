@@ -120,6 +120,38 @@ struct DamagedPagesTests {
         }
     }
 
+    @Test("Whatever page cannot be read, nothing was changed when a call says so", arguments: [true, false])
+    func anyPage(inPlace: Bool) throws {
+        let (copied, altered) = (try SmallMigration(rows: 400), try InferredMigration(rows: 400))
+        let store = inPlace ? altered.store : copied.store
+        let migrator = inPlace ? try altered.migrator() : try copied.migrator()
+        try Connection(path: store, mode: .readWrite).execute("PRAGMA journal_mode = DELETE")
+        let before = try Data(contentsOf: URL(fileURLWithPath: store))
+        let pages = before.count / 4096
+        #expect(pages > 6)
+        var refused = 0
+        for page in 0...pages {
+            var bytes = before
+            // The last one is a form of schema that SQLite does not know.
+            let place = page == pages ? 47..<48 : max(page * 4096, 100)..<(page * 4096 + 164)
+            bytes.replaceSubrange(place, with: [UInt8](repeating: 0xFF, count: place.count))
+            let calls: [() throws -> Void] = [
+                { _ = try migrator.plan() }, { _ = try migrator.plan(checksRows: true) },
+                { _ = try migrator.identify() },
+                { _ = try migrator.migrate(Configuration(takesSnapshot: false)) },
+            ]
+            for (number, call) in calls.enumerated() {
+                try bytes.write(to: URL(fileURLWithPath: store))
+                do { try call() } catch let error as FerryError {
+                    refused += 1
+                    #expect(error.code.consequence == .refused, "page \(page), call \(number): \(error.code) \(error)")
+                    #expect(try Data(contentsOf: URL(fileURLWithPath: store)) == bytes)
+                }
+            }
+        }
+        #expect(refused > pages)
+    }
+
     @Test("A violated constraint is no damage of pages")
     func oddValues() throws {
         let small = try SmallMigration()

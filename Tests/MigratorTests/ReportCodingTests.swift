@@ -143,7 +143,8 @@ struct ReportCodingTests {
             memoryLimit: 64 << 20, executor: .row, verify: .quick, jobs: 2, takesSnapshot: false,
             clonesSnapshot: true, snapshotFolder: url,
             snapshotLevel: 9, damaged: .drop,
-            dropUnknown: ["T"], composes: false, restart: true, recovers: true, repairs: true, budget: .seconds(3),
+            dropUnknown: ["T"], adopts: true, composes: false, restart: true, recovers: true, repairs: true,
+            budget: .seconds(3),
             waits: .seconds(4),
             holdsSwap: true,
             willMigrate: { _ in },
@@ -152,7 +153,7 @@ struct ReportCodingTests {
         // These settings are not public.
         let own = [
             "largestLoggedStore", "largestLoggedSwap", "copiesUnchanged", "leastMarkedSeconds", "leastVerifiedBeside",
-            "machine", "now", "isRehearsal",
+            "machine", "now", "isRehearsal", "smallStoreBytes",
         ]
         for (one, other) in zip(Mirror(reflecting: plain).children, Mirror(reflecting: full).children)
         where !own.contains(one.label ?? "") {

@@ -102,6 +102,10 @@ public struct Configuration: Sendable {
     public var damaged: Damaged
     /// Names of objects in the store that are not Core Data's and are not to be carried over.
     public var dropUnknown: [String]
+    /// Whether columns that an unfinished attempt left in the store give their values to the new properties of their names.
+    ///
+    /// Otherwise these begin empty, and the values are a loss.
+    public var adopts: Bool
     /// Whether steps of a chain that need no code are composed into one; the result is the same either way.
     public var composes: Bool
     /// Whether an unfinished run is dropped instead of resumed.
@@ -140,6 +144,8 @@ public struct Configuration: Sendable {
     /// The size in bytes above which a store whose rows are rewritten in place leaves WAL mode meanwhile: in a smaller
     /// store the syncs of both mode changes take longer than writing everything twice.
     package var largestLoggedStore: Int64 = 1 << 20
+    /// The size in bytes of a store all of whose pages are checked in no time.
+    package var smallStoreBytes: Int64 = 16 << 20
     /// The most bytes of a new store that the swap writes into the old one through its `-wal`.
     package var largestLoggedSwap: Int64 = 1 << 30
     /// The least bytes of a store that is verified while the next step runs: for a smaller one a thread gains nothing.
@@ -161,7 +167,7 @@ public struct Configuration: Sendable {
         chunkBytes: Int = 4 << 20, chunkTime: Duration = .milliseconds(500), memoryLimit: Int = 32 << 20,
         executor: Executor = .automatic, verify: VerifyMode = .full, jobs: Int? = nil, takesSnapshot: Bool = true,
         clonesSnapshot: Bool = false, snapshotFolder: URL? = nil, snapshotLevel: Int = 1, damaged: Damaged = .refuse,
-        dropUnknown: [String] = [],
+        dropUnknown: [String] = [], adopts: Bool = false,
         composes: Bool = true, restart: Bool = false, recovers: Bool = false, repairs: Bool = false,
         budget: Duration? = nil, waits: Duration? = nil,
         holdsSwap: Bool = false,
@@ -192,6 +198,7 @@ public struct Configuration: Sendable {
         self.snapshotLevel = snapshotLevel
         self.damaged = damaged
         self.dropUnknown = dropUnknown
+        self.adopts = adopts
         self.composes = composes
         self.restart = restart
         self.recovers = recovers

@@ -181,8 +181,11 @@ public struct Verifier: Sendable {
         try inputs.takeOwnModel(of: new)
         try inputs.takeOwnModel(of: old)
         let target = try version(of: new, in: inputs.catalog)
-        guard let version = old.version(in: inputs.catalog, preferring: target) else {
+        guard var version = old.version(in: inputs.catalog, preferring: target) else {
             throw try old.unknownVersion(in: inputs.catalog)
+        }
+        if run?.adopts == true {
+            version = try Adoption(of: version, into: target, on: old.sourceGuard.connection).version
         }
         guard version.hashes != target.hashes else {
             throw FerryError(

@@ -321,10 +321,14 @@ extension Configuration {
         }
     }
 
-    private static func remedy(for losses: [ChainLoss], _ hasMappingModels: Bool) -> String {
+    private static func remedy(for losses: [ChainLoss], _ hasMappingModels: Bool) -> Remedy {
         if losses.allSatisfy(\.isDamage) { return "Repair these rows with the app" }
         if losses.allSatisfy(\.isOfHistory) { return "Let the app process its history first" }
-        if losses.allSatisfy(\.isInTheWay) { return "Move these values elsewhere, or restore a backup of the store" }
+        if losses.allSatisfy(\.isInTheWay) {
+            return losses.contains { $0.property != nil }
+                ? "Take the values over with \(on: .adopts), move them elsewhere, or restore a backup of the store"
+                : "Move these rows elsewhere, or restore a backup of the store"
+        }
         if losses.allSatisfy({ $0.merging != nil }) { return "Make these values equal with the app" }
         if losses.allSatisfy(\.isOfOrder) { return "Keep the order in the new version and in its mapping models" }
         return hasMappingModels

@@ -108,7 +108,9 @@ extension Preflight {
         let destination = try StoreLayout.canonical(for: step.resolved.destination.model, foundTriggers: .of(layout))
         var inTheWay: Set<Leftover> = []
         for leftover in found {
-            guard let place = destination.place(of: leftover), let rows = try leftover.count(on: connection), rows > 0
+            let heirs = step.resolved.entityMappings.filter { layout.table(of: $0.source)?.name == leftover.table }
+            guard let place = destination.place(of: leftover, heirs: heirs.map(\.destination)),
+                let rows = try leftover.count(on: connection), rows > 0
             else { continue }
             inTheWay.insert(leftover)
             let loss = ChainLoss(
@@ -185,24 +187,5 @@ extension Preflight {
                 "The history has \(rows.counting("change")) of \(entity), whose objects do not keep their keys; they are left out.",
                 about: .init(entity: entity))
         }
-    }
-}
-
-extension StoreLayout {
-    /// The entity or property that has a leftover's table or column; nil if none has.
-    fileprivate func place(of leftover: Leftover) -> (entity: String, property: String?)? {
-        for entity in model.sortedEntityNames where table(of: entity)?.name == leftover.table {
-            switch leftover.kind {
-            case .table: return (entity, nil)
-            case .column:
-                let properties =
-                    model.attributes(of: entity).map(\.name) + model.relationships(of: entity).map(\.name)
-                guard let name = properties.first(where: { column(of: $0, in: entity)?.name == leftover.part })
-                else { continue }
-                return (entity, name)
-            case .index, .entityName: return nil
-            }
-        }
-        return nil
     }
 }

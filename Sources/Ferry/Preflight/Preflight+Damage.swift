@@ -11,7 +11,7 @@ extension Preflight {
     mutating func findDamage() throws {
         findings.damage = try StoreDamage.scan(
             layout, on: connection, missingValues: false, soundTables: planned.inspection.soundTables,
-            walk: planned.walk)
+            walk: planned.walk, in: planned.checkedTables)
         for damage in findings.damage {
             switch damage.kind {
             // A copy heals these kinds, and the run counts the rows that it carries.
@@ -77,7 +77,8 @@ extension Preflight {
     }
 
     private mutating func findMissingFiles() throws {
-        let found = try StoreDamage.missingFiles(in: layout, of: store.path, on: connection, files: FileLayer())
+        let found = try StoreDamage.missingFiles(
+            in: layout, of: store.path, on: connection, files: FileLayer(), tables: planned.checkedTables)
         findings.damage += found
         for damage in found {
             guard let mandatory = isMandatoryInRow(damage) else {

@@ -66,16 +66,20 @@ struct PageCheck: Codable {
 
 extension MigrationRun {
     /// Walks over the store's pages and counts rows for plan and preflight, unless an earlier call checked the pages.
-    func walkPages(of store: OpenedStore, _ layout: StoreLayout, _ folder: RunFolder?) throws -> PageWalk? {
+    ///
+    /// With `tables`, only their pages are read.
+    func walkPages(
+        of store: OpenedStore, _ layout: StoreLayout, _ folder: RunFolder?, only tables: Set<String>? = nil
+    ) throws -> PageWalk? {
         let now = try store.sourceGuard.fingerprint()
         if let folder, try PageCheck.read(in: folder, of: now, files: files) != nil { return nil }
         // A short walk needs no progress event, least of all before a refusal.
-        if try store.contentBytes() > Self.smallStoreBytes {
+        if try store.contentBytes() > configuration.smallStoreBytes {
             relay.send(.progress(ProgressUpdate(phase: .preflight, subject: "pages of the store")))
         }
         let time = Clock.nanoseconds()
         defer { walkSeconds = Clock.seconds(since: time) }
-        return try PageWalk(of: layout, on: store.sourceGuard.connection, stop: stop)
+        return try PageWalk(of: layout, on: store.sourceGuard.connection, only: tables, stop: stop)
     }
 
     /// The damage in the store's pages, found now or by an earlier call; makes the run folder to keep a slow result.

@@ -107,7 +107,9 @@ struct Preflight {
     private mutating func findEmptyMandatoryValues(_ checks: RowChecks) throws {
         for mapping in step.resolved.entityMappings where mapping.readsEveryObject {
             guard let place = checks.rows(of: mapping.source) else { continue }
-            let asked = step.resolved.mandatoryValues(of: mapping).filter { planned.writesRows || $0.wasOptional }
+            let asked = step.resolved.mandatoryValues(of: mapping).filter {
+                planned.checks(place.table) || $0.wasOptional
+            }
             let values = asked.compactMap { value in
                 layout.column(of: value.source, in: mapping.source).map { (value: value, column: $0.name) }
             }

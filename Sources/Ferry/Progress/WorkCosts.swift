@@ -104,6 +104,8 @@ package enum MachineProbe {
     private static let mostSeconds = 0.1
     /// The migration of a smaller store takes hardly longer than the probe.
     static let leastStore: Int64 = 4 << 20
+    /// The tables that a step in place writes, if the others are not even read.
+    static let leastPart: Int64 = 32 << 20
     /// A probe of a few milliseconds cannot show more.
     private static let bounds = 0.25...6.0
 

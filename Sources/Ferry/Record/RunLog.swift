@@ -46,6 +46,8 @@ struct RunLog {
         var isInPlace: Bool?
         /// Whether the run used `--like`; logs of older versions do not have it.
         var isLike: Bool?
+        /// Whether the run took over columns that an unfinished attempt had left; absent if it did not.
+        var adopts: Bool?
         /// The losses as the run has counted them; logs of older versions do not have them.
         var losses: [Loss]?
     }
@@ -83,7 +85,7 @@ struct RunLog {
                 source: output.map { _ in record.source }, options: output.flatMap { _ in record.migration?.options },
                 output: record.output,
                 mappingModels: record.migration?.mappingModels, isInPlace: record.migration?.isInPlace,
-                isLike: record.migration.map { $0.options.schema != nil },
+                isLike: record.migration.map { $0.options.schema != nil }, adopts: record.migration?.options.adopts,
                 losses: record.migration?.findings.losses(countedBy: mappings)))
         content.runs = content.runs.suffix(Self.limit)
         // The log names entities and counts their rows: every program that may read the store may read it.

@@ -137,6 +137,8 @@ package struct RunRecord: Codable, Sendable {
         var schema: String?
         /// The names of join tables from the setting; absent if it was not used.
         var joinTables: [String]?
+        /// Whether the run takes over what an unfinished attempt left; absent if it does not.
+        var adopts: Bool?
         /// Whether the app has hooks; absent if it has none.
         var hasStages: Bool?
     }

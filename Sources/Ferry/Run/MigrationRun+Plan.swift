@@ -17,16 +17,24 @@ struct Planned {
     let statements: StatementsInPlace?
     /// Nil if the plan needs no reading of all pages, and after preflight.
     var walk: PageWalk?
-    /// Whether the run writes rows; if not, it ignores their damage.
-    var writesRows = true
+    /// The store's tables whose pages and rows are checked: those that a run without full verification writes; nil for all.
+    var checkedTables: Set<String>?
     /// The estimates of the steps; empty until they are made.
     var steps: [StepEstimates.Step] = []
+
+    /// Whether the run writes rows; if not, it ignores their damage.
+    var writesRows: Bool { checkedTables?.isEmpty != true }
+
+    /// The rows of the entities that were counted; estimates are in no snapshot's manifest.
+    var countedRows: [String: Int64] {
+        guard let checkedTables else { return rows }
+        return rows.filter { entity, _ in layout.table(of: entity).map { checkedTables.contains($0.name) } == true }
+    }
+
+    func checks(_ table: String) -> Bool { checkedTables?.contains(table) != false }
 }
 
 extension MigrationRun {
-    /// The size of a store whose pages are checked in no time.
-    static let smallStoreBytes: Int64 = 16 << 20
-
     /// The plan, with counted rows unless the counts do not matter.
     ///
     /// A step in place that writes no row (a renaming, a new attribute without default) takes as long for two million
@@ -40,24 +48,51 @@ extension MigrationRun {
             return try planned(
                 store, from: version, to: target, .estimated, areRowsEstimated: false, counted: counted)
         }
-        let asksForRows = isPastSnapshot || takesSnapshot || place.output != nil || configuration.damaged != .refuse
-        if !asksForRows, try store.contentBytes() > Self.smallStoreBytes {
+        // A clone reads nothing, and its manifest can do without the counts.
+        let readsAll = takesSnapshot && !configuration.clonesSnapshot
+        let asksForRows = isPastSnapshot || readsAll || place.output != nil || configuration.damaged != .refuse
+        if !asksForRows, try store.contentBytes() > configuration.smallStoreBytes {
             var planned = try planned(
                 store, from: version, to: target, .estimated, areRowsEstimated: true, countsLosses: false)
             if try writesNoRow(planned) {
-                planned.writesRows = false
+                planned.checkedTables = []
                 planned.plan.losses = try LossCounter(
                     connection: store.sourceGuard.connection, layout: planned.layout, rows: planned.rows
                 ).counted(planned.plan.losses, configuration.losses == .allow ? .little : .presence)
                 refuseLosses(of: &planned.plan)
                 return planned
             }
+            if let planned = try plannedForWritten(planned, store, from: version, to: target, folder) { return planned }
         }
         guard !isPastSnapshot else {
             return try planned(store, from: version, to: target, .estimated, areRowsEstimated: true)
         }
         // The pages are checked first, and the same pass counts the rows.
         return try planned(store, from: version, to: target, .exact) { try walkPages(of: store, $0, folder) }
+    }
+
+    /// The plan of one step in place that checks and counts only the tables that it writes; nil if all are checked.
+    ///
+    /// With full verification, and beside a snapshot, a run reads every page in any case.
+    private func plannedForWritten(
+        _ estimated: Planned, _ store: OpenedStore, from version: ModelVersion, to target: ModelVersion,
+        _ folder: RunFolder?
+    ) throws -> Planned? {
+        guard configuration.verify != .full, let tables = try writtenTables(estimated) else { return nil }
+        var planned = try planned(store, from: version, to: target, .exactly(in: tables)) {
+            try walkPages(of: store, $0, folder, only: tables)
+        }
+        guard try writtenTables(planned) == tables else { return nil }
+        planned.checkedTables = tables
+        return planned
+    }
+
+    private func writtenTables(_ planned: Planned) throws -> Set<String>? {
+        let plan = planned.plan
+        guard plan.refusals.isEmpty, plan.mayChangeStore, plan.steps.count == 1, plan.steps[0].parts.isEmpty else {
+            return nil
+        }
+        return try planned.statements?.plan().writtenTables
     }
 
     /// The plan for a store that is only read; nil if the store has the target version.
@@ -86,6 +121,10 @@ extension MigrationRun {
         }
         let rows = counted ?? inspection.rowsOfEntities
         let areRowsEstimated = areRowsEstimated ?? inspection.entities.contains(where: \.isEstimated)
+        // Elsewhere either all counts are exact, or none is taken for it.
+        if case .exactly = counting {
+            countedEntities = Set(inspection.entities.filter { !$0.isEstimated }.map(\.entity))
+        }
         let counter = LossCounter(connection: store.sourceGuard.connection, layout: layout, rows: rows, walk: walk)
         var plan = try plan(from: version, to: target, rows, areRowsEstimated: areRowsEstimated, counter)
         var statements = statements(plan, on: store)
@@ -107,6 +146,7 @@ extension MigrationRun {
             plan.losses = try counter.counted(plan.losses, countsAllLosses ? .all : effort)
             if counted == nil { refuseLosses(of: &plan) }
         }
+        plan.warnings += adoption?.warnings ?? []
         let comparisons = Comparisons(of: plan, configuration)
         plan.warnings += comparisons.warnings
         plan.refusals += comparisons.refusals
@@ -180,7 +220,11 @@ extension MigrationRun {
             throw try store.unknownVersion(in: inputs.catalog)
         }
         guard version.hashes != target.hashes else { return (version, target) }
-        return (version, try settleNames(of: target, from: version, store))
+        let named = try settleNames(of: target, from: version, store)
+        guard configuration.adopts else { return (version, named) }
+        let adoption = try Adoption(of: version, into: named, on: store.sourceGuard.connection)
+        self.adoption = adoption
+        return (adoption.version, named)
     }
 
     var planner: Planner {
@@ -196,6 +240,7 @@ extension MigrationRun {
         planner.route = configuration.route
         planner.mappingModelsBeside = inputs.mappingModelsBeside
         planner.inputWarnings = inputs.warnings
+        planner.countedEntities = countedEntities
         // The executor may change between calls; the mode of a step must not.
         if let copying { planner.copying = copying }
         return planner

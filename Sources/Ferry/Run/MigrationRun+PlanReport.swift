@@ -103,13 +103,18 @@ extension MigrationRun {
 
     func stepEstimates(_ planned: Planned, _ store: OpenedStore) throws -> StepEstimates {
         try StepEstimates(
-            planned: planned, store: store, configuration: configuration, machine: machine(for: store))
+            planned: planned, store: store, configuration: configuration, machine: machine(for: planned, store))
     }
 
-    /// The time of work on this machine; a small store is migrated before a probe would tell.
-    func machine(for store: OpenedStore) throws -> Double {
+    /// The time of work on this machine; a small store, or a small part of one, is migrated before a probe would tell.
+    func machine(for planned: Planned, _ store: OpenedStore) throws -> Double {
         if let machine { return machine }
-        let isSmall = try store.contentBytes() < MachineProbe.leastStore
+        let isSmall =
+            if planned.checkedTables != nil, configuration.budget == nil {
+                planned.walk.map { $0.bytes < MachineProbe.leastPart } ?? true
+            } else {
+                try store.contentBytes() < MachineProbe.leastStore
+            }
         let found = configuration.machine ?? (isSmall ? 1 : MachineProbe.factor())
         machine = found
         return found
@@ -137,7 +142,7 @@ extension MigrationRun {
         report.peakDiskBytes = try diskNeed(planned.plan, store, planned.steps).bytesByFolder
         report.longestUnit = try stepEstimates(planned, store).longestUnit(
             of: planned.steps, swapsStore: place.output == nil && !planned.plan.mayChangeStore)
-        let machine = try machine(for: store)
+        let machine = try machine(for: planned, store)
         report.snapshot = try snapshotEstimate(store, machine: machine)
         var seconds = try time(since: start).inSeconds + work(planned, store).seconds(machine: machine)
         if readsRows, planned.writesRows { seconds += try Double(store.contentBytes()) * WorkCosts.check * machine }

@@ -2,6 +2,7 @@ internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
 internal import FerryPlan
+internal import FerrySQLite
 internal import Foundation
 
 extension MigrationRun {
@@ -14,7 +15,7 @@ extension MigrationRun {
             dropUnknown: configuration.dropUnknown.sorted(),
             schema: plan.steps.last?.resolved.destination.model.knownSchema?.digest,
             joinTables: configuration.joinTables.isEmpty ? nil : configuration.joinTables.sorted(),
-            hasStages: configuration.hasStages ? true : nil)
+            adopts: configuration.adopts ? true : nil, hasStages: configuration.hasStages ? true : nil)
     }
 
     /// Resumes a run with the same options, or begins a new one unless it is refused.
@@ -44,7 +45,7 @@ extension MigrationRun {
             // A kill can leave the folder of an unbegun or finished run; that of a stopped call saves work.
             let isStopped = FerryError.wrapping(error, on: place.store).code.consequence == .resumable
             if let begun, begun.record == nil, !isStopped { try begun.remove() }
-            throw error
+            throw error is DatabaseError ? FerryError.beforeRun(error, on: place.store) : error
         }
         let folder = try begun ?? RunFolder(path: place.runFolder, files: files)
         do {
@@ -103,6 +104,7 @@ extension MigrationRun {
             ("snapshot", migration.options.takesSnapshot == wanted.takesSnapshot),
             ("treatment of damaged rows", migration.options.damaged == wanted.damaged),
             ("list of objects to drop", migration.options.dropUnknown == wanted.dropUnknown),
+            ("treatment of leftovers", migration.options.adopts == wanted.adopts),
             ("choice of hooks between steps", migration.options.hasStages == wanted.hasStages),
             ("template store", migration.options.schema == wanted.schema),
             ("choice of names of join tables", migration.options.joinTables == wanted.joinTables),

@@ -32,6 +32,10 @@ final class MigrationRun {
     var isResumed = false
     /// The use of the phases in earlier calls.
     private var earlierPhases: [PhaseUse] = []
+    /// The entities whose rows were counted, though those of others are estimated.
+    var countedEntities: Set<String> = []
+    /// What an unfinished attempt left in the store and the run takes over; nil unless the configuration asks for it.
+    var adoption: Adoption?
     /// Why a resumed run, or one whose store a step cannot change in place, copies steps; nil if the executor decides.
     var copying: Planner.Copying?
     /// Whether the resumed run changes a file of the run folder by steps in place.
@@ -162,13 +166,13 @@ final class MigrationRun {
         do {
             planned = try self.planned(
                 store, from: version, to: target, isPastSnapshot: isPastSnapshot, counted: counted, in: found)
+            settleMemory(before: try store.contentBytes())
+            planned.steps = try stepEstimates(planned, store).find()
         } catch {
             guard known == nil else { throw error }
             throw FerryError.beforeRun(error, on: place.store)
         }
         let bytes = try store.contentBytes()
-        settleMemory(before: bytes)
-        planned.steps = try stepEstimates(planned, store).find()
         // The rehearsal of a chain's statements leaves some MiB, and the report needs code that has not run yet.
         memory.releaseUnused(before: bytes)
         let report = try report(planned, store)
@@ -205,7 +209,7 @@ final class MigrationRun {
         planned.walk = nil
         try measure(planned, store, record, folder)
         settleMemory(before: bytes)
-        try takeSnapshot(store, version, rows: planned.rows, &record, folder)
+        try takeSnapshot(store, version, rows: planned.countedRows, &record, folder)
         settleMemory(before: bytes)
         if planned.plan.mayChangeStore, place.output == nil {
             return try finish(folder, &record, sourceGuard) {
@@ -277,6 +281,13 @@ final class MigrationRun {
                 FerryWarning(
                     .rowsNotChecked,
                     "No rows are written, so none were scanned: row counts are estimates, and damage stays as it is.",
+                    about: .init(path: place.store)))
+        } else if let checked = planned.checkedTables {
+            findings.warnings.append(
+                FerryWarning(
+                    .rowsNotChecked,
+                    "Only the rows of \(checked.sorted().joined(separator: ", ")) are written, so no others were scanned: "
+                        + "their counts are estimates, and damage in them stays as it is.",
                     about: .init(path: place.store)))
         }
         if configuration.verify == .none, plan.steps.contains(where: \.resolved.mayShareFiles) {

@@ -26,7 +26,11 @@ struct OpenedStore {
         _ body: (OpenedStore) throws -> Result
     ) throws -> Result {
         let reader = try SourceGuard(path: path, purpose: .reading, files: files, sideFiles: sideFiles, trace: trace)
-        return try reader.closing { try body(OpenedStore(reader)) }
+        do {
+            return try reader.closing { try body(OpenedStore(reader)) }
+        } catch let error as DatabaseError where error.isCorrupt {
+            throw FerryError.beforeRun(error, on: path)
+        }
     }
 
     /// Checks for UTF-8: Core Data writes no other encoding, and SQLite allows only one on a connection.

@@ -63,6 +63,9 @@ struct MigrationInput {
         .repeated(
             "--drop-unknown", "NAME",
             "Leave out an object that is not Core Data's, such as a view that cannot be carried over. May be repeated."),
+        .flag(
+            "--adopt",
+            "Take over the values of columns that an unfinished attempt left in the store, instead of losing them."),
         .choice(
             "--executor", "KIND", of: Configuration.Executor.allCases,
             "How rows are copied: auto (default), set (SQL only) or row (Swift)."),
@@ -93,6 +96,7 @@ struct MigrationInput {
         configuration.allowsDowngrade = arguments.has("--allow-downgrade")
         configuration.allowsQuadratic = arguments.has("--allow-quadratic")
         configuration.damaged = try arguments.choice("--damaged", among: MigrationInput.damagedChoices) ?? .refuse
+        configuration.adopts = arguments.has("--adopt")
         configuration.dropUnknown = arguments.values("--drop-unknown")
         // One of the command line counts more than one of `ferry.json`.
         if arguments.has("--refuse-loss"), arguments.has("--accept-loss"),

@@ -13,7 +13,7 @@ enum RemedyWords {
         .memoryLimit: "--memory-limit", .snapshotFolder: "--snapshot-dir", .snapshotLevel: "--snapshot-level",
         .clonesSnapshot: "--snapshot",
         .damaged: "--damaged", .dropUnknown: "--drop-unknown", .restart: "--restart", .recovers: "--recover",
-        .repairs: "--repair",
+        .repairs: "--repair", .adopts: "--adopt",
         .holdsSwap: "--hold-swap", .rowsOf: "--rows-of",
     ]
 

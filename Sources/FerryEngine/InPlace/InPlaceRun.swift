@@ -306,9 +306,8 @@ package struct InPlaceRun {
 /// The counts of a step in place: the rows of its mappings, and rows without a mapping.
 struct InPlaceCounts {
     private let step: StepPlan
-    /// Whether the counts are the plan's estimates: a step that writes no row counts none, if the plan has all
-    /// estimates.
-    private let isEstimated: Bool
+    /// The entities whose counts are the plan's estimates: the step does not write their rows.
+    private let estimated: Set<String>
     /// Rows of exactly each source entity.
     private var rows: [String: Int64]
     /// Rows that were dropped before the step, by entity.
@@ -318,19 +317,30 @@ struct InPlaceCounts {
     init(_ step: StepPlan, of source: StoreLayout, _ plan: InPlacePlan?, on connection: Connection) throws {
         self.step = step
         let mappings = step.partitions.flatMap(\.entityMappings)
-        isEstimated =
-            plan?.touched.isEmpty == true && step.sourceRows == nil
-            && mappings.allSatisfy { $0.isKnown && $0.isEstimated }
-        if isEstimated {
-            rows = Dictionary(mappings.map { ($0.mapping.source, $0.rows) }, uniquingKeysWith: { first, _ in first })
-        } else {
-            rows = try step.sourceRows ?? Self.rows(of: source, on: connection)
+        if let known = step.sourceRows {
+            (rows, estimated) = (known, [])
+            return
         }
+        let written = plan?.writtenTables
+        let known = mappings.filter { mapping in
+            guard mapping.isKnown, mapping.isEstimated else { return false }
+            return source.table(of: mapping.mapping.source).map { written?.contains($0.name) == false } == true
+        }
+        estimated = Set(known.map(\.mapping.source))
+        rows = Dictionary(known.map { ($0.mapping.source, $0.rows) }, uniquingKeysWith: { first, _ in first })
+        let counted = try Self.rows(of: source, on: connection, besides: Set(rows.keys))
+        rows.merge(counted) { known, _ in known }
     }
 
-    private static func rows(of layout: StoreLayout, on connection: Connection) throws -> [String: Int64] {
+    private static func rows(
+        of layout: StoreLayout, on connection: Connection, besides known: Set<String>
+    ) throws -> [String: Int64] {
         var rows: [String: Int64] = [:]
         for table in layout.tablesInOrder {
+            let entities = layout.entities(inTableOf: table.root).filter {
+                layout.model.entities[$0]?.isAbstract == false
+            }
+            if known.isSuperset(of: entities) { continue }
             var byNumber: [Int64: Int64] = [:]
             let counts = try connection.rows(
                 "SELECT Z_ENT, count(*) FROM \(Connection.quoted(table.name)) GROUP BY Z_ENT")
@@ -354,7 +364,7 @@ struct InPlaceCounts {
             counts.written = rows[mapping.source] ?? 0
             counts.dropped = dropped[mapping.source] ?? 0
             counts.read = counts.written + counts.dropped
-            if isEstimated { counts.isEstimated = true }
+            if estimated.contains(mapping.source) { counts.isEstimated = true }
             return counts
         }
     }

@@ -179,6 +179,12 @@ package struct FunctionResult {
         bytes.withUnsafeMutableBytes { ASCII.bring($0, into: letterCase) }
     }
 
+    /// Sets the text in another case; false, with a part of it changed, if letters alone do not tell the result.
+    mutating func set(text: UnsafeRawBufferPointer, in letters: TwoByteLetters) -> Bool {
+        set(text: text)
+        return bytes.withUnsafeMutableBytes { letters.bring($0) }
+    }
+
     mutating func set(blob: some Sequence<UInt8>) {
         set(text: blob)
         value = .blob

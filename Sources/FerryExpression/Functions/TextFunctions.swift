@@ -8,8 +8,8 @@ extension ScalarFunction {
             guard let bytes = try arguments[0].text("length") else { return }
             result.set(codeUnits(in: bytes))
         },
-        mapping("ferry_uppercase", "uppercase:", { $0.uppercased() }, ascii: .upper),
-        mapping("ferry_lowercase", "lowercase:", { $0.lowercased() }, ascii: .lower),
+        mapping("ferry_uppercase", "uppercase:", { $0.uppercased() }, ascii: .upper) { .upper },
+        mapping("ferry_lowercase", "lowercase:", { $0.lowercased() }, ascii: .lower) { .lower },
         mapping(
             "ferry_canonical", "canonical:",
             { folded($0, TextOptions(ignoresCase: true, ignoresDiacritics: true)) }, ascii: .lower),
@@ -48,14 +48,15 @@ extension ScalarFunction {
         return length
     }
 
-    /// Makes a function of one text by Unicode's rules; ASCII text, letter by letter, gives the same result.
+    /// Makes a function of one text by Unicode's rules; ASCII and most text of Europe gives the same letter by letter.
     private static func mapping(
         _ name: String, _ title: String, _ transform: @escaping @Sendable (String) -> String,
-        ascii letterCase: ASCII.LetterCase
+        ascii letterCase: ASCII.LetterCase, letters: @escaping @Sendable () -> TwoByteLetters? = { nil }
     ) -> ScalarFunction {
         ScalarFunction(name, title: title, arguments: 1) { arguments, result throws(FerryError) in
             guard let bytes = try arguments[0].text(title) else { return }
             guard !ASCII.holds(bytes) else { return result.set(ascii: bytes, in: letterCase) }
+            if let letters = letters(), result.set(text: bytes, in: letters) { return }
             var start = 0
             var problem: FerryError?
             result.setText { text in
@@ -146,6 +147,8 @@ enum ASCII {
         case upper, lower
 
         fileprivate var firstOther: UInt8 { self == .upper ? UInt8(ascii: "a") : UInt8(ascii: "A") }
+
+        func bring(_ byte: UInt8) -> UInt8 { byte &- firstOther < 26 ? byte ^ 0x20 : byte }
     }
 
     static func bring(_ bytes: UnsafeMutableRawBufferPointer, into letterCase: LetterCase) {

@@ -36,7 +36,9 @@ struct ModelFiles {
     private(set) var unreadable: [UnreadableVersion] = []
 
     private var forms: String {
-        ".xcdatamodeld, .xcdatamodel, .momd or .mom\(readStore == nil ? "" : ", a store that contains its model")"
+        // Comparing a function that throws a type with nil would need the systems of 2024.
+        let stores = if case .some = readStore { ", a store that contains its model" } else { "" }
+        return ".xcdatamodeld, .xcdatamodel, .momd or .mom\(stores)"
     }
 
     /// Reads all models at a path; throws `.notFound` if there is none, `.badModel` if one is damaged.

@@ -70,6 +70,21 @@ package struct InPlacePlan: Sendable, Equatable {
             uniqueKeysWithValues: tables.compactMap { move in move.source.map { (move.destination.name, $0.name) } })
     }
 
+    /// The store's tables whose rows are written or taken from; nil if the statements also take links from elsewhere.
+    package var writtenTables: Set<String>? {
+        var names = touchedBeside.union(
+            tables.filter { touched.contains($0.destination.name) }.compactMap(\.source?.name))
+        for move in joinTables where touched.contains(move.destination.name) {
+            switch move.way {
+            case .alter(let kept): names.insert(kept.name)
+            case .rebuild(let table, _): names.insert(table.name)
+            case .keys: return nil
+            case .create: break
+            }
+        }
+        return names
+    }
+
     /// Altered tables of the store to their new names.
     package var altered: [String: String] {
         Dictionary(uniqueKeysWithValues: tables.compactMap(\.kept).map { ($0.name, $0.newName) })

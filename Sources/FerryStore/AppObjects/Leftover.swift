@@ -80,3 +80,32 @@ package struct Leftover: Sendable, Hashable {
         }
     }
 }
+
+extension StoreLayout {
+    /// What of this version a leftover is in the way of: an entity's table or the column of a property; nil if nothing.
+    ///
+    /// `heirs` are the entities that continue those of the leftover's table, which may have another name now.
+    package func place(of leftover: Leftover, heirs: [String]) -> (entity: String, property: String?)? {
+        switch leftover.kind {
+        case .index, .entityName: return nil
+        case .table:
+            if let entity = model.sortedEntityNames.first(where: { table(of: $0)?.name == leftover.table }) {
+                return (entity, nil)
+            }
+            return joinTables.first { $0.name == leftover.table }.map {
+                ($0.relationship.entity, $0.relationship.property)
+            }
+        case .column:
+            let entities = heirs + model.sortedEntityNames.filter { table(of: $0)?.name == leftover.table }
+            for entity in entities {
+                if let key = attributeColumns(of: entity).first(where: { $0.value.name == leftover.part })?.key {
+                    return (entity, key.property)
+                }
+                for (key, storage) in relationshipStorage(of: entity) {
+                    if case .foreignKey(_, leftover.part, _, _) = storage { return (entity, key.property) }
+                }
+            }
+            return nil
+        }
+    }
+}

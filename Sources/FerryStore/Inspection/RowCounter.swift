@@ -4,7 +4,7 @@ package import FerrySQLite
 
 struct RowCounter {
     let connection: Connection
-    let isExact: Bool
+    let counting: StoreInspection.Counting
     var walk: PageWalk?
 
     /// Below this range of keys a count is as fast as an estimate.
@@ -19,7 +19,7 @@ struct RowCounter {
         if let tally = walk?.tallies[table.name] { return (tally.rows, false) }
         let name = SQLName.quoted("main", table.name)
         let range = try range(of: name)
-        if isExact || range.last - range.first < RowCounter.smallRange {
+        if isExact(table.name) || range.last - range.first < RowCounter.smallRange {
             if expected.count == 1, let rows = try count(name, number: expected[0]) {
                 return ([expected[0]: rows], false)
             }
@@ -49,10 +49,18 @@ struct RowCounter {
         if let rows = walk?.rows[table.name] { return (rows, false) }
         let name = SQLName.quoted("main", table.name)
         let range = try range(of: name)
-        if isExact || range.last - range.first < RowCounter.smallRange {
+        if isExact(table.name) || range.last - range.first < RowCounter.smallRange {
             return (try connection.integer("SELECT count(*) FROM \(name)") ?? 0, false)
         }
         return (min(range.last - range.first + 1, try maximumRows()), true)
+    }
+
+    private func isExact(_ table: String) -> Bool {
+        switch counting {
+        case .exact: true
+        case .exactly(let tables): tables.contains(table)
+        case .estimated: false
+        }
     }
 
     private func range(of name: String) throws(DatabaseError) -> (first: Int64, last: Int64) {
@@ -131,7 +139,8 @@ extension PageWalk {
     ///
     /// The connection must be in a transaction as ``PageReader`` requires.
     package init?(
-        of layout: StoreLayout, on connection: Connection, stop: StopRequest = StopRequest()
+        of layout: StoreLayout, on connection: Connection, only tables: Set<String>? = nil,
+        stop: StopRequest = StopRequest()
     ) throws(DatabaseError) {
         let keys = layout.keyColumns
         try self.init(
@@ -144,7 +153,7 @@ extension PageWalk {
                 + layout.joinTables.map {
                     Counted(table: $0.name, column: nil, keys: [$0.firstColumn, $0.secondColumn])
                 },
-            stop: stop)
+            only: tables, stop: stop)
     }
 
     /// Returns the rows of exactly one entity with NULL in a column; nil if the walk did not count them.

@@ -31,15 +31,18 @@ package struct StoreDamage: Sendable, Hashable, Codable {
     /// Finds damage in every row of a store, by one scan of each table and a look-up per key.
     ///
     /// `missingValues` is false if another check reads mandatory attributes; `soundTables` have right entity numbers.
+    /// With `tables`, only the rows of these are scanned.
     ///
     /// - Returns: The damage by kind, entity and property, without kinds that have no rows.
     package static func scan(
         _ layout: StoreLayout, on connection: Connection, missingValues: Bool = true, soundTables: Set<String> = [],
-        walk: PageWalk? = nil
+        walk: PageWalk? = nil, in tables: Set<String>? = nil
     ) throws(DatabaseError) -> [StoreDamage] {
         var scan = DamageScan(layout: layout, connection: connection, schema: "main", walk: walk)
+        scan.tables = tables
         try scan.findBrokenLinks()
-        for table in layout.tablesInOrder where try scan.hasRows(table.name) {
+        for table in layout.tablesInOrder where tables?.contains(table.name) != false {
+            guard try scan.hasRows(table.name) else { continue }
             let isSound = soundTables.contains(table.name)
             try scan.findDamagedRows(of: table, missingValues: missingValues, areEntitiesSound: isSound)
             if missingValues { try scan.findWrongCounts(of: table) }
@@ -61,11 +64,13 @@ package struct StoreDamage: Sendable, Hashable, Codable {
     ///
     /// - Throws: ``DatabaseError``, ``FerryError``.
     package static func missingFiles(
-        in layout: StoreLayout, of store: String, on connection: Connection, files: FileLayer
+        in layout: StoreLayout, of store: String, on connection: Connection, files: FileLayer,
+        tables: Set<String>? = nil
     ) throws -> [StoreDamage] {
         let folder = ExternalData.folder(forStore: store)
         var found: [StoreDamage] = []
-        for (key, _) in ExternalData.attributes(of: layout) {
+        for (key, _) in ExternalData.attributes(of: layout)
+        where layout.table(of: key.entity).map({ tables?.contains($0.name) != false }) != false {
             var missing: Int64 = 0
             try ExternalData.forEachReference(of: key, in: layout, on: connection) { name in
                 if try !files.exists(folder + "/" + name) { missing += 1 }
@@ -94,6 +99,8 @@ private struct DamageScan {
     let connection: Connection
     let schema: String
     var walk: PageWalk?
+    /// The tables whose rows are scanned; nil for all.
+    var tables: Set<String>?
     var found: [StoreDamage] = []
     /// The columns of mandatory attributes and to-one relationships, by root entity; found once, since a model may have hundreds of tables.
     private lazy var mandatory: [String: [(key: PropertyKey, column: String)]] = {
@@ -151,7 +158,9 @@ private struct DamageScan {
         _ key: PropertyKey, in table: String, _ column: String, to entity: String,
         _ more: [(StoreDamage.Kind, String)]
     ) throws(DatabaseError) {
-        guard let target = layout.table(of: entity), try hasRows(table) else { return }
+        guard tables?.contains(table) != false, let target = layout.table(of: entity), try hasRows(table) else {
+            return
+        }
         if more.isEmpty, let range = wholeRange(of: entity, in: target.name) {
             return append(.danglingKey, key, rows: try danglingRows(column, of: table, range))
         }
@@ -165,8 +174,8 @@ private struct DamageScan {
         _ key: PropertyKey, in table: String, _ own: (column: String, entity: String),
         _ other: (column: String, entity: String), orders: [String]
     ) throws(DatabaseError) {
-        guard let ownTable = layout.table(of: own.entity), let otherTable = layout.table(of: other.entity),
-            try hasRows(table)
+        guard tables?.contains(table) != false, let ownTable = layout.table(of: own.entity),
+            let otherTable = layout.table(of: other.entity), try hasRows(table)
         else { return }
         if !orders.isEmpty {
             let missing = orders.map { "a.\($0) IS NULL" }.joined(separator: " OR ")

@@ -6,6 +6,8 @@ package struct StoreInspection: Sendable {
     package enum Counting: Sendable, Hashable {
         /// Counts every table through its smallest b-tree.
         case exact
+        /// Counts these tables, and estimates the others.
+        case exactly(in: Set<String>)
         /// Reads a bounded number of rows, and estimates large tables from their range of keys.
         case estimated
     }
@@ -42,7 +44,7 @@ package struct StoreInspection: Sendable {
     ) throws(DatabaseError) {
         let catalog = try StoreCatalog(connection)
         objects = StoreObjects(catalog, layout: layout)
-        let counter = RowCounter(connection: connection, isExact: counting == .exact, walk: walk)
+        let counter = RowCounter(connection: connection, counting: counting, walk: walk)
         for table in layout.tablesInOrder {
             let family = layout.entities(inTableOf: table.root)
             let expected = family.compactMap { layout.entityNumbers[$0] }
@@ -164,7 +166,7 @@ package struct StoredEntity: Sendable, Hashable {
     ) throws(DatabaseError) -> [StoredEntity] {
         var entities: [StoredEntity] = []
         let catalog = try StoreCatalog(connection)
-        let counter = RowCounter(connection: connection, isExact: counting == .exact)
+        let counter = RowCounter(connection: connection, counting: counting)
         var parents: [Int64: Int64] = [:]
         var names: [Int64: String] = [:]
         let listed = SQLName.quoted("main", "Z_PRIMARYKEY")

@@ -13,17 +13,25 @@ struct ReferencesCheck: Check {
     /// Checks each key column, unless an index holds its keys in order: then ``IndexReadings`` checks them.
     func parts(in context: VerificationContext) throws -> [CheckPart] {
         let readings = try context.indexReadings.get()
-        return try Self.keys(in: context).filter { readings.index(of: $0) == nil }.map { keys in
+        let leading = try StoredKeys.all(in: context).filter { Self.mustLeadBack($0, in: context) }.map { keys in
             CheckPart(name: Self.name(of: keys), subject: nil) { context, outcome in
-                try context.announce(keys.table)
-                if keys.needOnlyTargets, keys.areForeign {
-                    outcome.isShown = try keys.leadToObjects(on: context.connection)
-                } else {
-                    outcome.leads = try report(keys, in: context) == 0
-                    outcome.isShown = true
+                outcome.leads = try keys.faults.allSatisfy {
+                    try context.connection.value("SELECT 1 \($0) LIMIT 1") == nil
                 }
             }
         }
+        return try leading
+            + Self.keys(in: context).filter { readings.index(of: $0) == nil }.map { keys in
+                CheckPart(name: Self.name(of: keys), subject: nil) { context, outcome in
+                    try context.announce(keys.table)
+                    if keys.needOnlyTargets, keys.areForeign {
+                        outcome.isShown = try keys.leadToObjects(on: context.connection)
+                    } else {
+                        outcome.leads = try report(keys, in: context) == 0
+                        outcome.isShown = true
+                    }
+                }
+            }
     }
 
     /// Checks each key of a column with a dangling key, or with a wrong companion column (``TableTally``).
@@ -46,6 +54,12 @@ struct ReferencesCheck: Check {
     /// All keys but those of kept tables, which lead to objects that keep theirs.
     private static func keys(in context: VerificationContext) throws -> [StoredKeys] {
         try StoredKeys.all(in: context).filter { !KeptTables.hold($0.table, in: context) }
+    }
+
+    /// Whether keys of a kept table are the one side of a one-to-one whose other side is in a table that was written:
+    /// only if they lead back do the rows of that table show the relation.
+    private static func mustLeadBack(_ keys: StoredKeys, in context: VerificationContext) -> Bool {
+        keys.areOfOneToOne && KeptTables.hold(keys.table, in: context) && !KeptTables.hold(keys.other, in: context)
     }
 
     private static func name(of keys: StoredKeys) -> String { partName(keys.relationship, keys.column) }

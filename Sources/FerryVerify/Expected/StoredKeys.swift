@@ -26,6 +26,8 @@ struct StoredKeys: Sendable {
     private let otherNumbers: String
     /// The root entity of that table, if the keys may lead to all its objects.
     let wholeRoot: String?
+    /// Whether the objects that the keys lead to have keys that lead back.
+    var areOfOneToOne = false
 
     static func all(in context: VerificationContext) throws -> [StoredKeys] {
         try context.destination.relationshipStorage.keys.sorted().flatMap { try of($0, in: context) }
@@ -97,7 +99,7 @@ struct StoredKeys: Sendable {
                             + "WHERE o.\($0) IS NOT t.Z_ENT"
                     },
                     placeOfNumber: ("Z_PK", " \(column)"), other: other, otherNumbers: otherNumbers,
-                    wholeRoot: wholeRoot)
+                    wholeRoot: wholeRoot, areOfOneToOne: inverseColumn != nil)
             ]
         case .inverseless(let table, let column):
             let query = """

@@ -25,7 +25,9 @@ struct LinksInPlace {
             guard isMoved, links.targets.count < 2, !links.isMixed, Self.areCarried(links, in: context) else {
                 continue
             }
-            let isBetweenObjects = mayDangle || !links.isWhole(in: context)
+            // The search for damage may have passed over a table from which links move.
+            let stay = links.targets.allSatisfy { $0.links.table == links.form.links.table }
+            let isBetweenObjects = mayDangle || !stay || !links.isWhole(in: context)
             let before =
                 try isBetweenObjects
                 ? Self.countBetweenObjects(links, links.form, isSource: true, in: context)
