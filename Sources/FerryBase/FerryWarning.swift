@@ -87,6 +87,8 @@ extension FerryWarning.Code {
     public static let emptyRelationship = Self(rawValue: "emptyRelationship")
     /// A mandatory relationship is empty in some rows: the app must set it before it saves the objects.
     public static let emptyMandatoryRelationship = Self(rawValue: "emptyMandatoryRelationship")
+    /// A to-many relationship has fewer or more objects in some rows than the new version allows.
+    public static let wrongCount = Self(rawValue: "wrongCount")
     /// An entity mapping compares each object with each object of another entity; the message has the expected time.
     public static let quadratic = Self(rawValue: "quadratic")
     /// An entity mapping gives a mandatory attribute no value: its first object stops the run.
@@ -160,7 +162,8 @@ extension FerryWarning.Code {
 
     /// Every code of this version.
     public static let all: [Self] = [
-        loss, droppedEntity, emptyEntity, emptyRelationship, emptyMandatoryRelationship, quadratic, mandatoryValue,
+        loss, droppedEntity, emptyEntity, emptyRelationship, emptyMandatoryRelationship, wrongCount, quadratic,
+        mandatoryValue,
         bothSidesMapped, doubledObjects, oneToOne, unknownProperty, leftOutOfMapping, completedMapping, modelPassedOver,
         layoutNotTaken, indexLeftOut, mappingNotUsed, mappingPassedOver, mappingOfEqualVersions, mappingsNotSearched,
         damagedRows, damagedPages, rowsNotChecked,

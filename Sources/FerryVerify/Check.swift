@@ -117,4 +117,5 @@ let allChecks: [any Check.Type] = [
     AppObjectsCheck.self,
     RowsCheck.self,
     RelationshipsCheck.self,
+    LinksCheck.self,
 ]

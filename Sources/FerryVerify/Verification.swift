@@ -43,6 +43,8 @@ package struct Verification: Sendable {
     package var policies: PolicyEvidence
     /// Per mille of the rows with kept or new keys that are compared cell by cell; all rows are counted.
     package var sampledPerMille: Int64 = 1_000
+    /// The links that the migration says it loses; nil if that is not known: then links are not counted.
+    package var told: [ToldLinks]?
     /// Names of source objects that no model explains and that the migration drops.
     package var dropping: Set<String> = []
     /// Whether the migration drops values with missing external files, if the newer version needs their contents.
@@ -151,7 +153,7 @@ package struct Verification: Sendable {
     }
 
     /// The version of the saved state: a call resumes only a state that counts and hashes in the same way.
-    private static let form = "8"
+    private static let form = "9"
 
     /// The identity of the verification and of its files; nil if no later call can resume it.
     private var key: String? {

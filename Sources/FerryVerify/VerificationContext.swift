@@ -33,6 +33,7 @@ final class VerificationContext {
 
     let progress: VerificationProgress
     private(set) lazy var relationForms = Result { try RelationForms(in: self) }
+    private(set) lazy var sourceLinks = Result { try SourceLinks.all(in: self) }
     private(set) lazy var indexReadings = Result { try IndexReadings(in: self) }
     /// The source's surroundings, read before a step in place altered the store.
     private let formerSurroundings: SourceSurroundings?

@@ -79,13 +79,14 @@ struct Case: CustomTestStringConvertible {
     /// Runs and verifies the prepared step.
     func complete(_ run: StepRun) throws -> Outcome {
         let report = try run.run()
-        let verification = try Verification(
+        var verification = Verification(
             mode: .full, step: run.step.resolved, sourcePath: run.sourcePath, isSourcePrivate: true,
             destinationPath: run.destinationPath, workFolder: run.folder, counts: report.counts, now: Self.now,
-            policies: report.policies
-        ).run()
+            policies: report.policies)
+        verification.told = ToldLinks.of(run.step.resolved, reported: nil)
+        let found = try verification.run()
         try run.finish()
-        return Outcome(destination: run.destinationPath, counts: report.counts, verification: verification)
+        return Outcome(destination: run.destinationPath, counts: report.counts, verification: found)
     }
 
     static let now = 700_000_000.0

@@ -52,7 +52,7 @@ struct PromiseTests {
 
     @Test(
         "Each promise names tests that exist",
-        arguments: ["Promises", "The README's guarantees"])
+        arguments: ["Promises", "The README's guarantees", "Other sentences of these pages"])
     func tests(_ heading: String) throws {
         var sources = ""
         var folders: Set<String> = []
@@ -77,6 +77,18 @@ struct PromiseTests {
             for name in names where name.hasPrefix("scripts/") {
                 #expect(FileManager.default.fileExists(atPath: Self.root.appendingPathComponent(name).path), "\(name)")
             }
+        }
+    }
+
+    @Test("The other promises are on their pages, word for word")
+    func words() throws {
+        func plain(_ text: String) -> String { text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
+        let lines = try Self.table("Other sentences of these pages", in: "docs/guarantees.md")
+        for line in lines {
+            let page = plain(try Self.text(line[0]))
+            // This table itself has the words once.
+            let least = line[0] == "docs/guarantees.md" ? 2 : 1
+            #expect(page.components(separatedBy: line[1]).count > least, "\(line[0]) does not say: \(line[1])")
         }
     }
 

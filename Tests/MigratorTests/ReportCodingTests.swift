@@ -117,7 +117,7 @@ struct ReportCodingTests {
     func damageKinds(_ kind: StoreDamage.Kind) {
         let known: [DamageKind] = [
             .danglingKey, .oneSidedInverse, .wrongEntity, .missingOrder, .missingValue, .unknownEntity, .lowMaximumKey,
-            .missingFile,
+            .missingFile, .wrongCount,
         ]
         #expect(known.contains(DamageKind(rawValue: kind.rawValue)))
     }

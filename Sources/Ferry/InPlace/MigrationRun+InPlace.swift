@@ -175,10 +175,10 @@ extension MigrationRun {
 
 extension EngineOptions {
     var checksInPlace: InPlaceRun.Checks {
-        { [progress, stop] work in
+        { [progress, stop, toldLinks] work in
             let verification = try VerificationInPlace(
-                of: work.step, writing: work.tables, on: work.connection, damage: work.damage, progress: progress,
-                stop: stop)
+                of: work.step, writing: work.tables, on: work.connection, damage: work.damage,
+                told: ToldLinks.of(work.step, reported: work.isFirst ? toldLinks : nil), progress: progress, stop: stop)
             return { counts, counted in try verification.check(counts, counted: counted) }
         }
     }

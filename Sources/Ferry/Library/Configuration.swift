@@ -323,6 +323,8 @@ public struct DamageKind: RawRepresentable, Sendable, Hashable, Codable, CustomS
     public static let missingOrder = Self(rawValue: "missingOrder")
     /// No value in a mandatory attribute.
     public static let missingValue = Self(rawValue: "missingValue")
+    /// A to-many relationship with fewer or more objects than the model allows.
+    public static let wrongCount = Self(rawValue: "wrongCount")
     /// A row whose entity does not belong to its table.
     ///
     /// `Z_ENT`

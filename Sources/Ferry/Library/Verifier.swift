@@ -90,7 +90,8 @@ public struct Verifier: Sendable {
             try withStore(store) { new in
                 let hashes = new.metadata.hashes
                 let run = try RunLog(beside: new.path, files: files).migration(to: hashes)
-                let step = try step(from: old, to: new, run)
+                let (step, losses) = try step(from: old, to: new, run)
+                let told = try reported(losses, of: step, in: old)
                 return try withWorkFolder { folder in
                     var verification = Verification(
                         mode: .full, step: step.resolved, sourcePath: old.path,
@@ -98,6 +99,7 @@ public struct Verifier: Sendable {
                         workFolder: folder, counts: nil, now: run?.now,
                         externalFolder: ExternalData.folder(forStore: old.path), progress: onProgress, stop: stop)
                     // A store of Ferry must meet the requirements of a run; one of Core Data may have names of its own.
+                    verification.told = told
                     verification.isInPlace = run?.isInPlace ?? false
                     verification.isDestinationAsFound = true
                     verification.hasIndexesOfStore = run?.isLike == true
@@ -115,6 +117,17 @@ public struct Verifier: Sendable {
                 }
             }
         }
+    }
+
+    /// The links that a migration of the old store says it loses, counted in that store.
+    private func reported(_ losses: [ChainLoss], of step: StepPlan, in old: OpenedStore) throws -> [ToldLinks] {
+        let links = losses.filter { $0.isOfLinks(in: step.resolved.source.model) }
+        guard step.resolved.middle.isEmpty, !links.isEmpty else { return ToldLinks.of(step.resolved, reported: nil) }
+        let connection = old.sourceGuard.connection
+        let counter = LossCounter(
+            connection: connection, layout: try StoreLayout.actual(for: step.resolved.source.model, on: connection),
+            rows: [:])
+        return try counter.counted(links, .all).map { ToldLinks($0) }
     }
 
     /// Whether the tables of a migrated store have the names that a new store has.
@@ -161,7 +174,9 @@ public struct Verifier: Sendable {
             remedy: "Give the model with \(setting: .models).")
     }
 
-    private func step(from old: OpenedStore, to new: OpenedStore, _ run: RunLog.Entry?) throws -> StepPlan {
+    private func step(
+        from old: OpenedStore, to new: OpenedStore, _ run: RunLog.Entry?
+    ) throws -> (step: StepPlan, losses: [ChainLoss]) {
         var inputs = inputs
         try inputs.takeOwnModel(of: new)
         try inputs.takeOwnModel(of: old)
@@ -210,7 +225,7 @@ public struct Verifier: Sendable {
                 remedy: "Migrate step by step with \(setting: .output), and verify each; or verify the store by itself."
             )
         }
-        return plan.steps[0]
+        return (plan.steps[0], plan.losses)
     }
 
     /// - Throws: ``FerryError`` `.mappingsNotGiven` when the migration used mapping models that are not given.
@@ -308,9 +323,12 @@ public struct VerificationCheck: RawRepresentable, Sendable, Hashable, Codable, 
     public static let rows = Self(rawValue: "rows")
     /// Every relationship is the result of the mapping models, positions included.
     public static let relationships = Self(rawValue: "relationships")
+    /// Every link of the source whose objects both live on is there, or was told as a loss.
+    public static let links = Self(rawValue: "links")
 
     public static let all: [Self] = [
         schema, metadata, header, integrity, indexes, keys, counts, entityNumbers, references, constraints,
         derivedAttributes, rTrees, externalFiles, externalContents, sharedFiles, carriedObjects, rows, relationships,
+        links,
     ]
 }

@@ -161,14 +161,20 @@ struct LossCounter {
         guard isSmall || effort == .presence else { return .unknown }
         let isThere = "SELECT EXISTS (SELECT 1 FROM \(place.table) WHERE \(place.condition))"
         guard try connection.integer(isThere, place.numbers) == 1 else { return .exactly(0) }
-        // Of links in other rows no more is known.
-        guard loss.property == nil || place.ownColumn != nil, let number = place.numbers.first else { return .unknown }
+        // Of links in other rows no more is known, unless all of them are lost.
+        let linked = loss.objects.loseAllLinks ? place.key.map { (place.table, $0) } : nil
+        guard loss.property == nil || place.ownColumn != nil || linked != nil, let number = place.numbers.first else {
+            return .unknown
+        }
         let value = place.ownColumn.map { " AND o.\($0) IS NOT NULL" } ?? ""
         do {
             var objects = ReadObjects(in: layout, now: now)
-            guard let (condition, isExact) = try condition(of: loss, &objects) else { return .unknown }
+            guard let (condition, isExact) = try condition(of: loss, place.ownColumn, &objects) else {
+                return .unknown
+            }
+            let other = place.ownColumn == nil ? linked.map { " CROSS JOIN \($0) AS l ON l.\($1) = o.Z_PK" } ?? "" : ""
             let rows = """
-                \(place.table) AS o
+                \(other.isEmpty ? place.table : objectTable(of: loss)) AS o\(other)
                 WHERE o.Z_ENT = \(objects.parameter(number))\(value)\(change) AND \(condition)
                 """
             guard isSmall else {
@@ -183,14 +189,18 @@ struct LossCounter {
         }
     }
 
+    private func objectTable(of loss: ChainLoss) -> String {
+        Connection.quoted(layout.table(of: loss.entities[0])?.name ?? "")
+    }
+
     /// The condition of the rows that lose their value or link, and whether all of these do.
     private func condition(
-        of loss: ChainLoss, _ objects: inout ReadObjects
+        of loss: ChainLoss, _ ownColumn: String?, _ objects: inout ReadObjects
     ) throws(FerryError) -> (sql: String, isExact: Bool)? {
-        func anyReads(_ readings: [ChainLoss.Reading]) throws(FerryError) -> String? {
+        func anyReads(_ readings: [ChainLoss.Reading], _ key: String = "o.Z_PK") throws(FerryError) -> String? {
             var parts: [String] = []
             for reading in readings {
-                guard let part = try objects.condition(reading, key: "o.Z_PK") else { return nil }
+                guard let part = try objects.condition(reading, key: key) else { return nil }
                 parts.append(part)
             }
             return "(" + parts.joined(separator: " OR ") + ")"
@@ -208,7 +218,16 @@ struct LossCounter {
             guard let any = try anyReads(loss.objects.except) else { return nil }
             conditions.append("NOT " + any)
         }
-        return (conditions.joined(separator: " AND "), true)
+        var ways = ["(" + conditions.joined(separator: " AND ") + ")"]
+        for end in loss.objects.otherEnds {
+            guard let ownColumn, let owners = try anyReads(loss.objects.except),
+                let apart = try anyReads(end.of, "o.\(ownColumn)")
+            else { return nil }
+            let related = end.except.isEmpty ? nil : try anyReads(end.except, "o.\(ownColumn)")
+            if related == nil, !end.except.isEmpty { return nil }
+            ways.append("(\(owners) AND \(apart)\(related.map { " AND NOT " + $0 } ?? ""))")
+        }
+        return ("(" + ways.joined(separator: " OR ") + ")", true)
     }
 
     /// Rows of the tables that a count reads: of all entities in them, and of the tables that a relationship leads to.
@@ -279,6 +298,9 @@ extension Configuration {
         guard let first = open.first else { return nil }
         var names: [String] = []
         for name in open.map(\.name) where !names.contains(name) { names.append(name) }
+        // No mapping model has a place for damage, history, or values in the way.
+        let isMappable = open.contains { !$0.isDamage && !$0.isOfHistory && !$0.isInTheWay }
+        let hasMappingModels = hasMappingModels || !isMappable
         return FerryError(
             .lossRefused,
             (hasMappingModels ? "" : "No mapping model was given. ") + open.map(\.sentence).joined(separator: " "),

@@ -25,7 +25,7 @@ extension Preflight {
                 warn(message(for: damage), of: damage)
             case .unknownEntity: try treatUnknownEntities(damage)
             // Matters only to a mandatory destination attribute; the check of mandatory values covers that.
-            case .missingValue, .missingFile: break
+            case .missingValue, .wrongCount, .missingFile: break
             }
         }
         try findMissingFiles()
@@ -142,7 +142,7 @@ extension Preflight {
         case .lowMaximumKey: "Z_MAX of \(name) is lower than its highest key and will be corrected."
         case .missingFile:
             "\(name) refers to missing files in \(damage.rows.counting("row")); they stay as they are."
-        case .missingValue, .unknownEntity: "\(name) is damaged in \(damage.rows.counting("row"))."
+        case .missingValue, .wrongCount, .unknownEntity: "\(name) is damaged in \(damage.rows.counting("row"))."
         }
     }
 }

@@ -51,6 +51,7 @@ struct Preflight {
             try findAppObjects()
             refusals += try checks.rowsOfAbstractEntities() + checks.duplicates(step.needsUniqueValues)
             try findEmptyMandatoryRelationships(checks)
+            try findWrongCounts(checks)
             if planned.writesRows { try findDamage() }
             if let refusal = configuration.refusal(of: losses) { refusals.append(refusal) }
             findings.losses = losses.map(Loss.init)

@@ -37,21 +37,34 @@ extension MigrationRun {
             try preflight.check()
             if !preflight.findings.damage.isEmpty { planned.plan.fillAllTables(because: Self.healsDamage) }
             report.refusals += try preflight.refusals + refusals(beyondFirstStepOf: planned, store)
+            report.refusals = lossesLast(report.refusals, planned.plan.losses + preflight.losses)
             report.warnings += preflight.findings.warnings
             report.losses += preflight.findings.losses ?? []
         } else {
-            report.refusals += try preflight.refusalsOfAppObjects() + preflight.refusalsOfCounts()
-            try preflight.findLeftoversInTheWay()
-            try preflight.findLostHistory()
-            if let refusal = configuration.refusal(of: preflight.losses) { report.refusals.append(refusal) }
+            report.refusals = try refusalsBeforeScans(report.refusals, planned, store, &preflight)
             report.losses += preflight.losses.map(Loss.init)
             report.warnings += preflight.findings.warnings
-            if planned.plan.refusedSteps.isEmpty {
-                report.refusals += laterSteps(of: planned, store).refusalsOfCounts()
-            }
         }
         try report.addTables(of: planned.plan)
         return report
+    }
+
+    /// The refusals with those that counts tell, and the losses that no scan finds, in one refusal after all others.
+    func refusalsBeforeScans(
+        _ known: [FerryError], _ planned: Planned, _ store: OpenedStore, _ preflight: inout Preflight
+    ) throws -> [FerryError] {
+        var refusals = try known + preflight.refusalsOfAppObjects() + preflight.refusalsOfCounts()
+        try preflight.findLeftoversInTheWay()
+        try preflight.findLostHistory()
+        if planned.plan.refusedSteps.isEmpty { refusals += laterSteps(of: planned, store).refusalsOfCounts() }
+        return lossesLast(refusals, planned.plan.losses + preflight.losses)
+    }
+
+    /// One refusal of all losses instead of several, after the others: whoever allows the losses must not learn only then
+    /// of the next refusal.
+    func lossesLast(_ refusals: [FerryError], _ losses: [ChainLoss]) -> [FerryError] {
+        let refusal = configuration.refusal(of: losses, hasMappingModels: !inputs.mappingModels.isEmpty)
+        return refusals.filter { $0.code != .lossRefused } + (refusal.map { [$0] } ?? [])
     }
 
     /// The scans of a preflight that need the rows, in words.

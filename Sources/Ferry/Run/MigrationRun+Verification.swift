@@ -57,6 +57,7 @@ extension MigrationRun {
             counts: made.entityMappings.map(EntityMappingCounts.init), now: migration.now,
             isInPlace: run.step.mode == .inPlace, externalFolder: ExternalData.folder(forStore: place.store),
             policies: made.policies ?? PolicyEvidence(), trace: configuration.trace, progress: progress, stop: stop)
+        verification.told = ToldLinks.of(step, reported: number == 1 ? migration.findings.toldLinks : nil)
         verification.keptRoots = run.step.keptPart?.roots ?? []
         verification.resumeKey = "\(FerryVersion.tool) \(record.id) \(number)"
         verification.memory = memory

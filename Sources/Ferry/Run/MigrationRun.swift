@@ -188,7 +188,13 @@ final class MigrationRun {
             // The run takes the statements, which do the work of all versions on the way.
             planned.plan.steps[0].parts = []
         }
-        try Self.refuse(report.refusals)
+        var refusals = report.refusals
+        if known == nil, refusals.contains(where: { $0.code == .lossRefused }),
+            var preflight = Preflight(planned, store, configuration)
+        {
+            refusals = try refusalsBeforeScans(refusals, planned, store, &preflight)
+        }
+        try Self.refuse(refusals)
         if let begun = known, let found, begun.isUnfinishedInPlace {
             known = try continued(begun, planned.plan, sourceGuard, found)
         }
@@ -293,7 +299,8 @@ final class MigrationRun {
                     about: .init(path: place.store)))
         }
         for warning in findings.warnings { relay.send(.warning(warning)) }
-        try Self.refuse(preflight.refusals + refusals(beyondFirstStepOf: planned, store))
+        let refusals = try preflight.refusals + refusals(beyondFirstStepOf: planned, store)
+        try Self.refuse(lossesLast(refusals, preflight.losses))
         return findings
     }
 

@@ -80,6 +80,9 @@ extension FerryError {
             } else {
                 "Name the store's main file."
             }
+        if has("its header") {
+            return FerryError(.notADatabase, "The database \(path) is \(what).", remedy: damagedRemedy)
+        }
         return FerryError(.notADatabase, "\(path) is not an SQLite database but \(what).", remedy: remedy)
     }
 

@@ -16,6 +16,8 @@ package struct InPlaceWork {
     package let connection: Connection
     /// The damage of the store; nil if no scan ran.
     package let damage: [StoreDamage]?
+    /// Whether no other step of the transaction comes before.
+    package let isFirst: Bool
 }
 
 /// Migrates a store within its own file, inside one transaction.
@@ -149,7 +151,7 @@ package struct InPlaceRun {
         let check = try checks(
             InPlaceWork(
                 step: step.resolved, tables: plan.touched, tablesBeside: plan.touchedBeside, connection: connection,
-                damage: options.sourceDamage))
+                damage: options.sourceDamage, isFirst: isFirst))
         for changes in plan.droppedHistory {
             let rows = try connection.integer(changes.sql) ?? 0
             if rows > 0 { report.healed.append(("droppedHistory", changes.entity, rows)) }

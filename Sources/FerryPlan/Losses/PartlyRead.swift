@@ -37,7 +37,8 @@ struct PartlyRead {
             for name in LossTrace.stored(of: entity, in: model) {
                 let property = StoredProperty(entity: entity, property: name)
                 guard !isWhole(name, of: entity), !flow.isHandledByPolicy(property) else { continue }
-                let readers = mappings.filter { reads(name, $0) }
+                let own = mappings.filter { reads(name, $0) }
+                let readers = own.isEmpty ? related(byInverseOf: name, of: entity) ?? [] : own
                 // What other objects read along a path, or what the inverse carries, is another way to the objects.
                 let others =
                     readers.map { ChainLoss.Reading($0) } + (readers.isEmpty ? throughPaths[property] ?? [] : [])
@@ -46,8 +47,10 @@ struct PartlyRead {
                     entity: entity, property: name, entities: [entity], version: version, step: place,
                     cause: .readInPart(by: others.map(\.mapping.name)))
                 // Objects that no mapping carries are lost as objects.
-                loss.objects = .init(of: mappings.carriers.filter { !reads(name, $0) }, except: [])
+                loss.objects = .init(of: mappings.carriers.filter { !readers.contains($0) }, except: [])
                 loss.objects.except = others
+                loss.objects.loseAllLinks = isInverseWhole(of: name, entity)
+                if !loss.objects.loseAllLinks { loss.objects.otherEnds = otherEnds(of: name, entity, readBy: readers) }
                 losses.append(loss)
             }
         }
@@ -119,18 +122,64 @@ struct PartlyRead {
         }
     }
 
-    /// Whether the inverse of a relationship carries all links; of two sides that carry a part, the first one is reported.
+    /// Whether the inverse of a relationship carries all links.
+    ///
+    /// Of two sides that carry a part, that with the keys in its own rows is reported, which can be counted; else the first.
     private func isCarriedByInverse(_ property: String, of entity: String) -> Bool {
         guard let relationship = model.relationship(property, of: entity),
             let inverse = model.inverse(of: relationship)
         else { return false }
         let others = model.concreteFamily(of: relationship.destinationEntity).filter { mappings[$0] != nil }
-        if others.allSatisfy({ isWhole(inverse.name, of: $0) }) { return true }
-        return !(mappings[entity] ?? []).contains { reads(property, $0) }
+        let own = (mappings[entity] ?? []).filter { reads(property, $0) }
+        if isInverseWhole(of: property, entity) {
+            guard let related = related(byInverseOf: property, of: entity) else { return true }
+            // An object that becomes one of another entity may have no place at the other end.
+            return (mappings[entity] ?? []).carriers.allSatisfy { own.contains($0) || related.contains($0) }
+        }
+        return own.isEmpty
             || others.contains { other in
-                (mappings[other] ?? []).contains { reads(inverse.name, $0) }
-                    && codeUnitOrder("\(other).\(inverse.name)", "\(entity).\(property)")
+                !isWhole(inverse.name, of: other) && (mappings[other] ?? []).contains { reads(inverse.name, $0) }
+                    && (inverse.isToMany == relationship.isToMany
+                        ? codeUnitOrder("\(other).\(inverse.name)", "\(entity).\(property)") : !inverse.isToMany)
             }
+    }
+
+    /// The related objects that live on, but not as those to which the rules of the readers relate.
+    private func otherEnds(
+        of property: String, _ entity: String, readBy readers: [ResolvedEntityMapping]
+    ) -> [ChainLoss.Objects] {
+        let rules = readers.flatMap(\.relationships).filter {
+            $0.sourceRelationship == property && !$0.mappings.isEmpty
+        }
+        guard !rules.isEmpty, let relationship = model.relationship(property, of: entity) else { return [] }
+        return model.concreteFamily(of: relationship.destinationEntity).sorted(by: codeUnitOrder).compactMap { other in
+            let own = mappings[other] ?? []
+            let related = own.filter { heir in rules.allSatisfy { $0.mappings.contains(heir.name) } }
+            let apart = own.carriers.filter { !related.contains($0) }
+            if apart.isEmpty || related.contains(where: \.readsEveryObject) { return nil }
+            var objects = ChainLoss.Objects()
+            (objects.of, objects.except) = (apart.map { .init($0) }, related.map { .init($0) })
+            return objects
+        }
+    }
+
+    private func isInverseWhole(of property: String, _ entity: String) -> Bool {
+        guard let relationship = model.relationship(property, of: entity),
+            let inverse = model.inverse(of: relationship)
+        else { return false }
+        return model.concreteFamily(of: relationship.destinationEntity).filter { mappings[$0] != nil }
+            .allSatisfy { isWhole(inverse.name, of: $0) }
+    }
+
+    /// The mappings of an entity to whose objects every rule of a relationship's inverse relates; nil without a rule.
+    private func related(byInverseOf property: String, of entity: String) -> [ResolvedEntityMapping]? {
+        guard let relationship = model.relationship(property, of: entity),
+            let inverse = model.inverse(of: relationship)
+        else { return nil }
+        let rules = model.concreteFamily(of: relationship.destinationEntity).flatMap { mappings[$0] ?? [] }
+            .flatMap(\.relationships).filter { $0.sourceRelationship == inverse.name && !$0.mappings.isEmpty }
+        guard !rules.isEmpty else { return nil }
+        return (mappings[entity] ?? []).filter { heir in rules.allSatisfy { $0.mappings.contains(heir.name) } }
     }
 
     // MARK: Own properties
@@ -176,6 +225,10 @@ extension ChainLoss {
         package var of: [Reading] = []
         /// No object that one of these reads.
         package var except: [Reading] = []
+        /// Whether no rule of the inverse carries a link of theirs.
+        package var loseAllLinks = false
+        /// The related objects of the others to which the links are lost, too.
+        package var otherEnds: [Objects] = []
 
         package var areAll: Bool { of.isEmpty && except.isEmpty }
 

@@ -14,6 +14,8 @@ package struct StoreDamage: Sendable, Hashable, Codable {
         /// A missing position in an ordered relationship.
         case missingOrder
         case missingValue
+        /// A to-many relationship with fewer or more objects than the model allows.
+        case wrongCount
         /// A `Z_ENT` that is not the number of an entity of the table.
         case unknownEntity
         /// A `Z_MAX` below the highest key.
@@ -43,6 +45,7 @@ package struct StoreDamage: Sendable, Hashable, Codable {
             guard try scan.hasRows(table.name) else { continue }
             let isSound = soundTables.contains(table.name)
             try scan.findDamagedRows(of: table, missingValues: missingValues, areEntitiesSound: isSound)
+            if missingValues { try scan.findWrongCounts(of: table) }
             try scan.findLowMaximumKey(of: table)
         }
         return scan.found
@@ -251,6 +254,18 @@ private struct DamageScan {
         for ((key, _), count) in zip(counts, row) {
             let kind: StoreDamage.Kind = key.property.isEmpty ? .unknownEntity : .missingValue
             append(kind, key, rows: count.integer ?? 0)
+        }
+    }
+
+    /// Finds to-many relationships with too few or too many objects.
+    mutating func findWrongCounts(of table: EntityTable) throws(DatabaseError) {
+        for (key, storage) in layout.relationshipStorage.sorted(by: { $0.key < $1.key })
+        where layout.model.root(of: key.entity) == table.root {
+            guard let relationship = layout.model.relationship(key.property, of: key.entity),
+                let query = RelationshipLimits(relationship)?.violations(
+                    of: storage, by: table.name, where: isOfFamily("a", of: key.entity), schema: schema)
+            else { continue }
+            append(.wrongCount, key, rows: try connection.integer(query) ?? 0)
         }
     }
 

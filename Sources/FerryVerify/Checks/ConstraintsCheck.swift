@@ -65,7 +65,7 @@ struct ConstraintsCheck: Check {
         let number = try context.destinationNumber(of: entity)
         for relationship in context.destinationModel.relationships(of: entity) where !relationship.isTransient {
             guard let storage = context.destination.storage(of: relationship.name, in: entity) else { continue }
-            guard let limits = Limits(relationship) else { continue }
+            guard let limits = RelationshipLimits(relationship) else { continue }
             let tables = [table.name, StoredLinks(storage).table]
             if tables.allSatisfy({ KeptTables.hold($0, in: context) }),
                 try keeps(limits, of: relationship.name, of: entity, origins, in: context)
@@ -91,11 +91,11 @@ struct ConstraintsCheck: Check {
 
     /// Whether the relationship that every mapping of an entity carries had the same limits.
     private func keeps(
-        _ limits: Limits, of relationship: String, of entity: String, _ origins: RelationshipOrigins,
+        _ limits: RelationshipLimits, of relationship: String, of entity: String, _ origins: RelationshipOrigins,
         in context: VerificationContext
     ) throws -> Bool {
         keepingMappings(of: entity, in: context).allSatisfy { mapping in
-            origins.origin(of: relationship, in: mapping).flatMap { Limits($0) } == limits
+            origins.origin(of: relationship, in: mapping).flatMap { RelationshipLimits($0) } == limits
         }
     }
 
@@ -186,7 +186,7 @@ struct ConstraintsCheck: Check {
         relationship: String, of entity: String, _ origins: RelationshipOrigins, in context: VerificationContext
     ) throws -> Statement? {
         let queries = try keepingMappings(of: entity, in: context).compactMap { mapping -> String? in
-            guard let old = origins.origin(of: relationship, in: mapping), let limits = Limits(old),
+            guard let old = origins.origin(of: relationship, in: mapping), let limits = RelationshipLimits(old),
                 let storage = context.source.storage(of: old.name, in: mapping.source)
             else { return origins.isInferred(mapping) ? "SELECT 1 WHERE ?1 IS NOT NULL" : nil }
             let table = try context.sourceTable(of: mapping.source).name
@@ -199,28 +199,5 @@ struct ConstraintsCheck: Check {
                 """
         }
         return try context.connection.prepareAny(of: queries)
-    }
-}
-
-private struct Limits: Equatable {
-    let isOptional: Bool
-    let least: Int
-    let most: Int?
-
-    /// Nil if any number is valid.
-    init?(_ relationship: Relationship) {
-        isOptional = relationship.isOptional
-        // A mandatory to-many without a least number may be empty: Core Data saves such objects.
-        least = max(relationship.minCount, isOptional || relationship.isToMany ? 0 : 1)
-        let isBounded = relationship.isToMany && relationship.maxCount > 1 && relationship.maxCount < Int(Int32.max)
-        most = isBounded ? relationship.maxCount : nil
-        // An optional relationship with a least count of 1 has no lower limit; a to-one holds one object at most.
-        if least <= (isOptional ? 1 : 0), most == nil { return nil }
-    }
-
-    /// The SQL condition of a violation; an optional relationship may be empty, whatever its least count is.
-    func violation(of count: String) -> String {
-        let few = isOptional ? "(\(count) > 0 AND \(count) < \(least))" : "\(count) < \(least)"
-        return most.map { "\(few) OR \(count) > \($0)" } ?? few
     }
 }

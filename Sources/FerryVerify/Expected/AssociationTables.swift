@@ -76,6 +76,12 @@ final class AssociationTables {
         return try find.step() ? find.integer(0) : nil
     }
 
+    /// The name of the table, for SQL that reads all waiting rows, too.
+    func readableName(of mapping: ResolvedEntityMapping) throws -> String {
+        _ = try readable(mapping)
+        return Self.name(of: mapping)
+    }
+
     /// The table, after all waiting rows are written.
     private func readable(_ mapping: ResolvedEntityMapping) throws -> Table {
         let table = try table(of: mapping)

@@ -16,28 +16,36 @@ package final class VerificationInPlace {
     private var unknownRows: [String: Int64] = [:]
     /// Join table links that led to objects of a wrong entity.
     private var wrongLinks: Int64 = 0
+    private let links: LinksInPlace
 
     private var step: ResolvedStep { context.step }
 
     /// Reads the old version, in the step's transaction before its statements; the connection has it as `main`.
     ///
-    /// The step writes rows of `tables`. The damage is that found in the store, nil if no check looked for it.
+    /// The step writes rows of `tables`. The damage is that found in the store, nil if no check looked for it. The
+    /// migration has told which links it loses.
     package init(
         of step: ResolvedStep, writing tables: Set<String>, on connection: Connection, damage: [StoreDamage]?,
-        progress: ProgressHook? = nil, stop: StopRequest = StopRequest()
+        told: [ToldLinks]? = nil, progress: ProgressHook? = nil, stop: StopRequest = StopRequest()
     ) throws {
         self.tables = tables
         let source = try StoreLayout.actual(for: step.source.model, on: connection)
         let surroundings = try SourceSurroundings(before: source, on: connection)
-        let verification = Verification(
+        var verification = Verification(
             mode: .quick, step: step, sourcePath: connection.path, isSourcePrivate: true,
             destinationPath: connection.path, workFolder: "", counts: nil, now: nil, isInPlace: true,
             progress: progress, stop: stop)
-        context = try VerificationContext(
+        verification.told = told
+        let context = try VerificationContext(
             verification, connection, source: source,
             destination: StoreLayout.canonical(for: step.destination.model, foundTriggers: .of(source)),
             surroundings: surroundings)
+        self.context = context
         func mayHave(_ kind: StoreDamage.Kind) -> Bool { damage?.contains { $0.kind == kind } ?? true }
+        let mayDangle = [StoreDamage.Kind.danglingKey, .unknownEntity, .oneSidedInverse].contains(where: mayHave)
+        links = try connection.withMain(named: "source") {
+            try LinksInPlace(context, writing: tables, mayDangle: mayDangle)
+        }
         let countsLinks = context.destination.joinTables.contains { tables.contains($0.name) } && mayHave(.danglingKey)
         let countsUnknownRows = !tables.isEmpty && mayHave(.unknownEntity)
         guard countsLinks || countsUnknownRows else { return }
@@ -105,6 +113,7 @@ package final class VerificationInPlace {
         try checkCounts(counts, counted)
         try checkMandatoryValues(counted)
         try checkReferences()
+        try links.check(in: context)
     }
 
     /// Checks that written tables have the rows that the mappings wrote, and as many rows of no known entity as before.

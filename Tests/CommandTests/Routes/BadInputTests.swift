@@ -130,6 +130,7 @@ struct BadInputTests {
             (Data(), "an empty file", "backup"), (Data(count: 8_192), "a file of zero bytes", "backup"),
             (Data("<?xml version=\"1.0\"?><database/>".utf8), "an XML file", "another type"),
             (Data("bplist00".utf8 + [UInt8](repeating: 7, count: 200)), "a binary property list", "another type"),
+            (Data("SQLite format 3\0".utf8), "is truncated within its header", ".recover"),
             (Data("Dear diary".utf8), "a text file", "main file"),
             (Data((0..<200).map { UInt8(truncatingIfNeeded: $0 * 167 + 13) }), "encrypted, or", "decrypted"),
         ]

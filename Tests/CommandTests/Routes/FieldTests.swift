@@ -106,6 +106,37 @@ struct FieldTests {
         #expect(done.exitCode == 0 && done.output.contains(sentence), "\(done)")
     }
 
+    @Test("A to-many relationship with too few or too many objects is told by all four commands")
+    func wrongCount() throws {
+        func entities(_ more: String) -> String {
+            "<entity name=\"Blog\"><attribute name=\"name\" optional=\"YES\" attributeType=\"String\"/>\(more)"
+                + "<relationship name=\"posts\" toMany=\"YES\" minCount=\"2\" maxCount=\"3\" destinationEntity=\"Post\" "
+                + "inverseName=\"blog\" inverseEntity=\"Post\"/></entity><entity name=\"Post\">"
+                + "<relationship name=\"blog\" optional=\"YES\" maxCount=\"1\" destinationEntity=\"Blog\" "
+                + "inverseName=\"posts\" inverseEntity=\"Blog\"/></entity>"
+        }
+        try app.model("App", "v1", entities(""))
+        try app.model("App", "v2", entities("<attribute name=\"more\" optional=\"YES\" attributeType=\"String\"/>"))
+        try app.current("App", "v2")
+        try app.generate("App", "v1", rows: 6)
+        let words = ["App.sqlite", "--models", "App.xcdatamodeld"]
+        try app.execute("DELETE FROM ZPOST WHERE Z_PK > 6")
+        try app.execute("UPDATE ZPOST SET ZBLOG = (Z_PK + 1) / 2; DELETE FROM ZBLOG WHERE Z_PK > 3")
+        #expect(try app.run(["verify"] + words).exitCode == 0)
+        #expect(try !app.run(["inspect"] + words).output.contains("wrongCount"))
+        // One post, five posts, none.
+        try app.execute("UPDATE ZPOST SET ZBLOG = CASE Z_PK WHEN 1 THEN 1 ELSE 2 END")
+        #expect(try app.run(["inspect"] + words).output.contains("wrongCount: 3 in Blog.posts"))
+        let sentence = "Blog.posts has too few or too many objects in 3 rows: the store's own version allows 2 to 3."
+        let planned = try app.run(["plan"] + words + ["--check"])
+        #expect(planned.exitCode == 0 && planned.output.contains(sentence), "\(planned)")
+        let done = try app.run(["migrate"] + words)
+        #expect(done.exitCode == 0 && done.output.contains(sentence), "\(done)")
+        #expect(done.output.contains("wrongCount kept in 3 of Blog.posts"), "\(done)")
+        let verified = try app.run(["verify"] + words)
+        #expect(verified.exitCode == 3 && verified.output.contains("Blog"), "\(verified)")
+    }
+
     @Test(
         "What models and counts tell is refused by plan without --check", arguments: ["mand", "mkabs", "comp2"])
     func planRefuses(_ name: String) throws {

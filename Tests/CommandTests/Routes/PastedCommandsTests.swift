@@ -22,7 +22,7 @@ struct PastedCommandsTests {
 
     /// Refusals whose remedies print commands.
     enum Refusal: String, CaseIterable {
-        case loss, duplicates, policies, target, snapshotName, damagedSnapshot, backward
+        case loss, losses, duplicates, policies, target, snapshotName, damagedSnapshot, backward
     }
 
     @Test("and does what the remedy says", arguments: Refusal.allCases)
@@ -49,6 +49,10 @@ struct PastedCommandsTests {
         let migrate = ["migrate", "App.sqlite", "--models", "App.xcdatamodeld"]
         switch refusal {
         case .loss: return migrate
+        case .losses:
+            // Not the plan alone knows what is lost.
+            try app.execute("ALTER TABLE ZTAG ADD COLUMN ZCOLOR VARCHAR; UPDATE ZTAG SET ZCOLOR = 'left'")
+            return migrate
         case .duplicates:
             try app.execute("UPDATE ZNOTE SET ZTITLE = 'n', ZAUTHOR = NULL")
             return migrate
@@ -136,6 +140,22 @@ struct PastedCommandsTests {
         }
         if isBegun { words.append(word) }
         return Array(words.dropFirst())
+    }
+
+    @Test("What no option allows is told before the losses")
+    func otherRefusalFirst() throws {
+        try app.model(
+            "App", "v2",
+            "<entity name=\"Note\"><attribute name=\"title\" optional=\"YES\" attributeType=\"String\"/></entity>"
+                + "<entity name=\"Tag\" isAbstract=\"YES\"></entity>")
+        let words = ["App.sqlite", "--models", "App.xcdatamodeld"]
+        let refused = try app.run(["migrate"] + words)
+        let places = ["is abstract", "--lose Tag"].map { refused.diagnostics.range(of: $0)?.lowerBound }
+        #expect(refused.exitCode == 2 && !places.contains(nil), "\(refused)")
+        if let first = places[0], let second = places[1] { #expect(first < second, "\(refused)") }
+        #expect(Self.commands(in: refused.diagnostics).isEmpty, "\(refused)")
+        let allowed = try app.run(["migrate"] + words + ["--accept-loss"])
+        #expect(allowed.exitCode == 2 && allowed.diagnostics.contains("is abstract"), "\(allowed)")
     }
 
     @Test("Two stores that are exchanged are called so")

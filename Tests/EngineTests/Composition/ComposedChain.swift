@@ -89,9 +89,10 @@ struct ComposedChain {
             try FileLayer().createDirectory(folder)
             let run = StepRun(step: step, sourcePath: source, isSourcePrivate: true, folder: folder, options: options)
             let report = try run.run()
-            let verification = Verification(
+            var verification = Verification(
                 mode: .full, step: step.resolved, sourcePath: source, isSourcePrivate: true,
                 destinationPath: run.destinationPath, workFolder: folder, counts: report.counts, now: options.now)
+            verification.told = ToldLinks.of(step.resolved, reported: nil)
             let differences = try verification.run().differences
             #expect(differences.isEmpty, "\(step.versions): \(differences)")
             try run.finish()

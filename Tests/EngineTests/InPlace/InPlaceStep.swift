@@ -13,26 +13,30 @@ import Testing
 /// An inferred step over a small store, run in place and copied.
 struct InPlaceStep {
     let store: StoreBuilder
-    let step: StepPlan
+    var step: StepPlan
 
     init(
         _ source: ManagedObjectModel, _ destination: ManagedObjectModel, maximumKeys: [String: Int64] = [:],
-        rows: [String]
+        mappingModels: [MappingModel] = [], rows: [String]
     ) throws {
         store = try StoreBuilder(source, maximumKeys: maximumKeys)
         for sql in rows { try store.connection.execute(sql) }
-        step = try InPlaceStep.plan(source, destination)
+        step = try InPlaceStep.plan(source, destination, mappingModels)
     }
 
     /// Returns the only step of the plan between two models.
-    static func plan(_ source: ManagedObjectModel, _ destination: ManagedObjectModel) throws -> StepPlan {
+    static func plan(
+        _ source: ManagedObjectModel, _ destination: ManagedObjectModel, _ mappingModels: [MappingModel] = []
+    ) throws -> StepPlan {
         let versions = [ModelVersion(of: source, name: "Model"), ModelVersion(of: destination, name: "Model 2")]
-        return try plan(versions[0], versions[1])
+        return try plan(versions[0], versions[1], mappingModels)
     }
 
-    static func plan(_ source: ModelVersion, _ destination: ModelVersion) throws -> StepPlan {
+    static func plan(
+        _ source: ModelVersion, _ destination: ModelVersion, _ mappingModels: [MappingModel] = []
+    ) throws -> StepPlan {
         let catalog = ModelCatalog(versions: [source, destination])
-        let plan = Planner(catalog: catalog, mappingModels: []).plan(
+        let plan = Planner(catalog: catalog, mappingModels: mappingModels).plan(
             from: source, to: destination, rows: [:], areRowsEstimated: true)
         if let refusal = plan.refusals.first { throw refusal }
         return try #require(plan.steps.first)
@@ -104,7 +108,8 @@ extension InPlaceRun {
             steps, on: connection, options: options,
             checks: { work in
                 let verification = try VerificationInPlace(
-                    of: work.step, writing: work.tables, on: work.connection, damage: work.damage)
+                    of: work.step, writing: work.tables, on: work.connection, damage: work.damage,
+                    told: ToldLinks.of(work.step, reported: nil))
                 return { counts, counted in
                     try damaging(work.connection)
                     try verification.check(counts, counted: counted)

@@ -53,7 +53,9 @@ struct BlindOracleTests {
         }
         #expect(unsettled.isEmpty)
         print("  told without a number: \(open)")
-        #expect(made == Self.pairs && looked > 100 * made && told * 2 > made)
+        #expect(made == Self.pairs && looked > 100 * made)
+        // A single pair may lose nothing.
+        #expect(made < 24 || told * 2 > made)
     }
 
     @Test(

@@ -1,0 +1,163 @@
+internal import FerryMapping
+internal import FerryModel
+internal import FerrySQLite
+internal import FerryStore
+
+/// The links of one relationship of the source whose ends live on, but that are not in the destination.
+struct MissingLinks {
+    /// Where the heirs of a source entity's objects are.
+    private enum Heirs {
+        /// In a root table of the destination, under their own keys.
+        case kept(sources: Set<Int64>, table: String, numbers: Set<Int64>)
+        /// Somewhere, for every object.
+        case whole(source: Int64)
+        /// In the lookup file, by the position of the entity mapping.
+        case associated(source: Int64, table: String)
+    }
+
+    /// The heirs of the objects at one end.
+    private struct End {
+        var all: [Heirs] = []
+        /// Those by entity mappings that stand in for an object.
+        var carried: [Heirs] = []
+    }
+
+    private let links: SourceLinks
+    private let context: VerificationContext
+    private let owners: End
+    private let members: End
+
+    /// Nil if the heirs of new keys are not known: a walker has no lookup file, and quick checks fill none.
+    init?(_ links: SourceLinks, withLookups: Bool, in context: VerificationContext) throws {
+        (self.links, self.context) = (links, context)
+        func end(_ entities: [String]) throws -> End? {
+            let mappings = entities.map { entity in context.step.entityMappings.filter { $0.source == entity } }
+            // Where links could be matters only if there is a place for them.
+            let known = links.targets.isEmpty ? [] : mappings.flatMap { $0 }
+            guard let all = try Self.heirs(by: known, withLookups: withLookups, in: context),
+                let carried = try Self.heirs(
+                    by: mappings.flatMap(\.standIns), isAnyPlace: true, withLookups: withLookups, in: context)
+            else { return nil }
+            return End(all: all, carried: carried)
+        }
+        guard let owners = try end(links.owners), let members = try end(links.members) else { return nil }
+        (self.owners, self.members) = (owners, members)
+    }
+
+    private static func heirs(
+        by mappings: [ResolvedEntityMapping], isAnyPlace: Bool = false, withLookups: Bool,
+        in context: VerificationContext
+    ) throws -> [Heirs]? {
+        var kept: [String: (sources: Set<Int64>, numbers: Set<Int64>)] = [:]
+        var heirs: [Heirs] = []
+        for mapping in mappings {
+            let source = try context.sourceNumber(of: mapping.source)
+            if mapping.keepsPrimaryKey {
+                let table = try context.destinationTable(of: mapping.destination).name
+                kept[table, default: ([], [])].sources.insert(source)
+                kept[table, default: ([], [])].numbers.insert(try context.destinationNumber(of: mapping.destination))
+                continue
+            }
+            if isAnyPlace, mapping.readsEveryObject, mapping.policy == nil {
+                heirs.append(.whole(source: source))
+                continue
+            }
+            guard withLookups, let table = try context.associationTable(of: mapping) else { return nil }
+            heirs.append(.associated(source: source, table: table))
+        }
+        return heirs
+            + kept.sorted { $0.key < $1.key }.map {
+                .kept(sources: $0.value.sources, table: $0.key, numbers: $0.value.numbers)
+            }
+    }
+
+    /// Their number, and the place of the first.
+    func found() throws -> (count: Int64, example: String?) {
+        if owners.carried.isEmpty || members.carried.isEmpty { return (0, nil) }
+        let (form, source) = (links.form, links.form.links)
+        // The row of an end holds the links of a foreign key.
+        let x = source.areInRowsOfA ? "l" : "x"
+        let y = source.areInRowsOfB ? "l" : "y"
+        var tables = "source.\(source.table) AS l"
+        if x == "x" { tables += " CROSS JOIN source.\(try table(of: links.owners)) AS x ON x.Z_PK = l.\(source.a)" }
+        if y == "y" { tables += " CROSS JOIN source.\(try table(of: links.members)) AS y ON y.Z_PK = l.\(source.b)" }
+        var conditions = [
+            "l.\(source.a) IS NOT NULL", "l.\(source.b) IS NOT NULL", live(owners.carried, x), live(members.carried, y),
+        ]
+        // Only one side of a damaged one-to-one has the key.
+        if let agreement = form.agreement(of: x, with: y) { conditions.append(agreement) }
+        let there = links.targets.flatMap { target in
+            owners.all.flatMap { owner in members.all.flatMap { member in isThere(target, (owner, x), (member, y)) } }
+        }
+        if !there.isEmpty { conditions.append("NOT (\(there.joined(separator: " OR ")))") }
+        let row = try context.connection.rows(
+            "SELECT count(*), min(l.\(source.areInRowsOfB ? source.b : source.a)) FROM \(tables) "
+                + "WHERE \(conditions.joined(separator: " AND "))")
+        let (count, key) = (row.first?[0].integer ?? 0, row.first?[1].integer)
+        return (count, key.map { "\(source.table) \(source.areInRowsOfB ? source.b : source.a) \($0)" })
+    }
+
+    private func table(of entities: [String]) throws -> String { try context.sourceTable(of: entities[0]).name }
+
+    private func live(_ heirs: [Heirs], _ row: String) -> String {
+        let ways = heirs.map { heirs in
+            switch heirs {
+            case .kept(let sources, let table, let numbers):
+                """
+                \(row).Z_ENT IN (\(sources.sorted().sqlNumbers)) AND EXISTS (
+                    SELECT 1 FROM destination.\(table) AS h WHERE h.Z_PK = \(row).Z_PK AND h.Z_ENT IN (\(numbers.sorted().sqlNumbers)))
+                """
+            case .whole(let source): "\(row).Z_ENT = \(source)"
+            case .associated(let source, let table):
+                "\(row).Z_ENT = \(source) AND EXISTS (SELECT 1 FROM \(table) AS h WHERE h.source = \(row).Z_PK)"
+            }
+        }
+        return "(\(ways.joined(separator: " OR ")))"
+    }
+
+    /// Conditions of which one holds if the heirs of two objects are linked in the destination.
+    private func isThere(
+        _ target: SourceLinks.Form, _ owner: (heirs: Heirs, row: String), _ member: (heirs: Heirs, row: String)
+    ) -> [String] {
+        let (own, other) = (heir(owner.heirs, owner.row, "p"), heir(member.heirs, member.row, "q"))
+        func condition(_ links: StoredLinks, _ a: String, _ b: String) -> String {
+            let tables = [own.table, other.table].compactMap { $0 } + ["destination.\(links.table) AS j"]
+            let known = [own.condition, other.condition].joined(separator: " AND ")
+            return "EXISTS (SELECT 1 FROM \(tables.joined(separator: ", ")) "
+                + "WHERE \(known) AND j.\(links.a) = \(a) AND j.\(links.b) = \(b))"
+        }
+        var conditions = [condition(target.links, own.key, other.key)]
+        if let links = target.other { conditions.append(condition(links, own.key, other.key)) }
+        if target.isReflexive { conditions.append(condition(target.links, other.key, own.key)) }
+        return conditions
+    }
+
+    private func heir(_ heirs: Heirs, _ row: String, _ name: String) -> (key: String, table: String?, condition: String)
+    {
+        switch heirs {
+        case .kept(let sources, _, _):
+            ("\(row).Z_PK", nil, "\(row).Z_ENT IN (\(sources.sorted().sqlNumbers))")
+        case .whole: preconditionFailure("the place of a link needs the keys of its ends")
+        case .associated(let source, let table):
+            ("\(name).key", "\(table) AS \(name)", "\(row).Z_ENT = \(source) AND \(name).source = \(row).Z_PK")
+        }
+    }
+}
+
+extension [Int64] {
+    fileprivate var sqlNumbers: String { map(String.init).joined(separator: ", ") }
+}
+
+extension VerificationContext {
+    /// The table with the heirs of a mapping's objects, which full verification can fill; nil if it did not.
+    fileprivate func associationTable(of mapping: ResolvedEntityMapping) throws -> String? {
+        guard verification.mode == .full, !isBeforeCommit else { return nil }
+        let root = destinationModel.root(of: mapping.destination)
+        if try NewRows(root, in: self)?.rows(progress.state.outcomes) != nil {
+            try NewRows.associate(mapping, in: self)
+        } else if try !relationForms.get().mayBeAssociated.contains(mapping.position) {
+            return nil
+        }
+        return try associations.readableName(of: mapping)
+    }
+}
