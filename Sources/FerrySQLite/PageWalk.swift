@@ -28,6 +28,8 @@ package struct PageWalk {
 
     /// Whether `quick_check` would find no damage.
     package let isSound: Bool
+    /// Whether the walk has read the b-trees of some tables only.
+    package let isPartial: Bool
     /// The bytes of the pages that the walk has read, overflow pages as whole ones.
     package let bytes: Int64
     /// The number of rows of each table with row ids.
@@ -76,6 +78,7 @@ package struct PageWalk {
             areKeysSound = try connection.damagedPagesBySQLite(schema: schema, table: table).isEmpty
         }
         isSound = rows != nil && areKeysSound
+        isPartial = trees.isPartial
         bytes = Int64(walk.walked) * Int64(reader.pageSize)
         self.rows = (rows ?? [:]).mapValues(\.count)
         longestRows = (rows ?? [:]).mapValues(\.longest)

@@ -34,10 +34,13 @@ struct UnwrittenTablesTests {
         try Connection(path: store, mode: .readWrite).execute("PRAGMA journal_mode = DELETE")
     }
 
-    private func migrate(_ verify: Configuration.VerifyMode) throws -> (report: MigrationReport, statements: [String]) {
+    private func migrate(
+        _ verify: Configuration.VerifyMode, _ change: (inout Configuration) -> Void = { _ in }
+    ) throws -> (report: MigrationReport, statements: [String]) {
         let statements = Locked<[String]>([])
         var configuration = Configuration(target: "App 2", verify: verify, takesSnapshot: false)
         configuration.smallStoreBytes = 1 << 16
+        change(&configuration)
         configuration.trace = { event in statements.withLock { $0.append(event.text) } }
         let report = try Migrator(
             store: url, models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))]
@@ -73,6 +76,19 @@ struct UnwrittenTablesTests {
         #expect(try migrate(.quick).report.outcome == .migrated)
         let connection = try Connection(path: store, mode: .readOnly)
         #expect(try connection.integer("SELECT Z_ENT FROM ZBOOK WHERE Z_PK = 20000") == 9)
+    }
+
+    @Test("are checked by a later call with full verification, though an earlier one has kept its result")
+    func laterCall() throws {
+        try hideRows(of: "ZBOOK", in: store)
+        let stopped = #expect(throws: FerryError.self) {
+            try migrate(.quick) {
+                ($0.budget, $0.leastMarkedSeconds) = (.nanoseconds(1), 0)
+            }
+        }
+        #expect(stopped?.code == .budgetSpent, "\(String(describing: stopped))")
+        let error = #expect(throws: FerryError.self) { try migrate(.full) }
+        #expect(error?.code == .storeDamaged, "\(String(describing: error))")
     }
 
     @Test("do not hide damage of the table that is written", arguments: ["rows", "page"])

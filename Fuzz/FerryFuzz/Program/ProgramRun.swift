@@ -71,7 +71,7 @@ struct ProgramRun {
         }
         print(
             "\(done) runs in \(Int(FerryFuzz.seconds() - start)) s, \(found) found; peak memory at most \(highest >> 20) MiB, "
-                + "longest \(Int(longest * 1_000)) ms")
+                + "longest \(Int(longest * 1_000)) ms of processor time")
         return found == 0
     }
 

@@ -98,8 +98,8 @@ public struct Verifier: Sendable {
                         isSourcePrivate: old.sourceGuard.access == .unlocked, destinationPath: new.path,
                         workFolder: folder, counts: nil, now: run?.now,
                         externalFolder: ExternalData.folder(forStore: old.path), progress: onProgress, stop: stop)
-                    // A store of Ferry must meet the requirements of a run; one of Core Data may have names of its own.
                     verification.told = told
+                    // A store of Ferry must meet the requirements of a run; one of Core Data may have names of its own.
                     verification.isInPlace = run?.isInPlace ?? false
                     verification.isDestinationAsFound = true
                     verification.hasIndexesOfStore = run?.isLike == true

@@ -91,7 +91,9 @@ extension MigrationRun {
         if walk == nil { relay.send(.progress(ProgressUpdate(phase: .preflight, subject: "pages of the store"))) }
         let time = Clock.nanoseconds()
         let found = try store.sourceGuard.connection.damagedPages(after: walk, stop: stop)
-        guard walkSeconds + Clock.seconds(since: time) >= configuration.leastMarkedSeconds else { return found }
+        // A later call may need the pages that a partial walk has not read.
+        guard walk?.isPartial != true, walkSeconds + Clock.seconds(since: time) >= configuration.leastMarkedSeconds
+        else { return found }
         let place = try folder ?? RunFolder(path: place.runFolder, files: files)
         folder = place
         try PageCheck(store: now, found: found).save(in: place, files: files)

@@ -122,15 +122,15 @@ extension MigrationRun {
         let rows = counted ?? inspection.rowsOfEntities
         let areRowsEstimated = areRowsEstimated ?? inspection.entities.contains(where: \.isEstimated)
         // Elsewhere either all counts are exact, or none is taken for it.
-        if case .exactly = counting {
-            countedEntities = Set(inspection.entities.filter { !$0.isEstimated }.map(\.entity))
-        }
+        let isMixed = if case .exactly = counting { true } else { false }
+        let exact = isMixed ? Set(inspection.entities.filter { !$0.isEstimated }.map(\.entity)) : []
         let counter = LossCounter(connection: store.sourceGuard.connection, layout: layout, rows: rows, walk: walk)
-        var plan = try plan(from: version, to: target, rows, areRowsEstimated: areRowsEstimated, counter)
+        var plan = try plan(from: version, to: target, rows, exact, areRowsEstimated: areRowsEstimated, counter)
         var statements = statements(plan, on: store)
         if let reason = try obstacleOfStore(plan, statements, layout, walk) {
             copying = Planner.Copying(mappedBecause: reason)
-            plan = try self.plan(from: version, to: target, rows, areRowsEstimated: areRowsEstimated, counter)
+            plan = try self.plan(
+                from: version, to: target, rows, exact, areRowsEstimated: areRowsEstimated, counter)
             statements = self.statements(plan, on: store)
         }
         if let reason = try reasonToFillAll(plan, store, layout, walk) {
@@ -169,12 +169,14 @@ extension MigrationRun {
         }
     }
 
-    /// Makes the plan, and reads the rows on which the route depends.
+    /// Makes the plan, and reads the rows on which the route depends; `exact` are entities with counted rows beside
+    /// estimated ones.
     private func plan(
-        from version: ModelVersion, to target: ModelVersion, _ rows: [String: Int64], areRowsEstimated: Bool,
-        _ counter: LossCounter
+        from version: ModelVersion, to target: ModelVersion, _ rows: [String: Int64], _ exact: Set<String>,
+        areRowsEstimated: Bool, _ counter: LossCounter
     ) throws -> MigrationPlan {
         var planner = planner
+        planner.countedEntities = exact
         planner.endsAtQuestions = true
         let ends = RouteEnds(source: version.hashes, target: target.hashes, name: configuration.target)
         planner.comparisons = inputs.comparisons.withLock { $0[ends] ?? [] }
@@ -240,7 +242,6 @@ extension MigrationRun {
         planner.route = configuration.route
         planner.mappingModelsBeside = inputs.mappingModelsBeside
         planner.inputWarnings = inputs.warnings
-        planner.countedEntities = countedEntities
         // The executor may change between calls; the mode of a step must not.
         if let copying { planner.copying = copying }
         return planner

@@ -32,8 +32,6 @@ final class MigrationRun {
     var isResumed = false
     /// The use of the phases in earlier calls.
     private var earlierPhases: [PhaseUse] = []
-    /// The entities whose rows were counted, though those of others are estimated.
-    var countedEntities: Set<String> = []
     /// What an unfinished attempt left in the store and the run takes over; nil unless the configuration asks for it.
     var adoption: Adoption?
     /// Why a resumed run, or one whose store a step cannot change in place, copies steps; nil if the executor decides.
@@ -163,16 +161,17 @@ final class MigrationRun {
         let isPastSnapshot = known?.isUnfinishedInPlace != true && (known?.phase.order ?? 0) > Phase.snapshot.order
         let counted = known?.isUnfinishedInPlace == true ? nil : known?.migration?.rows
         var planned: Planned
+        let bytes: Int64
         do {
             planned = try self.planned(
                 store, from: version, to: target, isPastSnapshot: isPastSnapshot, counted: counted, in: found)
-            settleMemory(before: try store.contentBytes())
+            bytes = try store.contentBytes()
+            settleMemory(before: bytes)
             planned.steps = try stepEstimates(planned, store).find()
         } catch {
             guard known == nil else { throw error }
             throw FerryError.beforeRun(error, on: place.store)
         }
-        let bytes = try store.contentBytes()
         // The rehearsal of a chain's statements leaves some MiB, and the report needs code that has not run yet.
         memory.releaseUnused(before: bytes)
         let report = try report(planned, store)

@@ -152,11 +152,7 @@ enum ASCII {
     }
 
     static func bring(_ bytes: UnsafeMutableRawBufferPointer, into letterCase: LetterCase) {
-        let first = letterCase.firstOther
-        for index in bytes.indices {
-            let byte = bytes[index]
-            bytes[index] = byte &- first < 26 ? byte ^ 0x20 : byte
-        }
+        for index in bytes.indices { bytes[index] = letterCase.bring(bytes[index]) }
     }
 
     /// Compares two texts without case: negative, zero or positive.

@@ -36,7 +36,7 @@ struct LinksCheck: Check {
         }
     }
 
-    private static func name(of links: SourceLinks) -> String { "links:\(links.title)" }
+    private static func name(of links: SourceLinks) -> String { "links of \(links.title)" }
 
     /// The relationships to count: those of kept tables have the links of the source.
     private static func counted(in context: VerificationContext) throws -> [SourceLinks] {

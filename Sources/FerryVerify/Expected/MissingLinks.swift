@@ -104,8 +104,8 @@ struct MissingLinks {
             switch heirs {
             case .kept(let sources, let table, let numbers):
                 """
-                \(row).Z_ENT IN (\(sources.sorted().sqlNumbers)) AND EXISTS (
-                    SELECT 1 FROM destination.\(table) AS h WHERE h.Z_PK = \(row).Z_PK AND h.Z_ENT IN (\(numbers.sorted().sqlNumbers)))
+                \(row).Z_ENT IN (\(sources.sorted().sqlList)) AND EXISTS (
+                    SELECT 1 FROM destination.\(table) AS h WHERE h.Z_PK = \(row).Z_PK AND h.Z_ENT IN (\(numbers.sorted().sqlList)))
                 """
             case .whole(let source): "\(row).Z_ENT = \(source)"
             case .associated(let source, let table):
@@ -136,16 +136,12 @@ struct MissingLinks {
     {
         switch heirs {
         case .kept(let sources, _, _):
-            ("\(row).Z_PK", nil, "\(row).Z_ENT IN (\(sources.sorted().sqlNumbers))")
+            ("\(row).Z_PK", nil, "\(row).Z_ENT IN (\(sources.sorted().sqlList))")
         case .whole: preconditionFailure("the place of a link needs the keys of its ends")
         case .associated(let source, let table):
             ("\(name).key", "\(table) AS \(name)", "\(row).Z_ENT = \(source) AND \(name).source = \(row).Z_PK")
         }
     }
-}
-
-extension [Int64] {
-    fileprivate var sqlNumbers: String { map(String.init).joined(separator: ", ") }
 }
 
 extension VerificationContext {

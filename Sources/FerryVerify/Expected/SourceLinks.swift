@@ -182,7 +182,7 @@ struct SourceLinks: Sendable {
                 return nil
             }
             let numbers = try mappings.map { try context.destinationNumber(of: $0.destination) }.sorted()
-            let list = numbers.map(String.init).joined(separator: ", ")
+            let list = numbers.sqlList
             return { key in
                 "EXISTS (SELECT 1 FROM destination.\(table) AS h WHERE h.Z_PK = \(key) AND h.Z_ENT IN (\(list)))"
             }
@@ -191,7 +191,7 @@ struct SourceLinks: Sendable {
         /// The condition that a row is one of the objects.
         func numbers(_ row: String, in context: VerificationContext) throws -> String {
             let numbers = try mappings.map { try context.sourceNumber(of: $0.source) }.sorted()
-            return "\(row).Z_ENT IN (\(numbers.map(String.init).joined(separator: ", ")))"
+            return "\(row).Z_ENT IN (\(numbers.sqlList))"
         }
     }
 

@@ -56,7 +56,7 @@ struct LinksInPlace {
             let numbers = try mappings.map {
                 try isSource ? context.sourceNumber(of: $0.source) : context.destinationNumber(of: $0.destination)
             }
-            return (table.name, numbers.sorted().map(String.init).joined(separator: ", "))
+            return (table.name, numbers.sorted().sqlList)
         }
         guard let owners = try objects(links.owners), let members = try objects(links.members) else { return 0 }
         let (schema, stored) = (isSource ? "source" : "destination", form.links)
