@@ -3,17 +3,18 @@ internal import FerrySnapshot
 /// The differences in texts about snapshots between a build with Zstandard, as in goldens and pages, and one without.
 enum SnapshotWords {
     /// Each pair: the text with Zstandard, the text without.
-    private static let pairs = [
-        (".sqlite.zst", ".sqlite.gz"), ("Stock zstd -d", "Stock gzip -d"),
+    static let pairs = [
+        (".sqlite.zst", ".sqlite.gz"), ("standard program zstd -d", "standard program gzip -d"),
+        ("zstd (default) compresses", "gzip (default) compresses"),
         (
-            "The level of Zstandard, 1 (default, quick) to 19 (small).",
-            "The level of gzip, 1 (default, quick) to 9 (small)."
+            "Compression level of Zstandard, from 1 (default, fastest) to 19 (smallest).",
+            "Compression level of gzip, from 1 (default, fastest) to 9 (smallest)."
         ),
-        ("number from 1 to 19.", "number from 1 to 9."),
+        ("Expected a whole number from 1 to 19.", "Expected a whole number from 1 to 9."),
         (
-            "A snapshot of level 12 takes 58 MiB, more than a memory limit of 32 MiB leaves for it. "
+            "A snapshot of level 12 needs 58 MiB, more than a memory limit of 32 MiB leaves for it. "
                 + "Give --snapshot-level 8, or --memory-limit 77MiB.",
-            "--snapshot-level cannot be \"12\". It is a whole number from 1 to 9."
+            "--snapshot-level cannot be \"12\". Expected a whole number from 1 to 9."
         ),
     ]
 
