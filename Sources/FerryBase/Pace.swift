@@ -18,7 +18,12 @@ package final class Pace: Sendable {
     package static let mostRest = 0.95
 
     private let state = Locked((orders: Orders(), pausedThreads: 0))
-    private let hooks = Locked<(look: @Sendable () -> Void, onPause: @Sendable (Bool) -> Void)?>(nil)
+    private let hooks = Locked<Hooks?>(nil)
+
+    private struct Hooks {
+        let look: @Sendable () -> Void
+        let onPause: @Sendable (Bool) -> Void
+    }
 
     package init() {}
 
@@ -26,7 +31,7 @@ package final class Pace: Sendable {
     /// come to a halt, and that it continues.
     package func connect(
         look: @escaping @Sendable () -> Void = {}, onPause: @escaping @Sendable (Bool) -> Void = { _ in }
-    ) { hooks.withLock { $0 = (look, onPause) } }
+    ) { hooks.withLock { $0 = Hooks(look: look, onPause: onPause) } }
 
     fileprivate func lookForOrders() { hooks.withLock { $0 }?.look() }
 

@@ -151,6 +151,9 @@ package final class SlotRing<Slot: AnyObject>: @unchecked Sendable {
 ///
 /// `Mutex` needs the systems of 2024 on Apple's platforms, and the thread sanitizer reports false races on Linux.
 ///
+/// A function must be a member of a structure: as a value of its own, alone, in a tuple or an optional, each access would
+/// wrap it once more.
+///
 /// Unchecked: all access to the value is under the lock.
 package final class Locked<Value>: @unchecked Sendable {
     private var value: Value

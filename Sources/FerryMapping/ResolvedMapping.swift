@@ -178,6 +178,29 @@ package struct OverruledRule: Sendable, Hashable {
 }
 
 extension ResolvedStep {
+    /// The same step, which shares memory with equal rules of another one.
+    ///
+    /// Most entities are the same in two neighbouring versions, and a chain may have a hundred steps.
+    package func sharing(with other: ResolvedStep) -> ResolvedStep {
+        let others = Dictionary(
+            other.entityMappings.map { ($0.destination, $0) }, uniquingKeysWith: { first, _ in first })
+        var step = self
+        for index in step.entityMappings.indices {
+            guard let other = others[step.entityMappings[index].destination] else { continue }
+            Self.share(&step.entityMappings[index].attributes, with: other.attributes, by: \.name)
+            Self.share(&step.entityMappings[index].relationships, with: other.relationships, by: \.name)
+        }
+        return step
+    }
+
+    private static func share<Rule: Equatable>(_ rules: inout [Rule], with others: [Rule], by name: (Rule) -> String) {
+        guard rules != others else { return rules = others }
+        let named = Dictionary(others.map { (name($0), $0) }, uniquingKeysWith: { first, _ in first })
+        for index in rules.indices {
+            if let other = named[name(rules[index])], other == rules[index] { rules[index] = other }
+        }
+    }
+
     /// The mandatory attributes that entity mappings leave without a value; allowed only while the source has no rows.
     package var valuesWithoutSource: [MappingResolution.RowCheck] {
         entityMappings.flatMap { mapping in

@@ -96,10 +96,9 @@ enum CheckScope: Sendable {
 
 /// Every check, in the order in which checks run.
 ///
-/// The others run only if the first leaves the destination readable. ``VerificationInPlace`` runs some before COMMIT.
+/// The others run only if the first leaves the destination readable; the last needs memory that they no longer do. ``VerificationInPlace`` runs some before COMMIT.
 let allChecks: [any Check.Type] = [
     SchemaCheck.self,
-    MetadataCheck.self,
     HeaderNumbersCheck.self,
     IntegrityCheck.self,
     TallyCheck.self,
@@ -118,4 +117,5 @@ let allChecks: [any Check.Type] = [
     RowsCheck.self,
     RelationshipsCheck.self,
     LinksCheck.self,
+    MetadataCheck.self,
 ]

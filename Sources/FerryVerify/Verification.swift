@@ -204,8 +204,10 @@ package struct Verification: Sendable {
         try context.takeCaches(memory.verificationCaches(schema: context.connection.schemaBytes))
         // The integrity check reports the damage behind a read error, if it finds any.
         if let failure, !context.progress.state.outcomes.values.contains(where: \.isUnreadable) { throw failure }
-        for (check, parts) in zip(checks, parts) {
-            let outcomes = parts.compactMap { context.progress.state.outcomes[$0.name] }
+        let names = parts.map { $0.map(\.name) }
+        parts = []
+        for (check, names) in zip(checks, names) {
+            let outcomes = names.compactMap { context.progress.state.outcomes[$0] }
             try context.progress.once("parts of \(type(of: check).name)", in: context) {
                 for outcome in outcomes { context.report.add(outcome) }
             }

@@ -32,9 +32,8 @@ final class VerificationContext {
     weak var claims: UniqueClaims?
 
     let progress: VerificationProgress
-    private(set) lazy var relationForms = Result { try RelationForms(in: self) }
-    private(set) lazy var sourceLinks = Result { try SourceLinks.all(in: self) }
-    private(set) lazy var indexReadings = Result { try IndexReadings(in: self) }
+    private var readings = Readings()
+
     /// The source's surroundings, read before a step in place altered the store.
     private let formerSurroundings: SourceSurroundings?
     private(set) lazy var surroundings = Result {
@@ -118,7 +117,7 @@ final class VerificationContext {
         try connection.shareCaches(
             caches, among: ["main": 2, "source": 3, "destination": 3, "temp": 1])
         try self.init(verification, connection, source: source, destination: destination)
-        self.relationForms = .success(relationForms)
+        readings.relationForms = .success(relationForms)
         self.surroundings = .success(surroundings)
     }
 
@@ -346,6 +345,33 @@ final class VerificationContext {
         }
         return ordered
     }
+}
+
+// What the checks of rows, relations and indexes read once.
+extension VerificationContext {
+    struct Readings {
+        fileprivate(set) var relationForms: Result<RelationForms, any Error>?
+        fileprivate(set) var sourceLinks: Result<[SourceLinks], any Error>?
+        fileprivate(set) var indexReadings: Result<IndexReadings, any Error>?
+    }
+
+    var relationForms: Result<RelationForms, any Error> {
+        once(\.relationForms) { try RelationForms(in: self) }
+    }
+    var sourceLinks: Result<[SourceLinks], any Error> { once(\.sourceLinks) { try SourceLinks.all(in: self) } }
+    var indexReadings: Result<IndexReadings, any Error> { once(\.indexReadings) { try IndexReadings(in: self) } }
+
+    private func once<Value>(
+        _ place: WritableKeyPath<Readings, Result<Value, any Error>?>, _ read: () throws -> Value
+    ) -> Result<Value, any Error> {
+        if let known = readings[keyPath: place] { return known }
+        let result = Result { try read() }
+        readings[keyPath: place] = result
+        return result
+    }
+
+    /// Frees them; another check would read them again.
+    func forgetReadings() { readings = Readings() }
 }
 
 extension StoreLayout {

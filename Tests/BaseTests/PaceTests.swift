@@ -46,6 +46,22 @@ struct PaceTests {
         #expect { try stop.checkBetweenUnits() } throws: { ($0 as? FerryError)?.code == .interrupted }
     }
 
+    @Test("A look for orders goes no deeper after many others: nothing is added between two units")
+    func looksAlike() throws {
+        let depths = Locked<[UInt]>([])
+        let (stop, pace) = (StopRequest(), Pace())
+        pace.connect(look: {
+            var place = 0
+            let depth = withUnsafeMutablePointer(to: &place) { UInt(bitPattern: $0) }
+            depths.withLock { $0.append(depth) }
+        })
+        stop.pace = pace
+        for _ in 0..<1_000 { try stop.checkBetweenUnits() }
+        let seen = depths.withLock { $0 }
+        let (first, last) = (try #require(seen.first), try #require(seen.last))
+        #expect(seen.count == 1_000 && max(first, last) - min(first, last) < 4_096)
+    }
+
     @Test("Throttled work rests in proportion to the unit before", arguments: [0.0, 0.5, 0.9])
     func rests(_ share: Double) throws {
         let (stop, pace) = (StopRequest(), Pace())

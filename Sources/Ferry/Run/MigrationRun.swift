@@ -127,9 +127,36 @@ final class MigrationRun {
         }
     }
 
+    /// A run whose steps are to be made in the run folder, or the report of one that ended before.
+    private enum Prepared {
+        case ended(MigrationReport)
+        case inFolder(MigrationPlan, InPlacePlan?, RunRecord, RunFolder)
+    }
+
     private func migrate(
-        _ sourceGuard: SourceGuard, folder found: RunFolder?, record: RunRecord?
+        _ sourceGuard: SourceGuard, folder: RunFolder?, record: RunRecord?
     ) throws -> MigrationReport {
+        // What the plan knows of the store ends here: of hundreds of entities it takes some MiB.
+        switch try prepare(sourceGuard, folder: folder, record: record) {
+        case .ended(let report): return report
+        case .inFolder(let plan, let statements, var record, let folder):
+            var steps = plan
+            if configuration.damaged == .drop, steps.steps[0].mode == .copy { steps.steps[0].leaveOutDamagedRows() }
+            if record.migration?.findings.damage.isEmpty == false {
+                steps.fillAllTables(because: Self.healsDamage)
+            }
+            try runSteps(steps, sourceGuard, &record, folder)
+            let repeated = repeatedSteps(steps, statements, record)
+            return try finish(folder, &record, sourceGuard) {
+                try putInPlace(sourceGuard, &$0, folder, steps: repeated)
+            }
+        }
+    }
+
+    /// Plans the run, does all up to its first step, and a step on the store itself.
+    private func prepare(
+        _ sourceGuard: SourceGuard, folder found: RunFolder?, record: RunRecord?
+    ) throws -> Prepared {
         var known = record
         hasBegunInFolder = known?.migration.map { $0.isInPlace && $0.runsInFolder == true } ?? false
         copying = known?.migration.flatMap { $0.copying ?? ($0.isInPlace ? Planner.Copying() : nil) }
@@ -149,13 +176,13 @@ final class MigrationRun {
             if let known, let found, known.isCommitted(to: inputs.catalog.displayName(of: target)) {
                 try sourceGuard.close()
                 resume(with: known)
-                if let report = finish(found, known) { return report }
+                if let report = finish(found, known) { return .ended(report) }
             }
             try checkParts(of: store, as: version)
             guard place.output != nil, configuration.copiesUnchanged else {
-                return try upToDate(sourceGuard, place.store, target, leftover: found, record: known)
+                return .ended(try upToDate(sourceGuard, place.store, target, leftover: found, record: known))
             }
-            return try copyUnchanged(store, target, folder: found, record: known)
+            return .ended(try copyUnchanged(store, target, folder: found, record: known))
         }
         // Only preflight and the snapshot's manifest need counted rows.
         let isPastSnapshot = known?.isUnfinishedInPlace != true && (known?.phase.order ?? 0) > Phase.snapshot.order
@@ -181,6 +208,8 @@ final class MigrationRun {
         try stop.check()
         // Of hundreds of entities they hold some MiB, which the run needs.
         for index in planned.steps.indices { planned.steps[index].program = nil }
+        // Each holds the steps of a way that was considered.
+        planned.plan.comparisons = []
         if planned.plan.mayChangeStore, place.output == nil, planned.statements?.whole != nil,
             planned.plan.steps[0].parts.allSatisfy(\.isInferred)
         {
@@ -201,7 +230,7 @@ final class MigrationRun {
             try sourceGuard.connection.abandoning(on: stop) { try preflight(store, planned, &folder) }
         }
         guard let (folder, made) = begun else {
-            return try upToDate(sourceGuard, place.result, target, leftover: found, record: known)
+            return .ended(try upToDate(sourceGuard, place.result, target, leftover: found, record: known))
         }
         var record = made
         // It counted all tables and indexes; only preflight reads the counts.
@@ -211,18 +240,10 @@ final class MigrationRun {
         try takeSnapshot(store, version, rows: planned.countedRows, &record, folder)
         settleMemory(before: bytes)
         if planned.plan.mayChangeStore, place.output == nil {
-            return try finish(folder, &record, sourceGuard) {
-                try runInPlace(planned, sourceGuard, &$0, folder)
-            }
+            return .ended(
+                try finish(folder, &record, sourceGuard) { try runInPlace(planned, sourceGuard, &$0, folder) })
         }
-        var steps = planned.plan
-        if configuration.damaged == .drop, steps.steps[0].mode == .copy { steps.steps[0].leaveOutDamagedRows() }
-        if record.migration?.findings.damage.isEmpty == false {
-            steps.fillAllTables(because: Self.healsDamage)
-        }
-        try runSteps(steps, sourceGuard, &record, folder)
-        let repeated = repeatedSteps(steps, planned.statements?.whole, record)
-        return try finish(folder, &record, sourceGuard) { try putInPlace(sourceGuard, &$0, folder, steps: repeated) }
+        return .inFolder(planned.plan, planned.statements?.whole, record, folder)
     }
 
     /// The steps of a plan that leaves tables where they are, for the swap; nil if a hook may have changed a result.

@@ -175,6 +175,8 @@ package struct InPlaceRun {
             options.memory.releaseUnused(before: bytes)
         }
         try writeMetadata()
+        // The archive of a model takes code and memory that nothing else does.
+        options.memory.releaseUnused(before: bytes)
         try StaleStatistics.remove(on: connection)
         // The rows of other tables are still to be written.
         for statement in step.keptPart == nil ? plan.closing : [] {

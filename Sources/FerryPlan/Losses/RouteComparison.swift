@@ -101,7 +101,11 @@ extension VersionGraph {
         var steps: [Edge] = []
         for (version, next) in zip(nodes, nodes.dropFirst()) {
             guard var edge = explicitEdge(from: version, to: next) ?? infer(version, next).0 else { return nil }
-            if edge.isInferred { edge.resolution = edge.resolved() }
+            if edge.isInferred {
+                var resolution = edge.resolved()
+                if let last = steps.last?.resolution { resolution.step = resolution.step.sharing(with: last.step) }
+                edge.resolution = resolution
+            }
             steps.append(edge)
         }
         return steps

@@ -22,6 +22,7 @@ struct MetadataCheck: Check {
     func finish(_ outcomes: [PartOutcome], in context: VerificationContext) throws {
         // What is read from damaged pages shows nothing about the run.
         if context.progress.state.outcomes.values.contains(where: \.isUnreadable) { return }
+        context.forgetReadings()
         try run(in: context)
     }
 
