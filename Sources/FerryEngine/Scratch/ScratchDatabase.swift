@@ -174,15 +174,16 @@ package struct ScratchNeed: Sendable {
     /// The most bytes of a row of integers: the record, its cell pointer, and the empty part of a split page.
     private enum Bytes {
         static let association: Int64 = 40
+        /// Without the order that a search needs.
+        static let associationReadAtOnce: Int64 = 18
         static let policyAssociation: Int64 = 60
         /// 16 bytes of hash and a key, twice while a table is emptied into the next one.
         static let lookup: Int64 = 70
         static let link: Int64 = 36
         static let sortedLink: Int64 = 30
-        static let verifiedAssociation: Int64 = 40
+        static let verifiedAssociation: Int64 = 24
         /// Two words of hash, an object, and the mapping and kind.
-        static let verifiedValue: Int64 = 60
-        static let verifiedLink: Int64 = 20
+        static let verifiedValue: Int64 = 32
         static let policyLookup: Int64 = 60
         static let indexEntry: Int64 = 24
         /// A value and a key, in a table and in its index.
@@ -194,8 +195,14 @@ package struct ScratchNeed: Sendable {
     /// SQLite sorts less than this in memory, under any memory limit.
     private static let unsorted: Int64 = 1 << 20
 
-    /// The bytes of a sorter's files: it writes its runs, then merges them.
-    private static func files(ofSorting bytes: Int64) -> Int64 { bytes < unsorted ? 0 : bytes * 2 }
+    /// SQLite merges sixteen runs, each of at least a MiB, as they are read; it writes more of them once more before.
+    private static let mergedAtOnce: Int64 = 16 << 20
+
+    /// The bytes of a sorter's files.
+    private static func files(ofSorting bytes: Int64) -> Int64 {
+        if bytes < unsorted { return 0 }
+        return bytes < mergedAtOnce ? bytes : bytes * 2
+    }
 
     /// The bytes of the scratch database.
     package private(set) var scratch: Int64 = 0
@@ -225,8 +232,10 @@ package struct ScratchNeed: Sendable {
         for (mapping, count) in zip(mappings, made) {
             let distinct = rows.distinct[mapping.name].map { min($0, count) }
             objects[mapping.destination, default: 0] += distinct ?? count
-            if program.keys[mapping.position].association != .none {
-                scratch += count * (mapping.policy == nil ? Bytes.association : Bytes.policyAssociation)
+            let association = program.keys[mapping.position].association
+            if association != .none {
+                let bytes = association == .readAtOnce ? Bytes.associationReadAtOnce : Bytes.association
+                scratch += count * (mapping.policy == nil ? bytes : Bytes.policyAssociation)
                 if step.resolved.hasPolicies { scratch += count * Bytes.association }
             }
             // The lookup also holds existing objects.
@@ -260,10 +269,10 @@ package struct ScratchNeed: Sendable {
             sorted = max(sorted, Self.files(ofSorting: count * Bytes.sortedLink) * (isGathered ? 3 : 1))
         }
         sortedIndex = Self.files(ofSorting: Self.largestIndex(destination, objects, links, width))
+        // Links are compared by sums; only where these differ are the pairs of one relation written and sorted.
         if verifies {
-            let pairs = Self.pairs(destination, objects, links)
-            verification += pairs.reduce(0, +) * Bytes.verifiedLink
-            verification += Self.files(ofSorting: (pairs.max() ?? 0) * Bytes.sortedLink)
+            let most = Self.pairs(destination, objects, links).max() ?? 0
+            verification = max(verification, most * Bytes.sortedLink + Self.files(ofSorting: most * Bytes.sortedLink))
         }
         rowsAfter = Rows(objects: objects, links: links, elements: [:], bytes: rows.bytes)
     }

@@ -6,15 +6,15 @@ package enum PlainJSON: Sendable, Hashable {
     case boolean(Bool)
     case integer(Int64)
     case real(Double)
-    /// The decoded UTF-8.
-    case string([UInt8])
+    /// The decoded UTF-8; without escapes a part of the document, which most texts are.
+    case string(ArraySlice<UInt8>)
     /// Elements, and their bytes in the document.
     indirect case array([PlainJSON], text: ArraySlice<UInt8>)
     /// Members in their order, and their bytes in the document.
     indirect case object([Member], text: ArraySlice<UInt8>)
 
     package struct Member: Sendable, Hashable {
-        package var name: [UInt8]
+        package var name: ArraySlice<UInt8>
         package var value: PlainJSON
     }
 
@@ -80,7 +80,7 @@ struct PlainJSONDocument {
         }
         values = nil
         try text.checkEncoding()
-        let wanted = Array(name.utf8)
+        let wanted = Array(name.utf8)[...]
         var found: Range<Int>?
         var parser = PlainJSONParser(text, keepsValues: false)
         do {
@@ -141,9 +141,9 @@ struct PlainJSONParser {
         var elements: [PlainJSON] = []
         var members: [PlainJSON.Member] = []
         /// The name of the member whose value comes next.
-        var name: [UInt8] = []
+        var name: ArraySlice<UInt8> = []
 
-        mutating func takeName() -> [UInt8] {
+        mutating func takeName() -> ArraySlice<UInt8> {
             defer { name = [] }
             return name
         }
@@ -155,17 +155,16 @@ struct PlainJSONParser {
     /// Whether to make values; else the parser only finds errors and places.
     private let keepsValues: Bool
     private var offset: Int
-    /// The text, if it is in memory: the parser reads most bytes one by one.
-    private let bytes: [UInt8]
+    /// The text's bytes in memory, and the offset of the first of them: the parser reads most bytes one by one.
+    private var piece: (bytes: [UInt8], start: Int) = ([], 0)
 
     init(_ text: PlainText, keepsValues: Bool, at offset: Int = 0) {
         (self.text, self.keepsValues, self.offset) = (text, keepsValues, offset)
-        bytes = text.isInMemory ? text.inMemory : []
     }
 
     /// Reads a document; `member` gets the names and places of its members.
     mutating func document(
-        _ member: ([UInt8], Range<Int>) -> Void = { _, _ in }
+        _ member: (ArraySlice<UInt8>, Range<Int>) -> Void = { _, _ in }
     ) throws(PlainJSON.Invalid) -> (value: PlainJSON, part: Range<Int>) {
         let value = try value(member)
         skipBlanks()
@@ -187,7 +186,7 @@ struct PlainJSONParser {
     }
 
     private mutating func value(
-        _ member: ([UInt8], Range<Int>) -> Void
+        _ member: (ArraySlice<UInt8>, Range<Int>) -> Void
     ) throws(PlainJSON.Invalid) -> (value: PlainJSON, part: Range<Int>) {
         var open: [Open] = []
         while true {
@@ -251,7 +250,14 @@ struct PlainJSONParser {
         }
     }
 
-    private var next: UInt8? { offset < bytes.count ? bytes[offset] : text.byte(at: offset) }
+    private var next: UInt8? {
+        mutating get {
+            if offset - piece.start < piece.bytes.count { return piece.bytes[offset - piece.start] }
+            guard let next = text.piece(at: offset) else { return nil }
+            piece = next
+            return piece.bytes[offset - piece.start]
+        }
+    }
 
     private mutating func skipBlanks() {
         while let byte = next, byte == 0x20 || byte == 0x09 || byte == 0x0a || byte == 0x0d { offset += 1 }
@@ -267,7 +273,7 @@ struct PlainJSONParser {
         return value
     }
 
-    private mutating func name(isKept: Bool) throws(PlainJSON.Invalid) -> [UInt8] {
+    private mutating func name(isKept: Bool) throws(PlainJSON.Invalid) -> ArraySlice<UInt8> {
         skipBlanks()
         let name = try string(isKept: isKept || keepsValues)
         skipBlanks()
@@ -277,9 +283,14 @@ struct PlainJSONParser {
 
     // MARK: Strings
 
-    private mutating func string(isKept: Bool) throws(PlainJSON.Invalid) -> [UInt8] {
-        var result: [UInt8] = []
+    private mutating func string(isKept: Bool) throws(PlainJSON.Invalid) -> ArraySlice<UInt8> {
         try take(UInt8(ascii: "\""))
+        let run = unescaped()
+        if run.endIndex < piece.bytes.count, piece.bytes[run.endIndex] == UInt8(ascii: "\"") {
+            offset += run.count + 1
+            return isKept ? run : []
+        }
+        var result: [UInt8] = []
         while let byte = next, byte != UInt8(ascii: "\"") {
             guard byte >= 0x20 else { throw PlainJSON.Invalid(offset: offset) }
             guard byte == UInt8(ascii: "\\") else {
@@ -291,19 +302,19 @@ struct PlainJSONParser {
             if !isKept { result.removeAll(keepingCapacity: true) }
         }
         try take(UInt8(ascii: "\""))
-        return result
+        return result[...]
     }
 
     private mutating func takeUnescaped(into result: inout [UInt8], isKept: Bool) {
-        guard offset < bytes.count else {
-            let run = text.unescaped(at: offset)
-            if isKept { result += run }
-            offset += run.count
-            return
-        }
-        let end = PlainText.end(ofUnescaped: bytes, from: offset)
-        if isKept { result += bytes[offset..<end] }
-        offset = end
+        let run = unescaped()
+        if isKept { result += run }
+        offset += run.count
+    }
+
+    /// The bytes in memory up to the next quote, backslash or control character.
+    private func unescaped() -> ArraySlice<UInt8> {
+        let place = min(offset - piece.start, piece.bytes.count)
+        return piece.bytes[place..<PlainText.end(ofUnescaped: piece.bytes, from: place)]
     }
 
     private mutating func escape(into result: inout [UInt8]) throws(PlainJSON.Invalid) {

@@ -25,9 +25,6 @@ package final class PlainText {
     }
 
     var isInMemory: Bool { window.count == count }
-    /// The text, if it is in memory.
-    var inMemory: [UInt8] { window }
-
     /// Nil behind the end.
     func byte(at offset: Int) -> UInt8? {
         let place = offset - start
@@ -46,12 +43,12 @@ package final class PlainText {
         }
     }
 
-    /// The bytes in memory from an offset on, up to a quote, a backslash or a control character.
-    func unescaped(at offset: Int) -> ArraySlice<UInt8> {
-        let place = offset - start
-        return window[place..<Self.end(ofUnescaped: window, from: place)]
+    /// The bytes in memory around an offset, and the offset of the first of them; nil behind the end.
+    func piece(at offset: Int) -> (bytes: [UInt8], start: Int)? {
+        byte(at: offset) == nil ? nil : (window, start)
     }
 
+    /// The place of the next quote, backslash or control character.
     static func end(ofUnescaped bytes: [UInt8], from place: Int) -> Int {
         bytes.withUnsafeBufferPointer { bytes in
             var end = place

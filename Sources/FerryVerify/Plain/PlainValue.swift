@@ -35,7 +35,7 @@ package enum PlainValue: Sendable, Hashable {
         case .boolean(let value): return .boolean(value)
         case .integer(let value): return .integer(value)
         case .real(let value): return .real(value)
-        case .string(let bytes): return .text(bytes)
+        case .string(let bytes): return .text(Array(bytes))
         case .array, .object: return .text(element.text)
         }
     }
