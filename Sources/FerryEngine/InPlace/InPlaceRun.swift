@@ -174,8 +174,9 @@ package struct InPlaceRun {
             // The next index is sorted beside the memory that this statement's cache has left.
             options.memory.releaseUnused(before: bytes)
         }
-        try writeMetadata()
         // The archive of a model takes code and memory that nothing else does.
+        options.memory.releaseUnused(before: bytes)
+        try writeMetadata()
         options.memory.releaseUnused(before: bytes)
         try StaleStatistics.remove(on: connection)
         // The rows of other tables are still to be written.

@@ -25,8 +25,8 @@ final class ExpectedRow {
 
     let mapping: ResolvedEntityMapping
     let position: Int
-    /// Whether the mapping has `unique`, so that objects are looked up before they are made.
-    let isUnique: Bool
+    /// The search for an object before one is made; nil if the mapping has no `unique`.
+    let search: UniqueSearch?
     var isLookedUp = false
     /// Whether the source object of each object must be recorded.
     var isAssociated = false
@@ -79,7 +79,7 @@ final class ExpectedRow {
         in context: VerificationContext
     ) throws {
         (self.mapping, self.evaluator, self.objects) = (mapping, evaluator, objects)
-        (position, isUnique) = (mapping.position, !mapping.unique.isEmpty)
+        (position, search) = (mapping.position, mapping.unique.isEmpty ? nil : UniqueSearch(mapping))
         entityNumber = try context.destinationNumber(of: mapping.destination)
         columns = try context.destinationTable(of: mapping.destination).columns
         affinities = columns.map { ColumnAffinity(declaredType: $0.type) }

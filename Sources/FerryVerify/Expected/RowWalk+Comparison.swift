@@ -235,7 +235,7 @@ extension RowWalk {
         }
         var key = next
         var found = FoundObject.none
-        if expected.isUnique, let lookups {
+        if expected.search != nil, let lookups {
             found = try lookups.find(
                 expected, expected.uniqueValues(in: scope, row), source: scope.source.key, element: element
             ) { try uniqueValues(at: key, expected) }
@@ -251,8 +251,7 @@ extension RowWalk {
             counts.wrote(by: expected.position)
             if expected.isLookedUp {
                 try lookups?.add(
-                    entity: expected.mapping.destination, key: key, by: expected.isUnique ? expected.mapping : nil,
-                    value: value)
+                    entity: expected.mapping.destination, key: key, by: expected.search, value: value)
             }
             // An object that fails here has used its key.
             try reportingFailures(expected, scope.source) { try compare(expected, key: key, scope, row, version: nil) }

@@ -128,10 +128,10 @@ final class UniqueClaims: UniqueObjects {
     }
 
     func add(
-        entity: String, key: Int64, by maker: ResolvedEntityMapping?, value: (String) throws -> PlainValue
+        entity: String, key: Int64, by maker: UniqueSearch?, value: (String) throws -> PlainValue
     ) throws {
         for lookup in lookups[entity] ?? [] {
-            if let maker, lookup.search == UniqueSearch(maker) {
+            if lookup.search == maker {
                 guard let hash = lookup.sought else { continue }
                 try lookup.add(hash, .made, key: key)
                 lookup.known.add(hash, key: key)

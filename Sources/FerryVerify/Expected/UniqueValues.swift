@@ -75,9 +75,9 @@ protocol UniqueObjects: AnyObject {
         _ expected: ExpectedRow, _ sought: [PlainValue], source: Int64, element: Int64,
         next: () throws -> [PlainValue]?
     ) throws -> FoundObject
-    /// Adds an object, with the mapping that made it after a search; the first of equal values remains.
+    /// Adds an object, with the search after which it was made; the first of equal values remains.
     func add(
-        entity: String, key: Int64, by maker: ResolvedEntityMapping?, value: (String) throws -> PlainValue
+        entity: String, key: Int64, by maker: UniqueSearch?, value: (String) throws -> PlainValue
     ) throws
 }
 
@@ -189,7 +189,7 @@ final class UniqueLookups: UniqueObjects {
     }
 
     func add(
-        entity: String, key: Int64, by maker: ResolvedEntityMapping?, value: (String) throws -> PlainValue
+        entity: String, key: Int64, by maker: UniqueSearch?, value: (String) throws -> PlainValue
     ) throws {
         for lookup in lookups[entity] ?? [] {
             guard let hash = try values.hash(of: lookup.search.attributes.map(value), in: lookup.search) else {

@@ -36,7 +36,8 @@ package enum PlainJSON: Sendable, Hashable {
         guard case .object(let members, _) = self else { return nil }
         var name = name
         return name.withUTF8 { name in
-            members.last { $0.name.count == name.count && $0.name.elementsEqual(name) }?.value
+            let place = members.lastIndex { $0.name.count == name.count && $0.name.elementsEqual(name) }
+            return place.map { members[$0].value }
         }
     }
 
