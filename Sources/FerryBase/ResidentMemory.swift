@@ -17,8 +17,9 @@ package enum ResidentMemory {
 
 /// Returns unused memory to the system while a program that runs nothing but Ferry comes near its memory limit.
 ///
-/// The C library keeps freed memory, and Linux keeps pages of code that no longer runs, sixteen for each that did. Both
-/// count against the limit wherever the program is, so a thread looks at them, and no caller has to.
+/// The C library keeps freed memory, and Linux keeps pages of code that no longer runs, many for each that did. Both
+/// count against the limit wherever the program is, so a thread looks at them, and no caller has to. The program of a
+/// small store never comes near the limit, and pays for none of it.
 package final class MemoryKeeper: Sendable {
     private let limit: Locked<Int>
 
@@ -44,11 +45,16 @@ package final class MemoryKeeper: Sendable {
 
     private func look() {
         ferry_block_signals()
-        var pause = 0
+        var (pause, isDivided) = (0, false)
         var before: Int64 = 0
         while let resident = ResidentMemory.bytes(), let own = ResidentMemory.ownBytes() {
             let left = Int64(limit.withLock { $0 }) - resident
             pause = max(0, pause - 1)
+            if left < Self.near, !isDivided {
+                ferry_map_code_sparsely()
+                isDivided = true
+                releaseUnusedMemory()
+            }
             // A process whose own memory is above the limit gains nothing.
             let isRising = left < Self.near && resident - before > Self.rise
             before = resident

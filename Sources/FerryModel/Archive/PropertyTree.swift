@@ -157,7 +157,7 @@ struct PropertyTreeWriter {
     /// The bytes of the objects, one object after another; of a collection only its marker and count.
     private var heads: [UInt8] = []
     /// The end of each object in ``heads``.
-    private var ends: [Int] = []
+    private var ends: [UInt32] = []
     /// The objects in the collections, one collection after another.
     private var references: [UInt32] = []
     /// The part of ``references`` of each object; empty if it is not a collection.
@@ -165,7 +165,31 @@ struct PropertyTreeWriter {
     /// Positions of the texts and numbers that the list already has: keys repeat in every object of an archive.
     private var leaves: [[UInt8]: UInt32] = [:]
     /// The same of references to an archive's objects.
-    private var identifiers: [Int: UInt32] = [:]
+    private var identifiers = Identifiers()
+
+    /// Positions by number: an archive numbers its objects from 0, another list may have any numbers.
+    private struct Identifiers {
+        private var low: [UInt32] = []
+        private var high: [Int: UInt32] = [:]
+
+        private static let unknown = UInt32.max
+        /// A larger archive takes more memory for each object.
+        private static let mostLow = 1 << 18
+
+        subscript(value: Int) -> UInt32? {
+            get {
+                guard (0..<Self.mostLow).contains(value) else { return high[value] }
+                return value < low.count && low[value] != Self.unknown ? low[value] : nil
+            }
+            set {
+                guard (0..<Self.mostLow).contains(value), let newValue else { return high[value] = newValue }
+                if value >= low.count {
+                    low += repeatElement(Self.unknown, count: value + 1 - low.count)
+                }
+                low[value] = newValue
+            }
+        }
+    }
 
     // MARK: Objects
 
@@ -220,7 +244,7 @@ struct PropertyTreeWriter {
 
     private mutating func append(_ head: [UInt8]) -> UInt32 {
         heads += head
-        ends.append(heads.count)
+        ends.append(UInt32(heads.count))
         parts.append(0..<0)
         return UInt32(ends.count - 1)
     }
@@ -273,7 +297,7 @@ struct PropertyTreeWriter {
         var bytes = magic
         bytes.reserveCapacity(table + ends.count * offsetWidth + 32)
         var start = 0
-        for (end, part) in zip(ends, parts) {
+        for (end, part) in zip(ends.lazy.map(Int.init), parts) {
             bytes += heads[start..<end]
             for reference in references[Int(part.lowerBound)..<Int(part.upperBound)] {
                 Self.append(UInt64(reference), width: referenceWidth, to: &bytes)
@@ -282,7 +306,7 @@ struct PropertyTreeWriter {
         }
         var offset = magic.count
         start = 0
-        for (end, part) in zip(ends, parts) {
+        for (end, part) in zip(ends.lazy.map(Int.init), parts) {
             Self.append(UInt64(offset), width: offsetWidth, to: &bytes)
             offset += end - start + part.count * referenceWidth
             start = end
