@@ -52,6 +52,7 @@ class RowExpression {
             if operands.count == 2, let operation = PlainOperator(rawValue: selector) {
                 return Operation(operation, operands[0], operands[1])
             }
+            if let function = PlainTypedFunction(rawValue: selector) { return TypedCall(function, operands) }
             return Call(selector, operands)
         default: return nil
         }
@@ -118,6 +119,17 @@ class RowExpression {
         }
         override func value(in row: Statement) throws -> PlainValue {
             try operation.value(try left.value(in: row).plain, try right.value(in: row).plain)
+        }
+    }
+
+    private final class TypedCall: RowExpression {
+        private let function: PlainTypedFunction
+        private let operands: [RowExpression]
+        init(_ function: PlainTypedFunction, _ operands: [RowExpression]) {
+            (self.function, self.operands) = (function, operands)
+        }
+        override func value(in row: Statement) throws -> PlainValue {
+            try function.value(operands.map { try $0.value(in: row).plain })
         }
     }
 

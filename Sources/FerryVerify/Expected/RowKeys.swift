@@ -53,16 +53,18 @@ final class RowKeys {
     private let context: VerificationContext
     private let table: String
     private let related: RelatedObjects
-    private var ruled: [Ruled] = []
-    private var carried: [Carried] = []
+    private let ruled: [Ruled]
+    private let carried: [Carried]
     /// The rules that fill the keys, by position of their entity mapping; nil for keys that must be NULL.
-    private var rules: [[(key: Ruled, rule: RelatedObjects.Rule?)]]
+    private let rules: [[(key: Ruled, rule: RelatedObjects.Rule?)]]
     /// Names of relations that must be compared pair by pair, because a key differs.
     private(set) var unshown: Set<String> = []
 
     init(of table: EntityTable, _ related: RelatedObjects, in context: VerificationContext) throws {
         (self.context, self.table, self.related) = (context, table.name, related)
-        rules = Array(repeating: [], count: context.step.entityMappings.count)
+        var (ruled, carried): ([Ruled], [Carried]) = ([], [])
+        var rules: [[(key: Ruled, rule: RelatedObjects.Rule?)]] =
+            Array(repeating: [], count: context.step.entityMappings.count)
         for keys in try context.relationForms.get().keys(ofTable: table.name) {
             switch keys {
             case .ruled(let relation):
@@ -89,6 +91,7 @@ final class RowKeys {
                 for mapping in links.others { rules[mapping.position].append((key, nil)) }
             }
         }
+        (self.ruled, self.carried, self.rules) = (ruled, carried, rules)
     }
 
     private static func place(of column: String, in table: EntityTable) -> Int? {
@@ -115,10 +118,11 @@ final class RowKeys {
         _ key: Int64, _ actual: StoredRows?, with source: StoredRows, _ scope: PlainScope?,
         by mapping: Int
     ) throws {
-        if let actual {
-            for keys in carried where try !isRight(keys, actual, source) { unshown.insert(keys.name) }
-        } else {
-            for keys in carried where keys.isOneToOne { unshown.insert(keys.name) }
+        // By index: this runs for every row, and an iterator holds what it passes.
+        for index in carried.indices {
+            let isShown =
+                if let actual { try isRight(carried[index], actual, source) } else { !carried[index].isOneToOne }
+            if !isShown { unshown.insert(carried[index].name) }
         }
         guard let scope else { return }
         for (keys, rule) in rules[mapping] {

@@ -62,7 +62,7 @@ enum PlainFunction {
                 try text(selector, arguments).folding(
                     options: [.caseInsensitive, .diacriticInsensitive], locale: nil))
         case "length": return .integer(Int64(try text(selector, arguments).utf16.count))
-        default: if let value = try PlainTypedFunction.value(of: selector, arguments) { return value }
+        default: if let function = PlainTypedFunction(rawValue: selector) { return try function.value(arguments) }
         }
         if arguments.count == 2 { throw PlainFailure("\(selector) is not known") }
         let numbers = try arguments.map { argument in
@@ -167,45 +167,62 @@ enum PlainOperator: String {
 }
 
 /// Ferry's own functions: dates as text, data as text, names as UUIDs.
-enum PlainTypedFunction {
-    /// The value for arguments without nil; nil for any other function.
-    static func value(of selector: String, _ arguments: [PlainValue]) throws -> PlainValue? {
-        switch selector {
-        case "plist:", "plist:key:":
-            let keys = arguments.count > 1 ? try text(arguments[1]) : ""
+enum PlainTypedFunction: String {
+    case plist = "plist:"
+    case plistKey = "plist:key:"
+    case dateFormat = "date:format:"
+    case dateFormatZone = "date:format:zone:"
+    case textFormat = "text:format:"
+    case textFormatZone = "text:format:zone:"
+    case dateSince1970 = "dateSince1970:"
+    case secondsSince1970 = "secondsSince1970:"
+    case hex = "hex:"
+    case dataFromHex = "dataFromHex:"
+    case base64 = "base64:"
+    case dataFromBase64 = "dataFromBase64:"
+    case dataFromText = "dataFromText:"
+    case textFromData = "textFromData:"
+    case uuid = "uuid:"
+    case uuidFromName = "uuidFromName:"
+
+    /// The value for arguments; nil gives nil.
+    func value(_ arguments: [PlainValue]) throws -> PlainValue {
+        if arguments.contains(where: \.isNull) { return .null }
+        switch self {
+        case .plist, .plistKey:
+            let keys = arguments.count > 1 ? try Self.text(arguments[1]) : ""
             return try PlainPropertyList.value(in: arguments[0], under: keys)
-        case "date:format:", "date:format:zone:": return try date(arguments)
-        case "text:format:", "text:format:zone:":
-            let zone = arguments.count > 2 ? try text(arguments[2]) : "GMT"
-            let given = try text(arguments[1])
+        case .dateFormat, .dateFormatZone: return try Self.date(arguments)
+        case .textFormat, .textFormatZone:
+            let zone = arguments.count > 2 ? try Self.text(arguments[2]) : "GMT"
+            let given = try Self.text(arguments[1])
             let pattern = given == "iso8601" ? "yyyy-MM-dd'T'HH:mm:ss.SSSXXX" : given
-            let seconds = try number(arguments[0])
+            let seconds = try Self.number(arguments[0])
             guard seconds > -3e12, seconds < 3e12 else { throw PlainFailure("the date is out of range") }
-            return .string(try formatter(pattern, zone).string(from: Date(timeIntervalSinceReferenceDate: seconds)))
-        case "dateSince1970:": return .number(try number(arguments[0]) - 978_307_200)
-        case "secondsSince1970:": return .number(try number(arguments[0]) + 978_307_200)
-        case "hex:": return .string(try data(arguments[0]).map { String(format: "%02X", Int($0)) }.joined())
-        case "dataFromHex:": return .blob(try hexadecimal(try text(arguments[0])))
-        case "base64:": return .string(Data(try data(arguments[0])).base64EncodedString())
-        case "dataFromBase64:":
-            guard let data = Data(base64Encoded: try text(arguments[0])) else {
+            return .string(try Self.formatter(pattern, zone).string(from: Date(timeIntervalSinceReferenceDate: seconds)))
+        case .dateSince1970: return .number(try Self.number(arguments[0]) - 978_307_200)
+        case .secondsSince1970: return .number(try Self.number(arguments[0]) + 978_307_200)
+        case .hex: return .string(try Self.data(arguments[0]).map { String(format: "%02X", Int($0)) }.joined())
+        case .dataFromHex: return .blob(try Self.hexadecimal(try Self.text(arguments[0])))
+        case .base64: return .string(Data(try Self.data(arguments[0])).base64EncodedString())
+        case .dataFromBase64:
+            guard let data = Data(base64Encoded: try Self.text(arguments[0])) else {
                 throw PlainFailure("not Base64")
             }
             return .blob(Array(data))
-        case "dataFromText:": return .blob(Array(try text(arguments[0]).utf8))
-        case "textFromData:":
-            guard let text = String(utf8: try data(arguments[0])) else {
+        case .dataFromText: return .blob(Array(try Self.text(arguments[0]).utf8))
+        case .textFromData:
+            guard let text = String(utf8: try Self.data(arguments[0])) else {
                 throw PlainFailure("not UTF-8")
             }
             return .string(text)
-        case "uuid:":
-            guard let uuid = UUID(uuidString: try text(arguments[0])) else { throw PlainFailure("not a UUID") }
+        case .uuid:
+            guard let uuid = UUID(uuidString: try Self.text(arguments[0])) else { throw PlainFailure("not a UUID") }
             return .blob(withUnsafeBytes(of: uuid.uuid) { Array($0) })
-        case "uuidFromName:":
-            var bytes = Array(SHA256.hash(Array(try text(arguments[0]).utf8))[..<16])
+        case .uuidFromName:
+            var bytes = Array(SHA256.hash(Array(try Self.text(arguments[0]).utf8))[..<16])
             (bytes[6], bytes[8]) = (0x80 + bytes[6] % 16, 0x80 + bytes[8] % 64)
             return .blob(bytes)
-        default: return nil
         }
     }
 
