@@ -68,11 +68,13 @@ final class Instances {
     private let rows: SourceRows
     /// The mapping's filter, if the source's row alone decides.
     private let ownFilter: RowPredicate?
+    private let ahead: ElementsAhead?
 
     init(
         _ mapping: ResolvedEntityMapping, of rows: SourceRows, by evaluator: PlainEvaluator,
-        in context: VerificationContext
+        ahead: ElementsAhead? = nil, in context: VerificationContext
     ) {
+        self.ahead = ahead
         (iteration, filter) = (mapping.iteration, mapping.filter)
         (self.rows, self.evaluator) = (rows, evaluator)
         ownFilter = mapping.filter.flatMap { RowPredicate.make($0, of: mapping, rows: rows, in: context) }
@@ -83,9 +85,14 @@ final class Instances {
         let scope = PlainScope(source: object)
         guard let iteration else { return try body(scope, 0, try passes(scope)) }
         do {
-            try evaluator.eachElement(of: iteration.elements, in: scope) { element, index in
+            func take(_ element: PlainValue, _ index: Int64) throws {
                 let scope = PlainScope(source: object, variable: iteration.variable, element: element)
                 try body(scope, index, try passes(scope))
+            }
+            if let ahead {
+                try ahead.eachElement(of: object.key, take)
+            } else {
+                try evaluator.eachElement(of: iteration.elements, in: scope, take)
             }
         } catch is PlainJSON.Invalid where iteration.skipsInvalid {
             try body(scope, 0, false)

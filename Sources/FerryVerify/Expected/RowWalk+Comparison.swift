@@ -188,14 +188,16 @@ extension RowWalk {
     func compareNew(
         _ mapping: ResolvedEntityMapping, of sources: KeyRange, next: inout Int64, _ counts: inout RecountedMappings
     ) throws {
+        let range = position?.sources[mapping.source].map(KeyRange.from) ?? sources
         let rows = try SourceRows(
-            for: [mapping], onlyEntity: mapping.source, withValues: true,
-            range: position?.sources[mapping.source].map(KeyRange.from) ?? sources, objects: objects, in: context)
+            for: [mapping], onlyEntity: mapping.source, withValues: true, range: range, objects: objects, in: context)
         position = nil
+        let ahead = try ElementsAhead(mapping, range, in: context)
+        defer { ahead?.close() }
         let expected = try ExpectedRow(mapping, rows: rows, by: evaluator, objects, in: context)
         expected.isLookedUp = lookups?.isNeeded(for: mapping.destination) ?? false
         expected.isAssociated = needsAssociation.contains(mapping.position)
-        let instances = Instances(mapping, of: rows, by: evaluator, in: context)
+        let instances = Instances(mapping, of: rows, by: evaluator, ahead: ahead, in: context)
         while let object = try rows.next() {
             try pause(next: next, &counts) { $0[mapping.source] = object.key }
             rows.open(object)
