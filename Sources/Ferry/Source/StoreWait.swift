@@ -91,6 +91,9 @@ struct StoreWait {
             return isAlone
         } catch let error as FerryError where Self.codes.contains(error.code) {
             return false
+        } catch is FerryError {
+            // A damaged store, or one that is gone: the repeated call says so, or can do its work all the same.
+            return true
         }
     }
 

@@ -13,6 +13,7 @@ struct RollbackCommand: Command {
         options: [
             SnapshotOptions.folder,
             .flag("--no-snapshot", "Do not snapshot the replaced store. Changes made since the migration are lost."),
+            MigrateCommand.wait,
         ],
         example: "ferry rollback App.sqlite")
 
@@ -20,8 +21,10 @@ struct RollbackCommand: Command {
 
     func run(on console: Console) throws -> ExitCode {
         let keepsReplaced = !arguments.has("--no-snapshot")
+        let wait = try arguments.wait()
         let report = try StoreFiles(arguments.store).rollback(
-            to: arguments.snapshot, folder: arguments.snapshotFolder, keepsReplaced: keepsReplaced)
+            to: arguments.snapshot, folder: arguments.snapshotFolder, keepsReplaced: keepsReplaced,
+            waits: wait, onWarning: { console.note("Warning: \($0)") })
         for warning in report.warnings { console.note("Warning: \(warning)") }
         let number = report.sequence.map { "Snapshot \($0)" } ?? "This snapshot"
         console.result(

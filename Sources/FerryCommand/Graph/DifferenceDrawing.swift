@@ -26,6 +26,8 @@ package struct DifferenceDrawing {
         package var lines: [String]
         /// The destination entities of new or changed relationships.
         package var related: [String]
+        /// The lines for which the box has no room.
+        var rest: [String] = []
 
         package init(kind: Kind, entity: String, title: String, lines: [String], related: [String]) {
             (self.kind, self.entity, self.title, self.lines, self.related) = (kind, entity, title, lines, related)
@@ -59,7 +61,7 @@ package struct DifferenceDrawing {
             unchanged: destination.model.entities.count - boxes.count(where: { $0.kind != .removed }))
     }
 
-    private var heading: String {
+    var heading: String {
         let counts = Kind.allCases.compactMap { kind -> String? in
             let count = boxes.count { $0.kind == kind }
             return count > 0 ? "\(count) \(kind.rawValue)" : nil
@@ -162,27 +164,32 @@ package struct DifferenceDrawing {
     }
 
     package var svg: String {
-        let layout = layout
+        Drawing.document(width: layout.width, height: layout.height, parts())
+    }
+
+    /// The parts of the drawing; `link` gives the address to which the box of an index leads.
+    func parts(link: (Int) -> String? = { _ in nil }) -> [Markup] {
         var parts = [
             Markup.element("title", [:], "What changed from \(names.from) to \(names.to)"),
             Drawing.text("\(names.from) → \(names.to)", 16, 22, style: "font-weight:600;font-size:15px"),
             Drawing.text("\(heading).  + added  − removed  → renamed  ~ changed", 16, 42, isSoft: true),
         ]
         for route in routes { parts += Drawing.route(route) }
-        for (box, rect) in zip(boxes, layout.boxes) {
-            let title = "\(box.kind.sign) \(box.title)"
-            parts.append(Drawing.rect(rect, box.kind.rawValue, corner: "5"))
-            parts.append(
-                Drawing.text(
-                    title, rect.x + 10, rect.y + 20, within: Self.boxWidth - 20, isBold: true, style: "font-weight:600")
-            )
-            for (index, line) in box.lines.enumerated() {
-                parts.append(
-                    Drawing.text(
-                        line, rect.x + 10, rect.y + 40 + Double(index) * Self.lineHeight, within: Self.boxWidth - 20))
-            }
+        for (index, (box, rect)) in zip(boxes, layout.boxes).enumerated() {
+            parts += Drawing.linked(drawn(box, in: rect), to: link(index))
         }
-        return Drawing.document(width: layout.width, height: layout.height, parts)
+        return parts
+    }
+
+    private func drawn(_ box: Box, in rect: Rect) -> [Markup] {
+        let room = Self.boxWidth - 20
+        let title = Drawing.text(
+            "\(box.kind.sign) \(box.title)", rect.x + 10, rect.y + 20, within: room, isBold: true,
+            style: "font-weight:600")
+        let lines = box.lines.enumerated().map { index, line in
+            Drawing.text(line, rect.x + 10, rect.y + 40 + Double(index) * Self.lineHeight, within: room)
+        }
+        return [Drawing.rect(rect, box.kind.rawValue, corner: "5"), title] + lines
     }
 }
 
@@ -227,10 +234,12 @@ struct ChangeWords {
         let described = model.attributes(of: entity).map(described) + relationships.map(described)
         let lines = described.map { "\(kind.sign) \($0)" }
         let rest = lines.count - Self.mostProperties
-        return DifferenceDrawing.Box(
+        var box = DifferenceDrawing.Box(
             kind: kind, entity: entity, title: entity,
             lines: lines.prefix(Self.mostProperties) + (rest > 0 ? ["and \(rest) more"] : []),
             related: relationships.map(\.destinationEntity))
+        box.rest = Array(lines.dropFirst(Self.mostProperties))
+        return box
     }
 
     private func line(_ change: ModelDifference.Change) -> String {

@@ -132,6 +132,23 @@ enum Drawing {
             "svg", ["viewBox": "0 0 \(Int(width)) \(height.inMarkup)", "role": "img", "aria-label": title], parts)
     }
 
+    /// Parts that lead to an address, if there is one.
+    static func linked(_ parts: [Markup], to address: String?) -> [Markup] {
+        address.map { [.element("a", ["href": $0], parts)] } ?? parts
+    }
+
+    /// The drawing of a graph in a page, in its own size: a narrow page scrolls it.
+    static func graph(_ title: String, width: Double, height: Double, _ parts: [Markup]) -> Markup {
+        .element(
+            "div", ["class": "wide"],
+            .element(
+                "svg",
+                [
+                    "class": "graph", "viewBox": "0 0 \(width.inMarkup) \(height.inMarkup)", "width": width,
+                    "height": height, "role": "img", "aria-label": title,
+                ], parts))
+    }
+
     /// A drawing in a file of its own.
     static func document(width: Double, height: Double, _ parts: [Markup]) -> String {
         let drawing = Markup.element(
@@ -139,7 +156,7 @@ enum Drawing {
             [
                 "xmlns": "http://www.w3.org/2000/svg", "viewBox": "0 0 \(width.inMarkup) \(height.inMarkup)",
                 "width": width, "height": height, "role": "img",
-            ], [.style(style)] + parts)
+            ], [.style(style), .style(marks)] + parts)
         return GraphCommand.Form.svg.sign + "\n" + drawing.written
     }
 
@@ -151,6 +168,10 @@ enum Drawing {
         @media print { svg { --ink: #000000; --soft: #444444; --paper: #ffffff; --main: #0b62a8; --good: #116329;
           --bad: #a40e26; } }
         text { fill: var(--ink); unicode-bidi: isolate; } .soft { fill: var(--soft); font-size: 12px; }
+        """
+
+    /// The style of boxes and lines.
+    static let marks: StaticString = """
         rect { fill: var(--paper); stroke: var(--main); stroke-width: 1.5; }
         rect.current { stroke-width: 3.5; } rect.mapping { stroke: var(--soft); rx: 14px; }
         rect.added { stroke: var(--good); stroke-width: 2.5; } rect.removed { stroke: var(--bad); stroke-dasharray: 6 4; }

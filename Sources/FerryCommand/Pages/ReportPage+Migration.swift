@@ -25,6 +25,8 @@ extension ReportPage {
         addLosses(to: &page)
         addChain(to: &page)
         addCounts(to: &page)
+        addLineage(to: &page)
+        addStatements(to: &page)
         addPhases(to: &page)
         addTime(to: &page)
         addRemarks(to: &page)
