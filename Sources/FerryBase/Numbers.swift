@@ -37,6 +37,16 @@ extension Duration {
         return .seconds(min(max(seconds, -longestSeconds), longestSeconds))
     }
 
+    /// A limit that a person has given, in words: `300 ms`, `2.5 s`, `5 min`, `1 min 30 s`, `2 h`.
+    package var inUnits: String {
+        let milliseconds = Int64(min(max(0, inSeconds * 1_000), 1e15).rounded())
+        if milliseconds < 1_000 { return "\(milliseconds) ms" }
+        let (seconds, rest) = milliseconds.quotientAndRemainder(dividingBy: 1_000)
+        if seconds < 60 { return rest < 50 ? "\(seconds) s" : "\(seconds).\(rest / 100) s" }
+        let parts = [(seconds / 3_600, "h"), (seconds / 60 % 60, "min"), (seconds % 60, "s")]
+        return parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: " ")
+    }
+
     package static func clamped(nanoseconds: UInt64) -> Duration { .nanoseconds(Int64(clamping: nanoseconds)) }
 
     /// The nearest `Double` in seconds.
