@@ -27,6 +27,17 @@ extension Int64 {
     package func counting(_ one: String) -> String { "\(grouped) \(one)\(self == 1 ? "" : "s")" }
 }
 
+extension Int64 {
+    /// A number of bytes in words, with one decimal place: `512 B`, `1.3 GiB`.
+    package var bytesInUnits: String {
+        for (shift, name) in [(30, "GiB"), (20, "MiB"), (10, "KiB")] where self >> Int64(shift) > 0 {
+            let tenths = (Double(self) / Double(1 << shift) * 10).rounded()
+            return "\(Int64(tenths) / 10).\(Int64(tenths) % 10) \(name)"
+        }
+        return "\(self) B"
+    }
+}
+
 extension Duration {
     /// The longest duration from a text or a file, in effect unlimited.
     private static let longestSeconds = 1e15

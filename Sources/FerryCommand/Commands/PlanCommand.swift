@@ -228,7 +228,7 @@ struct PlanRendering {
         ]
         if let passed = passed(step) { lines.append("  " + passed) }
         if let reason = step.isApartBecause {
-            lines.append("  Not one with the step before, because \(reason.sentenceEnd)")
+            lines.append("  Not combined with the previous step, because \(reason.sentenceEnd)")
         }
         if step.mode == .copy, step.scratchBytes > 0 {
             lines.append("  At most \(Quantity.sizeText(step.scratchBytes)) next to the new store while it runs.")

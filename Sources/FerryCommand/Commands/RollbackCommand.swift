@@ -24,8 +24,8 @@ struct RollbackCommand: Command {
         let wait = try arguments.wait()
         let report = try StoreFiles(arguments.store).rollback(
             to: arguments.snapshot, folder: arguments.snapshotFolder, keepsReplaced: keepsReplaced,
-            waits: wait, onWarning: { console.note("Warning: \($0)") })
-        for warning in report.warnings { console.note("Warning: \(warning)") }
+            waits: wait, onWarning: { console.warn($0.message) })
+        for warning in report.warnings { console.warn(warning.message) }
         let number = report.sequence.map { "Snapshot \($0)" } ?? "This snapshot"
         console.result(
             [

@@ -26,8 +26,9 @@ package struct DifferenceDrawing {
         package var lines: [String]
         /// The destination entities of new or changed relationships.
         package var related: [String]
-        /// The lines for which the box has no room.
+        /// The lines for which the box has no room; their number is its last line.
         var rest: [String] = []
+        var allLines: [String] { (rest.isEmpty ? lines : lines.dropLast()) + rest }
 
         package init(kind: Kind, entity: String, title: String, lines: [String], related: [String]) {
             (self.kind, self.entity, self.title, self.lines, self.related) = (kind, entity, title, lines, related)
@@ -72,7 +73,11 @@ package struct DifferenceDrawing {
     var json: JSON {
         [
             "from": names.from, "to": names.to,
-            "entities": JSON.list(boxes) { ["entity": $0.entity, "kind": $0.kind.rawValue, "lines": $0.lines] },
+            "entities": JSON.list(boxes) {
+                // An added or removed entity is told in short.
+                let isWhole = [.added, .removed].contains($0.kind)
+                return ["entity": $0.entity, "kind": $0.kind.rawValue, "lines": isWhole ? $0.lines : $0.allLines]
+            },
             "unchanged": unchanged,
         ]
     }
@@ -200,6 +205,15 @@ struct ChangeWords {
 
     /// The most properties listed for an added or removed entity.
     private static let mostProperties = 12
+    /// The most lines of a changed entity, so that its box does not outgrow the drawing.
+    private static let mostChanges = 24
+
+    /// The lines for a box, and the others.
+    private static func cut(_ lines: [String], to most: Int) -> (drawn: [String], rest: [String]) {
+        guard lines.count > most else { return (lines, []) }
+        let rest = Array(lines.dropFirst(most))
+        return (lines.prefix(most) + ["and \(rest.count) more"], rest)
+    }
 
     func box(_ changes: [ModelDifference.Change]) -> DifferenceDrawing.Box {
         let entity = changes[0].entity
@@ -222,9 +236,12 @@ struct ChangeWords {
                 ?? source.relationship(change.oldName ?? property, of: old ?? entity)
             if let found { related.append(found.destinationEntity) }
         }
-        return DifferenceDrawing.Box(
+        let (drawn, rest) = Self.cut(lines, to: Self.mostChanges)
+        var box = DifferenceDrawing.Box(
             kind: old == nil ? .changed : .renamed, entity: entity, title: old.map { "\($0) → \(entity)" } ?? entity,
-            lines: lines, related: related)
+            lines: drawn, related: related)
+        box.rest = rest
+        return box
     }
 
     private func whole(
@@ -233,12 +250,11 @@ struct ChangeWords {
         let relationships = model.relationships(of: entity)
         let described = model.attributes(of: entity).map(described) + relationships.map(described)
         let lines = described.map { "\(kind.sign) \($0)" }
-        let rest = lines.count - Self.mostProperties
+        let (drawn, rest) = Self.cut(lines, to: Self.mostProperties)
         var box = DifferenceDrawing.Box(
-            kind: kind, entity: entity, title: entity,
-            lines: lines.prefix(Self.mostProperties) + (rest > 0 ? ["and \(rest) more"] : []),
+            kind: kind, entity: entity, title: entity, lines: drawn,
             related: relationships.map(\.destinationEntity))
-        box.rest = Array(lines.dropFirst(Self.mostProperties))
+        box.rest = rest
         return box
     }
 

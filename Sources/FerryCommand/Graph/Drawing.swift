@@ -27,7 +27,7 @@ enum Drawing {
     /// The room between a box and its text.
     static let inset = 12.0
 
-    /// A text that keeps within a room, whatever font it is shown in: it is cut in its middle, and squeezed.
+    /// A text that keeps within a room in any common font: it is cut in its middle.
     ///
     /// A tooltip has the whole text.
     static func text(
@@ -36,15 +36,10 @@ enum Drawing {
         anchor: String? = nil, style: String? = nil
     ) -> Markup {
         let shown = TextMetrics.fitted(text, into: room, size: size, isBold: isBold)
-        let width = TextMetrics.width(shown, size: size, isBold: isBold)
-        // A short text has room in any font, and keeps its own width.
-        let isTight = width * 1.2 > room
+        // Without a textLength, which would stretch the letters of a narrow font.
         return .element(
-            "text",
-            [
-                "x": x, "y": y, "text-anchor": anchor, "style": style,
-                "textLength": isTight ? min(width, room) : nil, "lengthAdjust": isTight ? "spacingAndGlyphs" : nil,
-            ], shown == text ? [.text(text)] : [.element("title", [:], text), .text(shown)])
+            "text", ["x": x, "y": y, "text-anchor": anchor, "style": style],
+            shown == text ? [.text(text)] : [.element("title", [:], text), .text(shown)])
     }
 
     static func text(

@@ -38,9 +38,8 @@ struct GraphPage {
                 drawing.parts { "#" + Page.anchor(ofHeading: $0 + 1) }))
         for box in drawing.boxes {
             page.heading("\(box.title) (\(box.kind.rawValue))")
-            let lines = (box.rest.isEmpty ? box.lines : box.lines.dropLast()) + box.rest
-            page.table([.text("Change"), .text("Property")], lines.map(Self.row))
-            if lines.isEmpty { page.paragraph("No property changed.") }
+            page.table([.text("Change"), .text("Property")], box.allLines.map(Self.row))
+            if box.allLines.isEmpty { page.paragraph("No property changed.") }
         }
         text = page.text
     }

@@ -227,6 +227,7 @@ enum PageStyle {
           td::before { content: attr(data-title); color: var(--soft); font-weight: 400; }
           .track { width: 100%; align-self: center; } }
         a { color: var(--main); } svg a[href] text { text-decoration: underline; }
+        svg.graph a[href] text { text-decoration: none; } svg.graph a[href] rect + text { text-decoration: underline; }
         :target { background: var(--shade); outline: 2px solid var(--main); }
         ol.contents { display: flex; flex-wrap: wrap; gap: 2px 18px; padding: 0; margin: 12px 0; list-style: none; }
         .headline { display: flex; flex-wrap: wrap; gap: 8px 28px; margin: 14px 0; }

@@ -82,7 +82,7 @@ extension ReportPage {
         page.heading("Step \(number): \(step["from"].text ?? "?") → \(step["to"].text ?? "?")")
         page.paragraph("\(Self.mode(step["mode"].text).capitalizedFirst): \(step["reason"].text ?? "").")
         if let reason = step["isApartBecause"].text {
-            page.paragraph("Not one with the step before, because \(reason).")
+            page.paragraph("Not combined with the previous step, because \(reason).")
         }
         let scratch = step["scratchBytes"].whole ?? 0
         page.facts([
