@@ -4,9 +4,18 @@ import PackageDescription
 let house: [SwiftSetting] = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"]
     .map { .enableUpcomingFeature($0) }
 
+/// The rooms that handle no row.
+///
+/// `scripts/demo` sets `FERRY_QUICK=1`, which leaves them without optimization: the build then takes a third less time,
+/// the program a twentieth more (docs/performance.md).
+let roomsWithoutRows: Set<String> = ["FerryModel", "FerryMapping", "FerryPlan", "Ferry", "FerryCommand"]
+let isQuick = Context.environment["FERRY_QUICK"] == "1"
+
 /// A room of the program: one target, which may import only the rooms named here.
 func room(_ name: String, over below: [Target.Dependency]) -> Target {
-    .target(name: name, dependencies: below, exclude: ["README.md"], swiftSettings: house)
+    // Only in a build of this package by itself: a package with unsafe flags cannot be a dependency.
+    let unoptimized: [SwiftSetting] = isQuick && roomsWithoutRows.contains(name) ? [.unsafeFlags(["-Onone"])] : []
+    return .target(name: name, dependencies: below, exclude: ["README.md"], swiftSettings: house + unoptimized)
 }
 
 func tests(

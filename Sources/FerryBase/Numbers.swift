@@ -27,6 +27,17 @@ extension Int64 {
     package func counting(_ one: String) -> String { "\(grouped) \(one)\(self == 1 ? "" : "s")" }
 }
 
+extension Int64 {
+    /// A number of bytes in words, with one decimal place: `512 B`, `1.3 GiB`.
+    package var bytesInUnits: String {
+        for (shift, name) in [(30, "GiB"), (20, "MiB"), (10, "KiB")] where self >> Int64(shift) > 0 {
+            let tenths = (Double(self) / Double(1 << shift) * 10).rounded()
+            return "\(Int64(tenths) / 10).\(Int64(tenths) % 10) \(name)"
+        }
+        return "\(self) B"
+    }
+}
+
 extension Duration {
     /// The longest duration from a text or a file, in effect unlimited.
     private static let longestSeconds = 1e15
@@ -35,6 +46,16 @@ extension Duration {
     package static func clamped(seconds: Double) -> Duration {
         guard !seconds.isNaN else { return .zero }
         return .seconds(min(max(seconds, -longestSeconds), longestSeconds))
+    }
+
+    /// A limit that a person has given, in words: `300 ms`, `2.5 s`, `5 min`, `1 min 30 s`, `2 h`.
+    package var inUnits: String {
+        let milliseconds = Int64(min(max(0, inSeconds * 1_000), 1e15).rounded())
+        if milliseconds < 1_000 { return "\(milliseconds) ms" }
+        let (seconds, rest) = milliseconds.quotientAndRemainder(dividingBy: 1_000)
+        if seconds < 60 { return rest < 50 ? "\(seconds) s" : "\(seconds).\(rest / 100) s" }
+        let parts = [(seconds / 3_600, "h"), (seconds / 60 % 60, "min"), (seconds % 60, "s")]
+        return parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: " ")
     }
 
     package static func clamped(nanoseconds: UInt64) -> Duration { .nanoseconds(Int64(clamping: nanoseconds)) }

@@ -36,7 +36,7 @@ public struct ProgressUpdate: Sendable, Hashable, Codable {
     public var phase: Phase
     /// The current entity mapping, table or file.
     public var subject: String?
-    /// The finished rows, or bytes during a snapshot; `total` is nil while unknown.
+    /// The finished rows; bytes in a snapshot, pages in a swap; `total` is nil while unknown.
     public var done: Int64
     public var total: Int64?
     /// The finished part of the whole call, from 0 to 1; nil while unknown.

@@ -170,7 +170,7 @@ package struct Planner: Sendable {
                 destination = try layouts.layout(of: step.resolved.destination)
             } catch {
                 // The names of a store's own join tables are in the store, or the run is refused for them.
-                plan.steps[index].fillsAllBecause = "no rule tells the layout of one of the two versions"
+                plan.steps[index].fillsAllBecause = "the layout of one of the two versions is not known"
                 continue
             }
             if let reason = KeptPart.obstacle(step.resolved, source: source, destination: destination) {

@@ -41,7 +41,7 @@ extension VersionGraph {
         switch catalog.order {
         case .identifiers: "Versions are ordered by their model version identifiers."
         case .names: "Versions are ordered by name, bundles by path."
-        case .bundlesAsMapped: "Versions are ordered by name, bundles as mapping models lead."
+        case .bundlesAsMapped: "Versions are ordered by name, bundles by the mapping models between them."
         }
     }
 

@@ -74,7 +74,7 @@ extension VersionGraph {
         let from = catalog.displayName(of: current)
         guard let place = versions.firstIndex(where: { $0.hashes == current.hashes }) else {
             throw FerryError(
-                .unreachable, "The store has version \(from), which \(origin) does not list.",
+                .unreachable, "The store has version \(from), which is not in \(origin).",
                 remedy: "Add \(from) to it, before the version that follows.")
         }
         guard let end = versions.lastIndex(where: { $0.hashes == target.hashes }), end > place else {

@@ -149,7 +149,7 @@ package enum SnapshotMemory {
             "A snapshot of level \(level) needs \(needed >> 20) MiB, more than a memory limit of "
                 + "\(budget.limit >> 20) MiB leaves for it.",
             remedy: """
-                Give \(setting: .snapshotLevel, .number(highest)), or \(setting: .memoryLimit, .mebibytes(limit)).
+                Use \(setting: .snapshotLevel, .number(highest)), or \(setting: .memoryLimit, .mebibytes(limit)).
                 """)
     }
 }

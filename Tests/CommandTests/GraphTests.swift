@@ -53,6 +53,26 @@ struct GraphTests {
         #expect(!text.contains("<b>"))
     }
 
+    @Test("In a page, each box of a drawing leads to its table, or to its row in one")
+    func linksBoxes() throws {
+        let app = try folder()
+        for words in [[], ["--from", "App", "--to", "App 2"]] {
+            #expect(try app.run(["graph", "App.xcdatamodeld", "--output", "g.html"] + words).exitCode == 0)
+            let page = try String(contentsOfFile: app.folder.file("g.html"), encoding: .utf8)
+            let links = page.matches(of: /<a href="#([^"]+)"><rect/).map { String($0.1) }
+            #expect(links.count == 3 && Set(links).count == 3, "\(links)")
+            for link in links { #expect(page.contains("id=\"\(link)\""), "\(link)") }
+            #expect(page.contains("<table>") && !page.contains("<b>"))
+        }
+        let many = (1...20).map { "<attribute name=\"b\($0)\" optional=\"YES\" attributeType=\"String\"/>" }
+        try app.model("Long", "Few", RouteFolder.entity("A", "a"))
+        try app.model("Long", "Many", RouteFolder.entity("A", "a") + "<entity name=\"B\">\(many.joined())</entity>")
+        let page = try app.done(
+            "graph", "Long.xcdatamodeld", "--from", "Few", "--to", "Many", "--format", "html"
+        ).output
+        #expect(page.contains("and 8 more") && page.contains("b20"), "the box is cut, the table is not")
+    }
+
     @Test("The extension of --output chooses the form; only files that Ferry has drawn are replaced")
     func writesFiles() throws {
         let app = try folder()

@@ -72,7 +72,7 @@ struct OperatorTests {
             words + copying + pause, in: app.folder.path, sending: SIGKILL, afterLine: "pauses after")
         #expect(killed.exitCode == SIGKILL && exists("App.sqlite.ferry/control.json"))
         let late = try app.run("control", "App.sqlite", "pause")
-        #expect(late.exitCode == 2 && late.diagnostics.contains("There is no running migration"), "\(late)")
+        #expect(late.exitCode == 2 && late.diagnostics.contains("is running."), "\(late)")
         let finished = try app.run(words + copying)
         #expect(finished.exitCode == 0, "\(finished.diagnostics)")
     }
@@ -148,7 +148,7 @@ struct OperatorTests {
         let writer = try Connection(path: app.folder.file("App.sqlite"), mode: .readWrite)
         try writer.execute("BEGIN IMMEDIATE")
         let refused = try app.run(words + ["--wait", "300ms"])
-        #expect(refused.exitCode == 2 && refused.diagnostics.contains("still in use after 0.3"), "\(refused)")
+        #expect(refused.exitCode == 2 && refused.diagnostics.contains("still in use after 300 ms."), "\(refused)")
         let outcome = try FerryBinary.run(
             words + ["--wait", "5min"], in: app.folder.path, afterLine: "Waiting for it"
         ) { try writer.execute("ROLLBACK") }
@@ -169,6 +169,32 @@ struct OperatorTests {
             reader = nil
         }
         #expect(outcome.exitCode == 0, "\(outcome.diagnostics)")
+    }
+
+    @Test("rollback --wait waits for a writer at the start, and for a reader at the swap")
+    func rollbackWaits() throws {
+        // Without a -wal, which a closing connection writes back.
+        try app.execute("PRAGMA journal_mode = delete")
+        #expect(try app.run(words + copying).exitCode == 0)
+        let writer = try Connection(path: app.folder.file("App.sqlite"), mode: .readWrite)
+        try writer.execute("BEGIN IMMEDIATE")
+        let refused = try app.run("rollback", "App.sqlite", "--wait", "300ms")
+        #expect(refused.exitCode == 2 && refused.diagnostics.contains("still in use after 300 ms."), "\(refused)")
+        // The reader keeps its lock after the writer has ended.
+        let reader = try Connection(path: app.folder.file("App.sqlite"), mode: .readWrite)
+        try reader.execute("BEGIN; SELECT count(*) FROM ZBOOK")
+        let outcome = try FerryBinary.run(
+            ["rollback", "App.sqlite", "--wait", "5min", "--json"], in: app.folder.path, afterLine: "Waiting for it"
+        ) {
+            try writer.execute("ROLLBACK")
+            Thread.sleep(forTimeInterval: 0.5)
+            try reader.execute("ROLLBACK")
+        }
+        #expect(outcome.exitCode == 0, "\(outcome.diagnostics)")
+        #expect(outcome.diagnostics.components(separatedBy: "Waiting for it").count == 2, "said once")
+        #expect(try status()["restored"] != nil && history().map(\.kind) == ["migration", "rollback"])
+        let snapshots = try FileManager.default.contentsOfDirectory(atPath: app.folder.file("App.sqlite.snapshots"))
+        #expect(snapshots.count { $0.hasSuffix(".json") } == 1, "\(snapshots)")
     }
 
     @Test("A signal, or a spent budget, ends the waiting with 75")

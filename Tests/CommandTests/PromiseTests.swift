@@ -39,7 +39,7 @@ struct PromiseTests {
     func readme() throws {
         let lines = try Self.table("The README's guarantees", in: "docs/guarantees.md")
         let guarantees = try Self.guarantees()
-        #expect(guarantees.count >= 6)
+        #expect(guarantees.count >= 5)
         for guarantee in guarantees {
             let told = lines.count { $0.first == guarantee.name }
             #expect(

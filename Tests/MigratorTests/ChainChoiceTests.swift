@@ -101,6 +101,6 @@ struct ChainChoiceTests {
             mappings: [.url(URL(fileURLWithPath: folder.file("BetaToAlpha.json")))])
         let plan = try migrator.plan()
         #expect(plan.chain == ["Beta", "Alpha"] && plan.refusals.isEmpty)
-        #expect(plan.notes.first == "Versions are ordered by name, bundles as mapping models lead.")
+        #expect(plan.notes.first == "Versions are ordered by name, bundles by the mapping models between them.")
     }
 }

@@ -92,8 +92,10 @@ struct DiskNeedTests {
         let full = FileLayer(faults: FaultPlan(freeBytes: need - 1))
         let error = #expect(throws: FerryError.self) { try small.migrator(files: full).migrate(configuration) }
         #expect(error?.code == .diskFull)
-        #expect(error?.message.contains("\(need - 1) bytes free") == true)
-        #expect(error?.message.contains("may need \(need)") == true)
+        #expect(
+            error?.message.contains("\((need - 1).bytesInUnits) free; the migration may need") == true
+                && error?.message.hasSuffix("which is 1 B more.") == true)
+        #expect(error?.message.contains("may need \(need.bytesInUnits)") == true)
         #expect(
             try small.migrator(files: full).plan(configuration, checksRows: true).refusals.map(\.code) == [.diskFull])
         #expect(try StoreBytes(small.store) == before)

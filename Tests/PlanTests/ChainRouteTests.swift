@@ -34,7 +34,7 @@ struct ChainRouteTests {
     @Test(
         "A list with a version that cannot be reached is refused with the version",
         arguments: [
-            (["V2", "V4"], "version V1, which Chain.txt does not list"),
+            (["V2", "V4"], "version V1, which is not in Chain.txt"),
             (["V1", "V3"], "Chain.txt does not lead from V1"),
             (["V4", "V1"], "Chain.txt does not lead from V1"),
             (["V1", "V9", "V4"], "In Chain.txt: There is no model version 'V9'"),

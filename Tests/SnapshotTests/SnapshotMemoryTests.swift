@@ -44,7 +44,7 @@ struct SnapshotMemoryTests {
         }
         #expect(error?.code == .usage)
         #expect(
-            error?.remedy == "Give \(setting: .snapshotLevel, .number(8)), or \(setting: .memoryLimit, .mebibytes(41))."
+            error?.remedy == "Use \(setting: .snapshotLevel, .number(8)), or \(setting: .memoryLimit, .mebibytes(41))."
         )
         try SnapshotMemory.check(level: 9, form: .zstandard, within: MemoryBudget(limit: 41 << 20))
         try SnapshotMemory.check(level: 1, form: .zstandard, within: MemoryBudget(limit: MemoryBudget.least))

@@ -45,8 +45,8 @@ extension StoreFiles {
         let folder = RunFolder.path(beside: try files.exists(path) ? files.realPath(path) : path)
         guard try files.isLocked(folder + "/lock") else {
             throw FerryError(
-                .noRun, "There is no running migration of \(path).",
-                remedy: "Orders do not outlive a call: start the migration first.")
+                .noRun, "No migration of \(path) is running.",
+                remedy: "Start the migration first: an order applies only to the call that is running.")
         }
         guard let call = try files.decoded(RunControl.Call.self, at: RunControl.callPath(in: folder)) else {
             throw FerryError(

@@ -69,15 +69,31 @@ public struct StoreFiles: Sendable {
     ///   - snapshot: Nil for the newest one whose content the store does not already have.
     ///   - folder: The folder of the snapshots; nil means `STORE.snapshots`.
     ///   - keepsReplaced: Whether a replaced store that changed since its last run gets a snapshot first.
+    ///   - waits: How long the call waits in all for a store that another program uses; nil not to wait.
     ///   - stop: Ends the work early.
     ///   - trace: Receives the statements.
+    ///   - onWarning: Receives the warning with which the waiting begins.
     /// - Returns: The restored snapshot, and the copies of the replaced store.
     /// - Throws: ``FerryError`` `.noSnapshot`, `.badSnapshot`, `.storeInUse`, `.storeInUseAtSwap`.
     public func rollback(
-        to snapshot: URL? = nil, folder: URL? = nil, keepsReplaced: Bool = true, stop: StopRequest = StopRequest(),
-        trace: TraceHook? = nil
+        to snapshot: URL? = nil, folder: URL? = nil, keepsReplaced: Bool = true, waits: Duration? = nil,
+        stop: StopRequest = StopRequest(), trace: TraceHook? = nil,
+        onWarning: (@Sendable (FerryWarning) -> Void)? = nil
     ) throws -> RollbackReport {
         let path = try RunPlace.place(store.filePath, files: files)
+        var wait = StoreWait(limit: waits, budget: nil, store: path, result: path, stop: stop) { onWarning?($0) }
+        while true {
+            do {
+                return try rollback(path, to: snapshot, folder, keepsReplaced: keepsReplaced, stop, trace)
+            } catch let error as FerryError where wait.isWorthwhile(after: error) {
+                try wait.untilFree(after: error)
+            }
+        }
+    }
+
+    private func rollback(
+        _ path: String, to snapshot: URL?, _ folder: URL?, keepsReplaced: Bool, _ stop: StopRequest, _ trace: TraceHook?
+    ) throws -> RollbackReport {
         try WritePlace.checkStoreName(path)
         let snapshots = StoreSnapshots(of: path, folder: folder?.filePath, files: files)
         try WritePlace(beside: [path], files: files).checkSnapshotFolder(snapshots.snapshots.folder)

@@ -81,7 +81,10 @@ struct DiskNeed {
             refusals.append(
                 FerryError(
                     .diskFull,
-                    "The volume of \(volume.folder) has \(free) bytes free; the migration may need \(volume.bytes).",
+                    """
+                    The volume of \(volume.folder) has \(free.bytesInUnits) free; the migration may need \
+                    \(volume.bytes.bytesInUnits), which is \((volume.bytes - free).bytesInUnits) more.
+                    """,
                     remedy: "Free space there, or put the snapshot on another volume with \(setting: .snapshotFolder).")
             )
         }

@@ -326,7 +326,7 @@ extension Configuration {
         if losses.allSatisfy(\.isOfHistory) { return "Let the app process its history first" }
         if losses.allSatisfy(\.isInTheWay) {
             return losses.contains { $0.property != nil }
-                ? "Take the values over with \(on: .adopts), move them elsewhere, or restore a backup of the store"
+                ? "Adopt the values with \(on: .adopts), move them elsewhere, or restore a backup of the store"
                 : "Move these rows elsewhere, or restore a backup of the store"
         }
         if losses.allSatisfy({ $0.merging != nil }) { return "Make these values equal with the app" }

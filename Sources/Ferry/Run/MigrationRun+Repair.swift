@@ -20,11 +20,11 @@ extension MigrationRun {
         let what = [shown.isEmpty ? nil : "it lacks \(shown)", missing.obstacle?.message].compactMap { $0 }
         return FerryError(
             .storeIncomplete,
-            "The metadata of \(place.store) say that it is of version \(inputs.catalog.displayName(of: version)), but "
+            "According to its metadata, \(place.store) has version \(inputs.catalog.displayName(of: version)), but "
                 + "\(what.joined(separator: "; ")).",
             remedy: missing.obstacle == nil
                 ? """
-                Make what is missing with \(on: .repairs): empty, or with the model's default values where something is \
+                Create what is missing with \(on: .repairs): empty, or with the model's default values where something is \
                 mandatory; or restore a backup or a snapshot.
                 """
                 : "Restore a backup or a snapshot.")

@@ -39,7 +39,7 @@ struct StoreWait {
 
     private func budgetSpent(_ budget: Duration) -> FerryError {
         FerryError(
-            .budgetSpent, "The budget of \(budget) is used up: \(store) was in use by another program.",
+            .budgetSpent, "The budget of \(budget.inUnits) is used up: \(store) was in use by another program.",
             remedy: "\(action: .again) to continue.")
     }
 
@@ -55,7 +55,7 @@ struct StoreWait {
             hasTold = true
             tell(
                 FerryWarning(
-                    .waitingForStore, "\(error.message) Waiting for it, \(limit) at most.", about: .init(path: store)))
+                    .waitingForStore, "\(error.message) Waiting for it, for up to \(limit.inUnits).", about: .init(path: store)))
         }
         var held: SourceGuard?
         defer { held?.release() }
@@ -66,7 +66,7 @@ struct StoreWait {
             }
             guard Duration.clamped(nanoseconds: before + Clock.nanoseconds(since: begun)) < limit else {
                 var error = error
-                error.message += " It was still in use after \(limit)."
+                error.message += " It was still in use after \(limit.inUnits)."
                 throw error
             }
             Clock.wait(milliseconds: Self.intervalMilliseconds)
@@ -91,6 +91,9 @@ struct StoreWait {
             return isAlone
         } catch let error as FerryError where Self.codes.contains(error.code) {
             return false
+        } catch is FerryError {
+            // A damaged store, or one that is gone: the repeated call says so, or can do its work all the same.
+            return true
         }
     }
 

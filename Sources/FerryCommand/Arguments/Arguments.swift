@@ -172,8 +172,10 @@ package struct Arguments {
     /// The value of an option that must be a whole number.
     func count(_ name: String, in range: ClosedRange<Int64>) throws(FerryError) -> Int64? {
         // The message leaves out a bound that no user reaches.
-        let end = range.upperBound < 1_000_000 ? "to \(range.upperBound)" : "on"
-        return try value(name, "a whole number from \(range.lowerBound) \(end)") { text in
+        let bounds =
+            range.upperBound < 1_000_000
+            ? "from \(range.lowerBound) to \(range.upperBound)" : "of at least \(range.lowerBound)"
+        return try value(name, "a whole number \(bounds)") { text in
             Quantity.count(text).flatMap { range.contains($0) ? $0 : nil }
         }
     }

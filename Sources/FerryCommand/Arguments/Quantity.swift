@@ -44,12 +44,7 @@ package enum Quantity {
         rows.map { (isEstimated ? "~" : "") + $0.grouped } ?? "?"
     }
 
-    package static func sizeText(_ bytes: Int64) -> String {
-        for (unit, name) in [(Int64(1) << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] where bytes >= unit {
-            return "\(decimal(Double(bytes) / Double(unit), places: 1)) \(name)"
-        }
-        return "\(bytes) B"
-    }
+    package static func sizeText(_ bytes: Int64) -> String { bytes.bytesInUnits }
 
     /// The whole number nearest to a rate or a time, which may come from a file; 0 for NaN.
     package static func whole(_ number: Double) -> Int64 {

@@ -25,10 +25,7 @@ struct MigrateCommand: PolicyCommand {
             MigrateCommand.memoryLimit,
             .value(
                 "--budget", "TIME", "Stop after TIME (15s, 2min) with exit code 75. Run the command again to continue."),
-            .value(
-                "--wait", "TIME",
-                "Wait up to TIME (30s, 5min) for a store that another program is using, at the start and at the swap. "
-                    + "Default: do not wait."),
+            MigrateCommand.wait,
             .flag("--hold-swap", "Do everything except the swap. Run again without --hold-swap to swap."),
             .flag("--restart", "Discard an unfinished migration and start over."),
             .flag(
@@ -60,6 +57,11 @@ struct MigrateCommand: PolicyCommand {
         example: "ferry migrate App.sqlite --models App.xcdatamodeld --mappings Mappings")
 
     static let verifyModes: [Configuration.VerifyMode] = [.full, .quick, .none]
+
+    static let wait = Syntax.Option.value(
+        "--wait", "TIME",
+        "Wait up to TIME (30s, 5min) for a store that another program is using, at the start and at the swap. "
+            + "Default: do not wait.")
 
     static let memoryLimit = Syntax.Option.value(
         "--memory-limit", "SIZE",
@@ -131,7 +133,7 @@ struct StoreMigration {
         configuration.recovers = arguments.has("--recover")
         configuration.repairs = arguments.has("--repair")
         configuration.budget = try arguments.time("--budget", "a time such as 500ms, 15s or 2min")
-        configuration.waits = try arguments.time("--wait", "a time such as 30s or 5min")
+        configuration.waits = try arguments.wait()
         configuration.holdsSwap = arguments.has("--hold-swap")
         try configuration.takeMemoryLimit(arguments)
         let stores = arguments.operands.count
@@ -186,16 +188,20 @@ struct StoreMigration {
     func run(on console: Console, stop: StopRequest, policies: [String: PolicyFactory]) -> StoreOutcome {
         // A failed run also reports the version that the plan found.
         let seen = Locked<PlanReport?>(nil)
+        var details: JSON = [:]
         let sampler = RunSampler()
         let command = arguments.value(EventCommand.option.name).map {
             EventCommand($0, store: (configuration.output ?? input.store).filePath, stop: stop, console: console)
         }
         do {
             let migrator = try reader?.of(input.store) ?? input.migrator(policies)
+            // Before the migration, after which there is nothing left to plan.
+            if arguments.value(ReportPlace.option.name) != nil { details = PlanDetails(migrator, configuration).json }
             if isDryRun {
                 let rendering = PlanRendering(try migrator.plan(configuration), arguments)
                 return StoreOutcome(
-                    kind: .plan, json: rendering.json, code: rendering.exitCode, text: rendering.text(width:))
+                    kind: .plan, json: rendering.json, extras: details, code: rendering.exitCode,
+                    text: rendering.text(width:))
             }
             let renderer = ProgressRenderer(progress, on: console)
             defer { renderer.finish() }
@@ -221,7 +227,7 @@ struct StoreMigration {
             }
             let rendering = try rendering(of: migrator, configuration, stop, onEvent)
             return StoreOutcome(
-                kind: .migrate, json: rendering.json, extras: extras(seen.withLock { $0 }, sampler),
+                kind: .migrate, json: rendering.json, extras: extras(seen.withLock { $0 }, sampler) + details,
                 code: .success, text: rendering.text(width:))
         } catch {
             let error = input.worded(error)
@@ -229,7 +235,7 @@ struct StoreMigration {
             let plan = seen.withLock { $0 }
             return StoreOutcome(
                 MigrationFailure(error: error, plan: plan, store: configuration.output ?? input.store),
-                extras: extras(plan, sampler))
+                extras: extras(plan, sampler) + details)
         }
     }
 

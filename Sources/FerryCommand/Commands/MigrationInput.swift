@@ -130,6 +130,9 @@ extension Arguments {
     /// The first operand of a command that begins with a store.
     var store: URL { operands[0].fileURL }
     var mappings: [MappingSource] { values("--mappings").map { .url($0.fileURL) } }
+
+    /// The time of `--wait`.
+    func wait() throws(FerryError) -> Duration? { try time("--wait", "a time such as 30s or 5min") }
 }
 
 /// The library's type for a file's place; files that only pass it on need not import Foundation.

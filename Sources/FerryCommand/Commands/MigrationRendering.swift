@@ -214,7 +214,7 @@ struct MigrationRendering {
 
     private func speed(_ phase: MigrationReport.PhaseTime) -> String {
         // Only work that grows with the rows has a speed: a swap is one transaction.
-        guard phase.phase != .swap else { return "" }
+        guard phase.phase != .swap, phase.phase != .cleanUp else { return "" }
         let rate = Quantity.rateText(
             rowsPerSecond: phase.rowsPerSecond, bytesPerSecond: phase.bytesPerSecond, seconds: phase.time.inSeconds)
         return rate.map { " (\($0))" } ?? ""

@@ -33,7 +33,7 @@ struct PlanCommand: PolicyCommand {
                 guard isScript, plan.refusals.isEmpty else {
                     console.result(rendering.json, text: rendering.text(width:))
                     let isReported = arguments.value(ReportFile.option.name) != nil && plan.refusals.isEmpty
-                    let details = isReported ? details(migrator, input.configuration) : [:]
+                    let details = isReported ? PlanDetails(migrator, input.configuration).json : [:]
                     return (rendering.json + details, rendering.exitCode)
                 }
                 let statements = StatementRendering(steps: try migrator.statements(input.configuration))
@@ -44,30 +44,6 @@ struct PlanCommand: PolicyCommand {
         } catch {
             throw input.worded(error)
         }
-    }
-
-    /// What only a report has: the statements, and the way of each property that changes.
-    ///
-    /// Statements may need a module that this program does not have; the report then has none.
-    private func details(_ migrator: Migrator, _ configuration: Configuration) -> JSON {
-        var details: JSON = [:]
-        do {
-            let lineages = try migrator.lineages(configuration)
-            details += [
-                "lineage": JSON.list(lineages) { lineage in
-                    [
-                        "property": lineage.property,
-                        "versions": JSON.list(lineage.stops) {
-                            ["version": $0.version, "properties": $0.properties, "isByPolicy": $0.isByPolicy]
-                        },
-                    ]
-                }
-            ]
-            details += ["sql": StatementRendering(steps: try migrator.statements(configuration)).json]
-        } catch {
-            return details
-        }
-        return details
     }
 }
 
@@ -252,7 +228,7 @@ struct PlanRendering {
         ]
         if let passed = passed(step) { lines.append("  " + passed) }
         if let reason = step.isApartBecause {
-            lines.append("  Not one with the step before, because \(reason.sentenceEnd)")
+            lines.append("  Not combined with the previous step, because \(reason.sentenceEnd)")
         }
         if step.mode == .copy, step.scratchBytes > 0 {
             lines.append("  At most \(Quantity.sizeText(step.scratchBytes)) next to the new store while it runs.")

@@ -13,6 +13,7 @@ struct RollbackCommand: Command {
         options: [
             SnapshotOptions.folder,
             .flag("--no-snapshot", "Do not snapshot the replaced store. Changes made since the migration are lost."),
+            MigrateCommand.wait,
         ],
         example: "ferry rollback App.sqlite")
 
@@ -20,9 +21,11 @@ struct RollbackCommand: Command {
 
     func run(on console: Console) throws -> ExitCode {
         let keepsReplaced = !arguments.has("--no-snapshot")
+        let wait = try arguments.wait()
         let report = try StoreFiles(arguments.store).rollback(
-            to: arguments.snapshot, folder: arguments.snapshotFolder, keepsReplaced: keepsReplaced)
-        for warning in report.warnings { console.note("Warning: \(warning)") }
+            to: arguments.snapshot, folder: arguments.snapshotFolder, keepsReplaced: keepsReplaced,
+            waits: wait, onWarning: { console.warn($0.message) })
+        for warning in report.warnings { console.warn(warning.message) }
         let number = report.sequence.map { "Snapshot \($0)" } ?? "This snapshot"
         console.result(
             [

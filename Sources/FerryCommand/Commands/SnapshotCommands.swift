@@ -30,7 +30,7 @@ struct SnapshotCreateCommand: Command {
 
 struct SnapshotCompressCommand: Command {
     static let syntax = Syntax(
-        "snapshot compress", summary: "Replace a clone by a compressed snapshot.",
+        "snapshot compress", summary: "Replace a clone with a compressed snapshot.",
         discussion:
             "Compresses a snapshot that was taken with --snapshot clone, verifies the archive while writing, and "
             + "then removes the clone. The snapshot keeps its name and its place in the order. "

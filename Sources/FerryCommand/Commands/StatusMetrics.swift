@@ -16,7 +16,7 @@ struct StatusMetrics {
     var text: String {
         let states: [RunStatus.State] = [.none, .running, .interrupted, .finished]
         var lines = [
-            "# HELP ferry_migration_state The state of the store's migration: 1 for the present state.",
+            "# HELP ferry_migration_state The state of the store's migration: 1 for the current state.",
             "# TYPE ferry_migration_state gauge",
         ]
         for (store, status) in entries {
@@ -27,7 +27,7 @@ struct StatusMetrics {
         }
         let metrics: [(name: String, help: String, value: (RunStatus) -> Double?)] = [
             ("ferry_migration_progress_ratio", "The completed share of the work, from 0 to 1.", { $0.fraction }),
-            ("ferry_migration_rows_per_second", "The rows per second of the present phase.", { $0.rowsPerSecond }),
+            ("ferry_migration_rows_per_second", "Rows per second in the current phase.", { $0.rowsPerSecond }),
             ("ferry_migration_eta_seconds", "The estimated time left.", { $0.timeLeft?.inSeconds }),
             (
                 "ferry_migration_paused", "Whether an operator has paused the migration.",

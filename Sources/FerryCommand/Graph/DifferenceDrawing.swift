@@ -26,6 +26,9 @@ package struct DifferenceDrawing {
         package var lines: [String]
         /// The destination entities of new or changed relationships.
         package var related: [String]
+        /// The lines for which the box has no room; their number is its last line.
+        var rest: [String] = []
+        var allLines: [String] { (rest.isEmpty ? lines : lines.dropLast()) + rest }
 
         package init(kind: Kind, entity: String, title: String, lines: [String], related: [String]) {
             (self.kind, self.entity, self.title, self.lines, self.related) = (kind, entity, title, lines, related)
@@ -59,7 +62,7 @@ package struct DifferenceDrawing {
             unchanged: destination.model.entities.count - boxes.count(where: { $0.kind != .removed }))
     }
 
-    private var heading: String {
+    var heading: String {
         let counts = Kind.allCases.compactMap { kind -> String? in
             let count = boxes.count { $0.kind == kind }
             return count > 0 ? "\(count) \(kind.rawValue)" : nil
@@ -70,7 +73,11 @@ package struct DifferenceDrawing {
     var json: JSON {
         [
             "from": names.from, "to": names.to,
-            "entities": JSON.list(boxes) { ["entity": $0.entity, "kind": $0.kind.rawValue, "lines": $0.lines] },
+            "entities": JSON.list(boxes) {
+                // An added or removed entity is told in short.
+                let isWhole = [.added, .removed].contains($0.kind)
+                return ["entity": $0.entity, "kind": $0.kind.rawValue, "lines": isWhole ? $0.lines : $0.allLines]
+            },
             "unchanged": unchanged,
         ]
     }
@@ -162,27 +169,32 @@ package struct DifferenceDrawing {
     }
 
     package var svg: String {
-        let layout = layout
+        Drawing.document(width: layout.width, height: layout.height, parts())
+    }
+
+    /// The parts of the drawing; `link` gives the address to which the box of an index leads.
+    func parts(link: (Int) -> String? = { _ in nil }) -> [Markup] {
         var parts = [
             Markup.element("title", [:], "What changed from \(names.from) to \(names.to)"),
             Drawing.text("\(names.from) → \(names.to)", 16, 22, style: "font-weight:600;font-size:15px"),
             Drawing.text("\(heading).  + added  − removed  → renamed  ~ changed", 16, 42, isSoft: true),
         ]
         for route in routes { parts += Drawing.route(route) }
-        for (box, rect) in zip(boxes, layout.boxes) {
-            let title = "\(box.kind.sign) \(box.title)"
-            parts.append(Drawing.rect(rect, box.kind.rawValue, corner: "5"))
-            parts.append(
-                Drawing.text(
-                    title, rect.x + 10, rect.y + 20, within: Self.boxWidth - 20, isBold: true, style: "font-weight:600")
-            )
-            for (index, line) in box.lines.enumerated() {
-                parts.append(
-                    Drawing.text(
-                        line, rect.x + 10, rect.y + 40 + Double(index) * Self.lineHeight, within: Self.boxWidth - 20))
-            }
+        for (index, (box, rect)) in zip(boxes, layout.boxes).enumerated() {
+            parts += Drawing.linked(drawn(box, in: rect), to: link(index))
         }
-        return Drawing.document(width: layout.width, height: layout.height, parts)
+        return parts
+    }
+
+    private func drawn(_ box: Box, in rect: Rect) -> [Markup] {
+        let room = Self.boxWidth - 20
+        let title = Drawing.text(
+            "\(box.kind.sign) \(box.title)", rect.x + 10, rect.y + 20, within: room, isBold: true,
+            style: "font-weight:600")
+        let lines = box.lines.enumerated().map { index, line in
+            Drawing.text(line, rect.x + 10, rect.y + 40 + Double(index) * Self.lineHeight, within: room)
+        }
+        return [Drawing.rect(rect, box.kind.rawValue, corner: "5"), title] + lines
     }
 }
 
@@ -193,6 +205,15 @@ struct ChangeWords {
 
     /// The most properties listed for an added or removed entity.
     private static let mostProperties = 12
+    /// The most lines of a changed entity, so that its box does not outgrow the drawing.
+    private static let mostChanges = 24
+
+    /// The lines for a box, and the others.
+    private static func cut(_ lines: [String], to most: Int) -> (drawn: [String], rest: [String]) {
+        guard lines.count > most else { return (lines, []) }
+        let rest = Array(lines.dropFirst(most))
+        return (lines.prefix(most) + ["and \(rest.count) more"], rest)
+    }
 
     func box(_ changes: [ModelDifference.Change]) -> DifferenceDrawing.Box {
         let entity = changes[0].entity
@@ -215,9 +236,12 @@ struct ChangeWords {
                 ?? source.relationship(change.oldName ?? property, of: old ?? entity)
             if let found { related.append(found.destinationEntity) }
         }
-        return DifferenceDrawing.Box(
+        let (drawn, rest) = Self.cut(lines, to: Self.mostChanges)
+        var box = DifferenceDrawing.Box(
             kind: old == nil ? .changed : .renamed, entity: entity, title: old.map { "\($0) → \(entity)" } ?? entity,
-            lines: lines, related: related)
+            lines: drawn, related: related)
+        box.rest = rest
+        return box
     }
 
     private func whole(
@@ -226,11 +250,12 @@ struct ChangeWords {
         let relationships = model.relationships(of: entity)
         let described = model.attributes(of: entity).map(described) + relationships.map(described)
         let lines = described.map { "\(kind.sign) \($0)" }
-        let rest = lines.count - Self.mostProperties
-        return DifferenceDrawing.Box(
-            kind: kind, entity: entity, title: entity,
-            lines: lines.prefix(Self.mostProperties) + (rest > 0 ? ["and \(rest) more"] : []),
+        let (drawn, rest) = Self.cut(lines, to: Self.mostProperties)
+        var box = DifferenceDrawing.Box(
+            kind: kind, entity: entity, title: entity, lines: drawn,
             related: relationships.map(\.destinationEntity))
+        box.rest = rest
+        return box
     }
 
     private func line(_ change: ModelDifference.Change) -> String {

@@ -27,7 +27,7 @@ enum Drawing {
     /// The room between a box and its text.
     static let inset = 12.0
 
-    /// A text that keeps within a room, whatever font it is shown in: it is cut in its middle, and squeezed.
+    /// A text that keeps within a room in any common font: it is cut in its middle.
     ///
     /// A tooltip has the whole text.
     static func text(
@@ -36,15 +36,10 @@ enum Drawing {
         anchor: String? = nil, style: String? = nil
     ) -> Markup {
         let shown = TextMetrics.fitted(text, into: room, size: size, isBold: isBold)
-        let width = TextMetrics.width(shown, size: size, isBold: isBold)
-        // A short text has room in any font, and keeps its own width.
-        let isTight = width * 1.2 > room
+        // Without a textLength, which would stretch the letters of a narrow font.
         return .element(
-            "text",
-            [
-                "x": x, "y": y, "text-anchor": anchor, "style": style,
-                "textLength": isTight ? min(width, room) : nil, "lengthAdjust": isTight ? "spacingAndGlyphs" : nil,
-            ], shown == text ? [.text(text)] : [.element("title", [:], text), .text(shown)])
+            "text", ["x": x, "y": y, "text-anchor": anchor, "style": style],
+            shown == text ? [.text(text)] : [.element("title", [:], text), .text(shown)])
     }
 
     static func text(
@@ -132,6 +127,23 @@ enum Drawing {
             "svg", ["viewBox": "0 0 \(Int(width)) \(height.inMarkup)", "role": "img", "aria-label": title], parts)
     }
 
+    /// Parts that lead to an address, if there is one.
+    static func linked(_ parts: [Markup], to address: String?) -> [Markup] {
+        address.map { [.element("a", ["href": $0], parts)] } ?? parts
+    }
+
+    /// The drawing of a graph in a page, in its own size: a narrow page scrolls it.
+    static func graph(_ title: String, width: Double, height: Double, _ parts: [Markup]) -> Markup {
+        .element(
+            "div", ["class": "wide"],
+            .element(
+                "svg",
+                [
+                    "class": "graph", "viewBox": "0 0 \(width.inMarkup) \(height.inMarkup)", "width": width,
+                    "height": height, "role": "img", "aria-label": title,
+                ], parts))
+    }
+
     /// A drawing in a file of its own.
     static func document(width: Double, height: Double, _ parts: [Markup]) -> String {
         let drawing = Markup.element(
@@ -139,7 +151,7 @@ enum Drawing {
             [
                 "xmlns": "http://www.w3.org/2000/svg", "viewBox": "0 0 \(width.inMarkup) \(height.inMarkup)",
                 "width": width, "height": height, "role": "img",
-            ], [.style(style)] + parts)
+            ], [.style(style), .style(marks)] + parts)
         return GraphCommand.Form.svg.sign + "\n" + drawing.written
     }
 
@@ -151,6 +163,10 @@ enum Drawing {
         @media print { svg { --ink: #000000; --soft: #444444; --paper: #ffffff; --main: #0b62a8; --good: #116329;
           --bad: #a40e26; } }
         text { fill: var(--ink); unicode-bidi: isolate; } .soft { fill: var(--soft); font-size: 12px; }
+        """
+
+    /// The style of boxes and lines.
+    static let marks: StaticString = """
         rect { fill: var(--paper); stroke: var(--main); stroke-width: 1.5; }
         rect.current { stroke-width: 3.5; } rect.mapping { stroke: var(--soft); rx: 14px; }
         rect.added { stroke: var(--good); stroke-width: 2.5; } rect.removed { stroke: var(--bad); stroke-dasharray: 6 4; }

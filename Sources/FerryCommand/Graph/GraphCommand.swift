@@ -6,10 +6,16 @@ internal import FerryPlan
 
 struct GraphCommand: Command {
     enum Form: String, CaseIterable, Sendable {
-        case svg, dot
+        case svg, dot, html
 
-        /// The first line of a file of the form.
-        var sign: String { self == .svg ? "<!-- ferry graph -->" : "// ferry graph" }
+        /// The first bytes of a file of the form.
+        var sign: String {
+            switch self {
+            case .svg: "<!-- ferry graph -->"
+            case .dot: "// ferry graph"
+            case .html: Page.sign
+            }
+        }
     }
 
     static let syntax = Syntax(
@@ -19,13 +25,15 @@ struct GraphCommand: Command {
             + "nothing where changes need a mapping model. Mapping models that are given, or are next to the models, are on "
             + "the right. With --from and --to, draws the entities that differ: added, removed, renamed by renaming "
             + "identifier, and changed, each with its properties and new relationships.\n"
-            + "SVG is for browsers and documents, DOT for Graphviz.",
+            + "SVG is for browsers and documents, DOT for Graphviz. HTML is a page with the drawing and its tables, to which "
+            + "the boxes lead.",
         operands: [MigrationInput.modelFiles],
         options: [
             MigrationInput.mappings,
             .value("--from", "VERSION", "The older of two versions, by name or Bundle/Name."),
             .value("--to", "VERSION", "The newer version."),
-            .choice("--format", "FORM", of: Form.allCases, "svg or dot. Default: the ending of --output, else svg."),
+            .choice(
+                "--format", "FORM", of: Form.allCases, "svg, dot or html. Default: the ending of --output, else svg."),
             .value(
                 "--output", "FILE.svg",
                 "Write the drawing to FILE instead of standard output. Only a drawing by Ferry is overwritten."
@@ -53,13 +61,15 @@ struct GraphCommand: Command {
         var report: JSON
         if ends.isEmpty {
             let drawing = try versions(catalog, mappings, on: console)
-            (text, report) = (form == .svg ? drawing.svg : drawing.dot, drawing.json)
+            text = Self.text(form, drawing.svg, drawing.dot, GraphPage(drawing).text)
+            report = drawing.json
         } else {
             let (source, destination) = (try catalog.version(named: ends[0]), try catalog.version(named: ends[1]))
             let drawing = DifferenceDrawing(
                 from: source, to: destination,
                 names: (catalog.displayName(of: source), catalog.displayName(of: destination)))
-            (text, report) = (form == .svg ? drawing.svg : drawing.dot, drawing.json)
+            text = Self.text(form, drawing.svg, drawing.dot, GraphPage(drawing).text)
+            report = drawing.json
         }
         report += ["format": form.rawValue, "output": output]
         guard let output else {
@@ -69,6 +79,17 @@ struct GraphCommand: Command {
         try FileLayer().replace(output, with: Array((text + "\n").utf8))
         console.result(report, text: ["Wrote \(output)."])
         return .success
+    }
+
+    private static func text(
+        _ form: Form, _ svg: @autoclosure () -> String, _ dot: @autoclosure () -> String,
+        _ page: @autoclosure () -> String
+    ) -> String {
+        switch form {
+        case .svg: svg()
+        case .dot: dot()
+        case .html: page()
+        }
     }
 
     private func versions(

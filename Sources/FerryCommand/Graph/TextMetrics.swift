@@ -2,8 +2,16 @@
 package enum TextMetrics {
     /// The width of a text of a font size; a bold one is a little wider.
     package static func width(_ text: String, size: Double, isBold: Bool = false) -> Double {
-        text.unicodeScalars.reduce(0) { $0 + share($1) } * size * (isBold ? 1.1 : 1)
+        let (proportional, fixed) = text.unicodeScalars.reduce((0, 0)) { sum, scalar in
+            let share = share(scalar)
+            return (sum.0 + share, sum.1 + max(share, fixedShare))
+        }
+        // A bold font of one width is no wider.
+        return max(proportional * (isBold ? 1.1 : 1), fixed) * size
     }
+
+    /// The width of a letter in fonts in which all letters have the same.
+    private static let fixedShare = 0.61
 
     /// A scalar's width as a share of the font size; those of Latin letters are of Verdana, the widest common font.
     private static func share(_ scalar: Unicode.Scalar) -> Double {

@@ -193,7 +193,10 @@ extension VersionDrawing {
         return layout
     }
 
-    package var svg: String {
+    package var svg: String { Drawing.document(width: layout.width, height: layout.height, parts()) }
+
+    /// The parts of the drawing; `link` gives the address to which the box of a version leads.
+    func parts(link: (Int) -> String? = { _ in nil }) -> [Markup] {
         let layout = layout
         var parts = [
             Markup.element("title", [:], "Model versions and mapping models"),
@@ -218,10 +221,11 @@ extension VersionDrawing {
             }
             parts += Drawing.box(box, links[index].label, style: "mapping")
         }
-        for (version, box) in zip(versions, layout.versions) {
-            parts += Drawing.box(box, version.title, style: version.isCurrent ? "current" : "version")
+        for (index, (version, box)) in zip(versions, layout.versions).enumerated() {
+            let drawn = Drawing.box(box, version.title, style: version.isCurrent ? "current" : "version")
+            parts += Drawing.linked(drawn, to: link(index))
         }
-        return Drawing.document(width: layout.width, height: layout.height, parts)
+        return parts
     }
 
     /// The line from a version to the version below it, or from the foot of a column to the head of the next column.

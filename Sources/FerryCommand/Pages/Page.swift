@@ -20,6 +20,8 @@ package struct Page: Sendable {
 
     private let title: String
     private let subject: String?
+    /// Further style sheets.
+    private let sheets: [StaticString]
     /// The parts above the table of contents.
     private var top: [Markup] = []
     private var content: [Markup] = []
@@ -28,19 +30,23 @@ package struct Page: Sendable {
     private static let leastListed = 5
 
     /// Makes a page; `subject` is the path of its subject, if it has only one.
-    init(_ title: String, subject: String?) { (self.title, self.subject) = (title, subject) }
+    init(_ title: String, subject: String?, sheets: [StaticString] = []) {
+        (self.title, self.subject, self.sheets) = (title, subject, sheets)
+    }
 
     package var text: String {
         // A browser loads and runs nothing, even if markup got into the page.
         let policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
         let head = Markup.element(
             "head", [:],
-            .element("meta", ["charset": "utf-8"]),
-            .element("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"]),
-            .element("meta", ["http-equiv": "Content-Security-Policy", "content": policy]),
-            .element("meta", ["name": "generator", "content": FerryVersion.tool]),
-            .element("title", [:], [title, subject].compactMap { $0 }.joined(separator: " ")),
-            .style(PageStyle.sheet))
+            [
+                .element("meta", ["charset": "utf-8"]),
+                .element("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"]),
+                .element("meta", ["http-equiv": "Content-Security-Policy", "content": policy]),
+                .element("meta", ["name": "generator", "content": FerryVersion.tool]),
+                .element("title", [:], [title, subject].compactMap { $0 }.joined(separator: " ")),
+                .style(PageStyle.sheet),
+            ] + sheets.map { .style($0) })
         var body: [Markup] = [.element("h1", [:], title)]
         if let subject { body.append(.element("p", ["class": "soft"], .name(subject))) }
         body += top
@@ -90,9 +96,9 @@ package struct Page: Sendable {
         }
     }
 
-    /// Adds a part that is folded under a title.
-    mutating func folded(_ title: String, _ parts: [Markup]) {
-        add(.element("details", [:], [.element("summary", [:], title)] + parts))
+    /// Parts that are folded under a title.
+    static func folded(_ title: String, _ parts: [Markup]) -> Markup {
+        .element("details", [:], [.element("summary", [:], title)] + parts)
     }
 
     mutating func verdict(_ verdict: Verdict, _ text: String) {
@@ -121,10 +127,13 @@ package struct Page: Sendable {
     }
 
     mutating func heading(_ text: String) {
-        let anchor = "part-\(headings.count + 1)"
+        let anchor = Self.anchor(ofHeading: headings.count + 1)
         headings.append((text, anchor))
         add(.element("h2", ["id": anchor], text))
     }
+
+    /// The anchor of a heading, by its number from 1.
+    static func anchor(ofHeading number: Int) -> String { "part-\(number)" }
 
     mutating func facts(_ facts: [(String, String?)]) {
         let known = facts.flatMap { title, text -> [Markup] in
@@ -218,6 +227,7 @@ enum PageStyle {
           td::before { content: attr(data-title); color: var(--soft); font-weight: 400; }
           .track { width: 100%; align-self: center; } }
         a { color: var(--main); } svg a[href] text { text-decoration: underline; }
+        svg.graph a[href] text { text-decoration: none; } svg.graph a[href] rect + text { text-decoration: underline; }
         :target { background: var(--shade); outline: 2px solid var(--main); }
         ol.contents { display: flex; flex-wrap: wrap; gap: 2px 18px; padding: 0; margin: 12px 0; list-style: none; }
         .headline { display: flex; flex-wrap: wrap; gap: 8px 28px; margin: 14px 0; }
@@ -235,6 +245,7 @@ enum PageStyle {
         ol.chain .way { color: var(--soft); font-size: 0.87em; }
         .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 400px), 1fr)); gap: 12px 24px; }
         figure { margin: 0; } figcaption { color: var(--soft); font-size: 0.87em; }
+        svg.graph { width: auto; max-width: none; font-size: 13px; }
         svg { display: block; width: 100%; height: auto; max-width: 620px; font: 11px system-ui, sans-serif; }
         svg text { fill: var(--ink); unicode-bidi: isolate; } svg .soft { fill: var(--soft); }
         svg .grid { stroke: var(--line); fill: none; } svg .axis { stroke: var(--soft); fill: none; }

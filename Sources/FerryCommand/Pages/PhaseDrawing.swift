@@ -8,7 +8,7 @@ struct PhaseDrawing {
         var seconds: Double { spans.map { $0.end - $0.start }.reduce(0, +) }
     }
 
-    private static let (width, left, right, top, pitch, bar) = (400.0, 130.0, 346.0, 26.0, 20.0, 12.0)
+    private static let (width, left, right, top, pitch, bar) = (400.0, 160.0, 346.0, 26.0, 20.0, 12.0)
     /// More lines would fill several screens: then a phase has one line for all steps.
     private static let mostLines = 40
 

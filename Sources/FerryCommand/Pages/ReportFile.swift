@@ -116,7 +116,7 @@ enum ReportPlace: Sendable {
             guard stores == 1 else {
                 throw arguments.wrong(
                     "--report names one file, \"\(path)\", for \(stores) stores.",
-                    "Name a folder, which gets one for each.")
+                    "Pass a folder instead, for one report per store.")
             }
             self = .file(ReportFile(path: path, form: form))
         } else {

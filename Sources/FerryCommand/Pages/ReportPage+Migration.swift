@@ -25,6 +25,8 @@ extension ReportPage {
         addLosses(to: &page)
         addChain(to: &page)
         addCounts(to: &page)
+        addLineage(to: &page)
+        addStatements(to: &page)
         addPhases(to: &page)
         addTime(to: &page)
         addRemarks(to: &page)
@@ -106,14 +108,16 @@ extension ReportPage {
                 : "Objects of step \(first.number), from entity to entity"
             let drawing = FlowDrawing(title: title, flows: first.mappings.flatMap(flows), anchors: anchors)
             if let markup = drawing.markup { page.add(markup) }
+            // A column of zeros only makes the cards of a narrow page longer.
+            let counts = ["read", "created", "written", "dropped", "merged"].filter { key in
+                ["read", "written"].contains(key) || first.mappings.contains { $0[key].whole != 0 }
+            }
             page.table(
                 [.text("Entity mapping"), .text("From"), .text("To")]
-                    + ["Read", "Created", "Written", "Dropped", "Merged"].map(TableColumn.number),
+                    + counts.map { .number($0.prefix(1).uppercased() + $0.dropFirst()) },
                 first.mappings.map { mapping in
                     [mapping["name"].text ?? "", mapping["source"].text ?? "–", mapping["destination"].text ?? "–"]
-                        + ["read", "created", "written", "dropped", "merged"].map {
-                            mapping[$0].countText(isEstimated: mapping["estimated"].isTrue)
-                        }
+                        + counts.map { mapping[$0].countText(isEstimated: mapping["estimated"].isTrue) }
                 }, anchors: anchors.ofRows)
         }
     }
@@ -140,7 +144,7 @@ extension ReportPage {
         page.heading("Phases")
         // A phase that takes no time has no speed.
         let speeds = phases.map { phase in
-            phase["name"].text == Phase.swap.rawValue
+            [Phase.swap, .cleanUp].map(\.rawValue).contains(phase["name"].text)
                 ? ""
                 : Quantity.rateText(
                     rowsPerSecond: phase["rowsPerSecond"].number, bytesPerSecond: phase["bytesPerSecond"].number,

@@ -52,7 +52,7 @@ extension ReportPage {
     }
 
     /// The way of each property that does not keep its name and entity through the chain.
-    private func addLineage(to page: inout Page) {
+    func addLineage(to page: inout Page) {
         let lineages = report["lineage"].elements
         guard !lineages.isEmpty else { return }
         page.heading("Where each property goes")
@@ -82,7 +82,7 @@ extension ReportPage {
         page.heading("Step \(number): \(step["from"].text ?? "?") → \(step["to"].text ?? "?")")
         page.paragraph("\(Self.mode(step["mode"].text).capitalizedFirst): \(step["reason"].text ?? "").")
         if let reason = step["isApartBecause"].text {
-            page.paragraph("Not one with the step before, because \(reason).")
+            page.paragraph("Not combined with the previous step, because \(reason).")
         }
         let scratch = step["scratchBytes"].whole ?? 0
         page.facts([
@@ -119,14 +119,34 @@ extension ReportPage {
     /// The statements of each operation, folded under its reason.
     private func addStatements(of number: Int, to page: inout Page) {
         let step = report["sql"].elements.first { $0["step"].whole == Int64(number) }
-        for group in step?["groups"].elements ?? [] {
+        for part in step.map(Self.operations) ?? [] { page.add(part) }
+    }
+
+    /// The statements of each step and its operations, folded.
+    func addStatements(to page: inout Page) {
+        let steps = report["sql"].elements.map { ($0, Self.operations(of: $0)) }.filter { !$0.1.isEmpty }
+        guard !steps.isEmpty else { return }
+        page.heading("Statements")
+        if let (_, parts) = steps.first, steps.count == 1 {
+            for part in parts { page.add(part) }
+        } else {
+            for (step, parts) in steps {
+                page.add(
+                    Page.folded(
+                        "Step \(step["step"].whole ?? 0): \(step["from"].text ?? "?") → \(step["to"].text ?? "?")",
+                        parts))
+            }
+        }
+    }
+
+    private static func operations(of step: JSON) -> [Markup] {
+        step["groups"].elements.compactMap { group in
             let statements = group["statements"].elements
-            guard !statements.isEmpty else { continue }
-            let phase = group["phase"].text.map { "\($0): " } ?? ""
-            let reason = group["reason"].text ?? ""
+            guard !statements.isEmpty else { return nil }
+            let title = [group["phase"].text, group["reason"].text].compactMap { $0 }.joined(separator: ": ")
             let text = statements.map { ($0["sql"].text ?? "") + ";" }.joined(separator: "\n")
-            page.folded(
-                "\(phase)\(reason) (\(Int64(statements.count).counting("statement")))",
+            return Page.folded(
+                "\(title) (\(Int64(statements.count).counting("statement")))",
                 [.element("pre", ["class": "sql"], text)])
         }
     }

@@ -55,8 +55,8 @@ package struct RunSamples: Sendable {
         let subject = update.subject ?? ""
         let before = done[subject] ?? 0
         done[subject] = update.done
-        // A snapshot counts bytes.
-        let rows = update.phase == .snapshot ? 0 : max(0, update.done - before)
+        // A snapshot counts bytes, and a swap pages.
+        let rows = [.snapshot, .swap].contains(update.phase) ? 0 : max(0, update.done - before)
         note(rows, at: seconds, memoryBytes: memoryBytes)
     }
 

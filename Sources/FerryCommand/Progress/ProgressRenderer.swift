@@ -170,7 +170,8 @@ struct ProgressRate {
         if let step, let steps = outline?.steps, steps > 1 { parts.append("step \(step) of \(steps)") }
         parts.append(update.phase.label(inRehearsal: outline?.isRehearsal == true))
         let countsBytes = update.phase == .snapshot
-        if let rate = perSecond(update).map(Quantity.whole) {
+        let unit = update.phase == .swap ? "page" : "row"
+        if update.phase != .swap, let rate = perSecond(update).map(Quantity.whole) {
             parts.append((countsBytes ? Quantity.sizeText(rate) : rate.counting("row")) + "/s")
         }
         if let left = secondsLeft { parts.append("\(Quantity.durationText(seconds: left)) left") }
@@ -184,9 +185,9 @@ struct ProgressRate {
             parts.append(
                 countsBytes
                     ? "\(Quantity.sizeText(update.done)) of \(Quantity.sizeText(total))"
-                    : "\(update.done.grouped) of \(total.counting("row"))")
+                    : "\(update.done.grouped) of \(total.counting(unit))")
         } else if update.done > 0 {
-            parts.append(update.done.counting("row"))
+            parts.append(update.done.counting(unit))
         }
         return parts
     }

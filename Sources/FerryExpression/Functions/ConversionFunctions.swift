@@ -45,7 +45,7 @@ extension ScalarFunction {
                 switch String(decoding: bytes.prefix(6), as: UTF8.self).lowercased() {
                 case "true", "yes", "1": result.set(true)
                 case "false", "no", "0": result.set(false)
-                default: throw .row("conversion to Boolean", "the neither true nor false")
+                default: throw .row("conversion to Boolean", "the text is neither true nor false")
                 }
             case .blob: throw .row("conversion to Boolean", "the value is binary data")
             }

@@ -132,7 +132,8 @@ struct InferenceRules {
         guard let relationship = change.property.flatMap({ matching.destination.relationship($0, of: change.entity) }),
             !relationship.isOptional, !relationship.isTransient, !relationship.mayBeEmpty
         else { return .inferable }
-        return .inferable(when: "It is mandatory: rows without a related object pass, but the app cannot save them so.")
+        return .inferable(
+            when: "It is mandatory: rows without a related object are migrated, but the app cannot save them.")
     }
 
     private func destinationEntity(_ change: ModelDifference.Change) -> Verdict {

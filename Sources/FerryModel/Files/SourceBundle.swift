@@ -33,7 +33,7 @@ package struct SourceBundle {
         }
         guard attributes.isDirectory else {
             throw FerryError(
-                .outputExists, "\(path) already exists, and is no folder.", remedy: "Name another bundle.")
+                .outputExists, "\(path) already exists and is not a folder.", remedy: "Name another bundle.")
         }
         catalog = try files.list(path).isEmpty ? nil : ModelCatalog(paths: [path], files: files)
     }

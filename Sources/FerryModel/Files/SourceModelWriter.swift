@@ -19,7 +19,7 @@ package struct SourceModelWriter {
         Self.write(model, composites, to: &xml)
         if let problem = xml.problem {
             throw FerryError(
-                .unsupported, "\(problem) holds a character that XML cannot hold.",
+                .unsupported, "\(problem) contains a character that XML cannot represent.",
                 remedy: "Keep the compiled model, or a store of the version.")
         }
         bytes = Array(xml.text.utf8)

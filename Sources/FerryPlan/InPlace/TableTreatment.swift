@@ -77,7 +77,7 @@ extension StepPlan {
                     switch joins[table.name] {
                     case .create? where keptPart?.filledTables.contains(table.name) != true: "it is new"
                     case .rebuild?, .keys?: "its columns change"
-                    default: "it relates objects of filled tables"
+                    default: "it links objects of filled tables"
                     }
                 }
             }

@@ -38,7 +38,7 @@ extension LayoutBuilder {
             let leaves = model.leaves(of: attribute)
             if leaves.isEmpty {
                 refuse(
-                    entity, attribute.name, "its composite has no stored elementss",
+                    entity, attribute.name, "its composite has no stored elements",
                     remedy: "Make it transient, or give the composite an element that is stored.")
             }
             for leaf in leaves {

@@ -120,14 +120,17 @@ struct ReportFileTests {
         let words = ["migrate", "App.sqlite", "--rehearse", "--chunk-size", "5"] + models
         #expect(try app.run(words + ["--report", "m.html"]).exitCode == 0)
         let text = try page("m.html")
-        for word in ["Rehearsed; nothing was changed.", ">Objects</h2>", ">Phases</h2>", "class=\"bar\""] {
+        for word in [
+            "Rehearsed; nothing was changed.", ">Objects</h2>", ">Phases</h2>", "class=\"bar\"", ">Statements</h2>",
+            "<pre class=\"sql\">", ">Where each property goes</h2>",
+        ] {
             #expect(text.contains(word), "\(word)")
         }
         let printed = try app.run(words + ["--json", "--report", "m.json"])
         #expect(printed.exitCode == 0)
         let report = try String(contentsOfFile: app.folder.file("m.json"), encoding: .utf8)
         #expect(try JSONSchema("migrate").differences(in: report).isEmpty)
-        for key in ["\"samples\"", "\"intervalSeconds\"", "\"steps\"", "\"memoryLimit\""] {
+        for key in ["\"samples\"", "\"intervalSeconds\"", "\"steps\"", "\"memoryLimit\"", "\"sql\"", "\"lineage\""] {
             #expect(report.contains(key) && !printed.output.contains(key), "\(key)")
         }
     }

@@ -24,7 +24,7 @@ struct RunSamplesTests {
         #expect(Double(samples.intervals.count) * samples.intervalSeconds >= Double(seconds))
     }
 
-    @Test("Bytes of a snapshot are no rows, and restarted work is counted from its start")
+    @Test("Bytes of a snapshot and pages of a swap are not rows, and restarted work is counted from its start")
     func countsRows() {
         var samples = RunSamples()
         samples.begin(.snapshot, step: nil, at: 0, memoryBytes: nil)
@@ -33,7 +33,9 @@ struct RunSamplesTests {
         samples.take(ProgressUpdate(phase: .rows, subject: "A", done: 40), at: 0.15, memoryBytes: nil)
         samples.begin(.rows, step: 2, at: 0.31, memoryBytes: nil)
         samples.take(ProgressUpdate(phase: .rows, subject: "A", done: 30), at: 0.35, memoryBytes: nil)
-        #expect(samples.intervals.map(\.rows) == [0, 40, 0, 30])
-        #expect(samples.intervals.map(\.step) == [nil, 1, nil, 2])
+        samples.begin(.swap, step: nil, at: 0.41, memoryBytes: nil)
+        samples.take(ProgressUpdate(phase: .swap, done: 500), at: 0.45, memoryBytes: nil)
+        #expect(samples.intervals.map(\.rows) == [0, 40, 0, 30, 0])
+        #expect(samples.intervals.map(\.step) == [nil, 1, nil, 2, nil])
     }
 }
