@@ -56,11 +56,13 @@ extension StepPlan {
         let kept = Dictionary(
             (plan?.kept ?? []).map { ($0.newName, $0) }, uniquingKeysWith: { first, _ in first })
         let linked = keptPart?.linkedColumns ?? [:]
+        let refilled = Set(destination.indexes.filter { keptPart?.fills($0) == true }.map(\.table))
         func treatment(_ table: String, _ entity: String?, _ reason: () -> String) -> TableTreatment {
             guard let move = kept[table] else {
                 return TableTreatment(kind: .filled, table: table, entity: entity, reason: reason())
             }
-            let isWritten = plan?.touched.contains(table) == true || linked[table] != nil
+            let isWritten =
+                plan?.touched.contains(table) == true || linked[table] != nil || refilled.contains(table)
             let isSame = move.name == table && move.renames.isEmpty && move.additions.isEmpty && !isWritten
             return TableTreatment(kind: isSame ? .kept : .altered, table: table, entity: entity)
         }
