@@ -1,8 +1,6 @@
 import Ferry
 import FerryBase
 import FerryEngine
-import FerryGenerate
-import FerryModel
 import FerrySQLite
 import Foundation
 import TestSupport
@@ -98,7 +96,7 @@ struct PolicyBesideTests {
     @Test("The plan says that the other tables stay, and why one is filled")
     func told() throws {
         let folder = try TemporaryFolder()
-        let plan = try makeStore(in: folder, LookingPolicy()).plan(configuration(nil))
+        let plan = try besideStore(in: folder, LookingPolicy()).plan(configuration(nil))
         let found = try treatments(plan)
         #expect(found["ZBOOK"] == "filled" && found["ZNOTE"] == "kept" && found["ZTAG"] == "kept")
         // Links of many-to-manys are gathered anew, and so are both sides of a one-to-one.
@@ -112,7 +110,7 @@ struct PolicyBesideTests {
         arguments: [.rows(3), .automatic] as [Configuration.ChunkSize])
     func agree(_ size: Configuration.ChunkSize) throws {
         let folder = try TemporaryFolder()
-        let migrator = try makeStore(in: folder, LookingPolicy())
+        let migrator = try besideStore(in: folder, LookingPolicy())
         let copy = URL(fileURLWithPath: folder.file("Copy.sqlite"))
         let beside = URL(fileURLWithPath: folder.file("Beside.sqlite"))
         _ = try migrator.migrate(configuration(copy, .row))
@@ -133,7 +131,7 @@ struct PolicyBesideTests {
     @Test("A policy that gives two objects one value for a while does not break a unique index")
     func unique() throws {
         let folder = try TemporaryFolder()
-        let migrator = try makeStore(in: folder, NamingPolicy(), isUnique: true)
+        let migrator = try besideStore(in: folder, NamingPolicy(), isUnique: true)
         let copy = URL(fileURLWithPath: folder.file("Copy.sqlite"))
         #expect(try treatments(migrator.plan(configuration(nil)))["ZUSER"] == "altered")
         var settings = configuration(copy, .row)
@@ -145,62 +143,5 @@ struct PolicyBesideTests {
         _ = try migrator.migrate(settings)
         let rows = try [folder.file("App.sqlite"), copy.path].map { try StoreRows.text(atPath: $0) }
         #expect(rows[0] == rows[1] && rows[0].contains("none"))
-    }
-
-    // MARK: The store
-
-    private func makeStore(
-        in folder: TemporaryFolder, _ policy: any EntityMigrationPolicy & Sendable, isUnique: Bool = false
-    ) throws -> Migrator {
-        func attribute(_ name: String, _ type: String) -> String {
-            "<attribute name=\"\(name)\" optional=\"YES\" attributeType=\"\(type)\"/>"
-        }
-        func link(_ name: String, _ entity: String, _ inverse: String, _ count: String) -> String {
-            "<relationship name=\"\(name)\" optional=\"YES\" \(count) deletionRule=\"Nullify\" "
-                + "destinationEntity=\"\(entity)\" inverseName=\"\(inverse)\" inverseEntity=\"\(entity)\"/>"
-        }
-        let (one, many) = ("maxCount=\"1\"", "toMany=\"YES\"")
-        func entity(_ name: String, _ content: String...) -> String {
-            "<entity name=\"\(name)\">\(attribute("rank", "Integer 64"))\(content.joined())</entity>"
-        }
-        let constraint =
-            "<uniquenessConstraints><uniquenessConstraint><constraint value=\"name\"/></uniquenessConstraint>"
-            + "</uniquenessConstraints>"
-        let others =
-            entity("Note", link("owner", "User", "notes", one))
-            + entity("Profile", link("user", "User", "profile", one))
-            + entity("Shelf", link("owner", "User", "shelves", one))
-            + entity("Tag", link("users", "User", "tags", many))
-            + entity(
-                "User", attribute("name", "String"), link("books", "Book", "owner", many),
-                link("notes", "Note", "owner", many), link("profile", "Profile", "user", one),
-                link("shelves", "Shelf", "owner", "\(many) ordered=\"YES\""), link("tags", "Tag", "users", many),
-                isUnique ? constraint : "")
-        let owner = link("owner", "User", "books", one)
-        try folder.writeVersion("App 1", entity("Book", owner) + others)
-        try folder.writeVersion("App 2", entity("Book", attribute("heading", "String"), owner) + others)
-        let mappings = ["Note", "Book", "User", "Profile", "Shelf", "Tag"].map { name in
-            "{ \"name\": \"\(name)\", \"source\": \"\(name)\", \"destination\": \"\(name)\""
-                + (name == "Book" ? ", \"policy\": \"Policy\" }" : " }")
-        }
-        let mapping = """
-            { "source": "App 1", "destination": "App 2", "entityMappings": [ \(mappings.joined(separator: ", ")) ] }
-            """
-        try FileLayer().replace(folder.file("map.json"), with: Array(mapping.utf8))
-        let (bundle, store) = (folder.file("App.xcdatamodeld"), folder.file("App.sqlite"))
-        try StoreGenerator(
-            ModelCatalog(paths: [bundle]).version(named: "App 1"),
-            options: .init(rows: 20, rowsOfEntity: ["Book": 30, "Note": 200, "Tag": 40], seed: 5)
-        )
-        .generate(at: store, files: FileLayer())
-        let connection = try Connection(path: store, mode: .readWrite)
-        for table in ["ZBOOK", "ZNOTE", "ZUSER", "ZPROFILE", "ZSHELF", "ZTAG"] {
-            try connection.execute("UPDATE \(table) SET ZRANK = Z_PK")
-        }
-        try connection.execute("UPDATE ZUSER SET ZNAME = 'user ' || Z_PK")
-        return try Migrator(
-            store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: bundle))],
-            mappings: [.url(URL(fileURLWithPath: folder.file("map.json")))],
-            policies: ["Policy": { policy }])
     }
 }

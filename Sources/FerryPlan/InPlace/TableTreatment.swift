@@ -5,7 +5,8 @@ internal import FerryStore
 
 /// What a step does with one table: decided by models, mapping and schema.
 ///
-/// Sizes decide once: a copy step fills all its tables if less than half of the known objects would stay.
+/// Sizes decide once: a copy step fills all its tables if less than half of the known objects would stay, or beside a
+/// policy in code less than an eighth.
 package struct TableTreatment: Sendable, Hashable {
     package enum Kind: String, Sendable, Hashable, Codable {
         /// Not one page of it is written.
@@ -79,7 +80,9 @@ extension StepPlan {
                     switch joins[table.name] {
                     case .create? where keptPart?.filledTables.contains(table.name) != true: "it is new"
                     case .rebuild?, .keys?: "its columns change"
-                    default: "it relates objects of filled tables"
+                    default:
+                        resolved.hasPolicies
+                            ? "a migration policy may relate any objects" : "it relates objects of filled tables"
                     }
                 }
             }
