@@ -11,7 +11,7 @@ import Testing
 /// `FERRY_CHANGES` gives the number of damages (default: a few of each kind), `FERRY_CHANGE_SEED` the seed.
 @Suite("Damage in tables that stay")
 struct KeptDamageTests {
-    private enum Kind: Int, CaseIterable {
+    private enum Kind: String, CaseIterable {
         /// Two leaves of one b-tree exchanged, another value in a cell, an index without one of its entries.
         case pages, cell, entry
     }
@@ -40,7 +40,7 @@ struct KeptDamageTests {
                 found[kind, default: 0] += 1
             }
         }
-        print("policy \(hasPolicy), seed \(Self.seed): found \(found)")
+        print("policy \(hasPolicy), seed \(Self.seed): found \(found.map { "\($0.rawValue) \($1)" }.sorted())")
         #expect(found.count == Kind.allCases.count)
     }
 
