@@ -178,8 +178,8 @@ package struct Planner: Sendable {
                 continue
             }
             let kept = KeptPart(step.resolved, source: source, destination: destination)
-            if let kept, !kept.holdsMost(of: step.leastRows) {
-                plan.steps[index].fillsAllBecause = "most objects of the store do not stay"
+            if let reason = kept?.reasonToFillAll(of: step.leastRows) {
+                plan.steps[index].fillsAllBecause = reason
             } else {
                 plan.steps[index].keptPart = kept
             }

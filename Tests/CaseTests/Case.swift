@@ -44,7 +44,7 @@ struct Case: CustomTestStringConvertible {
     /// Makes the source store in a folder and plans the case's step.
     func prepare(
         in folder: TemporaryFolder, chunkSize: EngineOptions.ChunkSize, executor: ExecutorChoice = .auto,
-        policy: PolicyFactory? = nil, vfs: VFS? = nil
+        policy: PolicyFactory? = nil, ofMapping only: Int? = nil, keepsTables: Bool = false, vfs: VFS? = nil
     ) throws -> StepRun {
         let catalog = try ModelCatalog(paths: ["\(path)/Model 1.xcdatamodel", "\(path)/Model 2.xcdatamodel"])
         let source = try catalog.version(named: "Model 1")
@@ -54,7 +54,7 @@ struct Case: CustomTestStringConvertible {
         var mappingModels = isInferred ? [] : [try MappingFile.load(path: mapping)]
         let registry = PolicyRegistry(policy.map { ["Policy": $0] } ?? [:])
         if policy != nil {
-            for index in mappingModels.indices { mappingModels[index].givePolicies("Policy") }
+            for index in mappingModels.indices { mappingModels[index].givePolicies("Policy", only: only) }
         }
         let planner = Planner(
             catalog: catalog, mappingModels: mappingModels, policies: registry.known, executor: executor)
@@ -62,7 +62,8 @@ struct Case: CustomTestStringConvertible {
         if let refusal = plan.refusals.first { throw refusal }
         return StepRun(
             step: plan.steps[0], sourcePath: store, isSourcePrivate: true, folder: folder.path,
-            options: EngineOptions(chunkSize: chunkSize, now: Self.now, vfs: vfs), policies: registry)
+            options: EngineOptions(chunkSize: chunkSize, now: Self.now, vfs: vfs), policies: registry,
+            keepsTables: keepsTables)
     }
 
     var mapping: String { "\(path)/mapping.json" }
@@ -78,15 +79,28 @@ struct Case: CustomTestStringConvertible {
 
     /// Runs and verifies the prepared step.
     func complete(_ run: StepRun) throws -> Outcome {
+        var run = run
+        if let part = run.step.partInPlace { try keep(part, of: &run) }
         let report = try run.run()
         var verification = Verification(
             mode: .full, step: run.step.resolved, sourcePath: run.sourcePath, isSourcePrivate: true,
             destinationPath: run.destinationPath, workFolder: run.folder, counts: report.counts, now: Self.now,
             policies: report.policies)
         verification.told = ToldLinks.of(run.step.resolved, reported: nil)
+        verification.keptRoots = run.step.keptPart?.roots ?? []
         let found = try verification.run()
         try run.finish()
         return Outcome(destination: run.destinationPath, counts: report.counts, verification: found)
+    }
+
+    /// Makes the destination of a step that leaves tables where they are.
+    private func keep(_ part: StepPlan, of run: inout StepRun) throws {
+        let source = try Connection(path: run.sourcePath, mode: .readOnly)
+        run.closing = try PartInPlace.closing(of: part, on: source, dropping: [])
+        try FileManager.default.copyItem(atPath: run.sourcePath, toPath: run.destinationPath)
+        let connection = try Connection(path: run.destinationPath, mode: .readWrite)
+        _ = try connection.value("PRAGMA journal_mode = TRUNCATE")
+        try PartInPlace.run(part, on: connection, options: run.options)
     }
 
     static let now = 700_000_000.0
@@ -106,9 +120,9 @@ struct Case: CustomTestStringConvertible {
 
 extension MappingModel {
     /// Gives a policy to every mapping that may have one.
-    fileprivate mutating func givePolicies(_ name: String) {
+    fileprivate mutating func givePolicies(_ name: String, only: Int?) {
         for index in entityMappings.indices
-        where entityMappings[index].source != nil && entityMappings[index].iteration == nil
+        where only ?? index == index && entityMappings[index].source != nil && entityMappings[index].iteration == nil
             && entityMappings[index].unique.isEmpty
         {
             entityMappings[index].policyClassName = name

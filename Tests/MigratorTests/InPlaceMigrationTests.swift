@@ -37,7 +37,8 @@ struct InPlaceMigrationTests {
         let mode = try Connection(path: small.store, mode: .readWrite).value("PRAGMA journal_mode")
         let report = try small.migrator().migrate()
         #expect(report.mode == .inPlace && report.outcome == .migrated && report.chain == ["App 1", "App 3"])
-        #expect(report.verification.isBeforeCommit && report.verification.checked == 30)
+        #expect(report.verification.mode == .full && !report.verification.isBeforeCommit)
+        #expect(report.verification.checked == 30)
         #expect(report.entityMappings.map(\.written) == [30])
         #expect(try files.attributes(small.store).inode == inode)
         do {
@@ -52,6 +53,18 @@ struct InPlaceMigrationTests {
         #expect(try DatabaseDump.text(small.store) == original)
         #expect(try small.migrator().migrate().outcome == .migrated)
         #expect(try small.migrator().migrate().outcome == .upToDate)
+    }
+
+    @Test("A step that is inferred has the quick checks alone while another program has the store open, or if asked")
+    func checksInPart() throws {
+        let (open, quick) = (try InferredMigration(form: .filledLog), try InferredMigration())
+        let reader = try Connection(path: open.store, mode: .readOnly)
+        #expect(try reader.integer("SELECT count(*) FROM ZBOOK") == 30)
+        let report = try open.migrator().migrate(Configuration(takesSnapshot: false))
+        #expect(report.outcome == .migrated && report.verification.isBeforeCommit)
+        withExtendedLifetime(reader) {}
+        let other = try quick.migrator().migrate(Configuration(verify: .quick, takesSnapshot: false))
+        #expect(other.outcome == .migrated && other.verification.isBeforeCommit)
     }
 
     @Test("The plan names the mode")

@@ -10,7 +10,7 @@ import TestSupport
 /// A store of two entities, three model versions and mapping files, small enough to be migrated hundreds of times.
 struct SmallMigration {
     let folder: TemporaryFolder
-    /// Whether the second step's books are made by ``HeadingPolicy``.
+    /// Whether the second step's books are made by ``HeadingPolicy``, or by ``NotingPolicy`` if their writer is kept.
     let hasPolicy: Bool
     /// Whether the books of the second version still have their writer, and there are more notes than books, so that
     /// both tables stay in the first step.
@@ -31,7 +31,8 @@ struct SmallMigration {
             store: URL(fileURLWithPath: store),
             models: [.url(URL(fileURLWithPath: folder.file("App.xcdatamodeld")))],
             mappings: ["One.json", "Two.json"].map { .url(URL(fileURLWithPath: folder.file($0))) },
-            policies: hasPolicy ? ["HeadingPolicy": { HeadingPolicy() }] : [:], files: files)
+            policies: hasPolicy
+                ? ["HeadingPolicy": { HeadingPolicy() }, "NotingPolicy": { NotingPolicy() }] : [:], files: files)
     }
 
     func model(_ name: String) throws -> ModelVersion {
@@ -85,7 +86,7 @@ struct SmallMigration {
             { "source": "App 2", "destination": "App 3", "entityMappings": [\(notes)
               { "name": "AuthorToAuthor", "source": "Author", "destination": "Author" },
               { "name": "BookToBook", "source": "Book", "destination": "Book",
-                \(hasPolicy ? "\"policy\": \"HeadingPolicy\"," : "")
+                \(hasPolicy ? "\"policy\": \"\(keepsWriter ? "Noting" : "Heading")Policy\"," : "")
                 "attributes": { "heading": "$source.title" } } ] }
             """, to: "Two.json")
     }
@@ -117,5 +118,16 @@ struct HeadingPolicy: EntityMigrationPolicy {
         try manager.setUserInfo(number, forKey: "books")
         let book = try manager.destinationInstances(forEntityMappingName: mapping.name, sourceInstances: [source])[0]
         try book.setValue(.string("Book number \(number)"), forKey: "heading")
+    }
+}
+
+/// Does the mapping's work, and inserts a note for every third book, beside the notes that stay.
+struct NotingPolicy: EntityMigrationPolicy {
+    func createDestinationInstances(
+        forSource source: SourceObject, in mapping: PolicyEntityMapping, manager: MigrationManager
+    ) throws {
+        try defaultPolicy.createDestinationInstances(forSource: source, in: mapping, manager: manager)
+        guard source.primaryKey % 3 == 0 else { return }
+        try manager.insert("Note").setValue(.string("of book \(source.primaryKey)"), forKey: "title")
     }
 }

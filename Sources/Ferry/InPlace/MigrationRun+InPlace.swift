@@ -25,16 +25,19 @@ extension MigrationRun {
         // Another program may write before the writer has locked the store; the fingerprint shows that.
         let seen = try sourceGuard.fingerprint()
         try record.checkSource(seen)
-        let isVerified = verifiesBeforeCommit(planned)
-        if try seen.store.usesWriteAheadLog && planned.writesRows
-            && (isVerified || writesMuch(planned.plan.steps, on: sourceGuard.connection, planned.statements))
-        {
+        // Damaged pages that stay cannot pass.
+        let isSound = record.migration?.findings.warnings.contains { $0.code == .damagedPages } != true
+        let isVerified = isSound && verifiesBeforeCommit(planned)
+        let usesLog = seen.store.usesWriteAheadLog && planned.writesRows
+        let writesMuch =
+            try usesLog && writesMuch(planned.plan.steps, on: sourceGuard.connection, planned.statements)
+        if usesLog && (isVerified || writesMuch) {
             // The guard and the writer both need exclusive access.
             let isAlone = try sourceGuard.takeExclusively()
             sourceGuard.release()
-            // Only a rollback journal shows the old store beside the new one.
-            if !isAlone, isVerified { throw JournalSwitch.inUse(place.store) }
-            if !isAlone {
+            // Only a rollback journal shows the old store beside the new one. What is inferred is checked in part then.
+            if !isAlone, isVerified, !planned.plan.steps[0].isInferred { throw JournalSwitch.inUse(place.store) }
+            if !isAlone, writesMuch {
                 let warning = FerryWarning(
                     .openElsewhere,
                     "\(place.store) is open in another program, so every change goes through its -wal: it is written twice and needs "
@@ -43,14 +46,14 @@ extension MigrationRun {
                 record.migration?.findings.warnings.append(warning)
                 relay.send(.warning(warning))
             }
-            try migrateStore(planned, leavesLog: isAlone, &record, folder)
+            try migrateStore(planned, leavesLog: isAlone, isVerified: isVerified && isAlone, &record, folder)
             // Cleans up like a guard that stayed open.
             if !isAlone {
                 try SourceGuard(path: place.store, purpose: .reading, files: files, sideFiles: record.sideFiles).close()
             }
         } else {
             try sourceGuard.endTransaction()
-            try migrateStore(planned, leavesLog: false, &record, folder)
+            try migrateStore(planned, leavesLog: false, isVerified: isVerified, &record, folder)
             // The writer is closed by now, so that side files which were not there before can go.
             try sourceGuard.close()
         }
@@ -67,7 +70,7 @@ extension MigrationRun {
     }
 
     private func migrateStore(
-        _ planned: Planned, leavesLog: Bool, _ record: inout RunRecord, _ folder: RunFolder
+        _ planned: Planned, leavesLog: Bool, isVerified: Bool, _ record: inout RunRecord, _ folder: RunFolder
     ) throws {
         let plan = planned.plan
         let connection = try Connection(
@@ -77,7 +80,6 @@ extension MigrationRun {
         guard let migration = record.migration else { preconditionFailure("a step is that of a migration") }
         let options = engineOptions(migration, step: 1)
         let journal = JournalSwitch(connection: connection, folder: folder)
-        let isVerified = verifiesBeforeCommit(planned)
         if leavesLog {
             try journal.leaveLog(&record)
             try connection.execute("BEGIN EXCLUSIVE")
@@ -124,11 +126,10 @@ extension MigrationRun {
         withExtendedLifetime(connection) {}
     }
 
-    /// Whether all values are compared with those of the old store before COMMIT: the steps of mapping models write what
-    /// their expressions say, inferred ones what the models alone say.
+    /// Whether all values are compared with those of the old store before COMMIT; the transaction of several steps shows
+    /// only the store before the first one and after the last.
     func verifiesBeforeCommit(_ planned: Planned) -> Bool {
         configuration.verify == .full && planned.writesRows && planned.plan.steps.count == 1
-            && !planned.plan.steps[0].isInferred
     }
 
     /// Saves the record with the steps, as the last thing before COMMIT.

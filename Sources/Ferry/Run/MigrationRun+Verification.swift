@@ -29,8 +29,11 @@ extension MigrationRun {
     ) throws {
         relay.begin(.verify, step: 1)
         let run = StepOfStore(step: step, store: place.store, folder: folder.path, options: options)
+        // A killed call leaves its own.
+        let places = folder.path + "/journaled"
+        try files.removeIfPresent(places)
         let pages = try JournaledPages(
-            ofJournal: StoreFileNames(place.store).journal, places: folder.path + "/journaled", files: files)
+            ofJournal: StoreFileNames(place.store).journal, places: places, files: files)
         var verification = try verification(of: run, 1, record, progress: relay.hook(step: 1))
         verification.sourceVFS = try VFS(temporaryFolder: nil, for: .readingBefore(pages))
         // The transaction of a later call is another one.

@@ -246,11 +246,17 @@ final class MigrationRun {
         return .inFolder(planned.plan, planned.statements?.whole, record, folder)
     }
 
-    /// The steps of a plan that leaves tables where they are, for the swap; nil if a hook may have changed a result.
+    /// The steps of a plan that leaves tables where they are, for the swap; nil if code of the app may have changed more.
     private func repeatedSteps(
         _ plan: MigrationPlan, _ found: InPlacePlan?, _ record: RunRecord
     ) -> RepeatedSteps? {
         guard !configuration.hasStages, let migration = record.migration else { return nil }
+        // Only the verified file has what a policy wrote in tables that stay.
+        if let kept = plan.steps.last?.keptPart, let policies = migration.steps.last?.policies,
+            kept.isWritten(by: policies)
+        {
+            return nil
+        }
         var options = engineOptions(migration, step: 1)
         let progress = options.progress
         options.progress = { update in

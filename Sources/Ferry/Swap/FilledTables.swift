@@ -22,7 +22,11 @@ struct FilledTables {
     }
 
     /// The tables that ``take(options:)`` writes.
-    var tables: Set<String> { part.filledTables.union(part.linkedColumns.keys) }
+    var tables: Set<String> { part.filledTables.union(columns.keys) }
+
+    private var columns: [String: Set<String>] {
+        part.linkedColumns.merging(part.settledColumns) { $0.union($1) }
+    }
 
     /// Takes rows, foreign keys and highest keys, then makes the missing indexes, views and triggers.
     func take(options: EngineOptions) throws {
@@ -33,7 +37,7 @@ struct FilledTables {
                     try connection.execute(
                         "INSERT INTO main.\(table) SELECT * FROM \(Self.schema).\(table)")
                 }
-                for (table, columns) in part.linkedColumns.sorted(by: { $0.key < $1.key }) {
+                for (table, columns) in columns.sorted(by: { $0.key < $1.key }) {
                     try options.stop.check()
                     try takeKeys(columns.sorted(), of: table)
                 }

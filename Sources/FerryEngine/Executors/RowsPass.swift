@@ -44,6 +44,7 @@ struct RowsPass: ChunkWalk.Work {
     ) throws {
         let all = context.step.partitions.flatMap(\.entityMappings)
         let plans = positions.flatMap { position in all.filter { $0.mapping.position == position } }
+        try policies.beginPass(positions)
         for plan in plans { try policies.begin(plan.mapping) }
         let units = positions.map(StepOperation.unit(ofRowsOf:))
         if try !context.progress.entry(units[0]).isDone {

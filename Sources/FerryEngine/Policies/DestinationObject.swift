@@ -143,7 +143,8 @@ extension DestinationObject {
             if let orderColumn {
                 try manager.flush()
                 let last = try manager.context.single(
-                    "SELECT max(\(orderColumn)) FROM main.\(object.writer.table) WHERE \(column) = ?1",
+                    "SELECT max(\(orderColumn)) FROM main.\(object.writer.table) WHERE \(column) = ?1"
+                        + manager.rowsToCome.condition(on: object.writer.table),
                     [.integer(primaryKey)])
                 guard let position = OrderPosition.next(after: last.integer) else {
                     throw FerryError(
@@ -193,13 +194,16 @@ extension DestinationObject {
         let context = manager.context
         let keys = [Value.integer(primaryKey)] + (object.map { [.integer($0.primaryKey)] } ?? [])
         let only = { (column: String) in object == nil ? "" : " AND \(column) = ?2" }
+        let isFound = { [manager] (table: String) in manager.rowsToCome.condition(on: table) }
         switch storage {
         case .foreignKey: break
         case .inverseForeignKey(let table, let column, let entityColumn, let orderColumn):
             let emptied = [column, entityColumn, orderColumn].emptied
-            try context.run("UPDATE main.\(table) SET \(emptied) WHERE \(column) = ?1\(only("Z_PK"))", keys)
+            try context.run(
+                "UPDATE main.\(table) SET \(emptied) WHERE \(column) = ?1\(only("Z_PK"))\(isFound(table))", keys)
         case .inverseless(let table, let column):
-            try context.run("UPDATE main.\(table) SET \(column) = NULL WHERE \(column) = ?1\(only("Z_PK"))", keys)
+            try context.run(
+                "UPDATE main.\(table) SET \(column) = NULL WHERE \(column) = ?1\(only("Z_PK"))\(isFound(table))", keys)
         case .join(let table, let own, _, _, _):
             let link = try link(table, own)
             try context.run("DELETE FROM \(link.links) WHERE \(link.own) = ?1\(only(link.other))", keys)
@@ -212,21 +216,22 @@ extension DestinationObject {
         let (relationship, storage) = try relationship(key)
         try manager.flush()
         let target = relationship.destinationEntity
-        let table = try manager.context.destination.knownTable(of: target, in: "new")
+        let table = manager.rowsToCome.others(
+            in: try manager.context.destination.knownTable(of: target, in: "new"))
         let (from, order): (String, String)
         switch storage {
         case .foreignKey(_, let column, _, _):
-            from = "main.\(writer.table) AS s JOIN main.\(table) AS t ON t.Z_PK = s.\(column) WHERE s.Z_PK = ?1"
+            from = "main.\(writer.table) AS s JOIN \(table) AS t ON t.Z_PK = s.\(column) WHERE s.Z_PK = ?1"
             order = "t.Z_PK"
         case .inverseForeignKey(_, let column, _, let orderColumn):
-            from = "main.\(table) AS t WHERE t.\(column) = ?1"
+            from = "\(table) AS t WHERE t.\(column) = ?1"
             order = orderColumn.map { "t.\($0) IS NULL, t.\($0), t.Z_PK" } ?? "t.Z_PK"
         case .inverseless(_, let column):
-            from = "main.\(table) AS t WHERE t.\(column) = ?1"
+            from = "\(table) AS t WHERE t.\(column) = ?1"
             order = "t.Z_PK"
         case .join(let name, let own, _, let otherOrder, _):
             let link = try link(name, own)
-            from = "\(link.links) AS l JOIN main.\(table) AS t ON t.Z_PK = l.\(link.other) WHERE l.\(link.own) = ?1"
+            from = "\(link.links) AS l JOIN \(table) AS t ON t.Z_PK = l.\(link.other) WHERE l.\(link.own) = ?1"
             // Until the join table is filled, links without a position come last.
             let position = "l.\(link.other)Order"
             order = otherOrder == nil ? "t.Z_PK" : "\(position) IS NULL, \(position), l.rowid"

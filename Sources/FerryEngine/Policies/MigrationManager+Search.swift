@@ -53,6 +53,7 @@ extension MigrationManager {
                 }
                 continue
             }
+            if rowsToCome.hold(mapping.resolved) { continue }
             try flush()
             let number = try context.destinationNumber(of: mapping.resolved)
             let sql =
@@ -238,9 +239,11 @@ extension MigrationManager {
 
     /// A statement over the objects of an entity in either store.
     private func scope(from table: String, of entity: String, _ layout: StoreLayout, _ schema: String) -> SourceScope {
-        SourceScope(
-            ExpressionScope(model: layout.model, entity: entity), from: "\(schema).\(table) AS s", of: layout,
-            in: schema, now: context.options.now)
+        let rowsToCome = schema == "main" ? rowsToCome : .none
+        let from = schema == "main" ? rowsToCome.others(in: table) : "\(schema).\(table)"
+        return SourceScope(
+            ExpressionScope(model: layout.model, entity: entity), from: "\(from) AS s", of: layout, in: schema,
+            besides: rowsToCome, now: context.options.now)
     }
 
     /// SQL of the keys and entity numbers of the objects that a relationship of source object `?1` leads to.

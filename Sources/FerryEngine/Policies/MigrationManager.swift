@@ -17,6 +17,8 @@ public final class MigrationManager {
     @exclusivity(unchecked) var current: CurrentSource?
     /// The source object of the current destination object in the second pass.
     @exclusivity(unchecked) var origin: Int64?
+    /// In the first pass, the objects that tables already have and a policy must not find yet.
+    var rowsToCome = RowsToCome.none
     /// The statements that link objects of the current mapping in the second pass.
     @exclusivity(unchecked) var links: [Statement] = []
     /// Inserted objects of this unit that their mapping does not count, by entity.

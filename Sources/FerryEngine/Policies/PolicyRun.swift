@@ -32,6 +32,12 @@ final class PolicyRun {
 
     // MARK: First pass
 
+    /// Begins the pass of entity mappings, given by their positions.
+    func beginPass(_ positions: [Int]) throws {
+        guard !calls.isEmpty else { return }
+        manager.rowsToCome = try RowsToCome(after: positions, in: context)
+    }
+
     func executor(of mapping: ResolvedEntityMapping) throws -> (any MappingExecutor)? {
         try calls[mapping.position].map { try PolicyExecutor($0, in: context) }
     }
@@ -101,6 +107,7 @@ final class PolicyRun {
     // MARK: Second and third pass
 
     func relate(report: inout StepReport) throws {
+        manager.rowsToCome = .none
         for mapping in context.step.resolved.entityMappings {
             guard let calls = calls[mapping.position] else { continue }
             try relate(calls, report: &report)

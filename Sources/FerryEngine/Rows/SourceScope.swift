@@ -28,6 +28,7 @@ struct SourceScope {
 
     private let layout: StoreLayout
     private let schema: String
+    private let rowsToCome: RowsToCome
     var expressions: ExpressionScope
     private let now: Double
     private(set) var from: String
@@ -51,9 +52,10 @@ struct SourceScope {
     /// Begins with a table under the alias `s`, in the store that is attached as `schema`.
     init(
         _ expressions: ExpressionScope, from table: String, of layout: StoreLayout, in schema: String = "source",
-        now: Double
+        besides rowsToCome: RowsToCome = .none, now: Double
     ) {
         (self.expressions, self.layout, self.schema, self.now) = (expressions, layout, schema, now)
+        self.rowsToCome = rowsToCome
         from = table
         source = Object(alias: "s", entity: expressions.entity)
     }
@@ -170,7 +172,8 @@ struct SourceScope {
     }
 
     func table(of entity: String) throws(FerryError) -> String {
-        "\(schema).\(try layout.knownTable(of: entity, in: "source"))"
+        let table = try layout.knownTable(of: entity, in: "source")
+        return schema == "main" ? rowsToCome.others(in: table) : "\(schema).\(table)"
     }
 
     /// Follows to-one relationships from an object; expressions share the join of each.

@@ -9,6 +9,8 @@ struct ColumnSlots {
     let relationships: RelationshipRules
     let table: EntityTable
     let mappings: [ResolvedEntityMapping]
+    /// The part of a copy step whose table it is; the engine links some of its relationships.
+    private let keptPart: KeptPart?
 
     var source: StoreLayout { relationships.source }
     var destination: StoreLayout { relationships.destination }
@@ -37,9 +39,10 @@ struct ColumnSlots {
     }
 
     init(
-        _ relationships: RelationshipRules, _ contents: Contents, table: EntityTable
+        _ relationships: RelationshipRules, _ contents: Contents, table: EntityTable, keptPart: KeptPart? = nil
     ) throws(InPlaceObstacle) {
         self.table = table
+        self.keptPart = keptPart
         self.relationships = relationships
         mappings = contents.mappings[table.root] ?? []
         for (key, column) in (contents.columns[table.root] ?? []).sorted(by: { $0.key < $1.key }) {
@@ -102,6 +105,12 @@ struct ColumnSlots {
         let holders = mappings.filter { destination.model.isKind($0.destination, of: key.entity) }
         let pairs = holders.isEmpty ? [] : try relationships.pairs(of: key)
         for mapping in holders {
+            if let old = keptPart?.emptiedKey(key, column, of: mapping, in: source) {
+                slot.emptied[mapping.position] = old.column
+                numbers.emptied[mapping.position] = old.entityColumn
+                order.emptied[mapping.position] = old.orderColumn
+                continue
+            }
             if relationships.isHeldByOtherSide(key, pairs, in: mapping) {
                 if !mirrors.contains(key) { mirrors.append(key) }
                 continue
@@ -176,6 +185,8 @@ struct ColumnSlot: Sendable, Equatable {
     var column: Column
     /// By the mapping's position.
     var values: [Int: SlotValue] = [:]
+    /// The source columns whose keys the engine links anew, by the mapping's position.
+    var emptied: [Int: String] = [:]
     /// The declared name, for messages.
     var property: PropertyKey
 }

@@ -20,7 +20,9 @@ extension InPlaceBuilder {
     ) {
         var others: [IndexDefinition] = []
         for index in schema.indexes where index.table == table {
-            if let successor = moves.successor(of: index, names: names, written: written) {
+            if let successor = moves.successor(of: index, names: names, written: written),
+                keptPart?.fills(successor) != true
+            {
                 keptIndexes.insert(successor.name)
                 if shape?.rewritten.contains(index.name) == true { renamedIndexes.append((index.name, successor)) }
             } else {
@@ -30,7 +32,7 @@ extension InPlaceBuilder {
         // The other indexes with wanted names are matched first, before one of these can take a name.
         for index in others {
             if let namesake = moves.namesake(of: index, names: names, written: written),
-                keptIndexes.insert(namesake.name).inserted
+                keptPart?.fills(namesake) != true, keptIndexes.insert(namesake.name).inserted
             {
                 renamedIndexes.append((index.name, namesake))
             } else {

@@ -118,7 +118,7 @@ struct InPlaceBuilder {
         let root = sources[table.root]?.first
         let old = root.flatMap { source.tables[$0] }
         return TableMove(
-            try ColumnSlots(relationships, contents, table: table), source: old,
+            try ColumnSlots(relationships, contents, table: table, keptPart: keptPart), source: old,
             continuesSource: root.map { continuations[$0] ?? table.root } == table.root,
             mustRebuild: old.flatMap { uniqueClause(in: $0, for: table) } ?? otherForm(of: table.name))
     }

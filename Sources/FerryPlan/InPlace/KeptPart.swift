@@ -24,20 +24,28 @@ package struct KeptPart: Sendable {
     package let filledTables: Set<String>
     /// The columns of the new version that the engine fills in tables that stay, by table.
     package let linkedColumns: [String: Set<String>]
+    /// The columns of positions in tables that stay, by table, if policies may add objects to any relationship: the
+    /// engine corrects what they leave.
+    package let settledColumns: [String: Set<String>]
 
     /// The reason why a step fills all tables, whichever they are; nil if there is none.
     static func obstacle(_ step: ResolvedStep, source: StoreLayout, destination: StoreLayout) -> String? {
-        // The engine gathers the links of all objects before it writes them.
-        if step.hasPolicies { return "a migration policy may relate any objects" }
         let derives = [source, destination].contains { !$0.derivedValues.isEmpty || !$0.rTrees.isEmpty }
         return derives ? "derived attributes and R-Trees are computed from all rows" : nil
     }
 
-    /// Whether most objects stay without new links, so that copying the source's pages is worth it.
+    /// Whether so few objects stay that copying the source's pages is not worth it, in words that follow "because".
     ///
     /// The pages of all others would be copied, and then dropped or written row by row.
-    func holdsMost(of rows: [String: Int64]) -> Bool {
-        unlinkedSources.reduce(0) { $0 + (rows[$1] ?? 0) } * 2 >= rows.values.reduce(0, +)
+    func reasonToFillAll(of rows: [String: Int64]) -> String? {
+        let all = rows.values.reduce(0, +)
+        // Next to code that runs for each object, copying pages takes no time.
+        if whole.hasPolicies {
+            let stay = step.entityMappings.reduce(0) { $0 + (rows[$1.source] ?? 0) }
+            return stay * 8 >= all ? nil : "hardly an object of the store stays"
+        }
+        let stay = unlinkedSources.reduce(0) { $0 + (rows[$1] ?? 0) }
+        return stay * 2 >= all ? nil : "most objects of the store do not stay"
     }
 
     /// Nil if no table can stay.
@@ -48,7 +56,8 @@ package struct KeptPart: Sendable {
             let part = Self(whole, rules, filled: filled, linked: linked)
             guard !part.positions.isEmpty else { return nil }
             let moved = InPlaceBuilder(
-                part.step, source: source, schema: InPlaceSchema(of: source), destination: destination, shape: nil
+                part.step, source: source, schema: InPlaceSchema(of: source), destination: destination, shape: nil,
+                keptPart: part
             ).moved()
             guard !moved.tables.isEmpty || !moved.joinTables.isEmpty else {
                 self = part
@@ -76,13 +85,23 @@ package struct KeptPart: Sendable {
                 names.contains($0.mapping.name) && $0.origin != nil && names.isSuperset(of: $0.rule.mappings)
             }
             guard let relationship = model.relationship(key.property, of: key.entity) else { continue }
+            let needsNoPhase =
+                !whole.hasPolicies || Self.isWrittenWithRows(relationship, key, contributions, rules)
             // A join table has the name of one side; the rules may be those of the other.
             let keys = [key] + [model.inverseKey(of: relationship)].compactMap { $0 }
-            if !staysInRows || keys.contains(where: more.contains) { linked.formUnion(keys) }
+            if !staysInRows || !needsNoPhase || keys.contains(where: more.contains) { linked.formUnion(keys) }
+        }
+        // A policy may relate any objects: the engine gathers the links of each many-to-many before it writes them.
+        for table in whole.hasPolicies ? rules.destination.joinTables : [] {
+            linked.insert(table.relationship)
+            let relationship = model.relationship(table.relationship.property, of: table.relationship.entity)
+            relationship.flatMap(model.inverseKey).map { _ = linked.insert($0) }
         }
         self.linked = linked
         filledTables = Self.filledTables(linked, roots, rules.destination)
         linkedColumns = Self.linkedColumns(linked, besides: filledTables, rules.destination)
+        settledColumns =
+            whole.hasPolicies ? Self.settledColumns(besides: linked, filledTables, rules.destination) : [:]
         let writtenByEngine = Set(linkedColumns.keys)
         unlinkedSources = Set(
             kept.filter { mapping in
@@ -116,7 +135,9 @@ package struct KeptPart: Sendable {
             let mappings = byRoot[root] ?? []
             let sources = Set(mappings.map(\.source))
             let isWhole = mappings.allSatisfy { $0.keepsEveryObject && $0.isOneToOne }
-            if isWhole, sources.count == mappings.count, sources.isDisjoint(with: taken),
+            // By its entity a row tells the mapping that has carried it: with policies, none is seen before its turn.
+            let isTold = !step.hasPolicies || Set(mappings.map(\.destination)).count == mappings.count
+            if isWhole, isTold, sources.count == mappings.count, sources.isDisjoint(with: taken),
                 Set(sources.map { source.model.root(of: $0) }).count == 1
             {
                 taken.formUnion(sources)
@@ -125,6 +146,30 @@ package struct KeptPart: Sendable {
             }
         }
         return filled
+    }
+
+    private static func settledColumns(
+        besides linked: Set<PropertyKey>, _ filled: Set<String>, _ destination: StoreLayout
+    ) -> [String: Set<String>] {
+        var columns: [String: Set<String>] = [:]
+        for case (let key, .foreignKey(let table, _, _, let order?)) in destination.relationshipStorage
+        where !filled.contains(table) && !linked.contains(key) { columns[table, default: []].insert(order) }
+        return columns
+    }
+
+    /// Whether a copy with policies writes a relationship's keys with the rows, and no statement after the policies
+    /// sets the other side, or what rules of both sides leave.
+    private static func isWrittenWithRows(
+        _ relationship: Relationship, _ key: PropertyKey, _ contributions: [RelationshipContribution],
+        _ rules: RelationshipRules
+    ) -> Bool {
+        let layout = rules.destination
+        guard case .foreignKey? = layout.relationshipStorage[key],
+            contributions.allSatisfy({ $0.origin?.relationship.isToMany == false })
+        else { return false }
+        guard let inverse = layout.model.inverseKey(of: relationship) else { return true }
+        guard case .inverseForeignKey? = layout.relationshipStorage[inverse] else { return false }
+        return rules.byRelationship.allSatisfy { $0.key != inverse }
     }
 
     private static func filledTables(
@@ -145,10 +190,44 @@ package struct KeptPart: Sendable {
         return columns
     }
 
+    /// The source's columns of a key that the engine links anew, which stay in the table, empty; nil for a new key, or for
+    /// one that the engine does not link.
+    func emptiedKey(
+        _ key: PropertyKey, _ column: String, of mapping: ResolvedEntityMapping, in source: StoreLayout
+    ) -> (column: String, entityColumn: String?, orderColumn: String?)? {
+        guard linked.contains(key), let table = source.table(of: mapping.source)?.name else { return nil }
+        let named = source.relationshipStorage(of: mapping.source).first { _, storage in
+            if case .foreignKey(table, column, _, _) = storage { true } else { false }
+        }
+        let rule = whole.entityMapping(named: mapping.name)?.relationships.first { $0.name == key.property }
+        let origin = rule?.sourceRelationship.flatMap { source.storage(of: $0, in: mapping.source) }
+        guard case .foreignKey(table, let old, let entityColumn, let orderColumn)? = origin ?? named?.1 else {
+            return nil
+        }
+        return (old, entityColumn, orderColumn)
+    }
+
     /// Whether an index is made after the engine has filled its table, or a column of it.
+    ///
+    /// With policies also each unique index: a policy may give two objects one value for a while.
     func fills(_ index: IndexDefinition) -> Bool {
-        filledTables.contains(index.table)
+        filledTables.contains(index.table) || (whole.hasPolicies && index.isUnique)
             || linkedColumns[index.table].map { IndexMoves.names($0, in: index) } ?? false
+    }
+}
+
+extension KeptPart {
+    /// Whether a policy has written to a table that stays, beside the columns that the engine fills there.
+    package func isWritten(by policies: PolicyEvidence) -> Bool {
+        let model = whole.destination.model
+        return policies.touched.contains { name in
+            let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
+            guard parts.count == 2 else { return true }
+            let own = roots.contains(model.root(of: parts[0]))
+            guard let relationship = model.relationship(parts[1], of: parts[0]) else { return own }
+            if model.key(of: parts[1], in: parts[0]).map(linked.contains) == true { return false }
+            return own || roots.contains(model.root(of: relationship.destinationEntity))
+        }
     }
 }
 

@@ -76,7 +76,7 @@ struct TableMove: Sendable, Equatable {
         var taken: Set<String> = []
         for keepsName in [true, false] {
             for slot in slots where carriers[slot.column.name] == nil {
-                let candidates = rows.compactMap { slot.values[$0.position]?.base }
+                let candidates = rows.compactMap { slot.values[$0.position]?.base ?? slot.emptied[$0.position] }
                 let carrier = candidates.first {
                     !taken.contains($0) && declared[$0] == slot.column.type.uppercased()
                         && (!keepsName || $0 == slot.column.name)
@@ -162,7 +162,7 @@ struct TableMove: Sendable, Equatable {
                 if let value = slot.values[rows.position] {
                     if let column = value.column, column == carrier { continue }
                     Self.add(rows.numbers.old, to: &groups, value.sql(names: names, &values))
-                } else if let carrier, rows.columns.contains(carrier) {
+                } else if let carrier, rows.columns.contains(carrier) || slot.emptied[rows.position] != nil {
                     Self.add(rows.numbers.old, to: &groups, "NULL")
                 }
             }

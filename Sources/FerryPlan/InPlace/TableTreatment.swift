@@ -5,7 +5,8 @@ internal import FerryStore
 
 /// What a step does with one table: decided by models, mapping and schema.
 ///
-/// Sizes decide once: a copy step fills all its tables if less than half of the known objects would stay.
+/// Sizes decide once: a copy step fills all its tables if less than half of the known objects would stay, or beside a
+/// policy in code less than an eighth.
 package struct TableTreatment: Sendable, Hashable {
     package enum Kind: String, Sendable, Hashable, Codable {
         /// Not one page of it is written.
@@ -56,11 +57,13 @@ extension StepPlan {
         let kept = Dictionary(
             (plan?.kept ?? []).map { ($0.newName, $0) }, uniquingKeysWith: { first, _ in first })
         let linked = keptPart?.linkedColumns ?? [:]
+        let refilled = Set(destination.indexes.filter { keptPart?.fills($0) == true }.map(\.table))
         func treatment(_ table: String, _ entity: String?, _ reason: () -> String) -> TableTreatment {
             guard let move = kept[table] else {
                 return TableTreatment(kind: .filled, table: table, entity: entity, reason: reason())
             }
-            let isWritten = plan?.touched.contains(table) == true || linked[table] != nil
+            let isWritten =
+                plan?.touched.contains(table) == true || linked[table] != nil || refilled.contains(table)
             let isSame = move.name == table && move.renames.isEmpty && move.additions.isEmpty && !isWritten
             return TableTreatment(kind: isSame ? .kept : .altered, table: table, entity: entity)
         }
@@ -77,7 +80,9 @@ extension StepPlan {
                     switch joins[table.name] {
                     case .create? where keptPart?.filledTables.contains(table.name) != true: "it is new"
                     case .rebuild?, .keys?: "its columns change"
-                    default: "it links objects of filled tables"
+                    default:
+                        resolved.hasPolicies
+                            ? "a migration policy may relate any objects" : "it links objects of filled tables"
                     }
                 }
             }

@@ -149,6 +149,8 @@ package struct IndexDefinition: Sendable, Hashable {
     /// The indexed columns, in order; nil for an index read from a schema, which is equal nevertheless.
     package var columns: [String]?
 
+    package var isUnique: Bool { sql.hasPrefix("CREATE UNIQUE ") }
+
     package static func == (one: Self, other: Self) -> Bool {
         (one.name, one.table, one.sql) == (other.name, other.table, other.sql)
     }

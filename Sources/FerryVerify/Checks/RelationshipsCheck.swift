@@ -50,7 +50,12 @@ struct RelationshipsCheck: Check {
     }
 
     private func known(in forms: RelationForms, _ context: VerificationContext) -> [StoredRelation] {
-        forms.relations.filter { !$0.isMadeByPolicies(in: context) }
+        forms.relations.filter { relation in
+            if relation.isMadeByPolicies(in: context) { return false }
+            // Elsewhere the form of the relation says so.
+            guard context.step.hasPolicies else { return true }
+            return CarriedRelation(relation, in: context, besidePolicies: true)?.areKept(in: context) != true
+        }
     }
 
     func hasWorkBeside(_ parts: PartsStage, in context: VerificationContext) throws -> Bool {

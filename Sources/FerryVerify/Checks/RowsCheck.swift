@@ -14,8 +14,9 @@ struct RowsCheck: Check {
     static let scope = CheckScope.migration
 
     func parts(in context: VerificationContext) throws -> [CheckPart] {
-        try context.destinationTables.filter { RowWalk.isDivisible($0.root, in: context) }.flatMap { table in
+        try context.destinationTables.flatMap { table -> [CheckPart] in
             if let kept = try keptPart(of: table, in: context) { return [kept] }
+            guard RowWalk.isDivisible(table.root, in: context) else { return [] }
             let counting = try TableTally.counting(ofRowsOf: table, in: context)
             return try Self.ranges(of: table, in: context).map { name, range in
                 try part(name, .kept(range), of: table, counting, in: context)
@@ -80,7 +81,9 @@ struct RowsCheck: Check {
     private func undivided(
         _ parts: PartsStage, in context: VerificationContext
     ) throws -> [(number: Int, root: String, isDivisible: Bool)] {
-        try context.destinationTables.map(\.root).enumerated().compactMap { number, root in
+        try context.destinationTables.enumerated().compactMap { number, table in
+            if KeptTables.hold(table.name, in: context) { return nil }
+            let root = table.root
             let isDivisible = RowWalk.isDivisible(root, in: context)
             if isDivisible, context.newKeyMappings(into: root).isEmpty { return nil }
             let rows = NewRows(root, in: context)

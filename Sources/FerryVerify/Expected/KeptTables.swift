@@ -12,9 +12,14 @@ internal import FerryStore
 struct KeptTables {
     private let context: VerificationContext
     private let columns: (source: TableColumns, destination: TableColumns)
+    /// Where a policy has changed links, the pages differ.
+    private let carried: [CarriedRelation]
 
     init(in context: VerificationContext) throws {
         self.context = context
+        carried = try context.relationForms.get().relations.compactMap {
+            CarriedRelation($0, in: context, besidePolicies: true)
+        }
         columns = (TableColumns(schema: "source", context), TableColumns(schema: "destination", context))
     }
 
@@ -22,7 +27,7 @@ struct KeptTables {
     static func mayExist(in context: VerificationContext) -> Bool {
         let verification = context.verification
         return verification.beganAsSource && verification.mode == .full && !verification.isStoreAlone
-            && verification.sampledPerMille >= 1_000 && !context.step.hasPolicies && !verification.isThorough
+            && verification.sampledPerMille >= 1_000 && !verification.isThorough
     }
 
     /// The part whose outcome a table that pages have shown gets.
@@ -36,7 +41,7 @@ struct KeptTables {
     /// Walks over all pages of the destination, and records the tables that they show and that the pages are sound.
     func find() throws {
         let entityTables = try context.destinationTables.filter { try isSame($0) }
-        let joins = try context.relationForms.get().carried.filter { try isSameJoin($0) }
+        let joins = try carried.filter { try isSameJoin($0) }
         if entityTables.isEmpty, joins.isEmpty { return }
         try context.announce("pages")
         let counted = entityTables.map { table in
@@ -167,7 +172,7 @@ struct KeptTables {
     private func carriedKeys(
         _ column: String, of table: String, withNumbers: Bool
     ) throws -> CarriedRelation.Keys? {
-        for links in try context.relationForms.get().carried {
+        for links in carried {
             guard let keys = links.keys.first(where: { $0.destination.table == table && $0.destination.b == column })
             else { continue }
             return try isCarried(bothEndsOf: links, withNumbers: withNumbers) ? keys : nil

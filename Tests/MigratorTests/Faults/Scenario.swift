@@ -16,6 +16,8 @@ struct Scenario {
         case mapped, mappedInFolder
         /// A step that fills a table beside one that stays, and a step in place after it; `keptAlone` ends after the first.
         case kept, keptAlone, keptToOutput
+        /// As `kept`, with a policy in the second step that also writes to a table that stays.
+        case keptBesidePolicy
         /// A snapshot, and a migration with one, on a volume with copy-on-write files.
         case clonedSnapshot, keptCloned
 
@@ -51,8 +53,8 @@ struct Scenario {
             let mapped = try InferredMigration(form: form, isMapped: true)
             (folder, store) = (mapped.folder, mapped.store)
             work = .migration { try mapped.migrator(files: $0) }
-        case .kept, .keptAlone, .keptToOutput, .keptCloned:
-            let small = try SmallMigration(form: form, keepsWriter: true)
+        case .kept, .keptAlone, .keptToOutput, .keptCloned, .keptBesidePolicy:
+            let small = try SmallMigration(form: form, hasPolicy: kind == .keptBesidePolicy, keepsWriter: true)
             (folder, store) = (small.folder, small.store)
             work = .migration { try small.migrator(files: $0) }
         case .mixed, .mixedToOutput, .staged:
