@@ -152,15 +152,15 @@ extension FerryError.Code {
     public static let notADatabase = Self("notADatabase", .refused)
     /// The database has no Core Data tables or metadata, or has them in an unknown form.
     public static let notACoreDataStore = Self("notACoreDataStore", .refused)
-    /// Another program writes to the store, so that Ferry cannot lock it.
+    /// Another program is writing to the store, so Ferry cannot lock it.
     public static let storeInUse = Self("storeInUse", .refused)
     /// The store or its folder is not writable.
     public static let storeReadOnly = Self("storeReadOnly", .refused)
-    /// A program ended in the middle of a transaction on the store; the hot journal must be rolled back first.
+    /// A program was interrupted while writing to the store; its hot journal must be rolled back first.
     public static let hotJournal = Self("hotJournal", .refused)
     /// No given model has the version hashes of the store.
     public static let unknownVersion = Self("unknownVersion", .refused)
-    /// Several model versions fit.
+    /// Several model versions match.
     public static let ambiguousVersion = Self("ambiguousVersion", .refused)
     /// No given model has this name, or the version hashes in a mapping model.
     public static let noSuchVersion = Self("noSuchVersion", .refused)
@@ -168,7 +168,7 @@ extension FerryError.Code {
     public static let unreachable = Self("unreachable", .refused)
     /// The target is older than the store's version.
     public static let backward = Self("backward", .refused)
-    /// A mapping model names a migration policy, but the program has registered none of this name.
+    /// A mapping model names a migration policy, but the program has not registered one with this name.
     public static let missingPolicy = Self("missingPolicy", .refused)
     /// Ferry does not support this case: the message names the entity and the reason.
     public static let unsupported = Self("unsupported", .refused)
@@ -176,11 +176,11 @@ extension FerryError.Code {
     public static let badModel = Self("badModel", .refused)
     /// A mapping model cannot be read, does not fit its models, or is incomplete or ambiguous.
     public static let badMapping = Self("badMapping", .refused)
-    /// Two chains lead to the target, and each keeps rows that the other loses.
+    /// Two chains lead to the target, and each keeps data that the other loses.
     public static let ambiguousChain = Self("ambiguousChain", .refused)
     /// The migration would lose data, and the configuration does not allow the loss.
     public static let lossRefused = Self("lossRefused", .refused)
-    /// No rule gives Core Data's name for a table or a column of the target.
+    /// Core Data's name for a table or a column of the target is not known.
     public static let layoutUnknown = Self("layoutUnknown", .refused)
     /// Mapping models of the chain are next to the models, but were not given.
     public static let mappingsNotGiven = Self("mappingsNotGiven", .refused)
@@ -224,11 +224,11 @@ extension FerryError.Code {
     public static let noSnapshot = Self("noSnapshot", .refused)
     /// The log of runs cannot be read, and only the log names the snapshot that must not be removed.
     public static let badLog = Self("badLog", .refused)
-    /// No migration of the store is running that could take an order.
+    /// No migration of the store is running that `control` could change.
     public static let noRun = Self("noRun", .refused)
-    /// The work of the running migration cannot follow the order.
+    /// The running migration cannot follow the order now.
     public static let cannotControl = Self("cannotControl", .refused)
-    /// A person answered the question before a migration with no.
+    /// The question before the migration was answered with no.
     public static let declined = Self("declined", .refused)
 
     // MARK: Failures: the store is unchanged
@@ -249,17 +249,17 @@ extension FerryError.Code {
     public static let valueTooLarge = Self("valueTooLarge", .failed)
     /// The system has no memory left.
     public static let outOfMemory = Self("outOfMemory", .failed)
-    /// A hook between two steps threw an error, changed a store that it must not change, or left one open.
+    /// A hook between two steps threw an error, changed a store that it must not change, or left it open.
     public static let stageFailed = Self("stageFailed", .failed)
 
-    /// A command that is run at each event of a migration failed, which ends the migration.
+    /// The command that runs at each event failed, which stops the migration.
     public static let eventCommandFailed = Self("eventCommandFailed", .failed)
 
     // MARK: Failed checks
 
     /// The migrated store differs from the result of the mapping models; the store is unchanged.
     public static let verificationFailed = Self("verificationFailed", .differs)
-    /// Tables or columns of the version that the store's metadata name are missing; the store is unchanged.
+    /// Tables or columns of the version in the store's metadata are missing; the store is unchanged.
     public static let storeIncomplete = Self("storeIncomplete", .differs)
     /// The content of a snapshot has changed since the snapshot was taken.
     public static let snapshotDamaged = Self("snapshotDamaged", .differs)
@@ -270,9 +270,9 @@ extension FerryError.Code {
     public static let interrupted = Self("interrupted", .resumable)
     /// The budget of the call is spent.
     public static let budgetSpent = Self("budgetSpent", .resumable)
-    /// All work but the swap is done: the configuration holds the swap back.
+    /// Everything except the swap is done: the configuration holds it back.
     public static let swapHeld = Self("swapHeld", .resumable)
-    /// An app has the store open, so that the migrated store cannot replace it yet.
+    /// An app has the store open, so the migrated store cannot replace it yet.
     public static let storeInUseAtSwap = Self("storeInUseAtSwap", .resumable)
 
     /// Every code of this version.

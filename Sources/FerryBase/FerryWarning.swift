@@ -81,7 +81,7 @@ extension FerryWarning.Code {
     public static let loss = Self(rawValue: "loss")
     /// No entity mapping reads an entity: its objects are dropped.
     public static let droppedEntity = Self(rawValue: "droppedEntity")
-    /// An entity mapping only adds an entity: the entity stays empty.
+    /// An entity mapping only adds an entity, which stays empty.
     public static let emptyEntity = Self(rawValue: "emptyEntity")
     /// A relationship stays empty: no entity mapping makes its destination objects.
     public static let emptyRelationship = Self(rawValue: "emptyRelationship")
@@ -109,7 +109,7 @@ extension FerryWarning.Code {
     public static let modelPassedOver = Self(rawValue: "modelPassedOver")
     /// Stores of the target version in a folder of models differ in their layout: the new store follows none of them.
     public static let layoutNotTaken = Self(rawValue: "layoutNotTaken")
-    /// No rule tells the form of a fetch index of the new version: the new store does not have it.
+    /// The form of a fetch index of the new version is not known: the new store does not have it.
     public static let indexLeftOut = Self(rawValue: "indexLeftOut")
     /// A given mapping model that leads from a version on the way is not used: its way loses more.
     public static let mappingNotUsed = Self(rawValue: "mappingNotUsed")
@@ -123,41 +123,41 @@ extension FerryWarning.Code {
     public static let damagedRows = Self(rawValue: "damagedRows")
     /// Pages of the store's file do not fit together.
     public static let damagedPages = Self(rawValue: "damagedPages")
-    /// The migration writes no rows, so that Ferry did not check the rows.
+    /// The migration writes no rows, so the rows were not checked.
     public static let rowsNotChecked = Self(rawValue: "rowsNotChecked")
     /// Two values may name one external file; only verification finds such files, and the call has none.
     public static let sharedFilesNotChecked = Self(rawValue: "sharedFilesNotChecked")
-    /// A database object that is not Core Data's is dropped, as the configuration says.
+    /// A database object that is not Core Data's is dropped, as configured.
     public static let droppedObject = Self(rawValue: "droppedObject")
     /// Persistent history of objects that do not keep their keys is dropped.
     public static let droppedHistory = Self(rawValue: "droppedHistory")
     /// A table or a column of an earlier version, with rows in it, is not migrated.
     public static let leftover = Self(rawValue: "leftover")
-    /// A column that an unfinished attempt left in the store is taken over, as the configuration says.
+    /// A column that an unfinished attempt left in the store is adopted, as configured.
     public static let adopted = Self(rawValue: "adopted")
-    /// A table or a column that an unfinished attempt left in the store cannot be taken over; the message says why.
+    /// A table or a column that an unfinished attempt left in the store cannot be adopted; the message says why.
     public static let notAdopted = Self(rawValue: "notAdopted")
     /// Ferry rolled back a hot journal before the run.
     public static let recoveredJournal = Self(rawValue: "recoveredJournal")
-    /// The store is not writable, so that no lock keeps other programs out of it.
+    /// The store is not writable, so it cannot be locked against other programs.
     public static let notLocked = Self(rawValue: "notLocked")
     /// The budget is shorter than the longest unit of work, which cannot be divided.
     public static let budgetTooShort = Self(rawValue: "budgetTooShort")
-    /// Another program has the store open, so that the migration needs more disk space and memory.
+    /// Another program has the store open, so the migration needs more disk space and memory.
     public static let openElsewhere = Self(rawValue: "openElsewhere")
-    /// The store is in use by another program, and the call waits for it.
+    /// Another program is using the store, and the call waits for it.
     public static let waitingForStore = Self(rawValue: "waitingForStore")
     /// An unfinished run has left a folder behind.
     public static let unfinishedRun = Self(rawValue: "unfinishedRun")
-    /// The output could not get the permissions of the store.
+    /// The permissions of the store could not be copied to the output.
     public static let permissionsNotSet = Self(rawValue: "permissionsNotSet")
     /// The log of runs could not be read; Ferry began a new log.
     public static let logReplaced = Self(rawValue: "logReplaced")
     /// The migration is done, but its cleanup failed: the next call on the store finishes the cleanup.
     public static let cleanUpFailed = Self(rawValue: "cleanUpFailed")
-    /// The process held more memory than its limit.
+    /// The process used more memory than its limit.
     public static let memoryLimitPassed = Self(rawValue: "memoryLimitPassed")
-    /// A warning of a version whose warnings had no code.
+    /// A warning from a version of Ferry whose warnings had no codes.
     public static let unnamed = Self(rawValue: "unnamed")
 
     /// Every code of this version.
