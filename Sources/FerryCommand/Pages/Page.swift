@@ -248,6 +248,7 @@ enum PageStyle {
         svg { display: block; width: 100%; height: auto; max-width: 620px; font: 11px system-ui, sans-serif; }
         svg.graph { width: auto; max-width: none; font-size: 13px; }
         @media print { svg.graph { max-width: 100%; max-height: 90vh; } }
+        svg.graph .curve { stroke: var(--soft); stroke-width: 1.2; }
         svg text { fill: var(--ink); unicode-bidi: isolate; } svg .soft { fill: var(--soft); }
         svg .grid { stroke: var(--line); fill: none; } svg .axis { stroke: var(--soft); fill: none; }
         svg .curve { stroke: var(--main); fill: none; stroke-width: 2; } svg .area { fill: var(--main); opacity: 0.18; }
