@@ -188,15 +188,13 @@ struct StoreMigration {
     func run(on console: Console, stop: StopRequest, policies: [String: PolicyFactory]) -> StoreOutcome {
         // A failed run also reports the version that the plan found.
         let seen = Locked<PlanReport?>(nil)
-        var details: JSON = [:]
+        let details = details(policies)
         let sampler = RunSampler()
         let command = arguments.value(EventCommand.option.name).map {
             EventCommand($0, store: (configuration.output ?? input.store).filePath, stop: stop, console: console)
         }
         do {
             let migrator = try reader?.of(input.store) ?? input.migrator(policies)
-            // Before the migration, after which there is nothing left to plan.
-            if arguments.value(ReportPlace.option.name) != nil { details = PlanDetails(migrator, configuration).json }
             if isDryRun {
                 let rendering = PlanRendering(try migrator.plan(configuration), arguments)
                 return StoreOutcome(
@@ -236,6 +234,17 @@ struct StoreMigration {
             return StoreOutcome(
                 MigrationFailure(error: error, plan: plan, store: configuration.output ?? input.store),
                 extras: extras(plan, sampler) + details)
+        }
+    }
+
+    /// What a report has of the plan: made before the migration, after which there is nothing left to plan.
+    private func details(_ policies: [String: PolicyFactory]) -> JSON {
+        guard arguments.value(ReportPlace.option.name) != nil else { return [:] }
+        do {
+            return PlanDetails(try reader?.of(input.store) ?? input.migrator(policies), configuration).json
+        } catch {
+            // The migration reports the error.
+            return [:]
         }
     }
 

@@ -11,8 +11,11 @@ struct PlanDetails {
         var details: JSON = [:]
         do {
             details += ["lineage": Self.lineage(try migrator.lineages(configuration))]
+            // A plan of a hundred versions holds some MiB; the migration needs them.
+            releaseUnusedMemory()
             details += ["sql": StatementRendering(steps: try migrator.statements(configuration)).json]
         } catch _ {}
+        releaseUnusedMemory()
         json = details
     }
 

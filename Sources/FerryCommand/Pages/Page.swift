@@ -199,7 +199,7 @@ enum PageStyle {
             --shade: #ffffff; --main: #0b62a8; --good: #116329; --caution: #7a4b00; --bad: #a40e26; }
           body { font-size: 11px; padding: 0; }
           section, figure, tr, li { break-inside: avoid; } h2, h3 { break-after: avoid; }
-          .wide { overflow: visible; }
+          .wide { overflow: visible; } table { max-width: 100%; } th, td { overflow-wrap: anywhere; padding: 3px 6px; }
           .bar { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
         * { box-sizing: border-box; }
         body { font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 0 auto;
@@ -245,8 +245,10 @@ enum PageStyle {
         ol.chain .way { color: var(--soft); font-size: 0.87em; }
         .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 400px), 1fr)); gap: 12px 24px; }
         figure { margin: 0; } figcaption { color: var(--soft); font-size: 0.87em; }
-        svg.graph { width: auto; max-width: none; font-size: 13px; }
         svg { display: block; width: 100%; height: auto; max-width: 620px; font: 11px system-ui, sans-serif; }
+        svg.graph { width: auto; max-width: none; font-size: 13px; }
+        @media print { svg.graph { max-width: 100%; max-height: 90vh; } }
+        svg.graph .curve { stroke: var(--soft); stroke-width: 1.2; }
         svg text { fill: var(--ink); unicode-bidi: isolate; } svg .soft { fill: var(--soft); }
         svg .grid { stroke: var(--line); fill: none; } svg .axis { stroke: var(--soft); fill: none; }
         svg .curve { stroke: var(--main); fill: none; stroke-width: 2; } svg .area { fill: var(--main); opacity: 0.18; }

@@ -8,7 +8,7 @@ struct PhaseDrawing {
         var seconds: Double { spans.map { $0.end - $0.start }.reduce(0, +) }
     }
 
-    private static let (width, left, right, top, pitch, bar) = (400.0, 160.0, 346.0, 26.0, 20.0, 12.0)
+    private static let (width, left, right, top, pitch, bar) = (400.0, 160.0, 320.0, 26.0, 20.0, 12.0)
     /// More lines would fill several screens: then a phase has one line for all steps.
     private static let mostLines = 40
 
@@ -46,7 +46,7 @@ struct PhaseDrawing {
         func place(_ seconds: Double) -> Double { Self.left + (Self.right - Self.left) * min(1, seconds / total) }
         let bottom = Self.top + Double(lines.count) * Self.pitch
         var parts: [Markup] = [.element("title", [:], title)]
-        let scale = ChartScale(highest: total, most: 4)
+        let scale = ChartScale(highest: total, steps: total < 10 ? ChartScale.decimal : ChartScale.clock, most: 4)
         for tick in scale.ticks where tick <= total {
             parts.append(Drawing.line(place(tick), Self.top - 6, place(tick), bottom, "grid"))
             parts.append(

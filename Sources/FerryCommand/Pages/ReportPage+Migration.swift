@@ -133,7 +133,7 @@ extension ReportPage {
                 source: source, count: mapping["dropped"].whole, isEstimated: isEstimated, mapping: name),
             FlowDrawing.Flow(
                 source: source, count: mapping["merged"].whole, isEstimated: isEstimated, mapping: name,
-                end: "merged into others"),
+                end: "merged"),
         ]
     }
 

@@ -174,16 +174,16 @@ extension ReportPage {
             page.paragraph(
                 "What an app has written since the migration also differs. Compare a store right after its migration.")
             page.paragraph(
-                "If nothing has been written since, do not use this store. Restore the snapshot from before the migration:"
-            )
+                "If nothing has been written since, do not use this store. If there is a snapshot from before the migration, "
+                    + "restore it:")
             page.command("ferry rollback \(store)")
             page.paragraph("Then please report the difference, with the command that you ran and the models.")
         } else {
             page.paragraph("These rows do not fit the model of the store's version. To list the damage by kind:")
             page.command("ferry inspect \(store)")
             page.paragraph(
-                "A migration treats damaged rows as --damaged says. If the store was whole before a migration, "
-                    + "restore the snapshot:")
+                "A migration treats damaged rows as --damaged says. If the store was whole before a migration and there is a "
+                    + "snapshot, restore it:")
             page.command("ferry rollback \(store)")
         }
     }
@@ -196,7 +196,7 @@ extension ReportPage {
         guard let most = totals.first?.value, most > 0, totals.count > 1 else { return }
         page.heading("By check")
         page.table(
-            [.text("Check"), .text("Share of the most"), .number("Differences")],
+            [.text("Check"), .text("Share"), .number("Differences")],
             totals.map { [.text($0.key), Page.bar(Double($0.value) / Double(most)), .text($0.value.grouped)] })
     }
 }

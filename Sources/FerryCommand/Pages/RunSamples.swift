@@ -330,6 +330,8 @@ struct ChartScale {
     }
 
     static let decimal = Steps(base: 10, within: [1, 2, 5])
+    /// Seconds, minutes and hours, for times of some seconds or more.
+    static let clock = Steps(base: 60, within: [1, 2, 5, 10, 15, 30])
     /// Bytes, in powers of two.
     static let binary = Steps(base: 1_024, within: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
 
