@@ -1,4 +1,5 @@
 internal import BenchmarkHarness
+internal import Ferry
 internal import FerryBase
 internal import FerrySQLite
 internal import FerryStore
