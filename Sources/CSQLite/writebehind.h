@@ -44,10 +44,17 @@ typedef struct {
 
 static inline ferry_behind_run *ferry_behind_runs(sqlite3_file *file) { return ((ferry_behind_file *)file)->runs; }
 
+/// After a failure no commit will end: the next sync is that of its rollback, within which nothing is checked.
+static int ferry_behind_pass(sqlite3_file *file, const void *bytes, int count, sqlite3_int64 offset) {
+    int code = ferry_pass_write(file, bytes, count, offset);
+    if (code != SQLITE_OK) ((ferry_behind_file *)file)->call.before_end = NULL;
+    return code;
+}
+
 /// Writes a run's buffer; after a failure the bytes stay, so that SQLite can try again or roll back.
 static int ferry_behind_flush_run(sqlite3_file *file, ferry_behind_run *run) {
     if (run->count == 0) return SQLITE_OK;
-    int code = ferry_pass_write(file, run->bytes, run->count, run->start);
+    int code = ferry_behind_pass(file, run->bytes, run->count, run->start);
     if (code == SQLITE_OK) run->count = 0;
     return code;
 }
@@ -110,7 +117,7 @@ static int ferry_behind_write(sqlite3_file *file, const void *bytes, int count, 
         ferry_behind_run *run = found ? found : oldest;
         int code = ferry_behind_flush_run(file, run);
         if (code != SQLITE_OK) return code;
-        code = ferry_pass_write(file, bytes, count, offset);
+        code = ferry_behind_pass(file, bytes, count, offset);
         run->next = code == SQLITE_OK ? offset + count : -1;
         run->used = ++((ferry_behind_file *)file)->clock;
         return code;

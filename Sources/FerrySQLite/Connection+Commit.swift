@@ -22,10 +22,11 @@ extension Connection {
                 try setCommitCheck(call)
                 do {
                     try execute("COMMIT")
-                } catch {
+                } catch let error as DatabaseError {
                     try setCommitCheck(nil)
                     if isInTransaction { try execute("ROLLBACK") }
-                    throw call.error ?? error
+                    // Where memory or the disk ended the commit, a check within its rollback has seen the old pages.
+                    throw error.primaryCode == SQLITE_IOERR ? call.error ?? error : error
                 }
                 guard call.hasRun else {
                     throw FerryError(.internalError, "The transaction was committed without its check.")

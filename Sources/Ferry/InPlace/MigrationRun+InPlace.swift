@@ -103,7 +103,11 @@ extension MigrationRun {
                 commit: { connection in
                     guard isVerified else { return try connection.execute("COMMIT") }
                     try connection.commit {
-                        try verifyBeforeCommit(plan.steps[0], options, &current, folder)
+                        do { try verifyBeforeCommit(plan.steps[0], options, &current, folder) } catch {
+                            // It reads the file by its path, where another one may be by now.
+                            try connection.checkPlace()
+                            throw error
+                        }
                         relay.begin(.swap)
                         try stop.check()
                         try save(&current, folder, connection)

@@ -8,7 +8,7 @@ import Testing
 /// SQLite gets no memory, as near its upper limit in a process that runs nothing but Ferry.
 @Suite("Memory that SQLite is refused")
 struct MemoryFaultTests {
-    private static let kinds: [Scenario.Kind] = [.copy, .inPlace, .mixed]
+    private static let kinds: [Scenario.Kind] = [.copy, .inPlace, .mixed, .mapped]
 
     /// A few writes of SQLite's, from the first to the last of an undisturbed run.
     private static func writes(_ kind: Scenario.Kind) throws -> [Int] {
