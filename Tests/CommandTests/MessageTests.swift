@@ -38,7 +38,7 @@ struct MessageTests {
         try Golden.expect(text, is: "wrong-command-lines")
     }
 
-    @Test("Each text that a build without Zstandard words otherwise stands in a golden, so that rewording one shows here")
+    @Test("Each text that a build without Zstandard words otherwise is in a golden, so that rewording shows")
     func wordsAreFound() throws {
         let folder = Fixtures.packageRoot + "/Tests/CommandTests/Goldens"
         let goldens = try FileManager.default.contentsOfDirectory(atPath: folder).map {

@@ -55,7 +55,8 @@ struct StoreWait {
             hasTold = true
             tell(
                 FerryWarning(
-                    .waitingForStore, "\(error.message) Waiting for it, for up to \(limit.inUnits).", about: .init(path: store)))
+                    .waitingForStore, "\(error.message) Waiting for it, for up to \(limit.inUnits).",
+                    about: .init(path: store)))
         }
         var held: SourceGuard?
         defer { held?.release() }

@@ -87,7 +87,8 @@ struct ControlCommand: Command {
         case .resume: return "The migration continues."
         case .throttle(let share) where share == 0: return "The migration runs at full speed again."
         case .throttle(let share):
-            return "The migration rests \(Quantity.decimal(share * 100, places: 0)) % of the time, from the next unit of work on."
+            let percent = Quantity.decimal(share * 100, places: 0)
+            return "The migration rests \(percent) % of the time, from the next unit of work on."
         case .chunkRows(let rows?): return "The next chunks have \(Int64(rows).counting("row"))."
         case .chunkRows(nil): return "The next chunks have the size that the migration's own options set."
         case .stop: return "The migration stops \(after). The same migrate command continues it."

@@ -199,7 +199,8 @@ enum PlainTypedFunction: String {
             let pattern = given == "iso8601" ? "yyyy-MM-dd'T'HH:mm:ss.SSSXXX" : given
             let seconds = try Self.number(arguments[0])
             guard seconds > -3e12, seconds < 3e12 else { throw PlainFailure("the date is out of range") }
-            return .string(try Self.formatter(pattern, zone).string(from: Date(timeIntervalSinceReferenceDate: seconds)))
+            let date = Date(timeIntervalSinceReferenceDate: seconds)
+            return .string(try Self.formatter(pattern, zone).string(from: date))
         case .dateSince1970: return .number(try Self.number(arguments[0]) - 978_307_200)
         case .secondsSince1970: return .number(try Self.number(arguments[0]) + 978_307_200)
         case .hex: return .string(try Self.data(arguments[0]).map { String(format: "%02X", Int($0)) }.joined())
