@@ -52,7 +52,7 @@ static int divide_mappings(struct dl_phdr_info *object, size_t size, void *unuse
     (void)unused;
     for (int index = 0; index < object->dlpi_phnum; index++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[index];
-        if (segment->p_type != PT_LOAD) continue;
+        if (segment->p_type != PT_LOAD || (segment->p_flags & PF_X) == 0) continue;
         const struct pages pages = pages_of(object, segment);
         for (uintptr_t place = pages.low; place + part <= pages.high; place += 2 * part) {
             // A system without this advice maps more pages, which is harmless.
