@@ -47,7 +47,7 @@ static int release_code(struct dl_phdr_info *object, size_t size, void *unused) 
 /// mapping: of a program of 35 MiB some 14 MiB were mapped at a time, of which a third was used. Neighbours stay apart
 /// because their advice differs; huge pages would be no use in parts of this size.
 static int divide_mappings(struct dl_phdr_info *object, size_t size, void *unused) {
-    static const uintptr_t part = 16 << 10;
+    static const uintptr_t part = 32 << 10;
     (void)size;
     (void)unused;
     for (int index = 0; index < object->dlpi_phnum; index++) {

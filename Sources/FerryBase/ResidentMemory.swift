@@ -30,8 +30,6 @@ package final class MemoryKeeper: Sendable {
     private static let rise: Int64 = 1 << 20
     /// Below the limit by this, nothing needs a look soon.
     private static let near: Int64 = 8 << 20
-    /// Below the limit by this, the mappings of code are divided, which takes some milliseconds.
-    private static let nearest: Int64 = 6 << 20
     /// Pages that are in use are mapped again at once, for some 0.3 ms; releases at each look would slow the work.
     private static let looksBetweenReleases = 4
 
@@ -52,7 +50,7 @@ package final class MemoryKeeper: Sendable {
         while let resident = ResidentMemory.bytes(), let own = ResidentMemory.ownBytes() {
             let left = Int64(limit.withLock { $0 }) - resident
             pause = max(0, pause - 1)
-            if left < Self.nearest, !isDivided {
+            if left < Self.near, !isDivided {
                 ferry_map_code_sparsely()
                 isDivided = true
                 releaseUnusedMemory()

@@ -176,8 +176,8 @@ void ferry_block_signals(void);
 /// Returns unused memory to the system: freed memory that the C library keeps, and the program's pages.
 void ferry_release_unused_memory(void);
 
-/// Lets the use of a page of the program map four pages from now on, where the system maps sixteen; no effect elsewhere
-/// than on Linux. It takes some milliseconds.
+/// Lets the use of a page of the program map eight pages at most from now on, where the system maps sixteen; no effect
+/// elsewhere than on Linux. It takes a millisecond or two.
 void ferry_map_code_sparsely(void);
 
 /// Starts a detached thread with a given stack size; returns 0 or an error number.
