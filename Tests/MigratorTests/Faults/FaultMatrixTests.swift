@@ -27,7 +27,7 @@ struct FaultMatrixTests {
 
     /// Returns the operations for every kind of run; the sweep tries each operation, the suite a few of them.
     private static func operations(_ count: Int, _ kind: Scenario.Kind, _ fault: Fault) -> [Int] {
-        let tries = fault == .failure ? 4 : 6
+        let tries = fault == .failure ? 3 : 4
         // Each kind starts at another operation, so that together the kinds cover all parts of a run.
         let start = 1 + (Scenario.Kind.allCases.firstIndex(of: kind) ?? 0) * 3
         if let sweep, sweep > 0 { return Array(stride(from: 1 + start % sweep, through: count, by: sweep)) }
