@@ -18,8 +18,7 @@ package enum ResidentMemory {
 /// Returns unused memory to the system while a program that runs nothing but Ferry comes near its memory limit.
 ///
 /// The C library keeps freed memory, and Linux keeps pages of code that no longer runs, many for each that did. Both
-/// count against the limit wherever the program is, so a thread looks at them, and no caller has to. The program of a
-/// small store never comes near the limit, and pays for none of it.
+/// count against the limit wherever the program is, so a thread looks at them, and no caller has to.
 package final class MemoryKeeper: Sendable {
     private let limit: Locked<Int>
 

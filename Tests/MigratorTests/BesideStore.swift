@@ -6,6 +6,7 @@ import FerryModel
 import FerrySQLite
 import Foundation
 import TestSupport
+import Testing
 
 /// A store of six entities with relationships of every kind; a step fills the table of the books alone.
 ///
@@ -63,4 +64,19 @@ func besideStore(
         store: URL(fileURLWithPath: store), models: [.url(URL(fileURLWithPath: bundle))],
         mappings: [.url(URL(fileURLWithPath: folder.file("map.json")))],
         policies: policy.map { policy in ["Policy": { policy }] } ?? [:])
+}
+
+extension Configuration {
+    /// To the second version without a snapshot, with equal results of equal runs.
+    static func toSecond(_ output: URL?, _ executor: Executor = .automatic) -> Configuration {
+        Configuration(
+            target: "App 2", output: output, executor: executor, takesSnapshot: false,
+            now: { Date(timeIntervalSinceReferenceDate: 0) })
+    }
+}
+
+/// The treatment of each table in the first step.
+func treatments(of plan: PlanReport) throws -> [String: String] {
+    let tables = try #require(plan.steps.first?.tables)
+    return Dictionary(uniqueKeysWithValues: tables.map { ($0.name, $0.treatment.rawValue) })
 }

@@ -10,30 +10,19 @@ import Testing
 /// Copied steps that leave tables where they are.
 @Suite("Tables that stay in a copied step")
 struct KeptPartTests {
-    private func configuration(_ output: URL?, _ executor: Configuration.Executor) -> Configuration {
-        Configuration(
-            target: "App 2", output: output, executor: executor, takesSnapshot: false,
-            now: { Date(timeIntervalSinceReferenceDate: 0) })
-    }
-
-    private func treatments(_ plan: PlanReport) throws -> [String: String] {
-        let tables = try #require(plan.steps.first?.tables)
-        return Dictionary(uniqueKeysWithValues: tables.map { ($0.name, $0.treatment.rawValue) })
-    }
-
     @Test("The plan tells each table's treatment, and the store gets the rows of a copy of all")
     func agree() throws {
         let small = try SmallMigration(rows: 400, keepsWriter: true)
         let migrator = try small.migrator()
-        let plan = try migrator.plan(configuration(nil, .automatic))
-        #expect(try treatments(plan) == ["ZBOOK": "altered", "ZNOTE": "altered", "ZAUTHOR": "filled"])
+        let plan = try migrator.plan(.toSecond(nil))
+        #expect(try treatments(of: plan) == ["ZBOOK": "altered", "ZNOTE": "altered", "ZAUTHOR": "filled"])
         let copy = URL(fileURLWithPath: small.folder.file("Copy.sqlite"))
         #expect(
-            try treatments(migrator.plan(configuration(copy, .set))) == [
+            try treatments(of: migrator.plan(.toSecond(copy, .set))) == [
                 "ZBOOK": "filled", "ZNOTE": "filled", "ZAUTHOR": "filled",
             ])
-        _ = try migrator.migrate(configuration(copy, .set))
-        let report = try migrator.migrate(configuration(nil, .automatic))
+        _ = try migrator.migrate(.toSecond(copy, .set))
+        let report = try migrator.migrate(.toSecond(nil))
         #expect(report.verification.differences.isEmpty && report.mode == .copy)
         #expect(try StoreRows.text(atPath: small.store) == StoreRows.text(atPath: copy.path))
         #expect(try Connection(path: small.store, mode: .readOnly).value("PRAGMA integrity_check") == .text("ok"))
@@ -43,7 +32,7 @@ struct KeptPartTests {
     func mostlyLinked() throws {
         let folder = try TemporaryFolder()
         let (_, migrator) = try historyStore(in: folder, books: 300, shelves: 60)
-        let tables = try #require(try migrator.plan(configuration(nil, .automatic)).steps.first?.tables)
+        let tables = try #require(try migrator.plan(.toSecond(nil)).steps.first?.tables)
         let book = try #require(tables.first { $0.name == "ZBOOK" })
         #expect(book.treatment == .filled && book.reason?.contains("most objects") == true)
     }
@@ -53,11 +42,11 @@ struct KeptPartTests {
         let small = try SmallMigration(rows: 20, keepsWriter: true)
         let store = try Connection(path: small.store, mode: .readWrite)
         try store.execute("UPDATE Z_PRIMARYKEY SET Z_MAX = 3 WHERE Z_NAME = 'Book'")
-        let plan = try small.migrator().plan(configuration(nil, .automatic), checksRows: true)
+        let plan = try small.migrator().plan(.toSecond(nil), checksRows: true)
         let tables = try #require(plan.steps.first?.tables)
         let book = try #require(tables.first { $0.name == "ZBOOK" })
         #expect(book.treatment == .filled && book.reason?.contains("damage") == true)
-        let report = try small.migrator().migrate(configuration(nil, .automatic))
+        let report = try small.migrator().migrate(.toSecond(nil))
         #expect(report.verification.differences.isEmpty)
     }
 
@@ -66,13 +55,13 @@ struct KeptPartTests {
         let folder = try TemporaryFolder()
         let (store, migrator) = try historyStore(in: folder)
         #expect(
-            try treatments(migrator.plan(configuration(nil, .automatic))) == [
+            try treatments(of: migrator.plan(.toSecond(nil))) == [
                 "ZBOOK": "altered", "ZAUTHOR": "filled", "ZNOTE": "filled", "ZSHELF": "kept",
                 "ZGONE": "dropped",
             ])
         let copy = URL(fileURLWithPath: folder.file("Copy.sqlite"))
-        let whole = try migrator.migrate(configuration(copy, .set))
-        let report = try migrator.migrate(configuration(nil, .automatic))
+        let whole = try migrator.migrate(.toSecond(copy, .set))
+        let report = try migrator.migrate(.toSecond(nil))
         let changes = "SELECT Z_PK, ZENTITY, ZENTITYPK, ZCOLUMNS FROM ACHANGE ORDER BY Z_PK"
         let rows = try [store, copy.path].map { try Connection(path: $0, mode: .readOnly).rows(changes) }
         #expect(rows[0] == rows[1] && rows[0].count == 2)

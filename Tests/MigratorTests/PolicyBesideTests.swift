@@ -82,22 +82,11 @@ struct PolicyBesideTests {
         }
     }
 
-    private func configuration(_ output: URL?, _ executor: Configuration.Executor = .automatic) -> Configuration {
-        Configuration(
-            target: "App 2", output: output, executor: executor, takesSnapshot: false,
-            now: { Date(timeIntervalSinceReferenceDate: 0) })
-    }
-
-    private func treatments(_ plan: PlanReport) throws -> [String: String] {
-        let tables = try #require(plan.steps.first?.tables)
-        return Dictionary(uniqueKeysWithValues: tables.map { ($0.name, $0.treatment.rawValue) })
-    }
-
     @Test("The plan says that the other tables stay, and why one is filled")
     func told() throws {
         let folder = try TemporaryFolder()
-        let plan = try besideStore(in: folder, LookingPolicy()).plan(configuration(nil))
-        let found = try treatments(plan)
+        let plan = try besideStore(in: folder, LookingPolicy()).plan(.toSecond(nil))
+        let found = try treatments(of: plan)
         #expect(found["ZBOOK"] == "filled" && found["ZNOTE"] == "kept" && found["ZTAG"] == "kept")
         // Links of many-to-manys are gathered anew, and so are both sides of a one-to-one.
         #expect(found["ZUSER"] == "altered" && found["ZPROFILE"] == "altered" && found["ZSHELF"] == "kept")
@@ -113,13 +102,13 @@ struct PolicyBesideTests {
         let migrator = try besideStore(in: folder, LookingPolicy())
         let copy = URL(fileURLWithPath: folder.file("Copy.sqlite"))
         let beside = URL(fileURLWithPath: folder.file("Beside.sqlite"))
-        _ = try migrator.migrate(configuration(copy, .row))
-        var settings = configuration(beside)
+        _ = try migrator.migrate(.toSecond(copy, .row))
+        var settings = Configuration.toSecond(beside)
         settings.chunkSize = size
         let report = try migrator.migrate(settings)
         #expect(report.verification.differences.isEmpty && report.mode == .copy)
         #expect(try StoreRows.text(atPath: beside.path) == StoreRows.text(atPath: copy.path))
-        _ = try migrator.migrate(configuration(nil))
+        _ = try migrator.migrate(.toSecond(nil))
         let store = folder.file("App.sqlite")
         #expect(try StoreRows.text(atPath: store) == StoreRows.text(atPath: copy.path))
         let headings = try Connection(path: copy.path, mode: .readOnly).rows("SELECT ZHEADING FROM ZBOOK")
@@ -133,8 +122,8 @@ struct PolicyBesideTests {
         let folder = try TemporaryFolder()
         let migrator = try besideStore(in: folder, NamingPolicy(), isUnique: true)
         let copy = URL(fileURLWithPath: folder.file("Copy.sqlite"))
-        #expect(try treatments(migrator.plan(configuration(nil)))["ZUSER"] == "altered")
-        var settings = configuration(copy, .row)
+        #expect(try treatments(of: migrator.plan(.toSecond(nil)))["ZUSER"] == "altered")
+        var settings = Configuration.toSecond(copy, .row)
         // Values that a policy sets in objects of another entity mapping are not those of its rules.
         settings.verify = .quick
         _ = try migrator.migrate(settings)

@@ -139,8 +139,7 @@ final class MigrationRun {
         // What the plan knows of the store ends here: of hundreds of entities it takes some MiB.
         switch try prepare(sourceGuard, folder: folder, record: record) {
         case .ended(let report): return report
-        case .inFolder(let plan, let statements, var record, let folder):
-            var steps = plan
+        case .inFolder(var steps, let statements, var record, let folder):
             if configuration.damaged == .drop, steps.steps[0].mode == .copy { steps.steps[0].leaveOutDamagedRows() }
             if record.migration?.findings.damage.isEmpty == false {
                 steps.fillAllTables(because: Self.healsDamage)
