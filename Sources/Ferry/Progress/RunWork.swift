@@ -42,11 +42,16 @@ package struct RunWork: Sendable {
         var others: Set<Phase> = []
         var step: Int?
         var parts: [Part]
+        /// The first part of each name.
+        private let places: [String?: Int]
         /// Whether a part begins when the part before it is complete.
         var isInOrder: Bool { phase != .verify }
 
         init(_ phase: Phase, step: Int? = nil, others: Set<Phase> = [], _ parts: [Part]) {
             (self.phase, self.step, self.others, self.parts) = (phase, step, others, parts)
+            places = Dictionary(
+                parts.enumerated().flatMap { place, part in part.names.map { ($0, place) } },
+                uniquingKeysWith: { first, _ in first })
         }
 
         package var seconds: Double { parts.reduce(0) { $0 + $1.seconds } }
@@ -56,10 +61,10 @@ package struct RunWork: Sendable {
         }
 
         func part(_ subject: String?) -> Int? {
-            if let exact = parts.firstIndex(where: { $0.names.contains(subject) }) { return exact }
+            if let exact = places[subject] { return exact }
             // Mappings that share a pass over a table report under the name of the first one.
             guard let subject else { return nil }
-            return parts.firstIndex { $0.names.contains { $0.map { subject.hasPrefix($0 + " and ") } == true } }
+            return subject.ranges(of: " and ").lazy.compactMap { places[String(subject[..<$0.lowerBound])] }.first
         }
 
         /// The part of a statement; if the run has other statements than expected, the one at the same share of them.

@@ -49,17 +49,24 @@ extension StoreLayout {
     /// Returns the columns of a table with a property of the model, or of one entity; others are dead.
     package func knownColumns(of table: EntityTable, in entity: String? = nil) -> Set<String> {
         let lineage = Set(entity.map(model.lineageNames(of:)) ?? model.family(of: table.root))
-        var known = Set(attributeColumns.filter { lineage.contains($0.key.entity) }.map(\.value.name))
-        for (key, storage) in relationshipStorage {
-            switch storage {
-            case .foreignKey(table.name, let column, let entityColumn, let orderColumn)
-            where lineage.contains(key.entity):
-                known.formUnion([column, entityColumn, orderColumn].compactMap { $0 })
-            case .inverseless(table.name, let column):
-                let target = model.relationship(key.property, of: key.entity)?.destinationEntity
-                if entity == nil || target.map(lineage.contains) == true { known.insert(column) }
-            default: break
+        var known: Set<String> = []
+        // By entity, because many tables are looked up one by one, and a model can have thousands of properties.
+        for entity in lineage.compactMap({ model.entities[$0] }) {
+            for attribute in entity.attributes {
+                for leaf in model.leaves(of: attribute) {
+                    if let column = attributeColumns[PropertyKey(entity.name, leaf.name)] { known.insert(column.name) }
+                }
             }
+            for relationship in entity.relationships {
+                let storage = relationshipStorage[PropertyKey(entity.name, relationship.name)]
+                if case .foreignKey(table.name, let column, let entityColumn, let orderColumn)? = storage {
+                    known.formUnion([column, entityColumn, orderColumn].compactMap { $0 })
+                }
+            }
+        }
+        for case (let key, .inverseless(table.name, let column)) in relationshipStorage {
+            let target = model.relationship(key.property, of: key.entity)?.destinationEntity
+            if entity == nil || target.map(lineage.contains) == true { known.insert(column) }
         }
         return known
     }

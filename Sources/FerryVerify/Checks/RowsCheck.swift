@@ -26,9 +26,8 @@ struct RowsCheck: Check {
 
     /// The counts of a table whose rows pages have shown; nil for any other table.
     private func keptPart(of table: EntityTable, in context: VerificationContext) throws -> CheckPart? {
-        guard KeptTables.hold(table.name, in: context),
-            let tally = try TableTally.all(context.progress.state.outcomes, in: context)[table.root]
-        else { return nil }
+        guard KeptTables.hold(table.name, in: context) else { return nil }
+        let tally = try TableTally(of: table, context.progress.state.outcomes, in: context)
         let counts = context.mappings(into: table.root).map { mapping in
             var counts = EntityMappingCounts(
                 name: mapping.name, source: mapping.source, destination: mapping.destination)

@@ -80,20 +80,20 @@ struct TableTally: Sendable {
 
     static func all(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [String: TableTally] {
         var tallies: [String: TableTally] = [:]
-        for table in context.destinationTables {
-            let items = try items(of: table, in: context).map(\.item)
-            var tally = TableTally()
-            let parts =
-                try KeptTables.hold(table.name, in: context)
-                ? [KeptTables.name(of: table.name)] : ranges(of: table, in: context).map(\.name)
-            for name in parts {
-                let counts = outcomes[name]?.tally ?? []
-                tally.rows += counts.first ?? 0
-                for (item, count) in zip(items, counts.dropFirst()) { tally.counts[item, default: 0] += count }
-            }
-            tallies[table.root] = tally
-        }
+        for table in context.destinationTables { tallies[table.root] = try TableTally(of: table, outcomes, in: context) }
         return tallies
+    }
+
+    init(of table: EntityTable, _ outcomes: [String: PartOutcome], in context: VerificationContext) throws {
+        let items = try Self.items(of: table, in: context).map(\.item)
+        let parts =
+            try KeptTables.hold(table.name, in: context)
+            ? [KeptTables.name(of: table.name)] : Self.ranges(of: table, in: context).map(\.name)
+        for name in parts {
+            let found = outcomes[name]?.tally ?? []
+            rows += found.first ?? 0
+            for (item, count) in zip(items, found.dropFirst()) { counts[item, default: 0] += count }
+        }
     }
 
     private static func ranges(
