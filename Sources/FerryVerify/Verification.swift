@@ -79,7 +79,7 @@ package struct Verification: Sendable {
     /// The bytes of a store from which on a thread reads JSON ahead of the comparison, and the texts that it hands over
     /// at a time.
     package var leastReadAhead: Int64 = 4 << 20
-    package var readAheadBytes = 48 << 10
+    package var readAheadBytes = 256 << 10
     /// The least work between two stops within a table, so that a call with little time left makes progress.
     package var leastNanoseconds: UInt64 = 250_000_000
     /// Whether other work of the run goes on meanwhile.

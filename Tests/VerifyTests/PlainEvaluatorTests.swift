@@ -232,7 +232,7 @@ struct PlainEvaluatorTests {
         }
         switch value {
         case .null: return []
-        case .array(let elements, _): return elements.map { .json($0) }
+        case .array(let list): return list.elements.map { .json($0) }
         default: throw PlainFailure("the value is no array")
         }
     }

@@ -156,7 +156,7 @@ extension PlainValue {
     /// About the bytes of the text that the value was made of.
     fileprivate var textBytes: Int {
         switch self {
-        case .json(.array(_, let text)), .json(.object(_, let text)): 32 + text.count
+        case .json(.array(let container)), .json(.object(let container)): 32 + container.text.count
         case .json(.string(let text)): 32 + text.count
         default: 32
         }

@@ -1,6 +1,6 @@
 internal import FerryBase
 
-/// A JSON value, parsed in one pass over the bytes, strictly by RFC 8259, into a tree.
+/// A JSON value, parsed in one pass over the bytes, strictly by RFC 8259.
 package enum PlainJSON: Sendable, Hashable {
     case null
     case boolean(Bool)
@@ -8,14 +8,28 @@ package enum PlainJSON: Sendable, Hashable {
     case real(Double)
     /// The decoded UTF-8; without escapes a part of the document, which most texts are.
     case string(ArraySlice<UInt8>)
-    /// Elements, and their bytes in the document.
-    indirect case array([PlainJSON], text: ArraySlice<UInt8>)
-    /// Members in their order, and their bytes in the document.
-    indirect case object([Member], text: ArraySlice<UInt8>)
+    case array(Container)
+    case object(Container)
 
-    package struct Member: Sendable, Hashable {
-        package var name: ArraySlice<UInt8>
-        package var value: PlainJSON
+    /// An array or an object, whose parts become values when they are asked for.
+    package struct Container: Sendable, Hashable {
+        fileprivate let tree: PlainJSONTree
+        fileprivate let node: Int
+
+        /// The bytes in the document.
+        package var text: ArraySlice<UInt8> { tree.text(of: node) }
+
+        /// The elements of an array.
+        package var elements: some Sequence<PlainJSON> {
+            sequence(state: node + 1) { [tree, end = Int(tree.nodes[node].next)] child -> PlainJSON? in
+                guard child < end else { return nil }
+                defer { child = Int(tree.nodes[child].next) }
+                return tree.value(of: child)
+            }
+        }
+
+        package static func == (left: Container, right: Container) -> Bool { left.text == right.text }
+        package func hash(into hasher: inout Hasher) { hasher.combine(text) }
     }
 
     /// An error in a JSON text, at an offset in bytes.
@@ -26,27 +40,69 @@ package enum PlainJSON: Sendable, Hashable {
     /// - Throws: ``Invalid``.
     package init(_ bytes: [UInt8]) throws(Invalid) {
         // Checks UTF-8 first, so that the parser can read single bytes.
-        guard bytes.allSatisfy({ $0 < 0x80 }) || String(utf8: bytes) != nil else { throw Invalid(offset: 0) }
-        var parser = PlainJSONParser(PlainText(bytes), keepsValues: true)
-        self = try parser.document().value
+        guard bytes.reduce(0, |) < 0x80 || String(utf8: bytes) != nil else { throw Invalid(offset: 0) }
+        var parser = PlainJSONParser(PlainText(bytes), keepsNodes: true)
+        _ = try parser.document()
+        self = PlainJSONTree(bytes: bytes, nodes: parser.nodes).value(of: 0)
     }
 
     /// The value of a member; the last one of several with the name.
     package func member(_ name: String) -> PlainJSON? {
-        guard case .object(let members, _) = self else { return nil }
+        guard case .object(let container) = self else { return nil }
         var name = name
-        return name.withUTF8 { name in
-            let place = members.lastIndex { $0.name.count == name.count && $0.name.elementsEqual(name) }
-            return place.map { members[$0].value }
-        }
+        return name.withUTF8 { container.tree.member($0, of: container.node) }
     }
 
     /// The text of a container in the document; empty for scalars.
     package var text: [UInt8] {
         switch self {
-        case .array(_, let text), .object(_, let text): Array(text)
+        case .array(let container), .object(let container): Array(container.text)
         default: []
         }
+    }
+}
+
+/// A checked document, with the places of all its values in their order: a node costs no allocation of its own.
+private final class PlainJSONTree: Sendable {
+    let bytes: [UInt8]
+    let nodes: [PlainJSONParser.Node]
+
+    init(bytes: [UInt8], nodes: [PlainJSONParser.Node]) { (self.bytes, self.nodes) = (bytes, nodes) }
+
+    func text(of node: Int) -> ArraySlice<UInt8> { bytes[Int(nodes[node].start)..<Int(nodes[node].end)] }
+
+    func value(of node: Int) -> PlainJSON {
+        switch nodes[node].kind {
+        case .null: .null
+        case .boolean: .boolean(bytes[Int(nodes[node].start)] == UInt8(ascii: "t"))
+        case .number: number(text(of: node))
+        case .string: .string(string(of: node))
+        case .array: .array(.init(tree: self, node: node))
+        case .object: .object(.init(tree: self, node: node))
+        }
+    }
+
+    func member(_ name: UnsafeBufferPointer<UInt8>, of object: Int) -> PlainJSON? {
+        var found: Int?
+        // A member's name is a node, with its value behind it.
+        var place = object + 1
+        while place < Int(nodes[object].next) {
+            let text = string(of: place)
+            if text.count == name.count, text.elementsEqual(name) { found = place + 1 }
+            place = Int(nodes[place + 1].next)
+        }
+        return found.map(value)
+    }
+
+    private func string(of node: Int) -> ArraySlice<UInt8> {
+        guard nodes[node].isEscaped else { return text(of: node) }
+        return PlainJSONParser.decoded(bytes, at: Int(nodes[node].start))
+    }
+
+    private func number(_ digits: ArraySlice<UInt8>) -> PlainJSON {
+        let text = String(decoding: digits, as: UTF8.self)
+        // The parser has checked the form; a number that is too large is infinite.
+        return Int64(text).map { .integer($0) } ?? .real(Double(text) ?? .infinity)
     }
 }
 
@@ -83,9 +139,9 @@ struct PlainJSONDocument {
         try text.checkEncoding()
         let wanted = Array(name.utf8)[...]
         var found: Range<Int>?
-        var parser = PlainJSONParser(text, keepsValues: false)
+        var parser = PlainJSONParser(text, keepsNodes: false)
         do {
-            whole = try parser.document { name, part in if name == wanted { found = part } }.part
+            whole = try parser.document { name, part in if name == wanted { found = part } }
         } catch {
             throw text.failure ?? error
         }
@@ -111,7 +167,7 @@ struct PlainJSONDocument {
         case UInt8(ascii: "[") where !isNamed || isObject: break
         default: throw text.failure ?? PlainJSON.Invalid(offset: 0)
         }
-        var parser = PlainJSONParser(text, keepsValues: false, at: list.lowerBound + 1)
+        var parser = PlainJSONParser(text, keepsNodes: false, at: list.lowerBound + 1)
         while let element = try parser.nextElement() { try body(try PlainJSON(text.bytes(element))) }
     }
 
@@ -128,264 +184,8 @@ struct PlainJSONDocument {
         }
         switch list {
         case .null: return
-        case .array(let elements, _): for element in elements { try body(element) }
+        case .array(let list): for element in list.elements { try body(element) }
         default: throw PlainJSON.Invalid(offset: 0)
         }
-    }
-}
-
-/// Parses one JSON document; open containers are on a stack of its own, so that depth costs no call stack.
-struct PlainJSONParser {
-    private struct Open {
-        let start: Int
-        let isObject: Bool
-        var elements: [PlainJSON] = []
-        var members: [PlainJSON.Member] = []
-        /// The name of the member whose value comes next.
-        var name: ArraySlice<UInt8> = []
-
-        mutating func takeName() -> ArraySlice<UInt8> {
-            defer { name = [] }
-            return name
-        }
-    }
-
-    private static let depthLimit = 1_000
-
-    private let text: PlainText
-    /// Whether to make values; else the parser only finds errors and places.
-    private let keepsValues: Bool
-    private var offset: Int
-    /// The text's bytes in memory, and the offset of the first of them: the parser reads most bytes one by one.
-    private var piece: (bytes: [UInt8], start: Int) = ([], 0)
-
-    init(_ text: PlainText, keepsValues: Bool, at offset: Int = 0) {
-        (self.text, self.keepsValues, self.offset) = (text, keepsValues, offset)
-    }
-
-    /// Reads a document; `member` gets the names and places of its members.
-    mutating func document(
-        _ member: (ArraySlice<UInt8>, Range<Int>) -> Void = { _, _ in }
-    ) throws(PlainJSON.Invalid) -> (value: PlainJSON, part: Range<Int>) {
-        let value = try value(member)
-        skipBlanks()
-        guard offset == text.count else { throw PlainJSON.Invalid(offset: offset) }
-        return value
-    }
-
-    /// The place of the next element of an array, which is checked; nil at its end.
-    ///
-    /// - Throws: What the text throws.
-    mutating func nextElement() throws -> Range<Int>? {
-        skipBlanks()
-        if next == UInt8(ascii: ",") { offset += 1 }
-        skipBlanks()
-        let isEnd = next == UInt8(ascii: "]")
-        let element = Result { try isEnd ? nil : value { _, _ in }.part }
-        if let failure = text.failure { throw failure }
-        return try element.get()
-    }
-
-    private mutating func value(
-        _ member: (ArraySlice<UInt8>, Range<Int>) -> Void
-    ) throws(PlainJSON.Invalid) -> (value: PlainJSON, part: Range<Int>) {
-        var open: [Open] = []
-        while true {
-            skipBlanks()
-            var start = offset
-            // Descends to the next scalar or empty container.
-            guard var value = try valueOrOpen(&open) else { continue }
-            // Ascends through every container that ends with the value.
-            while let innermost = open.indices.last {
-                let isObject = open[innermost].isObject
-                if isObject {
-                    let name = open[innermost].takeName()
-                    if innermost == 0 { member(name, start..<offset) }
-                    if keepsValues { open[innermost].members.append(.init(name: name, value: value)) }
-                } else if keepsValues {
-                    open[innermost].elements.append(value)
-                }
-                skipBlanks()
-                if next == UInt8(ascii: ",") {
-                    offset += 1
-                    if isObject { open[innermost].name = try name(isKept: innermost == 0) }
-                    break
-                }
-                try take(isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"))
-                let ended = open.removeLast()
-                value = closed(ended)
-                start = ended.start
-            }
-            if open.isEmpty { return (value, start..<offset) }
-        }
-    }
-
-    private func closed(_ container: Open) -> PlainJSON {
-        guard keepsValues else { return .null }
-        let text = text.slice(container.start..<offset)
-        return container.isObject
-            ? .object(container.members, text: text) : .array(container.elements, text: text)
-    }
-
-    /// A scalar or an empty container; nil if a container with content was opened.
-    private mutating func valueOrOpen(_ open: inout [Open]) throws(PlainJSON.Invalid) -> PlainJSON? {
-        switch next {
-        case UInt8(ascii: "{"), UInt8(ascii: "["):
-            let isObject = next == UInt8(ascii: "{")
-            var container = Open(start: offset, isObject: isObject)
-            offset += 1
-            skipBlanks()
-            if next == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
-                offset += 1
-                return closed(container)
-            }
-            guard open.count < Self.depthLimit else { throw PlainJSON.Invalid(offset: offset) }
-            if isObject { container.name = try name(isKept: open.isEmpty) }
-            open.append(container)
-            return nil
-        case UInt8(ascii: "\""): return .string(try string(isKept: keepsValues))
-        case UInt8(ascii: "t"): return try word("true", .boolean(true))
-        case UInt8(ascii: "f"): return try word("false", .boolean(false))
-        case UInt8(ascii: "n"): return try word("null", .null)
-        default: return try number()
-        }
-    }
-
-    private var next: UInt8? {
-        mutating get {
-            if offset - piece.start < piece.bytes.count { return piece.bytes[offset - piece.start] }
-            guard let next = text.piece(at: offset) else { return nil }
-            piece = next
-            return piece.bytes[offset - piece.start]
-        }
-    }
-
-    private mutating func skipBlanks() {
-        while let byte = next, byte == 0x20 || byte == 0x09 || byte == 0x0a || byte == 0x0d { offset += 1 }
-    }
-
-    private mutating func take(_ byte: UInt8) throws(PlainJSON.Invalid) {
-        guard next == byte else { throw PlainJSON.Invalid(offset: offset) }
-        offset += 1
-    }
-
-    private mutating func word(_ word: String, _ value: PlainJSON) throws(PlainJSON.Invalid) -> PlainJSON {
-        for byte in word.utf8 { try take(byte) }
-        return value
-    }
-
-    private mutating func name(isKept: Bool) throws(PlainJSON.Invalid) -> ArraySlice<UInt8> {
-        skipBlanks()
-        let name = try string(isKept: isKept || keepsValues)
-        skipBlanks()
-        try take(UInt8(ascii: ":"))
-        return name
-    }
-
-    // MARK: Strings
-
-    private mutating func string(isKept: Bool) throws(PlainJSON.Invalid) -> ArraySlice<UInt8> {
-        try take(UInt8(ascii: "\""))
-        let run = unescaped()
-        if run.endIndex < piece.bytes.count, piece.bytes[run.endIndex] == UInt8(ascii: "\"") {
-            offset += run.count + 1
-            return isKept ? run : []
-        }
-        var result: [UInt8] = []
-        while let byte = next, byte != UInt8(ascii: "\"") {
-            guard byte >= 0x20 else { throw PlainJSON.Invalid(offset: offset) }
-            guard byte == UInt8(ascii: "\\") else {
-                takeUnescaped(into: &result, isKept: isKept)
-                continue
-            }
-            offset += 1
-            try escape(into: &result)
-            if !isKept { result.removeAll(keepingCapacity: true) }
-        }
-        try take(UInt8(ascii: "\""))
-        return result[...]
-    }
-
-    private mutating func takeUnescaped(into result: inout [UInt8], isKept: Bool) {
-        let run = unescaped()
-        if isKept { result += run }
-        offset += run.count
-    }
-
-    /// The bytes in memory up to the next quote, backslash or control character.
-    private func unescaped() -> ArraySlice<UInt8> {
-        let place = min(offset - piece.start, piece.bytes.count)
-        return piece.bytes[place..<PlainText.end(ofUnescaped: piece.bytes, from: place)]
-    }
-
-    private mutating func escape(into result: inout [UInt8]) throws(PlainJSON.Invalid) {
-        guard let letter = next else { throw PlainJSON.Invalid(offset: offset) }
-        offset += 1
-        switch letter {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): result.append(letter)
-        case UInt8(ascii: "b"): result.append(0x08)
-        case UInt8(ascii: "f"): result.append(0x0c)
-        case UInt8(ascii: "n"): result.append(0x0a)
-        case UInt8(ascii: "r"): result.append(0x0d)
-        case UInt8(ascii: "t"): result.append(0x09)
-        case UInt8(ascii: "u"): try unicodeEscape(into: &result)
-        default: throw PlainJSON.Invalid(offset: offset - 1)
-        }
-    }
-
-    private mutating func unicodeEscape(into result: inout [UInt8]) throws(PlainJSON.Invalid) {
-        var units = [try codeUnit()]
-        if UTF16.isLeadSurrogate(units[0]) {
-            try take(UInt8(ascii: "\\"))
-            try take(UInt8(ascii: "u"))
-            units.append(try codeUnit())
-        }
-        // A lone surrogate is not a character.
-        guard let text = String(utf16: units) else { throw PlainJSON.Invalid(offset: offset) }
-        result += Array(text.utf8)
-    }
-
-    private mutating func codeUnit() throws(PlainJSON.Invalid) -> UInt16 {
-        var unit: UInt16 = 0
-        for _ in 0..<4 {
-            guard let byte = next, byte < 0x80, let digit = Character(UnicodeScalar(byte)).hexDigitValue else {
-                throw PlainJSON.Invalid(offset: offset)
-            }
-            unit = unit << 4 | UInt16(digit)
-            offset += 1
-        }
-        return unit
-    }
-
-    // MARK: Numbers
-
-    private mutating func number() throws(PlainJSON.Invalid) -> PlainJSON {
-        let start = offset
-        if next == UInt8(ascii: "-") { offset += 1 }
-        let isZero = next == UInt8(ascii: "0")
-        let digits = takeDigits()
-        guard digits == 1 || (digits > 1 && !isZero) else {
-            throw PlainJSON.Invalid(offset: offset)
-        }
-        if next == UInt8(ascii: ".") {
-            offset += 1
-            guard takeDigits() > 0 else { throw PlainJSON.Invalid(offset: offset) }
-        }
-        if next == UInt8(ascii: "e") || next == UInt8(ascii: "E") {
-            offset += 1
-            if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { offset += 1 }
-            guard takeDigits() > 0 else { throw PlainJSON.Invalid(offset: offset) }
-        }
-        guard keepsValues else { return .null }
-        let text = String(decoding: text.slice(start..<offset), as: UTF8.self)
-        if let integer = Int64(text) { return .integer(integer) }
-        guard let real = Double(text) else { throw PlainJSON.Invalid(offset: start) }
-        return .real(real)
-    }
-
-    private mutating func takeDigits() -> Int {
-        let start = offset
-        while let byte = next, byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") { offset += 1 }
-        return offset - start
     }
 }

@@ -57,12 +57,10 @@ package final class PlainText {
         }
     }
 
-    /// Bytes of a text in memory.
-    func slice(_ range: Range<Int>) -> ArraySlice<UInt8> { window[range] }
-
     func bytes(_ range: Range<Int>) throws -> [UInt8] {
         if range.lowerBound >= start, range.upperBound <= start + window.count {
-            return Array(window[(range.lowerBound - start)..<(range.upperBound - start)])
+            return range.count == window.count
+                ? window : Array(window[(range.lowerBound - start)..<(range.upperBound - start)])
         }
         return try read(range)
     }
