@@ -80,7 +80,9 @@ struct TableTally: Sendable {
 
     static func all(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [String: TableTally] {
         var tallies: [String: TableTally] = [:]
-        for table in context.destinationTables { tallies[table.root] = try TableTally(of: table, outcomes, in: context) }
+        for table in context.destinationTables {
+            tallies[table.root] = try TableTally(of: table, outcomes, in: context)
+        }
         return tallies
     }
 

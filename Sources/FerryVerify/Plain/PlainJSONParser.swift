@@ -5,7 +5,7 @@ internal import FerryBase
 struct PlainJSONParser {
     enum Kind: UInt8 { case null, boolean, number, string, array, object }
 
-    /// A value, or the name of a member. Nodes are in the order of the text: a container's content follows it.
+    /// A value, or the name of a member; a container's content follows it.
     struct Node {
         let kind: Kind
         /// Whether a string has escapes.
