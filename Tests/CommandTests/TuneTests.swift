@@ -133,11 +133,10 @@ struct TuneTests {
 
     @Test("The smallest allowed size within a twentieth of the fastest is recommended")
     func recommends() {
-        func run(_ size: Int, _ speed: Double, seconds: Double = 0.1, mebibytes: Int64 = 20) -> JSON {
-            [
-                "chunkRows": size, "rowsPerSecond": speed, "peakResidentBytes": mebibytes << 20,
-                "longestChunkSeconds": seconds,
-            ]
+        func run(_ size: Int, _ speed: Double, seconds: Double = 0.1, mebibytes: Int64 = 20) -> TuneResult.Run {
+            TuneResult.Run(
+                chunkRows: Int64(size), rowsPerSecond: speed, peakResidentBytes: mebibytes << 20,
+                longestChunkSeconds: seconds)
         }
         let judge = TuneResult.Judge(chunkSeconds: 0.5, memoryLimit: 32 << 20)
         #expect(judge.recommended([run(10, 50), run(100, 96), run(1_000, 100)]) == 100)

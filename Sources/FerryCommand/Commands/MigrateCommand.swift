@@ -83,7 +83,7 @@ struct MigrateCommand: PolicyCommand {
                 .run(on: console, stop: stop, policies: policies)
         }
         let outcome = migration.run(on: console, stop: stop, policies: policies)
-        if console.isJSON { console.result(outcome.json) } else { outcome.show(console) }
+        if console.isJSON { console.result(outcome.report.json) } else { outcome.show(console) }
         report?.write(outcome, of: list.stores[0], on: console)
         return outcome.code
     }
@@ -188,18 +188,22 @@ struct StoreMigration {
     func run(on console: Console, stop: StopRequest, policies: [String: PolicyFactory]) -> StoreOutcome {
         // A failed run also reports the version that the plan found.
         let seen = Locked<PlanReport?>(nil)
-        let details = details(policies)
+        let planned = planned(policies)
         let sampler = RunSampler()
+        func details() -> RunDetails {
+            RunDetails(
+                plan: seen.withLock { $0 }, planned: planned, memoryLimit: Int64(configuration.memoryLimit),
+                samples: sampler.samples)
+        }
         let command = arguments.value(EventCommand.option.name).map {
             EventCommand($0, store: (configuration.output ?? input.store).filePath, stop: stop, console: console)
         }
         do {
             let migrator = try reader?.of(input.store) ?? input.migrator(policies)
             if isDryRun {
-                let rendering = PlanRendering(try migrator.plan(configuration), arguments)
-                return StoreOutcome(
-                    kind: .plan, json: rendering.json, extras: details, code: rendering.exitCode,
-                    text: rendering.text(width:))
+                var rendering = PlanRendering(try migrator.plan(configuration), arguments)
+                rendering.details = planned
+                return StoreOutcome(rendering)
             }
             let renderer = ProgressRenderer(progress, on: console)
             defer { renderer.finish() }
@@ -223,28 +227,25 @@ struct StoreMigration {
                 case .finished: break
                 }
             }
-            let rendering = try rendering(of: migrator, configuration, stop, onEvent)
-            return StoreOutcome(
-                kind: .migrate, json: rendering.json, extras: extras(seen.withLock { $0 }, sampler) + details,
-                code: .success, text: rendering.text(width:))
+            var rendering = try rendering(of: migrator, configuration, stop, onEvent)
+            rendering.details = details()
+            return StoreOutcome(rendering)
         } catch {
             let error = input.worded(error)
             command?.end(error)
-            let plan = seen.withLock { $0 }
             return StoreOutcome(
-                MigrationFailure(error: error, plan: plan, store: configuration.output ?? input.store),
-                extras: extras(plan, sampler) + details)
+                MigrationFailure(error: error, store: configuration.output ?? input.store, details: details()))
         }
     }
 
     /// What a report has of the plan: made before the migration, after which there is nothing left to plan.
-    private func details(_ policies: [String: PolicyFactory]) -> JSON {
-        guard arguments.value(ReportPlace.option.name) != nil else { return [:] }
+    private func planned(_ policies: [String: PolicyFactory]) -> PlanDetails {
+        guard arguments.value(ReportPlace.option.name) != nil else { return PlanDetails() }
         do {
-            return PlanDetails(try reader?.of(input.store) ?? input.migrator(policies), configuration).json
+            return PlanDetails(try reader?.of(input.store) ?? input.migrator(policies), configuration)
         } catch {
             // The migration reports the error.
-            return [:]
+            return PlanDetails()
         }
     }
 
@@ -262,13 +263,6 @@ struct StoreMigration {
             throw FerryError(.internalError, "The rehearsal ended without a report.")
         }
         return MigrationRendering(report: report, rehearsal: rehearsal, isVerbose: isVerbose)
-    }
-
-    /// The members that only a report file has: the steps, links and notes of the plan, the memory limit, the samples.
-    private func extras(_ plan: PlanReport?, _ sampler: RunSampler) -> JSON {
-        let planned = plan.map { PlanRendering($0, arguments).json } ?? [:]
-        return .object(planned.members.filter { ["steps", "links", "notes"].contains($0.0) })
-            + ["memoryLimit": configuration.memoryLimit, "samples": sampler.samples.json]
     }
 
     private static func traceHook(_ console: Console) -> TraceHook {
@@ -292,26 +286,26 @@ extension Configuration {
 
 /// The end of one store's migration.
 struct StoreOutcome {
-    let kind: ReportPage.Kind
-    /// The object that `--json` prints, with the error.
-    let json: JSON
-    /// The members that only a report file has.
-    let extras: JSON
+    let report: any CommandReport
     let code: ExitCode
+    /// The outcome in one word, as in the JSON.
+    let word: String
     let show: (Console) -> Void
 
-    init(
-        kind: ReportPage.Kind, json: JSON, extras: JSON = [:], code: ExitCode, text: @escaping (Int) -> [String]
-    ) {
-        (self.kind, self.json, self.extras, self.code) = (kind, json, extras, code)
-        show = { console in for line in text(console.width) { console.say(line) } }
+    init(_ rendering: PlanRendering) {
+        let code = rendering.exitCode
+        self.init(rendering, code, code == .success ? "planned" : "refused")
     }
 
-    init(_ failure: MigrationFailure, extras: JSON = [:]) {
-        (kind, json, self.extras, show) = (.migrate, failure.json, extras, failure.show(on:))
+    init(_ rendering: MigrationRendering) { self.init(rendering, .success, rendering.outcome) }
+
+    init(_ failure: MigrationFailure) {
+        (report, show, word) = (failure, failure.show(on:), failure.outcome)
         code = ExitCode(failure.error.code.consequence)
     }
 
-    /// The outcome in one word, as in the JSON.
-    var word: String { json["outcome"].text ?? (code == .success ? "planned" : "refused") }
+    private init(_ report: some CommandReport, _ code: ExitCode, _ word: String) {
+        (self.report, self.code, self.word) = (report, code, word)
+        show = { console in for line in report.text(width: console.width) { console.say(line) } }
+    }
 }

@@ -1,20 +1,34 @@
-internal import Ferry
+package import Ferry
 internal import FerryBase
+package import Foundation
 
-struct MigrationRendering {
+package struct MigrationRendering: CommandReport {
     let report: MigrationReport
     /// The measurements of a rehearsal; nil for a migration.
     var rehearsal: RehearsalReport?
     /// Whether steps that are alike are printed one by one.
     let isVerbose: Bool
+    var details = RunDetails()
 
-    var json: JSON {
-        let isRehearsed = rehearsal != nil && report.outcome != .upToDate
+    package init(
+        report: MigrationReport, rehearsal: RehearsalReport? = nil, isVerbose: Bool = false,
+        details: RunDetails = RunDetails()
+    ) {
+        (self.report, self.rehearsal, self.isVerbose, self.details) = (report, rehearsal, isVerbose, details)
+    }
+
+    var isRehearsed: Bool { rehearsal != nil && report.outcome != .upToDate }
+    /// The outcome in one word.
+    var outcome: String { isRehearsed ? "rehearsed" : report.outcome.rawValue }
+
+    package var extras: JSON { details.json }
+
+    package var json: JSON {
         let rehearsed: JSON? = rehearsal.map {
             ["peakDiskBytes": $0.peakDiskBytes, "longestUnitSeconds": $0.longestUnit.inSeconds]
         }
         let migrated: JSON = [
-            "outcome": isRehearsed ? "rehearsed" : report.outcome.rawValue, "from": report.from, "to": report.to,
+            "outcome": outcome, "from": report.from, "to": report.to,
             "mode": report.mode.rawValue, "store": report.store.filePath,
             "entityMappings": JSON.list(report.entityMappings) {
                 [
@@ -87,7 +101,7 @@ struct MigrationRendering {
         }
     }
 
-    func text(width: Int) -> [String] {
+    package func text(width: Int) -> [String] {
         if report.outcome == .upToDate {
             guard let repaired = report.repaired, !repaired.isEmpty else {
                 return ["\(report.store.filePath) already has version \(report.to): there is nothing to do."]
@@ -236,11 +250,21 @@ struct MigrationRendering {
     }
 }
 
-struct MigrationFailure {
+package struct MigrationFailure: CommandReport {
     let error: FerryError
-    /// The plan, if the failure came after it.
-    let plan: PlanReport?
     let store: FileURL
+    var details = RunDetails()
+
+    package init(error: FerryError, store: URL, details: RunDetails = RunDetails()) {
+        (self.error, self.store, self.details) = (error, store, details)
+    }
+
+    /// The plan, if the failure came after it.
+    var plan: PlanReport? { details.plan }
+
+    package var extras: JSON { details.json }
+
+    package func text(width: Int) -> [String] { error.lines }
 
     func show(on console: Console) {
         console.note(error)
@@ -248,7 +272,7 @@ struct MigrationFailure {
         for line in differences { console.note(line) }
     }
 
-    var json: JSON {
+    package var json: JSON {
         var known: JSON = [
             "outcome": outcome, "from": plan?.chain.first, "to": plan?.chain.last,
             "mode": plan?.steps.first?.mode.rawValue, "store": store.filePath,
@@ -258,7 +282,8 @@ struct MigrationFailure {
         return known + ["error": error.json]
     }
 
-    private var outcome: String {
+    /// The outcome in one word.
+    var outcome: String {
         switch error.code.consequence {
         case .refused, .usage: "refused"
         case .failed, .differs: "failed"
@@ -266,9 +291,9 @@ struct MigrationFailure {
         }
     }
 
-    private var refusals: [FerryError] { (error.cause as? PlanRefusals)?.refusals ?? [] }
+    var refusals: [FerryError] { (error.cause as? PlanRefusals)?.refusals ?? [] }
 
-    private var summary: VerificationSummary? { (error.cause as? VerificationDifferences)?.summary }
+    var summary: VerificationSummary? { (error.cause as? VerificationDifferences)?.summary }
 
     private var differences: [String] {
         (summary?.differences ?? []).map { difference in

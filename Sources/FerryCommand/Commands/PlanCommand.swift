@@ -1,4 +1,4 @@
-internal import Ferry
+package import Ferry
 internal import FerryBase
 
 struct PlanCommand: PolicyCommand {
@@ -23,23 +23,23 @@ struct PlanCommand: PolicyCommand {
     func run(on console: Console, policies: [String: PolicyFactory]) throws -> ExitCode {
         let input = try MigrationInput(arguments)
         do {
-            return try ReportFile(from: arguments).written(.plan, of: input.store.filePath) {
+            return try ReportFile(from: arguments).written(PlanRendering.title, of: input.store.filePath) {
                 let migrator = try input.migrator(policies)
                 var configuration = input.configuration
                 configuration.budget = try arguments.time("--budget", "a time such as 500ms, 15s or 2min")
                 let plan = try migrator.plan(configuration, checksRows: arguments.has("--check"))
-                let rendering = PlanRendering(plan, arguments)
-                let isScript = arguments.has("--sql")
-                guard isScript, plan.refusals.isEmpty else {
+                var rendering = PlanRendering(plan, arguments)
+                if arguments.has("--sql"), plan.refusals.isEmpty {
+                    let statements = StatementRendering(steps: try migrator.statements(input.configuration))
+                    rendering.details.statements = statements.steps
+                    rendering.printsStatements = true
+                    console.result(rendering.json, verbatim: statements.text.joined(separator: "\n"))
+                } else {
                     console.result(rendering.json, text: rendering.text(width:))
                     let isReported = arguments.value(ReportFile.option.name) != nil && plan.refusals.isEmpty
-                    let details = isReported ? PlanDetails(migrator, input.configuration).json : [:]
-                    return (rendering.json + details, rendering.exitCode)
+                    if isReported { rendering.details = PlanDetails(migrator, input.configuration) }
                 }
-                let statements = StatementRendering(steps: try migrator.statements(input.configuration))
-                let report = rendering.json + ["sql": statements.json]
-                console.result(report, verbatim: statements.text.joined(separator: "\n"))
-                return (report, rendering.exitCode)
+                return (rendering, rendering.exitCode)
             }
         } catch {
             throw input.worded(error)
@@ -47,12 +47,19 @@ struct PlanCommand: PolicyCommand {
     }
 }
 
-struct PlanRendering {
+package struct PlanRendering: CommandReport {
     let plan: PlanReport
+    var details = PlanDetails()
+    /// Whether the statements are part of the object that is printed.
+    var printsStatements = false
     /// Whether steps that are alike are printed one by one.
     let isVerbose: Bool
     /// The path of the `ferry.json` that was read, if any.
     let config: String?
+
+    package init(_ plan: PlanReport, details: PlanDetails = PlanDetails()) {
+        (self.plan, self.details, isVerbose, config) = (plan, details, false, nil)
+    }
 
     init(_ plan: PlanReport, _ arguments: Arguments) {
         var plan = plan
@@ -71,7 +78,7 @@ struct PlanRendering {
     /// A plan with refusals is not an error, but it cannot run.
     var exitCode: ExitCode { plan.refusals.isEmpty ? .success : .refused }
 
-    var json: JSON {
+    package var json: JSON {
         let longest = plan.longestUnit.map { unit -> JSON in
             [
                 "kind": unit.kind.rawValue, "name": unit.name, "step": unit.step, "rows": unit.rows,
@@ -84,50 +91,24 @@ struct PlanRendering {
                 "mayBeCloned": snapshot.mayBeCloned,
             ]
         }
-        return [
-            "store": plan.store.filePath, "chain": plan.chain, "steps": JSON.list(plan.steps, json), "rows": plan.rows,
+        let printed: JSON = [
+            "store": plan.store.filePath, "chain": plan.chain, "steps": plan.stepsJSON, "rows": plan.rows,
             "peakDiskBytes": JSON.object(
                 plan.peakDiskBytes.sorted { $0.key < $1.key }.map { ($0.key, .integer($0.value)) }),
             "longestUnit": longest, "refusals": plan.refusals.map(\.json),
             "warnings": plan.warnings.map(\.message), "warningDetails": WarningDetails.json(plan.warnings),
-            "links": JSON.list(plan.links) {
-                ["from": $0.from, "to": $0.to, "inferred": $0.isInferred, "reason": $0.reason]
-            },
-            "notScanned": plan.notScanned, "notes": plan.notes, "losses": LossTable(losses: plan.losses).json,
+            "links": plan.linksJSON, "notScanned": plan.notScanned, "notes": plan.notes,
+            "losses": LossTable(losses: plan.losses).json,
             "estimatedSeconds": plan.estimatedTime?.inSeconds, "layoutStore": plan.layoutStore?.filePath,
             "isOwnModel": plan.isOwnModel == true,
             "snapshot": snapshot,
         ]
+        return printsStatements ? printed + details.json : printed
     }
 
-    private func json(_ step: PlanReport.Step) -> JSON {
-        [
-            "from": step.from, "to": step.to, "versions": step.versions, "isApartBecause": step.isApartBecause,
-            "mode": step.mode.rawValue, "reason": step.reason, "mappingModels": step.mappingModels,
-            "partitions": JSON.list(step.partitions) { mappings in
-                [
-                    "entityMappings": JSON.list(mappings) {
-                        [
-                            "name": $0.name, "source": $0.source, "destination": $0.destination,
-                            "executor": $0.executor.rawValue, "reason": $0.reason, "rows": $0.rows,
-                            "estimated": $0.isEstimated,
-                        ]
-                    }
-                ]
-            },
-            "scratchBytes": step.scratchBytes,
-            "tables": step.tables.map { tables in
-                JSON.list(tables) {
-                    [
-                        "name": $0.name, "entity": $0.entity, "treatment": $0.treatment.rawValue,
-                        "reason": $0.reason,
-                    ]
-                }
-            },
-        ]
-    }
+    package var extras: JSON { printsStatements ? [:] : details.json }
 
-    func text(width: Int) -> [String] {
+    package func text(width: Int) -> [String] {
         var lines = [verdict, "", "Store    \(plan.store.filePath)"]
         if let config { lines.append("Config   \(config)") }
         if plan.isUpToDate {

@@ -1,25 +1,36 @@
-internal import Ferry
+package import Ferry
 internal import FerryBase
 
 /// What only a report has of a plan: the statements of each step, and the way of each property that changes.
-struct PlanDetails {
-    let json: JSON
+package struct PlanDetails {
+    /// Nil if nobody asked for it, or it could not be told.
+    var lineages: [PropertyLineage]?
+    var statements: [PlannedStatements]?
+
+    package init(lineages: [PropertyLineage]? = nil, statements: [PlannedStatements]? = nil) {
+        (self.lineages, self.statements) = (lineages, statements)
+    }
 
     /// Statements may need a module that this program does not have, and a plan may be refused: the command itself says
     /// so, and the report has what can be told.
     init(_ migrator: Migrator, _ configuration: Configuration) {
-        var details: JSON = [:]
         do {
-            details += ["lineage": Self.lineage(try migrator.lineages(configuration))]
+            lineages = try migrator.lineages(configuration)
             // A plan of a hundred versions holds some MiB; the migration needs them.
             releaseUnusedMemory()
-            details += ["sql": StatementRendering(steps: try migrator.statements(configuration)).json]
+            statements = try migrator.statements(configuration)
         } catch _ {}
         releaseUnusedMemory()
-        json = details
     }
 
-    private static func lineage(_ lineages: [PropertyLineage]) -> JSON {
+    var json: JSON {
+        var json: JSON = [:]
+        if let lineages { json += ["lineage": Self.json(lineages)] }
+        if let statements { json += ["sql": StatementRendering(steps: statements).json] }
+        return json
+    }
+
+    private static func json(_ lineages: [PropertyLineage]) -> JSON {
         .list(lineages) { lineage in
             [
                 "property": lineage.property,

@@ -44,7 +44,7 @@ struct VerifyCommand: Command {
     func run(on console: Console) throws -> ExitCode {
         let options = try options()
         let progress = try ProgressForm(arguments)
-        return try ReportFile(from: arguments).written(.verify, of: store.filePath) {
+        return try ReportFile(from: arguments).written(VerificationRendering.title, of: store.filePath) {
             let stop = InterruptWatch.start(on: console)
             let renderer = ProgressRenderer(progress, on: console)
             defer { renderer.finish() }
@@ -56,8 +56,9 @@ struct VerifyCommand: Command {
                     try verifier.verifyStore(options, stop: stop) { renderer.show($0) }
                 }
             renderer.finish()
-            let report = json(summary, isSample: options.sample < 1)
-            console.result(report) { text(summary, width: $0) }
+            let report = VerificationRendering(
+                summary: summary, store: store.filePath, source: source?.filePath, isSample: options.sample < 1)
+            console.result(report.json, text: report.text(width:))
             return (report, summary.differences.isEmpty ? .success : .differs)
         }
     }
@@ -78,36 +79,5 @@ struct VerifyCommand: Command {
             throw arguments.wrong("--source needs the models of both versions: --models PATH.")
         }
         return options
-    }
-
-    private func json(_ summary: VerificationSummary, isSample: Bool) -> JSON {
-        [
-            "mode": source == nil ? "store" : isSample ? "sample" : "full", "checked": summary.checked,
-            "notRecomputed": summary.notRecomputed, "differences": MigrationRendering.json(summary.differences),
-            "store": store.filePath, "source": source?.filePath, "added": summary.added,
-        ]
-    }
-
-    private func text(_ summary: VerificationSummary, width: Int) -> [String] {
-        var what = "\(store.filePath): \(summary.checked.counting("row"))"
-        if let source {
-            what =
-                "\(store.filePath) against \(source.filePath): \(summary.checked.counting("row")) compared"
-                + (summary.notRecomputed > 0 ? ", \(summary.notRecomputed.counting("value")) not recomputed" : "")
-        }
-        let added = addedLines(summary.added ?? [])
-        guard !summary.differences.isEmpty else { return [Emphasis.good.mark("\(what), no differences.")] + added }
-        let table = TextTable(
-            [.text("Check"), .text("Entity"), .number("Count"), .text("Example")],
-            summary.differences.map { [$0.check.rawValue, $0.entity ?? "", $0.count.grouped, $0.example ?? ""] })
-        return [Emphasis.bad.mark("\(what), with differences:"), ""] + table.lines(width: width) + added
-    }
-
-    private func addedLines(_ added: [String]) -> [String] {
-        guard !added.isEmpty else { return [] }
-        let names = added.prefix(8).joined(separator: ", ") + (added.count > 8 ? " and \(added.count - 8) more" : "")
-        return [
-            "\(source == nil ? "Not Core Data's, and not checked" : "Added to the schema by the app, and not compared"): \(names)."
-        ]
     }
 }

@@ -1,7 +1,9 @@
 package import FerryBase
 
 /// The sum of any number of migration reports; its size does not grow with their number.
-package struct FleetSum: Sendable {
+package struct FleetSum: CommandReport, Sendable {
+    static let title = "Many migrations"
+
     /// The sum of one outcome or reason.
     struct Tally: Sendable {
         var stores: Int64 = 0
@@ -128,7 +130,7 @@ package struct FleetSum: Sendable {
         }
     }
 
-    var json: JSON {
+    package var json: JSON {
         [
             "reports": reports, "rows": outcomes.values.map(\.rows).clampedSum,
             "seconds": outcomes.values.map(\.seconds).reduce(0, +), "peakResidentBytes": peakResidentBytes,
@@ -150,7 +152,7 @@ package struct FleetSum: Sendable {
         ]
     }
 
-    func text(width: Int) -> [String] {
+    package func text(width: Int) -> [String] {
         var lines = ["\(reports.counting("report")) read."]
         if !outcomes.isEmpty {
             let rows = sorted.map { outcome, tally in
@@ -185,80 +187,70 @@ package struct FleetSum: Sendable {
     }
 }
 
-extension ReportPage {
-    func addFleet(to page: inout Page) {
-        let outcomes = report["outcomes"].elements
-        let reports = report["reports"].whole ?? 0
-        func stores(_ words: [String]) -> Int64 {
-            outcomes.filter { words.contains($0["outcome"].text ?? "") }.compactMap { $0["stores"].whole }.clampedSum
-        }
+extension FleetSum {
+    package var page: Page {
+        var page = Page(Self.title, subject: nil)
+        func stores(_ words: [String]) -> Int64 { words.compactMap { outcomes[$0]?.stores }.clampedSum }
         let (failed, refused, stopped) = (stores(["failed"]), stores(["refused"]), stores(["resumable"]))
-        let broken = report["broken"].whole ?? 0
-        let unreadable = report["unreadable"].whole ?? 0
         let done = stores(["migrated", "copied", "upToDate", "rehearsed"])
         let words = [
             "\(done.grouped) of \(reports.counting("store")) done",
             failed > 0 ? "\(failed.grouped) failed" : nil,
             refused > 0 ? "\(refused.grouped) refused" : nil,
             stopped > 0 ? "\(stopped.grouped) stopped" : nil,
-            broken > 0 ? "\(broken.grouped) with an incomplete report" : nil,
+            broken.stores > 0 ? "\(broken.stores.grouped) with an incomplete report" : nil,
             unreadable > 0 ? "\(unreadable.counting("path")) not read" : nil,
         ].compactMap { $0 }
-        let verdict: Page.Verdict = failed + refused + unreadable > 0 ? .bad : stopped + broken > 0 ? .caution : .good
+        let verdict: Page.Verdict =
+            failed + refused + unreadable > 0 ? .bad : stopped + broken.stores > 0 ? .caution : .good
         page.verdict(verdict, words.joined(separator: ", ") + ".")
         page.facts([
-            ("Objects", report["rows"].whole.map(\.grouped)), ("Total time", report["seconds"].durationText),
-            ("Peak memory", report["peakResidentBytes"].sizeText),
+            ("Objects", outcomes.values.map(\.rows).clampedSum.grouped),
+            ("Total time", Quantity.durationText(seconds: outcomes.values.map(\.seconds).reduce(0, +))),
+            ("Peak memory", peakResidentBytes.map { Quantity.sizeText($0) }),
         ])
         page.heading("Outcomes")
-        let most = Double(outcomes.compactMap { $0["stores"].whole }.max() ?? 1)
+        let most = Double(outcomes.values.map(\.stores).max() ?? 1)
         page.table(
             [.text("Outcome"), .text("Share of the most")]
                 + ["Stores", "Objects", "Time", "Resumed"].map(TableColumn.number),
-            outcomes.map {
+            sorted.map { outcome, tally in
                 [
-                    .text(word($0)), Page.bar(($0["stores"].number ?? 0) / most), .text($0["stores"].countText()),
-                    .text($0["rows"].countText()), .text($0["seconds"].durationText ?? "?"),
-                    .text($0["resumed"].countText()),
+                    .text(Self.words[outcome] ?? outcome), Page.bar(Double(tally.stores) / most),
+                    .text(tally.stores.grouped), .text(tally.rows.grouped),
+                    .text(Quantity.durationText(seconds: tally.seconds)), .text(tally.resumed.grouped),
                 ]
             })
         addReasons(to: &page)
         addSlowest(to: &page)
-        page.list("Incomplete reports, as a killed process leaves them", report["brokenExamples"].texts)
-        page.list("Could not be read", report["unreadableExamples"].elements.compactMap { $0["message"].text })
-    }
-
-    private func word(_ tally: JSON) -> String {
-        let outcome = tally["outcome"].text ?? "?"
-        return FleetSum.words[outcome] ?? outcome
+        page.list("Incomplete reports, as a killed process leaves them", broken.examples)
+        page.list("Could not be read", unreadableExamples.map(\.error.message))
+        return page
     }
 
     private func addReasons(to page: inout Page) {
-        let reasons = report["reasons"].elements
         guard !reasons.isEmpty else { return }
         page.heading("Reasons")
         page.table(
-            FleetSum.reasonColumns,
-            reasons.map {
+            Self.reasonColumns,
+            sortedReasons.map { outcome, code, tally in
                 [
-                    word($0), $0["code"].text ?? "", $0["stores"].countText(),
-                    $0["examples"].texts.joined(separator: ", "),
+                    Self.words[outcome] ?? outcome, code, tally.stores.grouped,
+                    tally.examples.joined(separator: ", "),
                 ]
             })
     }
 
     private func addSlowest(to page: inout Page) {
-        let slowest = report["slowest"].elements
-        let most = slowest.compactMap { $0["seconds"].number }.max() ?? 0
+        let most = slowest.map(\.seconds).max() ?? 0
         guard most > 0 else { return }
         page.heading("Took longest")
         page.table(
             [.text("Store"), .text("Time"), .number("Seconds"), .number("Objects")],
-            slowest.map { slow in
-                let time = slow["seconds"].number ?? 0
-                return [
-                    .name(slow["store"].text ?? "?"), Page.bar(time / most), .text(Quantity.decimal(time, places: 2)),
-                    .text(slow["rows"].countText()),
+            slowest.map {
+                [
+                    .name($0.store), Page.bar($0.seconds / most), .text(Quantity.decimal($0.seconds, places: 2)),
+                    .text($0.rows.grouped),
                 ]
             })
     }

@@ -32,7 +32,7 @@ struct MigrationSeries {
             if !console.isJSON { outcome.show(console) }
             console.say()
             report?.write(outcome, of: store, on: console)
-            if console.isJSON { outcomes.append(outcome.json) }
+            if console.isJSON { outcomes.append(outcome.report.json) }
             codes.append(outcome.code)
             words[outcome.word, default: 0] += 1
             if !["upToDate", "refused"].contains(outcome.word) { hasWorked = true }
@@ -48,7 +48,7 @@ struct MigrationSeries {
         let error = FerryError(
             .interrupted, "\(store) was not started: the command stopped before it.",
             remedy: "\(action: .again).")
-        return StoreOutcome(MigrationFailure(error: error, plan: nil, store: store.fileURL))
+        return StoreOutcome(MigrationFailure(error: error, store: store.fileURL))
     }
 }
 

@@ -35,7 +35,7 @@ struct ReportCommand: Command {
                 remedy: "Name the folder with the output of migrate --report or migrate --json.")
         }
         console.result(sum.json, text: sum.text(width:))
-        try report?.write(.fleet, sum.json)
+        try report?.write(sum)
         return sum.exitCode
     }
 }

@@ -1,3 +1,4 @@
+internal import Ferry
 internal import FerryBase
 
 /// The phases of each step over the time of a run, one line each.
@@ -16,27 +17,20 @@ struct PhaseDrawing {
     private let total: Double
 
     /// `label` words a phase.
-    init(_ samples: JSON, label: (String) -> String) {
-        let spans = samples["spans"].elements.compactMap { span -> (title: String, phase: String, Double, Double)? in
-            guard let phase = span["phase"].text, let start = span["start"].number, let end = span["end"].number,
-                end >= start
-            else { return nil }
-            let step = span["step"].whole.map { "step \($0): " } ?? ""
-            return (step + label(phase), label(phase), start, end)
-        }
-        func lines(_ title: ((title: String, phase: String, Double, Double)) -> String) -> [Line] {
+    init(_ samples: RunSamples, label: (Phase) -> String) {
+        func lines(_ title: (RunSamples.Span) -> String) -> [Line] {
             var order: [String] = []
             var places: [String: [(start: Double, end: Double)]] = [:]
-            for span in spans {
+            for span in samples.spans {
                 let key = title(span)
                 if places[key] == nil { order.append(key) }
-                places[key, default: []].append((span.2, span.3))
+                places[key, default: []].append((span.start, span.end))
             }
             return order.map { Line(title: $0, spans: places[$0] ?? []) }
         }
-        let each = lines(\.title)
-        self.lines = each.count > Self.mostLines ? lines(\.phase) : each
-        total = spans.map(\.3).max() ?? 0
+        let each = lines { ($0.step.map { "step \($0): " } ?? "") + label($0.phase) }
+        self.lines = each.count > Self.mostLines ? lines { label($0.phase) } : each
+        total = samples.spans.map(\.end).max() ?? 0
     }
 
     /// Nil if there is nothing to compare.

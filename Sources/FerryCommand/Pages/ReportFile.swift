@@ -64,12 +64,12 @@ struct ReportFile: Sendable {
     static let jsonSign = "{\n  \"ferry\": 1"
 
     /// Writes the report of a command; the file appears whole or not at all.
-    func write(_ kind: ReportPage.Kind, _ report: JSON) throws(FerryError) {
+    func write(_ report: any CommandReport) throws(FerryError) {
         try check()
         let text =
             switch form {
-            case .html: ReportPage(kind: kind, report: report).text
-            case .json: report.asResult
+            case .html: report.page.text
+            case .json: (report.json + report.extras).asResult
             }
         try FileLayer().replace(path, with: Array(text.utf8))
     }
@@ -80,17 +80,16 @@ extension ReportFile? {
     ///
     /// - Throws: The body's error, after it is written to the report.
     func written(
-        _ kind: ReportPage.Kind, of store: String, _ body: () throws -> (report: JSON, code: ExitCode)
+        _ title: String, of store: String, _ body: () throws -> (report: any CommandReport, code: ExitCode)
     ) throws -> ExitCode {
         guard let self else { return try body().code }
         try self.check()
         do {
             let (report, code) = try body()
-            try self.write(kind, report)
+            try self.write(report)
             return code
         } catch {
-            // Without this, the page of an earlier run would report a success.
-            do { try self.write(kind, ["store": store, "error": FerryError.from(error).json]) } catch _ {}
+            do { try self.write(FailureReport(FerryError.from(error), title: title, store: store)) } catch _ {}
             throw error
         }
     }
@@ -145,9 +144,7 @@ enum ReportPlace: Sendable {
     /// Writes the report of a store; a failure is a warning, since it does not change the migration's outcome.
     func write(_ outcome: StoreOutcome, of store: String, on console: Console) {
         do throws(FerryError) {
-            let printed = Set(outcome.json.members.map(\.0))
-            let extras = JSON.object(outcome.extras.members.filter { !printed.contains($0.0) })
-            for file in try files(of: store) { try file.write(outcome.kind, outcome.json + extras) }
+            for file in try files(of: store) { try file.write(outcome.report) }
         } catch {
             console.warn("The report could not be written: \(error.message)")
         }

@@ -153,27 +153,22 @@ final class RunSampler: Sendable {
 /// The samples of a run as curves over its time.
 struct RunCurve {
     private let seconds: Double
-    private let intervals: [JSON]
+    private let intervals: [RunSamples.Interval]
 
-    init(_ samples: JSON) {
-        seconds = samples["intervalSeconds"].number ?? 0
-        intervals = Array(samples["intervals"].elements.prefix(RunSamples.most))
-    }
+    init(_ samples: RunSamples) { (seconds, intervals) = (samples.intervalSeconds, samples.intervals) }
 
     /// Whether there are two intervals at least, which a curve needs.
-    var isDrawn: Bool { intervals.count > 1 && seconds > 0 }
+    var isDrawn: Bool { intervals.count > 1 }
 
     /// The starts of phases; of several phases that start in one interval only the last one.
-    var marks: [(place: Double, sign: String, phase: String, step: Int64?)] {
-        var marks: [(place: Double, sign: String, phase: String, step: Int64?)] = []
-        var last: (phase: String, step: Int64?)?
+    var marks: [(place: Double, sign: String, phase: Phase, step: Int?)] {
+        var marks: [(place: Double, sign: String, phase: Phase, step: Int?)] = []
         for (index, interval) in intervals.enumerated() {
-            guard let phase = interval["phase"].text else { continue }
-            let step = interval["step"].whole
-            guard last?.phase != phase || last?.step != step else { continue }
-            last = (phase, step)
+            guard let phase = interval.phase, marks.last?.phase != phase || marks.last?.step != interval.step else {
+                continue
+            }
             guard marks.count < Self.signs.count else { break }
-            marks.append((place(index), String(Self.signs[marks.count]), phase, step))
+            marks.append((place(index), String(Self.signs[marks.count]), phase, interval.step))
         }
         return marks
     }
@@ -181,12 +176,12 @@ struct RunCurve {
     private static let signs = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
     func memory(limit: Int64?) -> Markup {
-        let bytes = intervals.map { $0["memoryBytes"].number }
+        let bytes = intervals.map { $0.memoryBytes.map { Double($0) } }
         return chart("Memory", up: "resident memory, bytes", bytes, in: .bytes, limit: limit.map { Double($0) })
     }
 
     var speed: Markup {
-        chart("Throughput", up: "rows per second", intervals.map { ($0["rows"].number ?? 0) / seconds }, in: .rows)
+        chart("Throughput", up: "rows per second", intervals.map { Double($0.rows) / seconds }, in: .rows)
     }
 
     private func chart(

@@ -1,5 +1,6 @@
 internal import Ferry
 internal import FerryBase
+internal import Foundation
 
 struct TuneCommand: PolicyCommand {
     static let syntax = Syntax(
@@ -39,7 +40,7 @@ struct TuneCommand: PolicyCommand {
         var result = TuneResult(
             store: input.store.filePath, sample: try arguments.count("--sample", in: 1...Int64.max),
             judge: TuneResult.Judge(chunkSeconds: time.inSeconds, memoryLimit: Int64(configuration.memoryLimit)))
-        return try ReportFile(from: arguments).written(.tune, of: result.store) {
+        return try ReportFile(from: arguments).written(TuneResult.title, of: result.store) {
             let migrator = try input.migrator(policies)
             let plan = try migrator.plan(configuration)
             if let refusal = plan.refusals.first { throw refusal }
@@ -52,12 +53,12 @@ struct TuneCommand: PolicyCommand {
                 let stop = InterruptWatch.start(on: console)
                 configuration.chunkSize = .rows(size)
                 let rehearsal = try migrator.rehearse(configuration, sample: result.sample, stop: stop)
-                result.runs = [TuneResult.run(of: size, rehearsal)]
+                result.runs = [TuneResult.Run(of: size, rehearsal)]
             } else if let failure = try measure(sizes, into: &result, on: console) {
                 return failure
             }
             console.result(result.json, text: result.text(width:))
-            return (result.json, .success)
+            return (result, .success)
         }
     }
 
@@ -74,7 +75,7 @@ struct TuneCommand: PolicyCommand {
     /// Measures each size in a process of its own, since a process has one peak of memory; returns the first failure.
     private func measure(
         _ sizes: [Int], into result: inout TuneResult, on console: Console
-    ) throws -> (report: JSON, code: ExitCode)? {
+    ) throws -> (report: any CommandReport, code: ExitCode)? {
         try warmUp(result.store)
         // The words hold the values of ferry.json; a process that read it would also write its report.
         let words =
@@ -87,20 +88,22 @@ struct TuneCommand: PolicyCommand {
             var lines: [String] = []
             while let line = child.line() { lines.append(line) }
             let code = child.wait()
-            let printed = JSON.read(Array(lines.joined(separator: "\n").utf8)) ?? .null
+            let text = Data(lines.joined(separator: "\n").utf8)
             guard code == 0 else {
-                let error = printed["error"]
+                let failure = (try? JSONDecoder().decode(FailedSize.self, from: text))?.error
                 if console.isJSON {
                     console.handOn(lines)
                 } else {
-                    let message = error["message"].text ?? "A process ended without a report."
-                    console.note("ferry: \(message)")
-                    if let remedy = error["remedy"].text, !remedy.isEmpty { console.note("       \(remedy)") }
+                    console.note("ferry: \(failure?.message ?? "A process ended without a report.")")
+                    if let remedy = failure?.remedy, !remedy.isEmpty { console.note("       \(remedy)") }
                 }
-                let report: JSON = ["store": result.store, "error": error]
+                let report = FailureReport(
+                    title: TuneResult.title, store: result.store, code: failure?.code ?? "",
+                    message: failure?.message ?? "",
+                    remedy: failure?.remedy ?? "")
                 return (report, code.flatMap { ExitCode(rawValue: $0) } ?? .failed)
             }
-            guard let run = printed["runs"].elements.first else {
+            guard let run = (try? JSONDecoder().decode(MeasuredSize.self, from: text))?.runs.first else {
                 throw FerryError(.internalError, "A process reported no measurements.")
             }
             result.runs.append(run)
@@ -123,124 +126,10 @@ struct TuneCommand: PolicyCommand {
     }
 }
 
-/// The measurements of `tune` and its recommendation.
-package struct TuneResult {
-    let store: String
-    let sample: Int64?
-    let judge: Judge
-    /// The JSON of each chunk size's run.
-    var runs: [JSON] = []
-    /// The reason for having no runs.
-    var note: String?
+/// What a process that measured one size prints.
+private struct MeasuredSize: Decodable { var runs: [TuneResult.Run] }
 
-    static func run(of chunkRows: Int, _ report: RehearsalReport) -> JSON {
-        [
-            "chunkRows": chunkRows, "rowsPerSecond": report.rowsPerSecond,
-            "peakResidentBytes": report.peakResidentBytes, "longestChunkSeconds": report.longestChunk.inSeconds,
-            "worstLostSeconds": report.longestUnit.inSeconds, "rows": report.rows,
-        ]
-    }
-
-    /// The limits for a chunk size.
-    package struct Judge {
-        var chunkSeconds: Double
-        var memoryLimit: Int64
-        /// The least part of the highest speed that a smaller size must reach.
-        private static let tolerance = 0.95
-
-        package init(chunkSeconds: Double, memoryLimit: Int64) {
-            (self.chunkSeconds, self.memoryLimit) = (chunkSeconds, memoryLimit)
-        }
-
-        /// The recommended rows in one chunk; nil if no size fits.
-        package func recommended(_ runs: [JSON]) -> Int64? {
-            let fitting = runs.filter { run in
-                run["longestChunkSeconds"].number ?? 0 <= chunkSeconds
-                    && run["peakResidentBytes"].whole ?? 0 <= memoryLimit
-            }
-            guard let quickest = fitting.compactMap({ $0["rowsPerSecond"].number }).max() else { return nil }
-            return fitting.filter { $0["rowsPerSecond"].number ?? 0 >= quickest * Self.tolerance }
-                .compactMap { $0["chunkRows"].whole }.min()
-        }
-    }
-
-    var json: JSON {
-        [
-            "runs": runs, "recommended": judge.recommended(runs), "store": store, "sample": sample,
-            "chunkSeconds": judge.chunkSeconds, "memoryLimit": judge.memoryLimit, "note": note,
-        ]
-    }
-
-    func text(width: Int) -> [String] {
-        if let note { return [note] }
-        return TextTable(Self.columns, runs.map(Self.cells)).lines(width: width) + ["", Self.advice(json)]
-    }
-
-    static let columns = [
-        "Chunk rows", "Rows", "Rows/s", "Peak memory", "Longest chunk", "Repeated after a kill",
-    ].map(TableColumn.number)
-
-    static func cells(_ run: JSON) -> [String] {
-        [
-            run["chunkRows"].countText(), run["rows"].countText(),
-            run["rowsPerSecond"].number.map { Quantity.whole($0).grouped } ?? "?",
-            run["peakResidentBytes"].sizeText ?? "?", run["longestChunkSeconds"].durationText ?? "?",
-            run["worstLostSeconds"].durationText ?? "?",
-        ]
-    }
-
-    static func advice(_ report: JSON) -> String {
-        let bounds = [report["chunkSeconds"].durationText, report["memoryLimit"].sizeText].compactMap { $0 }
-            .joined(separator: " and ")
-        guard let recommended = report["recommended"].whole else {
-            return "No size stays within \(bounds). Try smaller chunks, or allow more time or memory."
-        }
-        return "Recommended: --chunk-size \(recommended), within \(bounds)."
-    }
-}
-
-extension ReportPage {
-    func addTuning(to page: inout Page) {
-        guard report["error"].isNull else { return }
-        let runs = report["runs"].elements
-        let recommended = report["recommended"].whole
-        page.verdict(recommended == nil ? .caution : .good, report["note"].text ?? TuneResult.advice(report))
-        guard !runs.isEmpty else { return }
-        page.facts([
-            (
-                "Rows",
-                report["sample"].whole.map { "the first \($0.grouped), copied once for each size" }
-                    ?? "all, copied once for each size"
-            )
-        ])
-        page.heading("Measured")
-        page.table(
-            TuneResult.columns, runs.map { TuneResult.cells($0).map(Markup.name) },
-            best: recommended.flatMap { best in runs.firstIndex { $0["chunkRows"].whole == best } })
-        page.heading("Over the chunk sizes")
-        page.charts([
-            chart("Rows per second", up: "rows per second", "rowsPerSecond", in: .rows),
-            chart("Longest chunk", up: "time", "longestChunkSeconds", in: .seconds, limit: report["chunkSeconds"]),
-            chart("Peak memory", up: "bytes", "peakResidentBytes", in: .bytes, limit: report["memoryLimit"]),
-        ])
-    }
-
-    /// A chart of one measure over the sizes, at even distances.
-    private func chart(
-        _ title: String, up: String, _ key: String, in unit: LineChart.Unit, limit: JSON = .null
-    ) -> Markup {
-        let values = report["runs"].elements.map { $0[key].number }
-        let sizes = report["runs"].elements.map { $0["chunkRows"].countText() }
-        func place(_ index: Int) -> Double {
-            sizes.count > 1 ? 0.06 + 0.88 * Double(index) / Double(sizes.count - 1) : 0.5
-        }
-        // Every size has its point, but only seven labels have room.
-        let every = (sizes.count + 6) / 7
-        return LineChart(
-            title: title, across: "rows per chunk", up: up, unit: unit,
-            points: values.enumerated().map { (place($0.offset), $0.element) },
-            ticks: sizes.enumerated().filter { $0.offset % every == 0 }.map { (place($0.offset), $0.element) },
-            limit: limit.number, showsDots: true
-        ).markup
-    }
+private struct FailedSize: Decodable {
+    struct Failure: Decodable { var code, message, remedy: String }
+    var error: Failure
 }

@@ -1,3 +1,4 @@
+import Ferry
 import FerryBase
 import FerryCommand
 import Foundation
@@ -15,44 +16,85 @@ struct MarkupTests {
         #expect(Markup.escaped("Bücher 書籍 👩‍💻\n") == "Bücher 書籍 👩‍💻\n")
     }
 
-    @Test(
-        "No name breaks the markup of any page",
-        arguments: [ReportPage.Kind.plan, .migrate, .verify, .tune, .fleet])
-    func keepsNamesInPlace(kind: ReportPage.Kind) {
-        let name = JSON.string(Self.hostile)
-        let mapping = JSON.object([
-            ("name", name), ("source", name), ("destination", name), ("executor", name), ("reason", name),
-            ("rows", .integer(Int64(3))), ("written", .integer(Int64(3))), ("dropped", .integer(Int64(1))),
-            ("step", .integer(Int64(1))),
-        ])
-        let place = JSON.object([
-            ("entity", name), ("property", name), ("because", name), ("version", name), ("check", name),
-            ("example", name), ("kind", name), ("name", name), ("code", name), ("message", name), ("remedy", name),
-            ("outcome", name), ("store", name), ("examples", .array([name])), ("seconds", .integer(Int64(2))),
-            ("stores", .integer(Int64(1))), ("from", name), ("to", name), ("reason", name),
-            ("count", .integer(Int64(2))), ("rows", .integer(Int64(2))),
-        ])
-        let step = JSON.object([
-            ("from", name), ("to", name), ("mode", name), ("reason", name), ("mappingModels", .array([name])),
-            ("versions", .array([name, name])), ("isApartBecause", name),
-            ("partitions", .array([.object([("entityMappings", .array([mapping]))])])),
-        ])
-        let list = JSON.array([place])
-        let lists = [
-            "losses", "refusals", "links", "differences", "phases", "healed", "kept", "unmapped", "leftovers",
-            "outcomes",
-            "reasons", "slowest",
-        ]
-        let report = JSON.object(
-            lists.map { ($0, list) } + [
-                ("store", name), ("source", name), ("from", name), ("to", name), ("mode", name), ("outcome", name),
-                ("chain", .array([name, name])), ("steps", .array([step])), ("entityMappings", .array([mapping])),
-                ("warnings", .array([name])), ("notes", .array([name])), ("droppedObjects", .array([name])),
-                ("brokenExamples", .array([name])), ("snapshot", name), ("broken", .integer(Int64(1))),
-                ("peakDiskBytes", .object([(Self.hostile, .integer(Int64(1)))])),
-                ("verification", .object([("mode", name), ("found", list)])),
+    /// A report of the library, from its JSON, in which `NAME` stands for a hostile name.
+    private static func decoded<Report: Decodable>(_ json: String, as type: Report.Type = Report.self) throws -> Report
+    {
+        let name = String(decoding: try JSONEncoder().encode(hostile), as: UTF8.self)
+        return try JSONDecoder().decode(type, from: Data(json.replacingOccurrences(of: "NAME", with: name).utf8))
+    }
+
+    private static let noTime = "[0, 0]"
+    private static let loss =
+        #"{"entity": NAME, "property": NAME, "version": NAME, "step": 1, "rows": 3, "isEstimated": false, "#
+        + #""because": NAME, "text": NAME, "isByFilter": false}"#
+    private static let warning = #"{"code": "other", "subject": {"entity": NAME}, "message": NAME}"#
+    private static let error =
+        #"{"code": NAME, "consequence": "refused", "message": NAME, "remedy": [{"text": NAME}], "place": {"#
+        + #""models": [], "commands": [], "options": []}}"#
+    private static let difference = #"{"check": NAME, "entity": NAME, "count": 2, "example": NAME}"#
+    private static let statements =
+        #"[{"step": 1, "from": NAME, "to": NAME, "isInPlace": false, "groups": [{"phase": "rows", "reason": NAME, "#
+        + #""statements": [{"sql": NAME, "parameters": [{"name": NAME, "value": NAME}]}]}]}]"#
+    private static let lineage =
+        #"[{"property": NAME, "stops": [{"version": NAME, "properties": [NAME], "isByPolicy": false}]}]"#
+    private static let plan = """
+        {"store": "file:///Store.sqlite", "chain": [NAME, NAME], "rows": 3, "peakDiskBytes": {NAME: 1},
+        "steps": [{"from": NAME, "to": NAME, "versions": [NAME, NAME], "isApartBecause": NAME, "mode": "copy",
+        "reason": NAME, "mappingModels": [NAME], "scratchBytes": 1, "partitions": [[{"name": NAME, "source": NAME,
+        "destination": NAME, "executor": NAME, "reason": NAME, "rows": 3, "isEstimated": false}]]}],
+        "longestUnit": {"kind": NAME, "name": NAME, "step": 1, "rows": 1, "seconds": 1},
+        "refusals": [\(error)], "warnings": [\(warning)], "notes": [NAME], "losses": [\(loss)],
+        "links": [{"from": NAME, "to": NAME, "isInferred": false, "reason": NAME}]}
+        """
+    private static let verification = """
+        {"mode": "full", "isBeforeCommit": false, "checked": 3, "notRecomputed": 0, "differences": [\(difference)]}
+        """
+    private static let migration = """
+        {"outcome": "migrated", "store": "file:///Store.sqlite", "from": NAME, "to": NAME, "chain": [NAME, NAME],
+        "mode": "copy", "entityMappings": [{"step": 1, "name": NAME, "source": NAME, "destination": NAME,
+        "executor": NAME, "read": 3, "created": 0, "written": 3, "dropped": 1, "merged": 0}],
+        "unmapped": [{"step": 1, "entity": NAME, "rows": 1}],
+        "healed": [{"step": 1, "kind": NAME, "entity": NAME, "rows": 1}],
+        "kept": [{"kind": NAME, "entity": NAME, "property": NAME, "rows": 1}],
+        "leftovers": [{"kind": NAME, "name": NAME, "isKept": true}], "droppedObjects": [NAME],
+        "externalFiles": {"removed": 0, "unreferenced": 0}, "chunks": {"count": 1}, "resumed": false,
+        "wallTime": \(noTime), "earlierTime": \(noTime), "phases": [], "snapshot": "file:///Snapshots",
+        "verification": \(verification), "warnings": [\(warning)], "losses": [\(loss)]}
+        """
+
+    private enum Kind: CaseIterable { case plan, migration, failure, verification, tuning, fleet, error }
+
+    private static func report(_ kind: Kind) throws -> any CommandReport {
+        let details = PlanDetails(lineages: try decoded(lineage), statements: try decoded(statements))
+        let judge = TuneResult.Judge(chunkSeconds: 0.5, memoryLimit: 32 << 20)
+        switch kind {
+        case .plan: return PlanRendering(try decoded(plan), details: details)
+        case .migration:
+            return MigrationRendering(
+                report: try decoded(migration), details: RunDetails(plan: try decoded(plan), planned: details))
+        case .failure:
+            let store = URL(fileURLWithPath: "/" + hostile.filter { $0 != "\u{0}" })
+            return MigrationFailure(
+                error: try decoded(error), store: store, details: RunDetails(plan: try decoded(plan), planned: details))
+        case .verification:
+            return VerificationRendering(summary: try decoded(verification), store: hostile, source: hostile)
+        case .tuning: return TuneResult(store: hostile, sample: nil, judge: judge, note: hostile)
+        case .fleet:
+            var sum = FleetSum()
+            let name = JSON.string(hostile)
+            _ = sum.take([
+                "outcome": name, "store": name, "wallSeconds": 2, "error": ["code": name] as JSON,
             ])
-        let text = ReportPage(kind: kind, report: report).text
+            sum.takeBroken(hostile)
+            sum.takeUnreadable(hostile, try decoded(error))
+            return sum
+        case .error: return FailureReport(try decoded(error), title: "Verification", store: hostile)
+        }
+    }
+
+    @Test("No name breaks the markup of any page", arguments: Kind.allCases)
+    private func keepsNamesInPlace(kind: Kind) throws {
+        let text = try Self.report(kind).page.text
         #expect(text.contains("&lt;script&gt;"), "the name is shown")
         for word in ["<script", "<img", "\u{202E}", "\u{0}", "\u{2028}"] { #expect(!text.contains(word), "\(word)") }
         // The head has one title; the titles of drawings are tooltips with names.
@@ -61,25 +103,18 @@ struct MarkupTests {
     }
 
     @Test("Numbers that no real report has still give a valid page")
-    func survivesNonsense() {
-        let text = ReportPage(
-            kind: .migrate,
-            report: .object([
-                (
-                    "samples",
-                    .object([
-                        ("intervalSeconds", .number(.infinity)),
-                        ("intervals", .array(Array(repeating: .object([("rows", .number(-.infinity))]), count: 900))),
-                    ])
-                ),
-                ("phases", .array([.object([("seconds", .number(.nan)), ("name", .null)])])),
-                ("wallSeconds", .number(.greatestFiniteMagnitude)),
-                (
-                    "entityMappings",
-                    .array([.object([("written", .integer(Int64.max)), ("read", .integer(Int64.min))])])
-                ),
-            ])
-        ).text
-        #expect(text.hasSuffix("</html>\n") || text.hasSuffix("</html>\n\n"), "\(text.suffix(40))")
+    func survivesNonsense() throws {
+        var report = try Self.decoded(Self.migration, as: MigrationReport.self)
+        report.wallTime = .seconds(Int64.max)
+        report.entityMappings[0].written = .max
+        report.entityMappings[0].read = .min
+        var samples = RunSamples()
+        samples.begin(.rows, step: .max, at: .infinity, memoryBytes: .max)
+        samples.begin(.verify, step: .min, at: -.infinity, memoryBytes: .min)
+        samples.sample(at: .greatestFiniteMagnitude, memoryBytes: nil)
+        for samples in [RunSamples(), samples] {
+            let page = MigrationRendering(report: report, details: RunDetails(samples: samples)).page.text
+            #expect(page.hasSuffix("</html>\n") || page.hasSuffix("</html>\n\n"), "\(page.suffix(40))")
+        }
     }
 }
