@@ -64,10 +64,11 @@ let package = Package(
         system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev", brew: "zlib", isInSDK: true),
         .target(name: "CSystem", exclude: ["README.md"]),
         .target(name: "CHash", exclude: ["README.md"]),
+        .target(name: "CDatabase", dependencies: ["CSQLite"], exclude: ["README.md"]),
 
         // The rooms, lowest first: a room names only rooms above its own line.
         room("FerryBase", over: ["CHash", "CSystem"]),
-        room("FerrySQLite", over: ["FerryBase", "CSQLite"]),
+        room("FerrySQLite", over: ["FerryBase", "CSQLite", "CDatabase"]),
         room("FerryModel", over: ["FerryBase"]),
         room("FerryExpression", over: ["FerryBase", "FerryModel"]),
         room("FerryMapping", over: ["FerryBase", "FerryModel", "FerryExpression"]),
@@ -104,7 +105,7 @@ let package = Package(
             dependencies: ["FerryBase", "FerrySQLite", "FerryModel", "FerryStore"],
             path: "Tests/TestSupport", swiftSettings: house),
         tests("BaseTests", of: ["FerryBase", "CHash"]),
-        tests("SQLiteTests", of: ["FerryBase", "FerrySQLite", "CSQLite"]),
+        tests("SQLiteTests", of: ["FerryBase", "FerrySQLite", "CDatabase"]),
         tests("ModelTests", of: ["FerryBase", "FerryModel"]),
         tests("ExpressionTests", of: ["FerryBase", "FerryModel", "FerryExpression"]),
         tests(

@@ -81,13 +81,15 @@ struct BenchmarkRun {
     // MARK: Gates
 
     private func judge(_ results: [CaseResult], at scale: Thresholds.Scale) throws -> Int32 {
-        var thresholds = try Thresholds.read(words.thresholds, files: files)
         if words.isRecording {
+            let exists = try files.exists(words.thresholds)
+            var thresholds = exists ? try Thresholds.read(words.thresholds, files: files) : Thresholds()
             for result in results { thresholds.record(result, at: scale) }
             try thresholds.write(to: words.thresholds, files: files)
             say("\nRecorded the figures in \(words.thresholds).")
             return 0
         }
+        let thresholds = try Thresholds.read(words.thresholds, files: files)
         let gate = Gate(results, thresholds: thresholds, scale: scale)
         say("\nGates at \(scale.rawValue) scale")
         let table = gate.verdicts.map { verdict in

@@ -8,7 +8,7 @@ package struct Gate: Sendable {
         package var measure: String
         package var unit: Measure.Unit
         package var value: Double
-        /// Nil for a measure without a recorded threshold; such a measure passes.
+        /// Nil for a measure without a recorded threshold; such a measure passes only if its whole case has none.
         package var limit: Double?
         package var holds: Bool
     }
@@ -17,10 +17,11 @@ package struct Gate: Sendable {
 
     package init(_ results: [CaseResult], thresholds: Thresholds, scale: Thresholds.Scale) {
         verdicts = results.flatMap { result in
-            result.measures.filter { $0.gate.looks(at: scale) }.map { measure in
+            let isRecorded = thresholds.hasLimits(of: result.name, at: scale)
+            return result.measures.filter { $0.gate.looks(at: scale) }.map { measure in
                 let limit = thresholds.limit(of: measure.name, in: result.name, at: scale)
                 let value = measure.better == .higher ? measure.value.highest : measure.value.lowest
-                let holds = limit.map { measure.better == .higher ? value >= $0 : value <= $0 } ?? true
+                let holds = limit.map { measure.better == .higher ? value >= $0 : value <= $0 } ?? !isRecorded
                 return Verdict(
                     benchmark: result.name, measure: measure.name, unit: measure.unit, value: value, limit: limit,
                     holds: holds)

@@ -18,16 +18,20 @@ package struct Thresholds: Sendable, Codable, Equatable {
         try container.encode(scales)
     }
 
-    /// - Throws: ``FerryError`` when the file cannot be read or is not a thresholds file.
+    /// - Throws: ``FerryError`` when the file is missing or is not a thresholds file.
     package static func read(_ path: String, files: FileLayer) throws -> Thresholds {
-        guard try files.exists(path) else { return Thresholds() }
-        return try JSONDecoder().decode(Thresholds.self, from: Data(files.read(path)))
+        try JSONDecoder().decode(Thresholds.self, from: Data(files.read(path)))
     }
 
     package func write(to path: String, files: FileLayer) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         try files.replace(path, with: [UInt8](encoder.encode(self)) + [UInt8(ascii: "\n")])
+    }
+
+    /// Whether any threshold of a case is recorded.
+    package func hasLimits(of benchmark: String, at scale: Scale) -> Bool {
+        scales[Self.key(scale)]?[benchmark] != nil
     }
 
     package func limit(of measure: String, in benchmark: String, at scale: Scale) -> Double? {

@@ -1,14 +1,8 @@
-// SQLite for Swift: the variadic configuration calls and the special destructors, which Swift cannot import.
+// SQLite for Swift: the variadic configuration calls and the special destructor, which Swift cannot import.
 #ifndef FERRY_CSQLITE_SHIM_H
 #define FERRY_CSQLITE_SHIM_H
 
 #include <sqlite3.h>
-#include <string.h>
-
-#include "pages.h"
-#include "readahead.h"
-#include "rows.h"
-#include "writebehind.h"
 
 /// Sets a boolean connection option (`sqlite3_db_config`).
 static inline int ferry_sqlite3_db_config_flag(sqlite3 *db, int option, int on) {

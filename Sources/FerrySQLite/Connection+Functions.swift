@@ -1,3 +1,4 @@
+internal import CDatabase
 internal import CSQLite
 
 extension Connection {

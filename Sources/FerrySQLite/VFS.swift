@@ -1,3 +1,4 @@
+internal import CDatabase
 internal import CSQLite
 package import FerryBase
 
@@ -45,7 +46,9 @@ package final class VFS: Sendable {
         // Live contexts have different addresses, so the name is unique.
         name = "ferry-" + String(UInt(bitPattern: context), radix: 16)
         vfs.initialize(to: Self.methods(of: base.pointee, context: context))
-        vfs.pointee.zName = UnsafePointer(strdup(name))
+        let copy = UnsafeMutableBufferPointer<CChar>.allocate(capacity: name.utf8.count + 1)
+        _ = copy.initialize(from: name.utf8CString)
+        vfs.pointee.zName = UnsafePointer(copy.baseAddress)
         let code = sqlite3_vfs_register(vfs, 0)
         guard code == SQLITE_OK else {
             free()
@@ -59,7 +62,7 @@ package final class VFS: Sendable {
     }
 
     private func free() {
-        CSQLite.free(UnsafeMutableRawPointer(mutating: vfs.pointee.zName))
+        vfs.pointee.zName.deallocate()
         vfs.deallocate()
         context.deinitialize(count: 1)
         context.deallocate()

@@ -43,6 +43,16 @@ struct GateTests {
         #expect(Gate([noisy], thresholds: thresholds, scale: .small).failures.isEmpty)
     }
 
+    @Test("A measure without a threshold fails if its case has others")
+    func renamed() throws {
+        var recorded = result(ferry: 2)
+        recorded.measures.removeFirst()
+        var thresholds = Thresholds()
+        thresholds.record(recorded, at: .full)
+        let gate = Gate([result(ferry: 2)], thresholds: thresholds, scale: .full)
+        #expect(gate.failures.count == 1 && gate.failures == gate.unknown)
+    }
+
     @Test("A scale without recorded thresholds passes, and says so")
     func unknown() {
         var thresholds = Thresholds()
@@ -52,11 +62,11 @@ struct GateTests {
         #expect(gate.unknown.count == gate.verdicts.count)
     }
 
-    @Test("A written thresholds file can be read; a missing one sets no limits")
+    @Test("A written thresholds file can be read; a missing one is an error")
     func file() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("thresholds.json")
-        #expect(try Thresholds.read(path, files: FileLayer()) == Thresholds())
+        #expect(throws: FerryError.self) { try Thresholds.read(path, files: FileLayer()) }
         var thresholds = Thresholds()
         thresholds.record(result(ferry: 2), at: .full)
         try thresholds.write(to: path, files: FileLayer())

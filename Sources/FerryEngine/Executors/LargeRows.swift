@@ -9,7 +9,7 @@ internal import FerryStore
 struct LargeRows: BoundRows {
     let loop: RowLoop
     private let select: Statement
-    /// Counts objects and elements before the filter.
+    /// Counts objects and elements, and those that the filter drops.
     private let count: Statement
     private let writer: LargeRowWriter
     private let uniquePlaces: Range<Int>
@@ -30,7 +30,7 @@ struct LargeRows: BoundRows {
             in: context)
         selected += writer.selection
         let order = mapping.iteration == nil ? "" : " ORDER BY \(scope.order)"
-        count = try sql.count().prepare(on: context.connection)
+        count = try sql.countDropped().prepare(on: context.connection)
         select = try BoundSQL(
             text: "SELECT \(selected.joined(separator: ", ")) FROM \(scope.from)\(scope.where)\(order)",
             parameters: scope.parameters
@@ -64,9 +64,9 @@ struct LargeRows: BoundRows {
         for statement in [select, count] { try statement.bind(range) }
         defer { for statement in [select, count] { statement.reset() } }
         return try writer.refusing(range.high) {
-            let read = try count.step() ? count.integer(0) : 0
+            // The statement of the loop leaves out what the filter drops.
             var outcome = try loop.carry(self)
-            outcome.read = read
+            if try count.step() { (outcome.read, outcome.dropped) = (count.integer(0), count.integer(1)) }
             return outcome
         }
     }

@@ -16,15 +16,18 @@ extension MappingExecutor {
     var takesOpenRanges: Bool { false }
 }
 
+/// The row counts of one range; each is counted by itself, so that a lost row shows.
 struct ChunkOutcome {
     var read: Int64 = 0
     var written: Int64 = 0
+    var dropped: Int64 = 0
     var merged: Int64 = 0
     /// Objects that a policy inserted beyond one for each source object.
     var created: Int64 = 0
     /// The actual range of an open one, or nil if there were no rows.
     var actualRange: KeyRange?
-    var dropped: Int64 { read + created - written - merged }
+
+    var balances: Bool { read + created == written + dropped + merged }
 }
 
 /// The rows of an entity mapping, with functions that read a row and write its new row.
@@ -79,7 +82,10 @@ struct RowLoop {
         var element: Int64 = 0
         while let row = try rows.next() {
             outcome.read += 1
-            guard rows.isTaken(row) else { continue }
+            guard rows.isTaken(row) else {
+                outcome.dropped += 1
+                continue
+            }
             let origin = rows.key(of: row)
             if source != origin { (source, element) = (origin, 0) }
             element += 1

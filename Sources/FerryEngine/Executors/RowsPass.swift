@@ -74,7 +74,7 @@ struct RowsPass: ChunkWalk.Work {
                 _ = try KeyCounter(made, by: plan.mapping, on: context.connection)
             }
             _ = try statements.rows().prepare(on: context.connection)
-            _ = try statements.count().prepare(on: context.connection)
+            _ = try statements.countDropped().prepare(on: context.connection)
         }
     }
 
@@ -135,13 +135,17 @@ struct RowsPass: ChunkWalk.Work {
     private func count(
         _ outcome: ChunkOutcome, _ mapping: ResolvedEntityMapping, _ entry: inout ProgressTable.Entry
     ) throws {
+        guard outcome.balances else {
+            throw FerryError(
+                .internalError, "The counts of a chunk of entity mapping \(mapping.name) do not balance.",
+                place: .init(entityMapping: mapping.name))
+        }
         entry.read += outcome.read
         entry.written += outcome.written
         entry.merged += outcome.merged
         entry.dropped += outcome.dropped
         entry.created += outcome.created
         try policies.recordCreated(by: mapping, isFirstPass: true)
-        precondition(outcome.dropped >= 0, "A chunk of \(mapping.name) wrote more rows than it read.")
     }
 
     // MARK: Errors

@@ -10,9 +10,11 @@ final class SetExecutor: MappingExecutor {
     /// Nil if objects keep their keys.
     private let keys: NewKeys?
     private let body: Body
+    /// Counts objects and elements, and those that the filter drops; nil if there is none.
     private let count: Statement?
     private let counter: KeyCounter?
-    private let isFiltered: Bool
+    /// Whether a range's rows are the mapping's objects.
+    private let hasRowsOfRange: Bool
 
     private enum Body {
         case plain(rows: Statement, associations: Statement?)
@@ -23,7 +25,7 @@ final class SetExecutor: MappingExecutor {
     init(_ mapping: ResolvedEntityMapping, in context: StepContext, sharesRanges: Bool = false) throws {
         self.context = context
         self.mapping = mapping
-        isFiltered = mapping.filter != nil || mapping.iteration?.skipsInvalid == true
+        hasRowsOfRange = mapping.iteration == nil && !sharesRanges
         keys = mapping.keepsPrimaryKey ? nil : try NewKeys(of: mapping.destination, in: context)
         let connection = context.connection
         let sql = MappingSQL(mapping, in: context)
@@ -38,20 +40,14 @@ final class SetExecutor: MappingExecutor {
         } else {
             body = .findOrCreate(try FindOrCreate(sql))
         }
-        let needsCount = isFiltered && (mapping.iteration != nil || sharesRanges)
-        count = needsCount ? try sql.count().prepare(on: connection) : nil
+        let isFiltered = mapping.filter != nil || mapping.iteration?.skipsInvalid == true
+        count = isFiltered ? try sql.countDropped().prepare(on: connection) : nil
     }
 
     var writesScratch: Bool { context.isAssociated(mapping) || !mapping.unique.isEmpty }
 
     func carry(_ range: KeyRange) throws -> ChunkOutcome {
         var outcome = ChunkOutcome()
-        outcome.read = range.rows
-        if let count {
-            try count.bind(range)
-            outcome.read = try count.step() ? count.integer(0) : 0
-            count.reset()
-        }
         let last = try keys?.last() ?? 0
         switch body {
         case .plain(let rows, let associations):
@@ -60,8 +56,18 @@ final class SetExecutor: MappingExecutor {
         case .findOrCreate(let executor):
             (outcome.written, outcome.merged) = try executor.carry(range, after: last)
         }
-        // Each row of an unfiltered mapping creates or finds an object.
-        if !isFiltered { outcome.read = outcome.written + outcome.merged }
+        guard let count else {
+            // Each row of an unfiltered mapping creates or finds an object; verification counts the rows of the source.
+            outcome.read = outcome.written + outcome.merged
+            return outcome
+        }
+        // After the copy, which has the range's pages in the cache.
+        try count.bind(range)
+        defer { count.reset() }
+        if try count.step() {
+            outcome.read = hasRowsOfRange ? range.rows : count.integer(0)
+            outcome.dropped = count.integer(1)
+        }
         return outcome
     }
 

@@ -233,7 +233,10 @@ final class PolicyExecutor: MappingExecutor {
         var source: SourceObject?
         while let row = try rows.next() {
             outcome.read += 1
-            guard row.isTaken else { continue }
+            guard row.isTaken else {
+                outcome.dropped += 1
+                continue
+            }
             current.begin(row, number: manager.nextRowNumber())
             mapping.resetValues()
             // The object of the previous row is reused, unless the policy has kept it.
@@ -249,6 +252,8 @@ final class PolicyExecutor: MappingExecutor {
                 outcome.created += current.inserted - 1
             } else if current.associated > 0 {
                 outcome.merged += 1
+            } else {
+                outcome.dropped += 1
             }
         }
         return outcome

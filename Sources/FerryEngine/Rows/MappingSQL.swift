@@ -155,10 +155,24 @@ struct MappingSQL {
                 """, parameters: scope.parameters)
     }
 
-    /// Counts the objects and elements in the range, before or after the filter.
-    func count(filtered: Bool = false) throws(FerryError) -> BoundSQL {
-        let scope = try scope(filtered: filtered)
+    /// Counts the objects and elements in the range after the filter.
+    func count() throws(FerryError) -> BoundSQL {
+        let scope = try scope()
         return BoundSQL(text: "SELECT count(*) FROM \(scope.from)\(scope.where)", parameters: scope.parameters)
+    }
+
+    /// Counts the objects and elements in the range before the filter, and those that it drops.
+    func countDropped() throws(FerryError) -> BoundSQL {
+        var scope = try scope(filtered: false)
+        var conditions: [String] = []
+        if mapping.iteration?.skipsInvalid == true, let order = scope.elementOrder {
+            conditions.append("\(order) IS NOT NULL")
+        }
+        if let filter = mapping.filter { conditions.append("(\(try condition(filter, in: &scope)))") }
+        let dropped =
+            conditions.isEmpty ? "FALSE" : "(\(conditions.joined(separator: " AND "))) IS NOT TRUE"
+        let text = "SELECT count(*), count(*) FILTER (WHERE \(dropped)) FROM \(scope.from)\(scope.where)"
+        return BoundSQL(text: text, parameters: scope.parameters)
     }
 
     func elementNumber(in scope: SourceScope) -> String {

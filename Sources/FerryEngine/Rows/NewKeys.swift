@@ -147,8 +147,7 @@ struct CountedTargets {
         var base = try NewKeys.lastKeptKey(inTableOf: mapping.destination, context)
         for maker in context.program.keys[mapping.position].earlierMakers {
             let earlier = context.step.resolved.entityMappings[maker]
-            let count = try MappingSQL(earlier, in: context).count(filtered: true)
-                .prepare(on: context.connection)
+            let count = try MappingSQL(earlier, in: context).count().prepare(on: context.connection)
             try count.bind(KeyRange.all)
             if try count.step() { base = try NewKeys.checked(base, of: mapping.destination) + count.integer(0) }
             count.reset()

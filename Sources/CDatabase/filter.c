@@ -1,22 +1,12 @@
-// A filter: a file that passes every call to a file of SQLite's VFS. Other filters replace some of its methods.
-#ifndef FERRY_CSQLITE_FILTER_H
-#define FERRY_CSQLITE_FILTER_H
+#include "filter.h"
 
-#include <sqlite3.h>
 #include <string.h>
-
-/// The head of every filter.
-typedef struct {
-    sqlite3_file base;
-    sqlite3_io_methods methods;
-    sqlite3_file *inner;
-} ferry_filter_file;
 
 static inline sqlite3_file *ferry_inner(sqlite3_file *file) { return ((ferry_filter_file *)file)->inner; }
 
 /// Methods that pass a call to the inner file.
 #define FERRY_PASS(name, method, parameters, arguments) \
-    static int ferry_pass_##name parameters { \
+    int ferry_pass_##name parameters { \
         sqlite3_file *inner = ferry_inner(file); \
         return inner->pMethods->method arguments; \
     }
@@ -30,25 +20,24 @@ FERRY_PASS(sync, xSync, (sqlite3_file *file, int flags), (inner, flags))
 FERRY_PASS(size, xFileSize, (sqlite3_file *file, sqlite3_int64 *size), (inner, size))
 FERRY_PASS(lock, xLock, (sqlite3_file *file, int level), (inner, level))
 FERRY_PASS(unlock, xUnlock, (sqlite3_file *file, int level), (inner, level))
-FERRY_PASS(check_lock, xCheckReservedLock, (sqlite3_file *file, int *result), (inner, result))
+static FERRY_PASS(check_lock, xCheckReservedLock, (sqlite3_file *file, int *result), (inner, result))
 FERRY_PASS(control, xFileControl, (sqlite3_file *file, int operation, void *argument), (inner, operation, argument))
-FERRY_PASS(sector_size, xSectorSize, (sqlite3_file *file), (inner))
-FERRY_PASS(characteristics, xDeviceCharacteristics, (sqlite3_file *file), (inner))
-FERRY_PASS(
+static FERRY_PASS(sector_size, xSectorSize, (sqlite3_file *file), (inner))
+static FERRY_PASS(characteristics, xDeviceCharacteristics, (sqlite3_file *file), (inner))
+static FERRY_PASS(
     shm_map, xShmMap, (sqlite3_file *file, int region, int size, int extend, void volatile **memory),
     (inner, region, size, extend, memory))
 FERRY_PASS(shm_lock, xShmLock, (sqlite3_file *file, int offset, int count, int flags), (inner, offset, count, flags))
-FERRY_PASS(shm_unmap, xShmUnmap, (sqlite3_file *file, int deletes), (inner, deletes))
+static FERRY_PASS(shm_unmap, xShmUnmap, (sqlite3_file *file, int deletes), (inner, deletes))
 FERRY_PASS(fetch, xFetch, (sqlite3_file *file, sqlite3_int64 at, int count, void **memory), (inner, at, count, memory))
-FERRY_PASS(unfetch, xUnfetch, (sqlite3_file *file, sqlite3_int64 at, void *memory), (inner, at, memory))
+static FERRY_PASS(unfetch, xUnfetch, (sqlite3_file *file, sqlite3_int64 at, void *memory), (inner, at, memory))
 
-static void ferry_pass_shm_barrier(sqlite3_file *file) {
+void ferry_pass_shm_barrier(sqlite3_file *file) {
     sqlite3_file *inner = ferry_inner(file);
     inner->pMethods->xShmBarrier(inner);
 }
 
-/// Installs the filter before an open file. NULL methods of the inner file stay NULL: they tell SQLite its abilities.
-static inline void ferry_filter_install(ferry_filter_file *filter, sqlite3_file *inner) {
+void ferry_filter_install(ferry_filter_file *filter, sqlite3_file *inner) {
     const sqlite3_io_methods *own = inner->pMethods;
     sqlite3_io_methods *methods = &filter->methods;
     memset(methods, 0, sizeof *methods);
@@ -78,5 +67,3 @@ static inline void ferry_filter_install(ferry_filter_file *filter, sqlite3_file 
     filter->inner = inner;
     filter->base.pMethods = methods;
 }
-
-#endif

@@ -1,34 +1,12 @@
-// A filter that reads ahead in a read-only file while SQLite reads its pages in order: system calls for single pages
-// take a tenth of the time of a pass over a table.
-#ifndef FERRY_CSQLITE_READAHEAD_H
-#define FERRY_CSQLITE_READAHEAD_H
+#include "readahead.h"
 
-#include "filter.h"
 #include <stdlib.h>
+#include <string.h>
 
-/// The bytes of one read, and the number of simultaneous runs of pages: a table's and an index's.
-enum { FERRY_AHEAD_BYTES = 32 << 10, FERRY_AHEAD_RUNS = 2 };
-
-/// A run of consecutive page reads.
-typedef struct {
-    /// The offset after the last page.
-    sqlite3_int64 next;
-    /// The bytes read ahead.
-    unsigned char *bytes;
-    sqlite3_int64 start, end;
-} ferry_ahead_run;
-
-typedef struct {
-    ferry_filter_file filter;
-    ferry_ahead_run runs[FERRY_AHEAD_RUNS];
-    /// The run of the last read.
-    int last;
-} ferry_ahead_file;
-
-static inline ferry_ahead_file *ferry_ahead(sqlite3_file *file) { return (ferry_ahead_file *)file; }
+static ferry_ahead_file *ferry_ahead(sqlite3_file *file) { return (ferry_ahead_file *)file; }
 
 /// Discards the bytes read ahead. While a connection holds its locks, the pages that it may read do not change.
-static inline void ferry_ahead_forget(sqlite3_file *file) {
+static void ferry_ahead_forget(sqlite3_file *file) {
     for (int place = 0; place < FERRY_AHEAD_RUNS; place++) {
         ferry_ahead_run *run = &ferry_ahead(file)->runs[place];
         run->next = -1;
@@ -95,8 +73,7 @@ static int ferry_ahead_shm_lock(sqlite3_file *file, int offset, int count, int f
     return ferry_pass_shm_lock(file, offset, count, flags);
 }
 
-/// Installs the filter before an open file.
-static inline void ferry_ahead_install(sqlite3_file *file, sqlite3_file *inner) {
+void ferry_ahead_install(sqlite3_file *file, sqlite3_file *inner) {
     ferry_ahead_file *ahead = ferry_ahead(file);
     memset(ahead, 0, sizeof *ahead);
     ferry_filter_install(&ahead->filter, inner);
@@ -110,5 +87,3 @@ static inline void ferry_ahead_install(sqlite3_file *file, sqlite3_file *inner) 
     if (methods->xShmLock) methods->xShmLock = ferry_ahead_shm_lock;
     ferry_ahead_forget(file);
 }
-
-#endif

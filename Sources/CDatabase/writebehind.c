@@ -1,48 +1,9 @@
-// A filter that writes consecutive pages of a database or rollback journal together: system calls for single pages take
-// a quarter of the time of a statement that writes many rows.
-//
-// Each sync, truncation and unlock first writes the buffered bytes, so bytes from before a sync reach the disk before
-// bytes from after it, as SQLite requires. Between two syncs SQLite expects no order of writes. A killed process loses
-// buffered bytes as a power cut would; runs sync their journals (`synchronous` NORMAL or above).
-#ifndef FERRY_CSQLITE_WRITEBEHIND_H
-#define FERRY_CSQLITE_WRITEBEHIND_H
+#include "writebehind.h"
 
-#include "filter.h"
 #include <stdlib.h>
+#include <string.h>
 
-/// The bytes of one write, and the number of simultaneous runs of pages: updates of growing rows write to their old
-/// pages and to the end of the file in turn.
-enum { FERRY_BEHIND_BYTES = 64 << 10, FERRY_BEHIND_RUNS = 3 };
-
-/// The file control that sets a `ferry_behind_call`; SQLite's own numbers are small.
-enum { FERRY_BEHIND_CALL = 0x46455252 };
-
-/// A function that is called once, within the next commit by a rollback journal: all pages are written, and the journal
-/// still undoes them. Any other code than `SQLITE_OK` fails the commit. NULL for none.
-typedef struct {
-    int (*before_end)(void *);
-    void *argument;
-} ferry_behind_call;
-
-/// A run of consecutive page writes.
-typedef struct {
-    /// The offset after the last page.
-    sqlite3_int64 next;
-    /// The buffer: `count` bytes from `start` on, which end at `next`.
-    unsigned char *bytes;
-    sqlite3_int64 start;
-    int count;
-    unsigned used;
-} ferry_behind_run;
-
-typedef struct {
-    ferry_filter_file filter;
-    ferry_behind_run runs[FERRY_BEHIND_RUNS];
-    unsigned clock;
-    ferry_behind_call call;
-} ferry_behind_file;
-
-static inline ferry_behind_run *ferry_behind_runs(sqlite3_file *file) { return ((ferry_behind_file *)file)->runs; }
+static ferry_behind_run *ferry_behind_runs(sqlite3_file *file) { return ((ferry_behind_file *)file)->runs; }
 
 /// After a failure no commit will end: the next sync is that of its rollback, within which nothing is checked.
 static int ferry_behind_pass(sqlite3_file *file, const void *bytes, int count, sqlite3_int64 offset) {
@@ -74,7 +35,7 @@ static int ferry_behind_close(sqlite3_file *file) {
     return code == SQLITE_OK ? closed : code;
 }
 
-static inline sqlite3_int64 ferry_behind_end(const ferry_behind_run *run) { return run->start + run->count; }
+static sqlite3_int64 ferry_behind_end(const ferry_behind_run *run) { return run->start + run->count; }
 
 /// Reads write nothing, so that SQLite can roll back on a full disk.
 static int ferry_behind_read(sqlite3_file *file, void *into, int count, sqlite3_int64 offset) {
@@ -206,8 +167,7 @@ static int ferry_behind_fetch(sqlite3_file *file, sqlite3_int64 offset, int coun
     return code == SQLITE_OK ? ferry_pass_fetch(file, offset, count, memory) : code;
 }
 
-/// Installs the filter before an open file.
-static inline void ferry_behind_install(sqlite3_file *file, sqlite3_file *inner) {
+void ferry_behind_install(sqlite3_file *file, sqlite3_file *inner) {
     ferry_behind_file *behind = (ferry_behind_file *)file;
     memset(behind, 0, sizeof *behind);
     ferry_filter_install(&behind->filter, inner);
@@ -225,5 +185,3 @@ static inline void ferry_behind_install(sqlite3_file *file, sqlite3_file *inner)
     if (methods->xFetch) methods->xFetch = ferry_behind_fetch;
     for (int place = 0; place < FERRY_BEHIND_RUNS; place++) behind->runs[place].next = -1;
 }
-
-#endif

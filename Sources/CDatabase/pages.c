@@ -1,75 +1,11 @@
-// A parser of b-tree pages, with the checks of SQLite's quick_check, and a tally of their records. In C, because
-// Swift's bounds checks made the loop over cells and columns several times slower.
-//
-// Offsets and lengths come from a file that may be damaged, so each is checked against its bounds before its use.
-#ifndef FERRY_CSQLITE_PAGES_H
-#define FERRY_CSQLITE_PAGES_H
+#include "pages.h"
 
-#include <stdint.h>
 #include <string.h>
 
-/// A cell with links to other pages.
-typedef struct {
-    /// In an interior cell of a table: the highest key in its child.
-    int64_t key;
-    /// 0 on a leaf.
-    uint32_t child;
-    /// The first overflow page; 0 without overflow.
-    uint32_t overflow;
-    uint32_t overflow_pages;
-} ferry_link;
-
-typedef struct {
-    int32_t is_table, is_leaf;
-    uint32_t cells;
-    /// The number of links.
-    uint32_t links;
-    /// The right-most child of an interior page.
-    uint32_t right_child;
-    /// The first and the last key of a leaf of a table.
-    int64_t first, last;
-    /// The longest row of a leaf of a table: its bytes and its key.
-    uint64_t most_bytes;
-    int64_t most_key;
-} ferry_page;
-
-/// SQLite's default limit of columns.
-enum { FERRY_TALLY_COLUMNS = 2000 };
-
-/// The role of a column in a tally, besides the count of NULLs.
-enum { FERRY_GROUP = 1, FERRY_KEY = 2 };
-
-/// The least and the greatest integer in a column, and whether it has values besides integers and NULL.
-typedef struct {
-    int32_t has_others;
-    /// Without integers the least is above the greatest.
-    int64_t least, greatest;
-} ferry_keys;
-
-/// Counts of rows and NULLs, by the integer in one column.
-typedef struct {
-    /// The group column; if it is negative, all rows are in group 0.
-    int32_t group;
-    int32_t columns;
-    /// One per column.
-    unsigned char *roles;
-    ferry_keys *keys;
-    int32_t capacity, count, latest;
-    /// Set if a row could not be counted.
-    int32_t is_lost;
-    int64_t *values, *rows;
-    /// One number per group and column.
-    int64_t *nulls;
-} ferry_tally;
-
-static inline uint32_t ferry_two(const unsigned char *bytes) { return (uint32_t)bytes[0] << 8 | bytes[1]; }
-
-static inline uint32_t ferry_four(const unsigned char *bytes) {
-    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
-}
+static uint32_t ferry_two(const unsigned char *bytes) { return (uint32_t)bytes[0] << 8 | bytes[1]; }
 
 /// Returns the end of a varint; NULL if it does not end before `end`.
-static inline const unsigned char *ferry_varint(
+static const unsigned char *ferry_varint(
     const unsigned char *bytes, const unsigned char *end, uint64_t *value) {
     if (bytes < end && *bytes < 0x80) {
         *value = *bytes;
@@ -91,13 +27,13 @@ static inline const unsigned char *ferry_varint(
 }
 
 /// Returns the bytes of a value in a record. The reserved types 10 and 11 occur in no file and fit into no record.
-static inline uint64_t ferry_value_size(uint64_t type) {
+static uint64_t ferry_value_size(uint64_t type) {
     static const uint64_t none = (uint64_t)1 << 40, sizes[12] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, none, none};
     return type < 12 ? sizes[type] : (type - 12) / 2;
 }
 
 /// Reads the integer of a value; returns 0 for other types.
-static inline int ferry_integer(const unsigned char *bytes, uint64_t type, int64_t *value) {
+static int ferry_integer(const unsigned char *bytes, uint64_t type, int64_t *value) {
     if (type == 8 || type == 9) {
         *value = type == 9;
         return 1;
@@ -110,7 +46,7 @@ static inline int ferry_integer(const unsigned char *bytes, uint64_t type, int64
 }
 
 /// Returns the group of a value; -1 if all groups are used.
-static inline int32_t ferry_tally_group(ferry_tally *tally, int64_t value) {
+static int32_t ferry_tally_group(ferry_tally *tally, int64_t value) {
     if (tally->latest < tally->count && tally->values[tally->latest] == value) return tally->latest;
     int32_t group = 0;
     while (group < tally->count && tally->values[group] != value) group++;
@@ -125,7 +61,7 @@ static inline int32_t ferry_tally_group(ferry_tally *tally, int64_t value) {
     return group;
 }
 
-static inline void ferry_note_key(ferry_keys *keys, int is_integer, int64_t value) {
+static void ferry_note_key(ferry_keys *keys, int is_integer, int64_t value) {
     if (!is_integer) {
         keys->has_others = 1;
         return;
@@ -137,7 +73,7 @@ static inline void ferry_note_key(ferry_keys *keys, int is_integer, int64_t valu
 /// Returns whether a record's header fits its length, and counts its columns in the tally, if any.
 ///
 /// The header must lie in the `local` bytes; otherwise the result is 0.
-static inline int ferry_record(const unsigned char *record, uint64_t local, uint64_t payload, ferry_tally *tally) {
+static int ferry_record(const unsigned char *record, uint64_t local, uint64_t payload, ferry_tally *tally) {
     const unsigned char *end = record + local;
     uint64_t header;
     const unsigned char *place = ferry_varint(record, end, &header);
@@ -185,7 +121,7 @@ static inline int ferry_record(const unsigned char *record, uint64_t local, uint
 }
 
 /// Marks bytes as used; 0 if one of them is used already.
-static inline int ferry_cover(uint64_t *map, uint32_t from, uint32_t to) {
+static int ferry_cover(uint64_t *map, uint32_t from, uint32_t to) {
     while (from < to) {
         uint32_t bit = from & 63, count = 64 - bit;
         if (count > to - from) count = to - from;
@@ -197,16 +133,7 @@ static inline int ferry_cover(uint64_t *map, uint32_t from, uint32_t to) {
     return 1;
 }
 
-/// Parses a page.
-///
-/// - page: its bytes.
-/// - start: the offset of its header: 100 on the first page of a file.
-/// - usable: bytes of it that the b-tree may use, 480 to 65,536.
-/// - tally: counts the records of a leaf of a table, or null.
-/// - links: memory for a link per cell, at most `usable / 6`.
-///
-/// Returns whether the page is sound. After 0, SQLite must decide.
-static inline int ferry_page_parse(
+int ferry_page_parse(
     const unsigned char *page, uint32_t start, uint32_t usable, ferry_tally *tally, ferry_page *result,
     ferry_link *links) {
     uint64_t map[65536 / 64];
@@ -301,5 +228,3 @@ static inline int ferry_page_parse(
     }
     return highest <= low && usable - top == covered + header[7];
 }
-
-#endif
