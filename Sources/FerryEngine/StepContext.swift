@@ -14,7 +14,8 @@ final class StepContext {
     let program: StepProgram
     let options: EngineOptions
     let progress: ProgressTable
-    let valueIndexes: ValueIndexes
+    /// The statements that follow from the plan.
+    let sql: StepSQL
     private let pageSize: Int64
     private var statements: [String: Statement] = [:]
     /// Opens a connection to the source only, under the same schema name, for the thread that reads ahead.
@@ -32,15 +33,10 @@ final class StepContext {
         self.destination = destination
         self.options = options
         progress = try ProgressTable(on: connection)
-        valueIndexes = ValueIndexes(of: source, on: connection, now: options.now)
+        sql = StepSQL(
+            step, source: source, destination: destination, program: program,
+            indexes: ValueIndexes(of: source, on: connection, now: options.now))
         pageSize = try connection.integer("PRAGMA main.page_size") ?? 4096
-    }
-
-    func mapping(named name: String) throws(FerryError) -> ResolvedEntityMapping {
-        guard let mapping = step.resolved.entityMapping(named: name) else {
-            throw FerryError(.internalError, "The plan names entity mapping \(name), which it does not hold.")
-        }
-        return mapping
     }
 
     /// Whether the rows phase does not use scratch: no mapping has associations, `unique` or an iteration.
@@ -50,22 +46,6 @@ final class StepContext {
 
     func isAssociated(_ mapping: ResolvedEntityMapping) -> Bool {
         program.keys[mapping.position].association != .none
-    }
-
-    func sourceTable(of mapping: ResolvedEntityMapping) throws(FerryError) -> String {
-        try source.knownTable(of: mapping.source, in: "source")
-    }
-
-    func destinationTable(of mapping: ResolvedEntityMapping) throws(FerryError) -> String {
-        try destination.knownTable(of: mapping.destination, in: "new")
-    }
-
-    func sourceNumber(of mapping: ResolvedEntityMapping) throws(FerryError) -> Int64 {
-        try source.knownNumber(of: mapping.source, in: "source")
-    }
-
-    func destinationNumber(of mapping: ResolvedEntityMapping) throws(FerryError) -> Int64 {
-        try destination.knownNumber(of: mapping.destination, in: "new")
     }
 
     /// The bytes of the pages that this connection has written so far; reading the number needs no statement.
@@ -101,8 +81,8 @@ final class StepContext {
 
     func isSource(_ key: Int64, of mapping: ResolvedEntityMapping) throws -> Bool {
         try single(
-            "SELECT Z_PK FROM source.\(sourceTable(of: mapping)) WHERE Z_PK = ?1 AND Z_ENT = ?2",
-            [.integer(key), .integer(sourceNumber(of: mapping))]) != .null
+            "SELECT Z_PK FROM source.\(sql.sourceTable(of: mapping)) WHERE Z_PK = ?1 AND Z_ENT = ?2",
+            [.integer(key), .integer(sql.sourceNumber(of: mapping))]) != .null
     }
 
     /// Reads the first row of a cached statement for a key; nil if there is no row.
@@ -219,22 +199,4 @@ package struct EngineOptions: Sendable {
 
     /// The largest value that may be whole in memory: SQLite holds the value and its new row at the same time.
     package var wholeValueBytes: Int { max(valueBytes, memoryLimit / 2) }
-}
-
-extension StoreLayout {
-    /// Returns the name of an entity's table; throws `.internalError` if the store has none.
-    func knownTable(of entity: String, in store: String) throws(FerryError) -> String {
-        guard let table = table(of: entity) else { throw missing("table", of: entity, in: store) }
-        return table.name
-    }
-
-    /// Returns the number of an entity (`Z_ENT`); throws `.internalError` if the store has none.
-    func knownNumber(of entity: String, in store: String) throws(FerryError) -> Int64 {
-        guard let number = number(of: entity) else { throw missing("number", of: entity, in: store) }
-        return number
-    }
-
-    private func missing(_ what: String, of entity: String, in store: String) -> FerryError {
-        FerryError(.internalError, "The \(store) store has no \(what) for entity \(entity).")
-    }
 }

@@ -258,7 +258,7 @@ struct InPlacePlanTests {
         let works = contents.run(plan)
         #expect(works.count == plan.statements.count + plan.closing.count)
         func work(_ prefix: String) throws -> StatementWork {
-            let place = try #require(plan.statements.firstIndex { $0.sql.hasPrefix(prefix) }, "\(prefix)")
+            let place = try #require(plan.statements.firstIndex { $0.sql.text.hasPrefix(prefix) }, "\(prefix)")
             return works[place]
         }
         // A column changes its type, so that the rows are written anew; the old table is dropped.
@@ -285,7 +285,7 @@ struct InPlacePlanTests {
         contents.tables["ZBOOK"]?.columns["ZAUTHOR"] = .init(width: 0, isVaried: false)
         let works = contents.run(plan)
         let place = try #require(
-            plan.statements.firstIndex { $0.sql.hasPrefix("CREATE INDEX ZBOOK_ZAUTHOR_INDEX") })
+            plan.statements.firstIndex { $0.sql.text.hasPrefix("CREATE INDEX ZBOOK_ZAUTHOR_INDEX") })
         #expect(works[place].equalEntries == 1_000 && works[place].sortedEntries == 0)
     }
 }

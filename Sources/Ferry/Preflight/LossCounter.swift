@@ -163,7 +163,8 @@ struct LossCounter {
         guard try connection.integer(isThere, place.numbers) == 1 else { return .exactly(0) }
         // Of links in other rows no more is known, unless all of them are lost.
         let linked = loss.objects.loseAllLinks ? place.key.map { (place.table, $0) } : nil
-        guard loss.property == nil || place.ownColumn != nil || linked != nil, let number = place.numbers.first else {
+        guard loss.property == nil || place.ownColumn != nil || linked != nil, let number = place.numbers.first?.integer
+        else {
             return .unknown
         }
         let value = place.ownColumn.map { " AND o.\($0) IS NOT NULL" } ?? ""
@@ -175,7 +176,7 @@ struct LossCounter {
             let other = place.ownColumn == nil ? linked.map { " CROSS JOIN \($0) AS l ON l.\($1) = o.Z_PK" } ?? "" : ""
             let rows = """
                 \(other.isEmpty ? place.table : objectTable(of: loss)) AS o\(other)
-                WHERE o.Z_ENT = \(objects.parameter(number))\(value)\(change) AND \(condition)
+                WHERE o.Z_ENT = \(objects.parameter(.integer(number)))\(value)\(change) AND \(condition)
                 """
             guard isSmall else {
                 let isLost = try objects.integer("SELECT EXISTS (SELECT 1 FROM \(rows))", on: connection) == 1

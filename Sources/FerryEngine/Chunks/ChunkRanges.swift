@@ -44,14 +44,14 @@ struct ChunkRanges {
     /// Ranges over the source objects of entity mappings that read one table.
     init(of mappings: [ResolvedEntityMapping], in context: StepContext) throws {
         precondition(!mappings.isEmpty, "ranges are those of an entity mapping")
-        let table = "source." + (try context.sourceTable(of: mappings[0]))
+        let table = "source." + (try context.sql.sourceTable(of: mappings[0]))
         guard try context.connection.integer("SELECT min(Z_PK) FROM \(table)") != Self.beginning else {
             throw FerryError(
                 .rowFailed, "An object of \(mappings[0].source), or of its table, has the lowest possible key.",
                 remedy: "Change its Z_PK in a copy of the store, or delete it there.",
                 place: .init(entity: mappings[0].source, primaryKey: Self.beginning))
         }
-        let numbers = try mappings.map { try context.sourceNumber(of: $0) }
+        let numbers = try mappings.map { try context.sql.sourceNumber(of: $0) }
         let unbroken = try Self.unbrokenKeys(of: mappings, table: table, numbers: numbers, in: context)
         try self.init(
             over: table, key: "Z_PK", numbers: numbers, unbroken: unbroken,

@@ -206,7 +206,7 @@ struct AppObjectsPhase {
     /// Copies each CloudKit record with the new number of its object's entity; the objects keep their keys.
     private func copy(_ mirroring: MirroringTables) throws {
         let numbers = try context.step.resolved.entityMappings.map {
-            (from: try context.sourceNumber(of: $0), to: try context.destinationNumber(of: $0))
+            (from: try context.sql.sourceNumber(of: $0), to: try context.sql.destinationNumber(of: $0))
         }
         for table in mirroring.tables {
             try copy(table, by: MirroringTables.copy(table, numbers: numbers))

@@ -19,29 +19,28 @@ struct LargeRows: BoundRows {
     private static let firstUniquePlace = 2
 
     init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
-        let sql = MappingSQL(mapping, in: context)
+        let sql = MappingSQL(mapping, in: context.sql)
         uniquePlaces = Self.firstUniquePlace..<Self.firstUniquePlace + mapping.unique.count
         var scope = try sql.scope()
         var selected = ["s.Z_PK", scope.elementKey ?? "NULL"]
         selected += try sql.uniqueValues(in: &scope)
         let cells = try Self.cells(sql, &scope)
         writer = try LargeRowWriter(
-            context.destinationTable(of: mapping), key: "Z_PK", cells: cells, of: (mapping.source, mapping.name),
+            context.sql.destinationTable(of: mapping), key: "Z_PK", cells: cells, of: (mapping.source, mapping.name),
             in: context)
         selected += writer.selection
         let order = mapping.iteration == nil ? "" : " ORDER BY \(scope.order)"
-        count = try sql.countDropped().prepare(on: context.connection)
+        count = try sql.countDropped().prepare(on: context.connection, now: context.options.now)
         select = try BoundSQL(
-            text: "SELECT \(selected.joined(separator: ", ")) FROM \(scope.from)\(scope.where)\(order)",
-            parameters: scope.parameters
-        ).prepare(on: context.connection)
-        loop = try RowLoop(sql, nil)
+            "SELECT \(selected.joined(separator: ", ")) FROM \(scope.from)\(scope.where)\(order)", scope.parameters
+        ).prepare(on: context.connection, now: context.options.now)
+        loop = try RowLoop(mapping, nil, in: context)
     }
 
     /// The cells that the mapping sets, in the order of the table's columns.
     private static func cells(_ sql: MappingSQL, _ scope: inout SourceScope) throws -> [LargeCell] {
-        let (context, mapping) = (sql.context, sql.mapping)
-        let number = scope.parameters.add(.integer(try context.destinationNumber(of: mapping)))
+        let (step, mapping) = (sql.step, sql.mapping)
+        let number = scope.parameters.add(.integer(try step.destinationNumber(of: mapping)))
         let version = mapping.keepsPrimaryKey ? "s.Z_OPT" : scope.parameters.add(.integer(1))
         var cells = [
             LargeCell(name: "Z_ENT", rawName: "Z_ENT", sql: number),
@@ -49,13 +48,13 @@ struct LargeRows: BoundRows {
         ]
         let values = Dictionary(
             try sql.columns(in: &scope).map { ($0.column.uppercased(), $0.value) }, uniquingKeysWith: { $1 })
-        let columns = context.destination.table(of: mapping.destination)?.columns ?? []
+        let columns = step.destination.table(of: mapping.destination)?.columns ?? []
         for column in columns {
             guard let value = values[column.name.uppercased()] else { continue }
             cells.append(
                 LargeCell(
                     name: column.name, rawName: column.name, sql: value.sql,
-                    origin: value.stored.flatMap { .init($0, in: context.source) }))
+                    origin: value.stored.flatMap { .init($0, in: step.source) }))
         }
         return cells
     }

@@ -1,4 +1,5 @@
 internal import FerryMapping
+internal import FerryPlan
 internal import FerrySQLite
 
 /// Writes the rows of one entity mapping, a range of source keys at a time.
@@ -58,17 +59,17 @@ struct RowLoop {
     private let unique: UniqueObjects?
 
     /// `values`: the values of `unique` in packed rows; nil if the rows are a statement's.
-    init(_ sql: MappingSQL, _ values: [RowValue]?) throws {
-        mapping = sql.mapping
-        keys = mapping.keepsPrimaryKey ? nil : try NewKeys(of: mapping.destination, in: sql.context)
+    init(_ mapping: ResolvedEntityMapping, _ values: [RowValue]?, in context: StepContext) throws {
+        self.mapping = mapping
+        keys = mapping.keepsPrimaryKey ? nil : try NewKeys(of: mapping.destination, in: context)
         association =
-            sql.context.isAssociated(mapping)
-            ? try sql.context.connection.prepare(
+            context.isAssociated(mapping)
+            ? try context.connection.prepare(
                 """
-                \(ScratchDatabase.insertion(intoAssociationOf: mapping))
+                \(ScratchTables.insertion(intoAssociationOf: mapping))
                 VALUES (?1, ?2, ?3, ?4)
                 """) : nil
-        unique = mapping.unique.isEmpty ? nil : try UniqueObjects(sql, values)
+        unique = mapping.unique.isEmpty ? nil : try UniqueObjects(mapping, values, in: context)
     }
 
     var writesScratch: Bool { association != nil || unique != nil }
@@ -127,10 +128,10 @@ final class UniqueObjects {
     private let cells: [CellBinding]
 
     /// `values`: the values of `unique` in packed rows; nil for large rows, which use ``find(in:at:)``.
-    init(_ sql: MappingSQL, _ values: [RowValue]?) throws {
-        let lookup = try sql.lookup(ofLargeRows: values == nil)
+    init(_ mapping: ResolvedEntityMapping, _ values: [RowValue]?, in context: StepContext) throws {
+        let lookup = try ObjectLookup.of(mapping, ofLargeRows: values == nil, in: context)
         self.lookup = lookup
-        let (connection, count) = (sql.context.connection, sql.mapping.unique.count)
+        let (connection, count) = (context.connection, mapping.unique.count)
         let function = "ferry_seek_\(lookup.id)"
         try connection.register(function, arguments: count, deterministic: false) {
             [owner = lookup.owner] arguments, result in
@@ -169,14 +170,14 @@ struct StreamedRows: BoundRows {
     private let bindings: [CellBinding]
 
     init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
-        let sql = MappingSQL(mapping, in: context)
-        let plan = try RowPlan(sql)
+        let sql = MappingSQL(mapping, in: context.sql)
+        let plan = try RowPlan(sql, in: context)
         stream = try RowStream(plan, in: context)
         insert = try context.connection.prepare(sql.insert(columns: plan.columns.map(\.name)))
-        try insert.bind(try context.destinationNumber(of: mapping), at: 2)
+        try insert.bind(try context.sql.destinationNumber(of: mapping), at: 2)
         let version = mapping.keepsPrimaryKey ? RowValue.column(RowPlan.versionCell) : .constant(.integer(1))
         bindings = try insert.bindConstants(of: [version] + plan.columns.map(\.value), from: 3)
-        loop = try RowLoop(sql, plan.uniqueValues)
+        loop = try RowLoop(mapping, plan.uniqueValues, in: context)
     }
 
     var takesOpenRanges: Bool { stream.runsAhead }

@@ -67,14 +67,16 @@ struct RowsPass: ChunkWalk.Work {
         let kept = context.step.keptPart?.positions ?? []
         for plan in context.step.partitions.flatMap(\.entityMappings)
         where plan.mapping.policy == nil && !kept.contains(plan.mapping.position) {
-            let statements = MappingSQL(plan.mapping, in: context)
+            let statements = MappingSQL(plan.mapping, in: context.sql)
             // The statements call functions that count keys; each mapping registers them again when its rows begin.
-            let counted = try context.program.keys[plan.mapping.position].counted.map { try context.mapping(named: $0) }
+            let counted = try context.program.keys[plan.mapping.position].counted.map {
+                try context.sql.mapping(named: $0)
+            }
             for made in counted + [plan.mapping] {
                 _ = try KeyCounter(made, by: plan.mapping, on: context.connection)
             }
-            _ = try statements.rows().prepare(on: context.connection)
-            _ = try statements.countDropped().prepare(on: context.connection)
+            _ = try statements.rows().prepare(on: context.connection, now: context.options.now)
+            _ = try statements.countDropped().prepare(on: context.connection, now: context.options.now)
         }
     }
 

@@ -28,20 +28,21 @@ final class SetExecutor: MappingExecutor {
         hasRowsOfRange = mapping.iteration == nil && !sharesRanges
         keys = mapping.keepsPrimaryKey ? nil : try NewKeys(of: mapping.destination, in: context)
         let connection = context.connection
-        let sql = MappingSQL(mapping, in: context)
+        let sql = MappingSQL(mapping, in: context.sql)
         counter =
             mapping.isOneToOne && !mapping.keepsPrimaryKey
             ? try KeyCounter(mapping, by: mapping, on: connection) : nil
         let isAssociated = context.isAssociated(mapping)
         if mapping.unique.isEmpty {
             body = .plain(
-                rows: try sql.rows().prepare(on: connection),
-                associations: isAssociated ? try sql.associations().prepare(on: connection) : nil)
+                rows: try sql.rows().prepare(on: connection, now: context.options.now),
+                associations: isAssociated
+                    ? try sql.associations().prepare(on: connection, now: context.options.now) : nil)
         } else {
-            body = .findOrCreate(try FindOrCreate(sql))
+            body = .findOrCreate(try FindOrCreate(sql, in: context))
         }
         let isFiltered = mapping.filter != nil || mapping.iteration?.skipsInvalid == true
-        count = isFiltered ? try sql.countDropped().prepare(on: connection) : nil
+        count = isFiltered ? try sql.countDropped().prepare(on: connection, now: context.options.now) : nil
     }
 
     var writesScratch: Bool { context.isAssociated(mapping) || !mapping.unique.isEmpty }
@@ -102,11 +103,11 @@ final class FindOrCreate {
     private static let newObjectLimit = 256
     private var rows: Int64 = 0
 
-    init(_ sql: MappingSQL) throws {
-        let connection = sql.context.connection
-        lookup = try sql.lookup()
+    init(_ sql: MappingSQL, in context: StepContext) throws {
+        let connection = context.connection
+        lookup = try ObjectLookup.of(sql.mapping, in: context)
         // A set executor has no read-ahead thread, so the queue's memory is free.
-        batch = FoundBatch(bytes: sql.context.options.memory.queue)
+        batch = FoundBatch(bytes: context.options.memory.queue)
         let function = "ferry_find_\(sql.mapping.position)"
         let table = "ferry_fresh_\(sql.mapping.position)"
         try connection.register(table: table, columns: FoundBatch.columns, argumentCount: 0) { [newObjects] in
@@ -124,18 +125,20 @@ final class FindOrCreate {
         try connection.register(gathering, arguments: 3 + sql.mapping.unique.count, deterministic: false) {
             [owner] arguments, _ in try owner.object?.gather(arguments)
         }
-        gather = try sql.find(by: gathering, associates: false).prepare(on: connection)
+        gather = try sql.find(by: gathering, associates: false)
+            .prepare(on: connection, now: context.options.now)
         associate =
-            sql.context.isAssociated(sql.mapping)
+            context.isAssociated(sql.mapping)
             ? try connection.prepare(
                 """
-                \(ScratchDatabase.insertion(intoAssociationOf: sql.mapping))
+                \(ScratchTables.insertion(intoAssociationOf: sql.mapping))
                 SELECT source, element, object, destination FROM \(found)
                 """) : nil
         // Runs many times within one statement.
         associate?.isSilent = true
-        insert = try sql.newObjectRows(from: table).prepare(on: connection)
-        find = try sql.find(by: function, associates: sql.context.isAssociated(sql.mapping)).prepare(on: connection)
+        insert = try sql.newObjectRows(from: table).prepare(on: connection, now: context.options.now)
+        find = try sql.find(by: function, associates: context.isAssociated(sql.mapping))
+            .prepare(on: connection, now: context.options.now)
         owner.object = self
     }
 

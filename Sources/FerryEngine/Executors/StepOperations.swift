@@ -60,11 +60,14 @@ struct StepOperations {
         case .settle(let place): try settle(relationships[place], unit)
         case .positions(let key, let table, let column, let order):
             try context.once(unit, phase: phase, subject: key.title) {
-                try OrderKeys.settle(order, of: table, among: column).prepare(on: connection).run()
+                try OrderKeys.settle(order, of: table, among: column).prepare(on: connection, now: context.options.now)
+                    .run()
             }
         case .fillGathered(let table):
             try context.once(unit, phase: phase, subject: table.name) {
-                try rows(ofGathered: table).prepare(on: connection).run()
+                try GatheredLinks(context.sql).statement(filling: table).prepare(
+                    on: connection, now: context.options.now
+                ).run()
             }
         case .index(let index): try context.once(unit, phase: phase, subject: index.name) { try create(index) }
         case .rTree(let rTree):
@@ -91,9 +94,11 @@ struct StepOperations {
     /// Fills a join table by one statement, which sorts its rows once.
     private func linkAtOnce(_ assignment: RelationshipAssignment, _ unit: String) throws {
         for contribution in assignment.contributions {
-            let sql = LinkStatements(context: context, assignment: assignment, contribution: contribution)
+            let sql = LinkStatements(context.sql, assignment, contribution)
             try context.once(unit, phase: .relationships, subject: assignment.declared.title) {
-                guard let statement = try sql.links()?.prepare(on: context.connection) else { return }
+                guard let statement = try sql.links()?.prepare(on: context.connection, now: context.options.now) else {
+                    return
+                }
                 try statement.bind(KeyRange.all)
                 try statement.run()
             }
@@ -104,8 +109,9 @@ struct StepOperations {
         _ assignment: RelationshipAssignment, _ contribution: RelationshipContribution, _ unit: String,
         report: inout StepReport
     ) throws {
-        let sql = LinkStatements(context: context, assignment: assignment, contribution: contribution)
-        guard try !context.progress.entry(unit).isDone, let statement = try sql.links()?.prepare(on: context.connection)
+        let sql = LinkStatements(context.sql, assignment, contribution)
+        guard try !context.progress.entry(unit).isDone,
+            let statement = try sql.links()?.prepare(on: context.connection, now: context.options.now)
         else { return }
         try context.walk(
             ChunkRanges(of: [contribution.mapping], in: context), unit: unit, phase: .relationships,
@@ -120,11 +126,11 @@ struct StepOperations {
     private mutating func settle(_ assignment: RelationshipAssignment, _ unit: String) throws {
         let evidence = try evidence ?? PolicyRun.evidence(in: context)
         self.evidence = evidence
-        let statements = try SettlingStatements(context: context, assignment: assignment, policies: evidence)
+        let statements = try SettlingStatements(context.sql, assignment, policies: evidence)
             .statements()
         for (index, sql) in statements.enumerated() {
             try context.once("\(unit):\(index)", phase: .relationships, subject: assignment.declared.title) {
-                try sql.prepare(on: context.connection).run()
+                try sql.prepare(on: context.connection, now: context.options.now).run()
             }
         }
     }
@@ -171,59 +177,6 @@ struct StepOperations {
                     SELECT * FROM pragma_index_xinfo(i.name, 'source') WHERE key ORDER BY seqno)) = ?2
             """,
             [.text(origin.name), .text("\(origin.secondColumn) 0 BINARY,\(origin.firstColumn) 0 BINARY")]) != nil
-    }
-
-    /// Fills a join table from the links in scratch, sorted once by primary key, each pair once.
-    ///
-    /// Positions that were not copied follow the insertion order of the links.
-    private func rows(ofGathered table: JoinTable) -> BoundSQL {
-        var parameters = Parameters()
-        var columns = [(name: table.firstColumn, value: "first"), (name: table.secondColumn, value: "second")]
-        if let column = table.firstOrderColumn {
-            let value = position("firstOrder", in: table, of: table.firstColumn, among: "second", &parameters)
-            columns.append((column, value))
-        }
-        if let column = table.secondOrderColumn {
-            let value = position("secondOrder", in: table, of: table.secondColumn, among: "first", &parameters)
-            columns.append((column, value))
-        }
-        return BoundSQL(
-            text: """
-                INSERT INTO main.\(table.name) (\(columns.map(\.name).joined(separator: ", ")))
-                SELECT \(columns.map(\.value).joined(separator: ", ")) FROM (\(pairs(ofGathered: table)))
-                ORDER BY first, second
-                """, parameters: parameters)
-    }
-
-    /// Each pair once: its first link.
-    private func pairs(ofGathered table: JoinTable) -> String {
-        let pairs = """
-            SELECT first, second, firstOrder, secondOrder, min(rowid) AS came
-            FROM \(ScratchDatabase.links(of: table)) GROUP BY first, second
-            """
-        guard context.step.resolved.hasPolicies else { return pairs }
-        return """
-            SELECT *, \(OrderKeys.isShared("firstOrder", among: "second")) AS firstOrderShared,
-                \(OrderKeys.isShared("secondOrder", among: "first")) AS secondOrderShared
-            FROM (\(pairs))
-            """
-    }
-
-    private func position(
-        _ stored: String, in table: JoinTable, of column: String, among group: String, _ parameters: inout Parameters
-    ) -> String {
-        if context.step.resolved.hasPolicies {
-            return OrderKeys.settled(
-                stored, shared: "\(stored)Shared", among: group, ordered: "came", parameters: &parameters)
-        }
-        let filling = context.program.relationships.filter { $0.joinTable == table.name }
-        let isCopied = filling.allSatisfy { assignment in
-            guard case .join(_, let own, _, _, _) = assignment.storage else { return false }
-            return assignment.contributions.allSatisfy { own == column ? $0.copied.own : $0.copied.related }
-        }
-        if isCopied { return stored }
-        return OrderKeys.sql(
-            place: "row_number() OVER (PARTITION BY \(group) ORDER BY came)", parameters: &parameters)
     }
 
     // MARK: Indexes

@@ -304,7 +304,7 @@ struct TableAlterations {
     /// Runs statements, all of which are ALTER TABLE.
     func run(_ statements: ArraySlice<InPlaceStatement>) throws {
         guard isPlain else {
-            for statement in statements { try connection.execute(statement.sql) }
+            for statement in statements { try connection.execute(statement.sql.text) }
             return
         }
         var tables: [IsolatedTable] = []
@@ -315,7 +315,7 @@ struct TableAlterations {
             let name = alteration.table.uppercased()
             let place = places[name] ?? tables.count
             if place == tables.count { tables.append(try IsolatedTable(alteration.table, in: connection)) }
-            try tables[place].connection.execute(statement.sql)
+            try tables[place].connection.execute(statement.sql.text)
             places[name] = nil
             places[alteration.newName.uppercased()] = place
         }

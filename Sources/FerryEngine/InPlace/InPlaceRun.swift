@@ -309,19 +309,8 @@ package struct InPlaceRun {
 extension Connection {
     /// Runs a statement; `now` is the run's fixed time.
     func run(_ planned: InPlaceStatement, now: Double) throws(DatabaseError) {
-        guard !planned.values.isEmpty else { return try execute(planned.sql) }
-        let statement = try prepare(planned.sql)
-        for named in planned.values { try statement.bind(Value(named.value, now: now), named: named.name) }
-        try statement.run()
-    }
-}
-
-extension Value {
-    init(_ value: InPlaceValues.Value, now: Double) {
-        switch value {
-        case .stored(let stored): self.init(stored)
-        case .now: self = .real(now)
-        }
+        guard !planned.sql.parameters.values.isEmpty else { return try execute(planned.sql.text) }
+        try planned.sql.prepare(on: self, now: now).run()
     }
 }
 

@@ -285,7 +285,7 @@ extension DestinationObject {
             throw FerryError(.internalError, "The new store has no join table \(table).")
         }
         let isFirst = own == join.firstColumn
-        return (ScratchDatabase.links(of: join), isFirst ? "first" : "second", isFirst ? "second" : "first")
+        return (ScratchTables.links(of: join), isFirst ? "first" : "second", isFirst ? "second" : "first")
     }
 
     private func relationship(_ key: String) throws(FerryError) -> (Relationship, RelationshipStorage) {

@@ -55,15 +55,15 @@ extension MigrationManager {
             }
             if rowsToCome.hold(mapping.resolved) { continue }
             try flush()
-            let number = try context.destinationNumber(of: mapping.resolved)
+            let number = try context.sql.destinationNumber(of: mapping.resolved)
             let sql =
                 mapping.resolved.keepsPrimaryKey
                 ? """
-                SELECT Z_PK FROM main.\(try context.destinationTable(of: mapping.resolved))
+                SELECT Z_PK FROM main.\(try context.sql.destinationTable(of: mapping.resolved))
                 WHERE Z_PK = ?1 AND Z_ENT = \(number)
                 """
                 : """
-                SELECT destination FROM \(ScratchDatabase.association(of: mapping.resolved))
+                SELECT destination FROM \(ScratchTables.association(of: mapping.resolved))
                 WHERE source = ?1 ORDER BY element
                 """
             try context.forEachRow(sql, for: source.primaryKey) {
@@ -109,7 +109,7 @@ extension MigrationManager {
         var sources: [Int64] = []
         try context.forEachRow(
             """
-            SELECT source FROM \(ScratchDatabase.association(of: mapping.resolved))
+            SELECT source FROM \(ScratchTables.association(of: mapping.resolved))
             WHERE destination = ?1 ORDER BY source, element
             """, for: destination.primaryKey
         ) { sources.append($0.integer(0)) }
@@ -118,7 +118,7 @@ extension MigrationManager {
 
     private func mapping(named name: String) throws -> PolicyEntityMapping {
         if let current, current.mapping.name == name { return current.mapping }
-        return entityMappings[try context.mapping(named: known(name)).position]
+        return entityMappings[try context.sql.mapping(named: known(name)).position]
     }
 
     /// The name of an entity mapping in the step, which may be qualified with that of its mapping model.
@@ -221,7 +221,7 @@ extension MigrationManager {
         scope.require(try scope.condition(try Predicate.parse(predicate)))
         let statement = try context.connection.prepare(
             "SELECT s.Z_PK, s.Z_ENT FROM \(scope.from)\(scope.where) ORDER BY s.Z_PK LIMIT :limit")
-        try scope.parameters.bind(to: statement)
+        try scope.parameters.bind(to: statement, now: context.options.now)
         let high = try context.single("SELECT max(Z_PK) FROM \(schema).\(table.name)", []).integer ?? 0
         try statement.bind(.integer(high), named: ":high")
         try statement.bind(.integer(limit ?? Self.page), named: ":limit")
@@ -243,7 +243,7 @@ extension MigrationManager {
         let from = schema == "main" ? rowsToCome.others(in: table) : "\(schema).\(table)"
         return SourceScope(
             ExpressionScope(model: layout.model, entity: entity), from: "\(from) AS s", of: layout, in: schema,
-            besides: rowsToCome, now: context.options.now)
+            rows: schema == "main" ? { rowsToCome.others(in: $0) } : nil)
     }
 
     /// SQL of the keys and entity numbers of the objects that a relationship of source object `?1` leads to.

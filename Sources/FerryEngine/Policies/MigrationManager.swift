@@ -149,14 +149,14 @@ public final class MigrationManager {
         switch substitute {
         case .constant(let value): return try value.stored(in: attribute)
         case .expression(let text):
-            let expressions = MappingSQL(mapping.resolved, in: context)
-            var scope = expressions.scope(from: "source.\(try context.sourceTable(of: mapping.resolved)) AS s")
+            let expressions = MappingSQL(mapping.resolved, in: context.sql)
+            var scope = expressions.scope(from: "source.\(try context.sql.sourceTable(of: mapping.resolved)) AS s")
             scope.require("s.Z_PK = :key")
             let rule = ResolvedAttribute(name: attribute.name, expression: try Expression.parse(text))
             let value = ColumnSource(rule, for: attribute, of: mapping.resolved, in: context.source)
             let sql = try value.map { try expressions.value(of: $0, in: &scope).sql } ?? "NULL"
             let statement = try context.cached("SELECT \(sql) FROM \(scope.from)\(scope.where)")
-            try scope.parameters.bind(to: statement)
+            try scope.parameters.bind(to: statement, now: context.options.now)
             try statement.bind(.integer(source.primaryKey), named: ":key")
             defer { statement.reset() }
             return try statement.step() ? statement.value(0) : .null

@@ -31,10 +31,10 @@ final class PolicyAssociations {
     init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws {
         self.mapping = mapping
         self.context = context
-        number = try context.destinationNumber(of: mapping)
-        table = ScratchDatabase.association(of: mapping)
+        number = try context.sql.destinationNumber(of: mapping)
+        table = ScratchTables.association(of: mapping)
         insertion = "INSERT INTO \(table) (source, element, destination, entity) VALUES (?, ?, ?, ?)"
-        destinationTable = "main.\(try context.destinationTable(of: mapping))"
+        destinationTable = "main.\(try context.sql.destinationTable(of: mapping))"
         isImplied = Self.isImplied(mapping, in: context)
     }
 

@@ -180,8 +180,10 @@ final class PolicyRun {
         var links: [Statement] = []
         for assignment in context.program.relationships {
             for contribution in assignment.contributions where contribution.mapping.position == mapping.position {
-                let sql = LinkStatements(context: context, assignment: assignment, contribution: contribution)
-                if let statement = try sql.links()?.prepare(on: context.connection) { links.append(statement) }
+                let sql = LinkStatements(context.sql, assignment, contribution)
+                if let statement = try sql.links()?.prepare(on: context.connection, now: context.options.now) {
+                    links.append(statement)
+                }
             }
         }
         return links
@@ -209,7 +211,7 @@ final class PolicyExecutor: MappingExecutor {
 
     init(_ calls: PolicyCalls, in context: StepContext) throws {
         self.calls = calls
-        let plan = try RowPlan(MappingSQL(calls.mapping.resolved, in: context))
+        let plan = try RowPlan(MappingSQL(calls.mapping.resolved, in: context.sql), in: context)
         rows = try RowStream(plan, in: context)
         current = try CurrentSource(calls, plan, on: context.connection)
         associations = current.associations

@@ -30,12 +30,12 @@ struct RowsToCome {
         guard let place = passes.firstIndex(where: { !Set($0).isDisjoint(with: pass) }) else { return }
         for position in passes[(place + 1)...].joined() where kept.contains(position) {
             let mapping = context.step.resolved.entityMappings[position]
-            let table = try context.destinationTable(of: mapping)
+            let table = try context.sql.destinationTable(of: mapping)
             positions.insert(position)
             var rows =
                 try tables[table]
                 ?? Rows(numbers: [], last: NewKeys.lastKeptKey(inTableOf: mapping.destination, context))
-            rows.numbers.append(try context.destinationNumber(of: mapping))
+            rows.numbers.append(try context.sql.destinationNumber(of: mapping))
             tables[table] = rows
         }
     }

@@ -22,11 +22,12 @@ struct FailedRowSearch {
     private let columns: [(property: String, sql: String)]
     /// FROM and WHERE, with `:low` and `:high`.
     private let rows: String
-    private let parameters: [(name: String, value: Value)]
+    private let parameters: Parameters
+    private let now: Double
     private let largestValue: Int
 
     init(_ mapping: ResolvedEntityMapping, in context: StepContext) throws(FerryError) {
-        let statements = MappingSQL(mapping, in: context)
+        let statements = MappingSQL(mapping, in: context.sql)
         var scope = try statements.scope()
         var columns: [(property: String, sql: String)] = []
         for column in context.program.columns[mapping.position] {
@@ -37,7 +38,7 @@ struct FailedRowSearch {
         entity = mapping.source
         self.columns = columns
         rows = "\(scope.from)\(scope.where)"
-        parameters = scope.parameters.values
+        (parameters, now) = (scope.parameters, context.options.now)
         largestValue = context.options.wholeValueBytes
     }
 
@@ -46,7 +47,7 @@ struct FailedRowSearch {
         entity = computations.entity
         columns = computations.columns
         rows = "main.\(computations.table) WHERE Z_PK > :low AND Z_PK <= :high AND Z_ENT = \(computations.number)"
-        parameters = computations.values.map { ($0.name, Value($0.value, now: now)) }
+        (parameters, self.now) = (computations.values, now)
         self.largestValue = largestValue
     }
 
@@ -84,8 +85,8 @@ struct FailedRowSearch {
     private func fails(_ values: [String], in range: KeyRange) throws -> Bool {
         let statement = try connection.prepare(
             "SELECT \(values.isEmpty ? "1" : values.joined(separator: ", ")) FROM \(rows)")
-        for (name, value) in parameters where statement.parameter(name) != nil {
-            try statement.bind(value, named: name)
+        for parameter in parameters.values where statement.parameter(parameter.name) != nil {
+            try statement.bind(Value(parameter.value, now: now), named: parameter.name)
         }
         try statement.bind(range)
         do {
@@ -99,13 +100,6 @@ struct FailedRowSearch {
 }
 
 extension FerryError {
-    func placed(in mapping: ResolvedEntityMapping) -> FerryError {
-        var error = self
-        error.place.entityMapping = mapping.name
-        error.message = "Entity mapping \(mapping.name): \(message)"
-        return error
-    }
-
     /// The error with its object; it does not show the value.
     func at(_ row: FailedRowSearch.Row?) -> FerryError {
         guard let row, code == .rowFailed, place.primaryKey == nil else { return self }

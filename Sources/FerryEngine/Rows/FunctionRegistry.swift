@@ -1,5 +1,6 @@
 internal import FerryBase
 internal import FerryExpression
+internal import FerryPlan
 package import FerrySQLite
 internal import FerryStore
 
@@ -17,7 +18,7 @@ package enum FunctionRegistry {
             try connection.register(aggregate: function.name, arguments: count) { AggregateCall(function, memory) }
         }
         try connection.register(
-            table: JSONElements.name, columns: JSONElements.columns, argumentCount: JSONElements.argumentCount
+            table: JSONElementTable.function, columns: JSONElements.columns, argumentCount: JSONElements.argumentCount
         ) { [unowned connection] in JSONElements(on: connection) }
     }
 }
@@ -151,9 +152,7 @@ struct ExternalContents: Sendable {
 ///
 /// With a row, the text is the value of a source column there, and a long one is read in pieces.
 final class JSONElements: TableCursor {
-    static let name = "ferry_json_each"
-    static let memberColumns = (0..<8).map { "member\($0)" }
-    static let columns = ["ordinal", "json"] + memberColumns
+    static let columns = ["ordinal", "json"] + JSONElementTable.memberColumns
     static let argumentCount = 7
     /// The longest stored text that is read at once.
     private static let longestPiece = 1 << 16
@@ -256,18 +255,6 @@ final class JSONElements: TableCursor {
     }
 
     // MARK: Paths
-
-    /// Encodes paths: their number, for each its number of keys, and for each key its length and its UTF-8.
-    static func encode(_ paths: [[String]]) -> [UInt8] {
-        var bytes = word(paths.count)
-        for path in paths {
-            bytes += word(path.count)
-            for key in path { bytes += word(key.utf8.count) + key.utf8 }
-        }
-        return bytes
-    }
-
-    private static func word(_ count: Int) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: count >> ($0 * 8)) } }
 
     private static func decode(_ bytes: UnsafeRawBufferPointer) -> [[[UInt8]]] {
         var place = 0

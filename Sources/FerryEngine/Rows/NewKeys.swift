@@ -34,7 +34,7 @@ struct NewKeys {
                 try context.connection.integer(
                     "SELECT Z_MAX FROM source.Z_PRIMARYKEY WHERE Z_ENT = ?", [.integer($0)])
             }
-            let table = try context.sourceTable(of: mapping)
+            let table = try context.sql.sourceTable(of: mapping)
             let inUse = try context.connection.integer("SELECT max(Z_PK) FROM source.\(table)")
             last = max(last, handedOut ?? 0, inUse ?? 0)
         }
@@ -66,21 +66,10 @@ final class KeyCounter {
     @exclusivity(unchecked) private(set) var last: Int64 = 0
     @exclusivity(unchecked) private var lastSource = ChunkRanges.beginning
 
-    /// SQL of the next key for an object of a mapping; evaluate it only for rows that the mapping writes.
-    ///
-    /// `reader` is the mapping whose statement calls the function: itself, or one with a foreign key to its objects.
-    static func call(
-        _ made: ResolvedEntityMapping, by reader: ResolvedEntityMapping, at object: SourceScope.Object
-    ) -> String { "\(name(made, by: reader))(\(object.alias).Z_PK)" }
-
-    private static func name(_ made: ResolvedEntityMapping, by reader: ResolvedEntityMapping) -> String {
-        "ferry_key_\(made.position)_\(reader.position)"
-    }
-
     init(
         _ made: ResolvedEntityMapping, by reader: ResolvedEntityMapping, on connection: Connection
     ) throws(DatabaseError) {
-        try connection.register(Self.name(made, by: reader), arguments: 1, deterministic: false) {
+        try connection.register(KeyCounting.name(made, by: reader), arguments: 1, deterministic: false) {
             [self] arguments, result in
             let source = arguments.integer(0)
             // A second call for an object returns the same key.
@@ -115,7 +104,7 @@ struct CountedTargets {
     init(of mapping: ResolvedEntityMapping, in context: StepContext) throws {
         self.context = context
         for name in context.program.keys[mapping.position].counted {
-            let made = try context.mapping(named: name)
+            let made = try context.sql.mapping(named: name)
             targets.append(
                 Target(
                     unit: Self.unit(made, by: mapping), base: try Self.base(of: made, in: context),
@@ -147,7 +136,8 @@ struct CountedTargets {
         var base = try NewKeys.lastKeptKey(inTableOf: mapping.destination, context)
         for maker in context.program.keys[mapping.position].earlierMakers {
             let earlier = context.step.resolved.entityMappings[maker]
-            let count = try MappingSQL(earlier, in: context).count().prepare(on: context.connection)
+            let count = try MappingSQL(earlier, in: context.sql).count().prepare(
+                on: context.connection, now: context.options.now)
             try count.bind(KeyRange.all)
             if try count.step() { base = try NewKeys.checked(base, of: mapping.destination) + count.integer(0) }
             count.reset()
@@ -167,7 +157,7 @@ struct CountedTargets {
         }
         for mapping in context.step.resolved.entityMappings {
             for name in context.program.keys[mapping.position].counted {
-                let made = try context.mapping(named: name)
+                let made = try context.sql.mapping(named: name)
                 let counted = try context.progress.entry(unit(made, by: mapping))
                 let rows = try written(made)
                 var base = try NewKeys.lastKeptKey(inTableOf: made.destination, context)

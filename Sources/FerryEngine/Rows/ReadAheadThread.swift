@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import FerryBase
+internal import FerryPlan
 internal import FerrySQLite
 
 /// The thread that reads the rows of one entity mapping on its own connection, ahead of the thread that writes.
@@ -47,7 +48,7 @@ final class ReadAheadThread: @unchecked Sendable {
     init?(_ plan: RowPlan, in context: StepContext) throws {
         let connection = try context.openSource()
         do {
-            reader = try RowReader(plan, on: connection)
+            reader = try RowReader(plan, on: connection, now: context.options.now)
         } catch let error as DatabaseError where error.isInSQL {
             return nil
         }

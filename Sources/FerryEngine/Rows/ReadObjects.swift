@@ -1,6 +1,7 @@
 package import FerryBase
 internal import FerryExpression
 internal import FerryMapping
+package import FerryModel
 package import FerryPlan
 package import FerrySQLite
 package import FerryStore
@@ -14,7 +15,7 @@ package struct ReadObjects {
     /// The store is `main` on the connection that counts; `now` is the time for filters that ask for it.
     package init(in layout: StoreLayout, now: Double) { (self.layout, self.now) = (layout, now) }
 
-    package mutating func parameter(_ value: Value) -> String { parameters.add(value) }
+    package mutating func parameter(_ value: DefaultValue) -> String { parameters.add(value) }
 
     /// SQL of whether an entity mapping reads the object with a key, for at least one element if it iterates.
     ///
@@ -23,8 +24,7 @@ package struct ReadObjects {
         let mapping = reading.mapping
         var scope = SourceScope(
             mapping.expressionScope(in: layout.model),
-            from: "main.\(try layout.knownTable(of: mapping.source, in: "source")) AS s", of: layout, in: "main",
-            now: now)
+            from: "main.\(try layout.knownTable(of: mapping.source, in: "source")) AS s", of: layout, in: "main")
         scope.parameters = parameters
         let number = scope.parameters.add(.integer(try layout.knownNumber(of: mapping.source, in: "source")))
         scope.require("s.Z_ENT = \(number)")
@@ -49,7 +49,7 @@ package struct ReadObjects {
     package func integer(_ sql: String, on connection: Connection) throws(DatabaseError) -> Int64 {
         try FunctionRegistry.register(on: connection)
         let statement = try connection.prepare(sql)
-        try parameters.bind(to: statement)
+        try parameters.bind(to: statement, now: now)
         return try statement.step() ? statement.integer(0) : 0
     }
 }

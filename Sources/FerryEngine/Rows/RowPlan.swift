@@ -49,8 +49,8 @@ struct RowPlan {
 
     var cellCount: Int { packed.count + evaluated.count }
 
-    init(_ sql: MappingSQL) throws {
-        let (context, mapping) = (sql.context, sql.mapping)
+    init(_ sql: MappingSQL, in context: StepContext) throws {
+        let (mapping, now) = (sql.mapping, context.options.now)
         mayMiss = mapping.policy != nil
         largestValue = mapping.policy == nil ? context.options.valueBytes : context.options.wholeValueBytes
         var scope = try sql.scope(filtered: false)
@@ -58,14 +58,14 @@ struct RowPlan {
         let ordinal = scope.jsonElements == nil ? nil : scope.elementOrder
         let fixed = ["s.Z_PK", "s.Z_OPT", ordinal ?? "NULL AS ordinal", scope.elementKey ?? "NULL AS element"]
         for column in fixed { _ = scope.select(column) }
-        filter = try mapping.filter.map { try sql.rowCondition($0, in: &scope) }
+        filter = try mapping.filter.map { try sql.rowCondition($0, in: &scope, now: now) }
         var columns: [DestinationColumn] = []
         var ahead: [Int: RowEvaluator] = [:]
         for column in context.program.columns[mapping.position] {
-            let value = try sql.rowValue(of: column.source, in: &scope)
+            let value = try sql.rowValue(of: column.source, in: &scope, now: now)
             if mayMiss, case .evaluated(let evaluator) = value, !evaluator.callsPolicy,
                 // An evaluator belongs to one thread: this one is for the reader's.
-                case .evaluated(let other) = try sql.rowValue(of: column.source, in: &scope)
+                case .evaluated(let other) = try sql.rowValue(of: column.source, in: &scope, now: now)
             {
                 ahead[columns.count] = other
             }
@@ -110,10 +110,37 @@ struct RowPlan {
         skipsInvalid = mapping.iteration?.skipsInvalid ?? false
         isOneRowPerKey = mapping.iteration == nil
         self.sql = BoundSQL(
-            text: """
-                SELECT \(scope.selected.joined(separator: ", ")) FROM \(scope.from)\(scope.where)
-                ORDER BY \(scope.order)
-                """, parameters: scope.parameters)
+            """
+            SELECT \(scope.selected.joined(separator: ", ")) FROM \(scope.from)\(scope.where)
+            ORDER BY \(scope.order)
+            """, scope.parameters)
+    }
+}
+
+extension MappingSQL {
+    /// A column's value for evaluation in Swift; an SQL function, which knows the folder, reads external files.
+    func rowValue(of source: ColumnSource, in scope: inout SourceScope, now: Double) throws(FerryError) -> RowValue {
+        switch source {
+        case .constant(let value): return .constant(Value(value))
+        case .column: break
+        case .expression(let expression):
+            let evaluator = try placed { () throws(FerryError) -> RowEvaluator? in
+                let computation = try expression.computation(in: step.source.model)
+                return computation.passedValue?.mark == .removed ? nil : try scope.evaluator(computation, now: now)
+            }
+            if let evaluator { return evaluator.place.map { .column($0) } ?? .evaluated(evaluator) }
+        }
+        return .column(scope.select(try value(of: source, in: &scope).sql))
+    }
+
+    /// A filter for evaluation in Swift.
+    func rowCondition(_ predicate: Predicate, in scope: inout SourceScope, now: Double) throws(FerryError)
+        -> RowEvaluator
+    {
+        try placed { () throws(FerryError) in
+            try scope.evaluator(
+                try ExpressionTranslation(scope: scope.expressions).condition(predicate), now: now)
+        }
     }
 }
 

@@ -42,7 +42,7 @@ final class RowStream {
         thread = try ReadAheadThread(plan, in: context)
         runsAhead = plan.isOneRowPerKey && thread?.needsSorting == false
         ownRows = PackedRows(cells: plan.cellCount, capacity: thread == nil ? ReadAheadThread.bufferBytes : 0)
-        if thread == nil { reader = try RowReader(plan, on: context.connection) }
+        if thread == nil { reader = try RowReader(plan, on: context.connection, now: context.options.now) }
     }
 
     deinit {
@@ -169,9 +169,9 @@ final class RowReader {
     private let row: StatementRow
     private let plan: RowPlan
 
-    init(_ plan: RowPlan, on connection: Connection) throws {
+    init(_ plan: RowPlan, on connection: Connection, now: Double) throws {
         self.plan = plan
-        select = try plan.sql.prepare(on: connection)
+        select = try plan.sql.prepare(on: connection, now: now)
         row = StatementRow(select)
     }
 

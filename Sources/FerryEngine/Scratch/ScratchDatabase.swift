@@ -11,15 +11,6 @@ package import FerryStore
 /// An association leads from a source object to a destination object, a lookup from the values of `unique` to a
 /// destination object. Both are on disk, so memory does not grow with the rows.
 package struct ScratchDatabase {
-    /// The table of associations, with one row per source object and element: `(source, element, object, destination)`.
-    ///
-    /// `element` numbers a source object's elements; `object` is the element's own key if the iteration has objects.
-    static func association(of mapping: ResolvedEntityMapping) -> String { "scratch.association_\(mapping.position)" }
-
-    static func insertion(intoAssociationOf mapping: ResolvedEntityMapping) -> String {
-        "INSERT INTO \(association(of: mapping)) (source, element, object, destination)"
-    }
-
     /// The name of the lookup of an entity's objects by the attributes in `unique`.
     ///
     /// A lookup in which nil equals nothing lacks objects that the other kind has.
@@ -44,7 +35,7 @@ package struct ScratchDatabase {
         } else {
             table = "(source INTEGER, \(columns), PRIMARY KEY (source, element)) WITHOUT ROWID"
         }
-        try connection.execute("CREATE TABLE \(association(of: mapping)) \(table)")
+        try connection.execute("CREATE TABLE \(ScratchTables.association(of: mapping)) \(table)")
         guard isReversible else { return }
         try connection.execute(
             "CREATE INDEX scratch.made_\(mapping.position) ON association_\(mapping.position) (destination)")
@@ -107,14 +98,10 @@ package struct ScratchDatabase {
         return KeyedHash.Key(low: UInt64(bitPattern: low), high: UInt64(bitPattern: high))
     }
 
-    /// The table of a join table's links, in the order of insertion.
-    ///
-    /// `firstOrder` is the position of the first object among those of the second one; `secondOrder` is the reverse.
-    static func links(of table: JoinTable) -> String { "scratch.\"links_\(table.name)\"" }
-
     static func createLinks(of table: JoinTable, on connection: Connection) throws(DatabaseError) {
         try connection.execute(
-            "CREATE TABLE \(links(of: table)) (first INTEGER, second INTEGER, firstOrder INTEGER, secondOrder INTEGER)")
+            "CREATE TABLE \(ScratchTables.links(of: table)) (first INTEGER, second INTEGER, firstOrder INTEGER, secondOrder INTEGER)"
+        )
     }
 
     /// Creates indexes for the links of one object, which policies read.
@@ -240,7 +227,7 @@ package struct ScratchNeed: Sendable {
             }
             // The lookup also holds existing objects.
             let known = (distinct ?? count) + (rows.objects[mapping.destination] ?? 0)
-            let isInMemory = known <= MappingSQL.objectsInMemory(memory, finders: finders)
+            let isInMemory = known <= ObjectLookup.objectsInMemory(memory, finders: finders)
             if !mapping.unique.isEmpty, !isInMemory { scratch += known * Bytes.lookup }
             if mapping.policy != nil { scratch += count * (Bytes.policyLookup + width / 2) }
             guard verifies else { continue }

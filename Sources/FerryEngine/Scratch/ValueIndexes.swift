@@ -1,6 +1,7 @@
 internal import FerryBase
 internal import FerryExpression
 internal import FerryModel
+internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
@@ -8,14 +9,7 @@ internal import FerryStore
 ///
 /// The source is never written: an index that it lacks is made in scratch, from a copy of the values and keys. It is
 /// made when the first statement needs it, in a transaction of its own, and found by its name when a run resumes.
-final class ValueIndexes {
-    enum Index {
-        /// A column that the source's own index begins with.
-        case column(String)
-        /// A table in scratch with the values as `v0`, `v1`, …, and the object's key as `member`.
-        case table(String)
-    }
-
+final class ValueIndexes: MemberIndexes {
     private let layout: StoreLayout
     private let connection: Connection
     private let now: Double
@@ -26,17 +20,9 @@ final class ValueIndexes {
         onStatement = connection.onStatement
     }
 
-    /// Returns an index over the values at the end of paths from the objects of exactly one entity.
-    ///
-    /// - Parameters:
-    ///   - entity: The entity, without its subentities.
-    ///   - paths: The paths of to-one relationships to attributes or objects.
-    ///   - mayBeOfSource: Whether an index over objects of other entities too is of use.
-    /// - Returns: An index of the source if it has one, else one in scratch.
-    /// - Throws: Errors of the paths; ``FerryError`` `.interrupted` or `.databaseFailed` while the index is made.
     func index(
-        of entity: String, by paths: [ResolvedPath], mayBeOfSource: Bool = true
-    ) throws(FerryError) -> Index {
+        of entity: String, by paths: [ResolvedPath], mayBeOfSource: Bool
+    ) throws(FerryError) -> ValueIndexPlace {
         let name = ([entity] + paths.map(\.indexedName)).joined(separator: ",")
         do {
             if mayBeOfSource, let column = try indexedColumn(of: entity, at: paths) { return .column(column) }
@@ -84,7 +70,7 @@ final class ValueIndexes {
     private func fill(_ table: String, of entity: String, by paths: [ResolvedPath]) throws {
         var scope = SourceScope(
             ExpressionScope(model: layout.model, entity: entity),
-            from: "source.\(try layout.knownTable(of: entity, in: "source")) AS s", of: layout, now: now)
+            from: "source.\(try layout.knownTable(of: entity, in: "source")) AS s", of: layout)
         var values: [String] = []
         for (place, path) in paths.enumerated() {
             var path = path

@@ -222,7 +222,7 @@ enum SlotValue: Sendable, Hashable {
     }
 
     /// The SQL of the value; `names` has the current names of renamed source columns.
-    func sql(names: [String: String] = [:], _ values: inout InPlaceValues) -> String {
+    func sql(names: [String: String] = [:], _ values: inout Parameters) -> String {
         let name = { (column: String) in names[column] ?? column }
         switch self {
         case .column(let column): return name(column)
@@ -249,7 +249,7 @@ extension [NumberPair] {
 struct RowComputation: Sendable, Hashable {
     fileprivate enum Operand: Hashable {
         case column(String)
-        case value(InPlaceValues.Value)
+        case value(Parameters.Value)
     }
 
     /// The source column whose values are converted; nil if other columns are read.
@@ -270,7 +270,7 @@ struct RowComputation: Sendable, Hashable {
         base = expression.base
     }
 
-    func sql(names: [String: String], _ values: inout InPlaceValues) -> String {
+    func sql(names: [String: String], _ values: inout Parameters) -> String {
         var texts: [String] = []
         for operand in operands {
             switch operand {

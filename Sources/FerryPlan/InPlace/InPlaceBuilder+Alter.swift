@@ -48,7 +48,7 @@ extension InPlaceBuilder {
         guard !renamedIndexes.isEmpty else { return }
         let reason = "the index is the same under a new name"
         add("PRAGMA writable_schema = ON", reason)
-        var values = InPlaceValues()
+        var values = Parameters()
         var (names, texts, old) = ("", "", [String]())
         for (name, new) in renamedIndexes {
             let from = values.add(.text(name))

@@ -10,7 +10,7 @@ extension InPlaceBuilder {
         add("UPDATE Z_PRIMARYKEY SET Z_ENT = -Z_ENT WHERE Z_ENT < \(HistoryTables.firstNumber)", reason)
         for (entity, number) in destination.entityNumbers.sorted(by: { $0.value < $1.value }) {
             let parent = destination.model.entities[entity]?.superentity.flatMap { destination.number(of: $0) }
-            var values = InPlaceValues()
+            var values = Parameters()
             let name = values.add(.text(entity))
             add(
                 "INSERT INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) "
@@ -131,9 +131,9 @@ extension InPlaceBuilder {
     }
 
     private mutating func addOverAllKeys(_ sql: String, _ reason: String, _ tables: StatementTables) {
-        var values = InPlaceValues()
-        values.addNamed(":low", .integer(.min))
-        values.addNamed(":high", .integer(.max))
+        var values = Parameters()
+        values.set(":low", .integer(.min))
+        values.set(":high", .integer(.max))
         add(sql, values: values, reason, writesObjects: true, tables: tables)
     }
 

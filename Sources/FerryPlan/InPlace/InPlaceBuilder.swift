@@ -57,7 +57,7 @@ struct InPlaceBuilder {
     }
 
     mutating func add(
-        _ sql: String, values: InPlaceValues = InPlaceValues(), _ reason: String, writesObjects: Bool = false,
+        _ sql: String, values: Parameters = Parameters(), _ reason: String, writesObjects: Bool = false,
         alteration: InPlaceStatement.Alteration? = nil, tables: StatementTables = .schema
     ) {
         plan.statements.append(

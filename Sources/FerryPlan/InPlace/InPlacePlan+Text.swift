@@ -52,26 +52,29 @@ extension JoinMove {
 
 extension SlotValue {
     fileprivate var text: String {
-        var values = InPlaceValues()
-        return sql(&values) + values.named.text
+        var values = Parameters()
+        return sql(&values) + values.values.text
     }
 }
 
 extension InPlaceStatement {
-    fileprivate var text: String { "  \(sql)\(values.text)" + (countedEntity.map { ", counts \($0)" } ?? "") }
+    fileprivate var text: String {
+        "  \(sql.text)\(sql.parameters.values.text)" + (countedEntity.map { ", counts \($0)" } ?? "")
+    }
 }
 
-extension [InPlaceValues.Named] {
+extension [Parameters.Named] {
     fileprivate var text: String {
         isEmpty ? "" : " [\(map { "\($0.name) \($0.value.text)" }.joined(separator: ", "))]"
     }
 }
 
-extension InPlaceValues.Value {
+extension Parameters.Value {
     fileprivate var text: String {
         switch self {
         case .stored(let value): "\(value)"
         case .now: "now"
+        case .null: "nil"
         }
     }
 }

@@ -97,7 +97,7 @@ package struct InPlacePlan: Sendable, Equatable {
         let reason = "results of ANALYZE for tables and indexes that were not recreated"
         statements.append(InPlaceStatement("DELETE FROM sqlite_stat1", writesObjects: false, reason: reason))
         for row in rows {
-            var values = InPlaceValues()
+            var values = Parameters()
             let texts = row.map { text in text.map { values.add(.text($0)) } ?? "NULL" }
             statements.append(
                 InPlaceStatement(
@@ -115,9 +115,7 @@ package struct InPlacePlan: Sendable, Equatable {
 }
 
 package struct InPlaceStatement: Sendable, Hashable {
-    package var sql: String
-    /// Named parameters, as `:v0`.
-    package var values: [InPlaceValues.Named]
+    package var sql: BoundSQL
     package var reason: String
     /// The entity of the new version all of whose rows, and no other row, the statement writes.
     ///
@@ -137,14 +135,13 @@ package struct InPlaceStatement: Sendable, Hashable {
     }
 
     init(
-        _ sql: String, values: InPlaceValues = InPlaceValues(), writesObjects: Bool, reason: String,
+        _ sql: String, values: Parameters = Parameters(), writesObjects: Bool, reason: String,
         alteration: Alteration? = nil, countedEntity: String? = nil, tables: StatementTables = .schema
     ) {
-        self.sql = sql
+        self.sql = BoundSQL(sql, values)
         self.tables = tables
         self.countedEntity = countedEntity
         self.writesObjects = writesObjects
-        self.values = values.named
         self.reason = reason
         self.alteration = alteration
     }
@@ -174,37 +171,6 @@ struct KeptTable: Sendable, Equatable {
 struct Renaming: Sendable, Hashable {
     var from: String
     var to: String
-}
-
-/// The bound values of a statement: SQL text contains entity numbers, but no values of a model.
-package struct InPlaceValues: Sendable, Hashable {
-    package enum Value: Sendable, Hashable {
-        case stored(DefaultValue)
-        /// The run's fixed time, in seconds since 2001-01-01 UTC.
-        case now
-    }
-
-    package struct Named: Sendable, Hashable {
-        package var name: String
-        package var value: Value
-    }
-
-    private(set) var named: [Named] = []
-
-    mutating func addNamed(_ name: String, _ value: DefaultValue) {
-        named.append(Named(name: name, value: .stored(value)))
-    }
-
-    /// Adds a stored value and returns its parameter.
-    mutating func add(_ value: DefaultValue) -> String { add(.stored(value)) }
-
-    /// Adds a value and returns its parameter.
-    mutating func add(_ value: Value) -> String {
-        if let known = named.first(where: { $0.value == value }) { return known.name }
-        let name = ":v\(named.count)"
-        named.append(Named(name: name, value: value))
-        return name
-    }
 }
 
 package enum InPlaceObstacle: Error, Sendable {
@@ -304,17 +270,17 @@ package struct InPlaceComputations: Sendable {
     package let number: Int64
     /// Destination attributes with their SQL.
     package let columns: [(property: String, sql: String)]
-    package let values: [InPlaceValues.Named]
+    package let values: Parameters
 
     fileprivate init?(_ rows: TableMove.Rows, in move: TableMove) {
         let computed = move.slots.filter { slot in
             if case .computed? = slot.values[rows.position] { true } else { false }
         }
         guard let source = move.source, !computed.isEmpty else { return nil }
-        var values = InPlaceValues()
+        var values = Parameters()
         columns = computed.map { ($0.property.property, $0.values[rows.position]?.sql(&values) ?? "NULL") }
             .sorted { $0.property < $1.property }
-        self.values = values.named
+        self.values = values
         (entity, table, number) = (rows.source, source.name, rows.numbers.old)
     }
 }

@@ -106,7 +106,7 @@ struct TableMove: Sendable, Equatable {
     /// Fills a new table, unless it has no rows; `names` has the current names of the store's tables.
     func fill(_ names: [String: String]) -> InPlaceStatement? {
         guard kept == nil, let source, !rows.isEmpty else { return nil }
-        var values = InPlaceValues()
+        var values = Parameters()
         var columns = ["Z_PK", "Z_ENT", "Z_OPT"]
         let isMoved = rows.contains { $0.numbers.old != $0.numbers.new }
         var selected = ["Z_PK", isMoved ? "CASE Z_ENT \(rows.map(\.numbers).cases) END" : "Z_ENT", "Z_OPT"]
@@ -131,7 +131,7 @@ struct TableMove: Sendable, Equatable {
         rows.count == 1 && rows[0].numbers.old == rows[0].numbers.new ? rows[0].destination : nil
     }
 
-    private func selection(_ slot: ColumnSlot, _ values: inout InPlaceValues) -> String? {
+    private func selection(_ slot: ColumnSlot, _ values: inout Parameters) -> String? {
         var groups: [(sql: String, numbers: [Int64])] = []
         var isWhole = true
         for rows in rows {
@@ -153,7 +153,7 @@ struct TableMove: Sendable, Equatable {
     func update() -> (statement: InPlaceStatement, columns: Set<String>)? {
         guard case .alter(_, let carriers) = way else { return nil }
         let names = Dictionary(carriers.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
-        var values = InPlaceValues()
+        var values = Parameters()
         var assignments: [(column: String, groups: [(sql: String, numbers: [Int64])])] = []
         for slot in slots {
             var groups: [(sql: String, numbers: [Int64])] = []

@@ -108,7 +108,7 @@ struct InPlaceDerivedTests {
         let target = model(book: all, first: .made("Zebra", [.text("name")]))
         let step = try InPlaceStep(model(book: all), target, rows: rows)
         let statements = try InPlacePlanning(step.step, on: step.store.connection).find().statements.statements.map(
-            \.sql)
+            \.sql.text)
         #expect(!statements.contains { $0.contains("UPDATE main.ZBOOK") })
         #expect(try values(step.compare()) == expected(saved: .real(StoreBuilder.savingTime)))
     }
@@ -147,7 +147,7 @@ struct InPlaceDerivedTests {
         #expect(try kept.store.connection.rows(entries) == expected)
         #expect(try kept.compare().rows(entries) == expected)
         let statements = try InPlacePlanning(kept.step, on: kept.store.connection).find().statements.statements.map(
-            \.sql)
+            \.sql.text)
         #expect(!statements.contains { $0.contains("byPlace") && !$0.contains("TRIGGER") })
 
         let renamed = try InPlaceStep(

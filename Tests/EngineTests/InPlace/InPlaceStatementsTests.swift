@@ -109,7 +109,8 @@ struct InPlaceStatementsTests {
             step.step.resolved, source: source, schema: InPlaceSchema(of: source),
             destination: StoreLayout.canonical(for: after))
         #expect(plan.touched.isEmpty)
-        #expect(!plan.statements.contains { $0.sql.hasPrefix("CREATE INDEX") || $0.sql.hasPrefix("DROP INDEX") })
+        #expect(
+            !plan.statements.contains { $0.sql.text.hasPrefix("CREATE INDEX") || $0.sql.text.hasPrefix("DROP INDEX") })
     }
 
     @Test("Each statement names its purpose, in the order: triggers, links, tables, columns, numbers, indexes")
@@ -121,7 +122,7 @@ struct InPlaceStatementsTests {
             step, source: source, schema: InPlaceSchema(of: source), destination: destination)
         #expect(plan.statements.allSatisfy { !$0.reason.isEmpty })
         #expect(
-            plan.statements.map(\.sql).filter { !$0.contains("Z_PRIMARYKEY") } == [
+            plan.statements.map(\.sql.text).filter { !$0.contains("Z_PRIMARYKEY") } == [
                 "ALTER TABLE ZBOOK RENAME COLUMN ZTITLE TO ZHEADING", "ALTER TABLE ZBOOK ADD COLUMN ZNOTE VARCHAR",
             ])
         #expect(plan.touched.isEmpty)

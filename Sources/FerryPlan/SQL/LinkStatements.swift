@@ -1,38 +1,40 @@
-internal import FerryBase
+package import FerryBase
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
-internal import FerryPlan
-internal import FerrySQLite
 internal import FerryStore
 
 /// Writes the SQL that sets the relationships of one entity mapping's objects, over a range of its source keys.
 ///
 /// Every statement reads the same pairs: `d1`, an object of the mapping, and `d2`, a related object.
-struct LinkStatements {
-    let context: StepContext
-    let assignment: RelationshipAssignment
-    let contribution: RelationshipContribution
+package struct LinkStatements {
+    private let step: StepSQL
+    private let assignment: RelationshipAssignment
+    private let contribution: RelationshipContribution
+
+    package init(_ step: StepSQL, _ assignment: RelationshipAssignment, _ contribution: RelationshipContribution) {
+        (self.step, self.assignment, self.contribution) = (step, assignment, contribution)
+    }
 
     private var mapping: ResolvedEntityMapping { contribution.mapping }
-    private var sql: MappingSQL { MappingSQL(mapping, in: context) }
+    private var sql: MappingSQL { MappingSQL(mapping, in: step) }
 
     /// The statement for the objects of a range, or nil if the rule names no mapping for the related objects.
-    func links() throws(FerryError) -> BoundSQL? {
+    package func links() throws(FerryError) -> BoundSQL? {
         guard !contribution.rule.mappings.isEmpty else { return nil }
         var parameters = Parameters()
         var selects: [String] = []
         for name in contribution.rule.mappings {
-            selects.append(try pairs(with: try context.mapping(named: name), parameters: &parameters))
+            selects.append(try pairs(with: try step.mapping(named: name), parameters: &parameters))
         }
         let pairs = selects.joined(separator: " UNION ALL ")
         let text: String
         switch assignment.storage {
         case .join(let table, let own, let other, let otherOrder, let ownOrder):
-            if let fill = context.program.joinTable(table), fill.order == .gathered {
+            if let fill = step.program.joinTable(table), fill.order == .gathered {
                 text = gatheredRows(pairs, of: fill.table, own: own, &parameters)
             } else {
-                let comesFirst = context.destination.joinTables.contains { $0.name == table && $0.firstColumn == own }
+                let comesFirst = step.destination.joinTables.contains { $0.name == table && $0.firstColumn == own }
                 text = joinRows(
                     pairs, table: table, own: own, other: other, orders: (otherOrder, ownOrder),
                     key: comesFirst ? "d1, d2" : "d2, d1")
@@ -57,7 +59,7 @@ struct LinkStatements {
             text = try inverseKeys(
                 pairs, table: table, column: column, entityColumn: nil, orderColumn: nil, &parameters)
         }
-        return BoundSQL(text: text, parameters: parameters)
+        return BoundSQL(text, parameters)
     }
 
     // MARK: Pairs
@@ -71,7 +73,7 @@ struct LinkStatements {
         let path = try end(of: contribution.rule.from, in: &scope)
         let related: String
         let part: String
-        var number = scope.parameters.add(.integer(try context.destinationNumber(of: other)))
+        var number = scope.parameters.add(.integer(try step.destinationNumber(of: other)))
         if other.keepsPrimaryKey {
             scope.require(try sql.carried(other, path.object, in: &scope))
             related = path.object.key
@@ -79,7 +81,7 @@ struct LinkStatements {
         } else {
             let alias = scope.newAlias("b")
             scope.join(
-                "JOIN \(ScratchDatabase.association(of: other)) AS \(alias) ON \(alias).source = \(path.object.key)"
+                "JOIN \(ScratchTables.association(of: other)) AS \(alias) ON \(alias).source = \(path.object.key)"
             )
             related = "\(alias).destination"
             part = "\(alias).element"
@@ -103,12 +105,12 @@ struct LinkStatements {
     private func pairsOfAssociation(
         _ other: ResolvedEntityMapping, _ parameters: inout Parameters
     ) throws(FerryError) -> String {
-        let number = parameters.add(.integer(try context.destinationNumber(of: other)))
+        let number = parameters.add(.integer(try step.destinationNumber(of: other)))
         let position = parameters.add(.integer(Int64(other.position)))
         return """
             SELECT source AS d1, destination AS d2, \(number) AS number, \(position) AS mapping, source AS origin,
                 NULL AS element, NULL AS stored, NULL AS inverse, source AS target, element AS part
-            FROM \(ScratchDatabase.association(of: other)) WHERE source > :low AND source <= :high
+            FROM \(ScratchTables.association(of: other)) WHERE source > :low AND source <= :high
             """
     }
 
@@ -119,15 +121,15 @@ struct LinkStatements {
         }
         var scope = sql.scope(
             from: """
-                \(ScratchDatabase.association(of: mapping)) AS a
-                JOIN source.\(try context.sourceTable(of: mapping)) AS s ON s.Z_PK = a.source
+                \(ScratchTables.association(of: mapping)) AS a
+                JOIN source.\(try step.sourceTable(of: mapping)) AS s ON s.Z_PK = a.source
                 """, parameters: parameters)
         scope.require("a.source > :low AND a.source <= :high")
         if mapping.policy != nil {
             scope.require("a.destination = :only AND a.entity IN (\(numbers(ofFamily: assignment.declared.entity)))")
         }
         if let iteration = mapping.iteration,
-            let entity = IterationPath.entity(of: mapping, in: context.source.model)
+            let entity = IterationPath.entity(of: mapping, in: step.source.model)
         {
             scope.join("JOIN \(try scope.table(of: entity)) AS e ON e.Z_PK = a.object")
             scope.bind(iteration.variable, to: .init(alias: "e", entity: entity))
@@ -153,13 +155,13 @@ struct LinkStatements {
         for case .key(let name) in steps {
             expansion = try scope.expand(
                 name, from: expansion.object,
-                isSound: context.program.damage.isSound(name, of: expansion.object.entity))
+                isSound: step.program.damage.isSound(name, of: expansion.object.entity))
         }
         return expansion
     }
 
     private func numbers(ofFamily entity: String) -> String {
-        context.destination.numbers(ofFamily: entity).sqlList
+        step.destination.numbers(ofFamily: entity).sqlList
     }
 
     // MARK: Forms
@@ -181,13 +183,13 @@ struct LinkStatements {
         _ pairs: String, of table: JoinTable, own: String, _ parameters: inout Parameters
     ) -> String {
         var (stored, inverse) = ("stored", "inverse")
-        if context.step.resolved.hasPolicies {
+        if step.hasPolicies {
             stored = contribution.copied.related ? copiedPosition(stored, &parameters) : "NULL"
             inverse = contribution.copied.own ? copiedPosition(inverse, &parameters) : "NULL"
         }
         let values = own == table.firstColumn ? "d1, d2, \(inverse), \(stored)" : "d2, d1, \(stored), \(inverse)"
         return """
-            INSERT INTO \(ScratchDatabase.links(of: table)) (first, second, firstOrder, secondOrder)
+            INSERT INTO \(ScratchTables.links(of: table)) (first, second, firstOrder, secondOrder)
             SELECT \(values) FROM (\(pairs)) ORDER BY origin, element, stored, target, mapping, part
             """
     }
@@ -200,7 +202,7 @@ struct LinkStatements {
         let one = parameters.add(.integer(1))
         var assignments = ["\(column) = p.d1"]
         if let entityColumn {
-            let number = parameters.add(.integer(try context.destinationNumber(of: mapping)))
+            let number = parameters.add(.integer(try step.destinationNumber(of: mapping)))
             assignments.append("\(entityColumn) = \(number)")
         }
         if let orderColumn {
@@ -218,7 +220,7 @@ struct LinkStatements {
 
     /// A position of the source; with policies, the notation for ``OrderKeys/settle(_:of:among:)``.
     private func copiedPosition(_ position: String, _ parameters: inout Parameters) -> String {
-        context.step.resolved.hasPolicies ? OrderKeys.noted(position, parameters: &parameters) : position
+        step.hasPolicies ? OrderKeys.noted(position, parameters: &parameters) : position
     }
 
     private func position(_ parameters: inout Parameters) throws(FerryError) -> String {

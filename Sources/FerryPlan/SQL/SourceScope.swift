@@ -1,61 +1,58 @@
-internal import FerryBase
-internal import FerryExpression
+package import FerryBase
+package import FerryExpression
 internal import FerryModel
-internal import FerryPlan
-internal import FerrySQLite
-internal import FerryStore
+package import FerryStore
 
 /// A SELECT under construction: its FROM clause, conditions, columns for Swift, and the objects behind its names.
 ///
 /// The statement starts with the objects of an entity and gets a join for each relationship that an expression follows.
-struct SourceScope {
+package struct SourceScope {
     /// An object in the statement: an alias of a source table, and its declared entity.
-    struct Object {
-        var alias: String
-        var entity: String
+    package struct Object {
+        package var alias: String
+        package var entity: String
         /// SQL of the key in a link, if every link leads to an object of the entity: SQLite then drops an unused join.
-        var link: String?
-        var key: String { link ?? "\(alias).Z_PK" }
+        package var link: String?
+        package var key: String { link ?? "\(alias).Z_PK" }
     }
 
-    struct Expansion {
-        var object: Object
+    package struct Expansion {
+        package var object: Object
         /// The stored position of the related object at this end, among those of one object.
-        var order: String?
+        package var order: String?
         /// The stored position of the object among those of the related one, in a join table.
-        var inverseOrder: String?
+        package var inverseOrder: String?
     }
 
     private let layout: StoreLayout
     private let schema: String
-    private let rowsToCome: RowsToCome
-    var expressions: ExpressionScope
-    private let now: Double
-    private(set) var from: String
+    /// SQL of a table of ``schema`` in a FROM clause, if the statement must not read all of its rows.
+    private let rows: ((String) -> String)?
+    package var expressions: ExpressionScope
+    package private(set) var from: String
     private var conditions: [String] = []
-    var parameters = Parameters()
-    private(set) var selected: [String] = []
+    package var parameters = Parameters()
+    package private(set) var selected: [String] = []
     /// The object of `$source` and `SELF`.
-    var source: Object
+    package var source: Object
     private var objects: [String: Object] = [:]
     private var joined: [String: Object] = [:]
     private var aliases = 0
     /// The indexes of the run; nil in statements that find objects for code.
-    var valueIndexes: ValueIndexes?
+    package var valueIndexes: (any MemberIndexes)?
     /// The table-valued function of the JSON elements over which the mapping iterates.
-    var jsonElements: JSONElementTable?
+    package var jsonElements: JSONElementTable?
     /// The order of the elements of one source object, if the mapping iterates.
-    var elementOrder: String?
+    package var elementOrder: String?
     /// The key of an element that is an object.
-    var elementKey: String?
+    package var elementKey: String?
 
     /// Begins with a table under the alias `s`, in the store that is attached as `schema`.
-    init(
+    package init(
         _ expressions: ExpressionScope, from table: String, of layout: StoreLayout, in schema: String = "source",
-        besides rowsToCome: RowsToCome = .none, now: Double
+        rows: ((String) -> String)? = nil
     ) {
-        (self.expressions, self.layout, self.schema, self.now) = (expressions, layout, schema, now)
-        self.rowsToCome = rowsToCome
+        (self.expressions, self.layout, self.schema, self.rows) = (expressions, layout, schema, rows)
         from = table
         source = Object(alias: "s", entity: expressions.entity)
     }
@@ -68,13 +65,13 @@ struct SourceScope {
         var conditions: [String]
         var joined: [String: Object]
         /// The order of the members of the subquery's collection.
-        var order: [String]
+        package var order: [String]
     }
 
     private var outer: [OuterQuery] = []
 
     /// The variable of a collection's member; the space keeps it apart from all names in expressions.
-    static func member(_ level: Int) -> String { "member \(level)" }
+    package static func member(_ level: Int) -> String { "member \(level)" }
 
     /// Begins a subquery with the objects of an entity that satisfy a condition.
     private mutating func open(_ entity: String, at level: Int, where condition: String) throws(FerryError) {
@@ -91,7 +88,7 @@ struct SourceScope {
 
     /// Begins a subquery with the objects of an entity that have some values, by an index.
     private mutating func open(
-        _ entity: String, at level: Int, _ lookups: [MemberLookup], in indexes: ValueIndexes
+        _ entity: String, at level: Int, _ lookups: [MemberLookup], in indexes: any MemberIndexes
     ) throws(FerryError) {
         // A value that may fail must not be computed if the entity has no object: an index of the source has others too.
         let mayFail = lookups.contains(where: \.mayFail)
@@ -136,34 +133,34 @@ struct SourceScope {
         }
     }
 
-    mutating func bind(_ variable: String, to object: Object) { objects[variable] = object }
+    package mutating func bind(_ variable: String, to object: Object) { objects[variable] = object }
 
     /// Selects a column and returns its index; equal columns share one.
-    mutating func select(_ sql: String) -> Int {
+    package mutating func select(_ sql: String) -> Int {
         if let known = selected.firstIndex(of: sql) { return known }
         selected.append(sql)
         return selected.count - 1
     }
 
-    mutating func require(_ condition: String) { conditions.append(condition) }
-    mutating func join(_ sql: String) { from += " " + sql }
+    package mutating func require(_ condition: String) { conditions.append(condition) }
+    package mutating func join(_ sql: String) { from += " " + sql }
 
     /// Whether the statement follows no relationship.
-    var readsOneTable: Bool { joined.isEmpty }
+    package var readsOneTable: Bool { joined.isEmpty }
 
     /// The WHERE clause, with its keyword.
-    var `where`: String { conditions.isEmpty ? "" : " WHERE " + conditions.balanced(by: "AND") }
+    package var `where`: String { conditions.isEmpty ? "" : " WHERE " + conditions.balanced(by: "AND") }
 
     /// The order of all rows: source key, then element.
-    var order: String { (["s.Z_PK"] + [elementOrder, elementKey].compactMap { $0 }).joined(separator: ", ") }
+    package var order: String { (["s.Z_PK"] + [elementOrder, elementKey].compactMap { $0 }).joined(separator: ", ") }
 
-    mutating func newAlias(_ prefix: String) -> String {
+    package mutating func newAlias(_ prefix: String) -> String {
         aliases += 1
         return "\(prefix)\(aliases)"
     }
 
     /// The object of an expression's base, or nil if it is not an object.
-    func object(_ base: Expression) -> Object? {
+    package func object(_ base: Expression) -> Object? {
         switch base {
         case .evaluatedObject, .variable("source"): source
         case .variable(let name): objects[name]
@@ -171,13 +168,13 @@ struct SourceScope {
         }
     }
 
-    func table(of entity: String) throws(FerryError) -> String {
+    package func table(of entity: String) throws(FerryError) -> String {
         let table = try layout.knownTable(of: entity, in: "source")
-        return schema == "main" ? rowsToCome.others(in: table) : "\(schema).\(table)"
+        return rows?(table) ?? "\(schema).\(table)"
     }
 
     /// Follows to-one relationships from an object; expressions share the join of each.
-    mutating func follow(_ relationships: [String], from object: Object) throws(FerryError) -> Object {
+    package mutating func follow(_ relationships: [String], from object: Object) throws(FerryError) -> Object {
         var object = object
         for name in relationships {
             let key = "\(object.alias).\(name)"
@@ -203,7 +200,9 @@ struct SourceScope {
     }
 
     /// Joins the objects of any relationship; `isSound`: every link leads to an object of the relationship's entity.
-    mutating func expand(_ name: String, from object: Object, isSound: Bool = false) throws(FerryError) -> Expansion {
+    package mutating func expand(_ name: String, from object: Object, isSound: Bool = false) throws(FerryError)
+        -> Expansion
+    {
         guard let relationship = layout.model.relationship(name, of: object.entity),
             let storage = layout.storage(of: name, in: object.entity)
         else {
@@ -236,7 +235,7 @@ struct SourceScope {
     }
 
     /// The value of an attribute; an element of a composite has a dot after the composite's name.
-    func attribute(_ attribute: String, of object: Object) throws(FerryError) -> StoredValue {
+    package func attribute(_ attribute: String, of object: Object) throws(FerryError) -> StoredValue {
         guard let column = layout.column(of: attribute, in: object.entity) else {
             throw FerryError(
                 .badExpression, "\(object.entity) has no stored attribute \(attribute).",
@@ -249,7 +248,7 @@ struct SourceScope {
 // MARK: Expressions
 
 extension SourceScope: PathResolver {
-    mutating func translate<Result>(
+    package mutating func translate<Result>(
         _ body: (inout SQLTranslator<SourceScope>) throws(FerryError) -> Result
     ) throws(FerryError) -> Result {
         var translator = SQLTranslator(scope: expressions, resolver: self)
@@ -258,11 +257,11 @@ extension SourceScope: PathResolver {
         return result
     }
 
-    mutating func condition(_ predicate: Predicate) throws(FerryError) -> String {
+    package mutating func condition(_ predicate: Predicate) throws(FerryError) -> String {
         "(\(try translate { translator throws(FerryError) in try translator.condition(predicate) }))"
     }
 
-    mutating func column(_ path: ResolvedPath) throws(FerryError) -> String {
+    package mutating func column(_ path: ResolvedPath) throws(FerryError) -> String {
         if case .json = path.end {
             if let column = try elementMember([]) { return column }
             return "ferry_json_get(\(try elementText()))"
@@ -287,19 +286,19 @@ extension SourceScope: PathResolver {
     }
 
     /// The attribute at the end of a path; nil for objects and elements of JSON.
-    mutating func stored(_ path: ResolvedPath) throws(FerryError) -> StoredValue? {
+    package mutating func stored(_ path: ResolvedPath) throws(FerryError) -> StoredValue? {
         guard case .attribute(_, let names) = path.end else { return nil }
         return try attribute(names.joined(separator: "."), of: object(atEndOf: path))
     }
 
     /// The stored value that a computation copies if it is a BLOB.
-    mutating func stored(_ computation: Computation) throws(FerryError) -> StoredValue? {
+    package mutating func stored(_ computation: Computation) throws(FerryError) -> StoredValue? {
         guard let passed = computation.passedValue, var value = try stored(passed.path) else { return nil }
         value.mark = passed.mark
         return value
     }
 
-    mutating func open(
+    package mutating func open(
         _ collection: CollectionComputation, keys: String?, _ lookups: [MemberLookup]
     ) throws(FerryError) {
         switch collection.start {
@@ -327,59 +326,75 @@ extension SourceScope: PathResolver {
         }
     }
 
-    mutating func closeCollection() -> CollectionSQL {
+    package mutating func closeCollection() -> CollectionSQL {
         guard let before = outer.popLast() else { preconditionFailure("a subquery ends that was not begun") }
         defer { (from, conditions, joined) = (before.from, before.conditions, before.joined) }
         return CollectionSQL(from: from, conditions: conditions, order: before.order)
     }
 
-    mutating func elementText() throws(FerryError) -> String {
+    package mutating func elementText() throws(FerryError) -> String {
         guard let jsonElements else { throw FerryError(.internalError, "The statement has no JSON element.") }
         return "\(jsonElements.alias).json"
     }
 
-    mutating func elementMember(_ keys: [String]) throws(FerryError) -> String? {
+    package mutating func elementMember(_ keys: [String]) throws(FerryError) -> String? {
         guard let column = jsonElements?.column(of: keys), let jsonElements else { return nil }
-        parameters.set(jsonElements.paths, .blob(JSONElements.encode(jsonElements.members)))
+        parameters.set(jsonElements.paths, .blob(JSONElementTable.encode(jsonElements.members)))
         return column
     }
 
-    mutating func parameter(program: [UInt8]) -> String { parameters.add(.blob(program)) }
+    package mutating func parameter(program: [UInt8]) -> String { parameters.add(.blob(program)) }
 
-    mutating func parameter(_ value: SQLParameter) -> String {
+    package mutating func parameter(_ value: SQLParameter) -> String {
         switch value {
-        case .now: parameters.add(.real(now))
-        case .constant(let constant): parameters.add(constant.stored.map { Value($0) } ?? .null)
+        case .now: parameters.add(.now)
+        case .constant(let constant): parameters.add(constant.stored.map { .stored($0) } ?? .null)
         }
     }
 }
 
 extension SourceScope: PlaceResolver {
-    mutating func place(of path: ResolvedPath) throws(FerryError) -> Int { select(try column(path)) }
+    package mutating func place(of path: ResolvedPath) throws(FerryError) -> Int { select(try column(path)) }
 
-    mutating func elementTextPlace() throws(FerryError) -> Int { select(try elementText()) }
+    package mutating func elementTextPlace() throws(FerryError) -> Int { select(try elementText()) }
 
     /// Selects a subquery like a column.
-    mutating func place(of collection: CollectionComputation) throws(FerryError) -> Int {
+    package mutating func place(of collection: CollectionComputation) throws(FerryError) -> Int {
         select(try translate { translator throws(FerryError) in try translator.sql(.collection(collection)) })
     }
 
-    mutating func evaluator(_ computation: Computation) throws(FerryError) -> RowEvaluator {
+    package mutating func evaluator(_ computation: Computation, now: Double) throws(FerryError) -> RowEvaluator {
         try RowEvaluator(computation, now: now, places: &self)
     }
 }
 
-struct JSONElementTable {
-    let alias: String
-    let paths: String
-    private(set) var members: [[String]] = []
+/// The table-valued function of the engine that gives the elements of a JSON array, in one statement.
+package struct JSONElementTable {
+    package static let function = "ferry_json_each"
+    package static let memberColumns = (0..<8).map { "member\($0)" }
+
+    package let alias: String
+    package let paths: String
+    package private(set) var members: [[String]] = []
 
     /// The unary plus removes the column's affinity in comparisons: the value of a function has none.
     fileprivate mutating func column(of keys: [String]) -> String? {
         if !members.contains(keys) {
-            guard members.count < JSONElements.memberColumns.count else { return nil }
+            guard members.count < JSONElementTable.memberColumns.count else { return nil }
             members.append(keys)
         }
-        return members.firstIndex(of: keys).map { "+\(alias).\(JSONElements.memberColumns[$0])" }
+        return members.firstIndex(of: keys).map { "+\(alias).\(JSONElementTable.memberColumns[$0])" }
     }
+
+    /// Encodes paths: their number, for each its number of keys, and for each key its length and its UTF-8.
+    package static func encode(_ paths: [[String]]) -> [UInt8] {
+        var bytes = word(paths.count)
+        for path in paths {
+            bytes += word(path.count)
+            for key in path { bytes += word(key.utf8.count) + key.utf8 }
+        }
+        return bytes
+    }
+
+    private static func word(_ count: Int) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: count >> ($0 * 8)) } }
 }

@@ -1,19 +1,17 @@
-internal import FerryBase
-internal import FerryExpression
-internal import FerryMapping
+package import FerryBase
+package import FerryExpression
+package import FerryMapping
 internal import FerryModel
-internal import FerryPlan
-internal import FerrySQLite
 internal import FerryStore
 
 extension MappingSQL {
-    func value(of source: ColumnSource, in scope: inout SourceScope) throws(FerryError) -> ColumnValue {
+    package func value(of source: ColumnSource, in scope: inout SourceScope) throws(FerryError) -> ColumnValue {
         switch source {
         case .column(let name): return ColumnValue(StoredValue(object: scope.source, column: name))
-        case .constant(let value): return ColumnValue(scope.parameters.add(Value(value)))
+        case .constant(let value): return ColumnValue(scope.parameters.add(value))
         case .expression(let expression):
             return try placed { () throws(FerryError) in
-                let computation = try expression.computation(in: context.source.model)
+                let computation = try expression.computation(in: step.source.model)
                 var value = ColumnValue(
                     try scope.translate { translator throws(FerryError) in try translator.sql(computation) })
                 value.stored = try scope.stored(computation)
@@ -22,26 +20,11 @@ extension MappingSQL {
         }
     }
 
-    /// A column's value for evaluation in Swift; an SQL function, which knows the folder, reads external files.
-    func rowValue(of source: ColumnSource, in scope: inout SourceScope) throws(FerryError) -> RowValue {
-        switch source {
-        case .constant(let value): return .constant(Value(value))
-        case .column: break
-        case .expression(let expression):
-            let evaluator = try placed { () throws(FerryError) -> RowEvaluator? in
-                let computation = try expression.computation(in: context.source.model)
-                return computation.passedValue?.mark == .removed ? nil : try scope.evaluator(computation)
-            }
-            if let evaluator { return evaluator.place.map { .column($0) } ?? .evaluated(evaluator) }
-        }
-        return .column(scope.select(try value(of: source, in: &scope).sql))
-    }
-
     /// The values by which the mapping finds an object, in the order of `unique`.
-    func uniqueValues(in scope: inout SourceScope) throws(FerryError) -> [String] {
+    package func uniqueValues(in scope: inout SourceScope) throws(FerryError) -> [String] {
         var values: [String] = []
         for name in mapping.unique {
-            let column = context.program.columns[mapping.position].first { $0.attribute.name == name }
+            let column = step.program.columns[mapping.position].first { $0.attribute.name == name }
             values.append(
                 try column.map { column throws(FerryError) in try value(of: column.source, in: &scope).sql } ?? "NULL")
         }
@@ -49,14 +32,14 @@ extension MappingSQL {
     }
 
     /// The value of an expression in its own type.
-    func value(_ expression: Expression, in scope: inout SourceScope) throws(FerryError) -> String {
+    package func value(_ expression: Expression, in scope: inout SourceScope) throws(FerryError) -> String {
         try placed { () throws(FerryError) in
             try scope.translate { translator throws(FerryError) in try translator.value(expression) }
         }
     }
 
     /// The stored value that an expression reads unchanged; nil for other expressions.
-    func stored(_ expression: Expression, in scope: inout SourceScope) throws(FerryError) -> StoredValue? {
+    package func stored(_ expression: Expression, in scope: inout SourceScope) throws(FerryError) -> StoredValue? {
         try placed { () throws(FerryError) in
             guard
                 case .column(let path) = try ExpressionTranslation(scope: scope.expressions).value(expression)
@@ -66,19 +49,12 @@ extension MappingSQL {
         }
     }
 
-    func condition(_ predicate: Predicate, in scope: inout SourceScope) throws(FerryError) -> String {
+    package func condition(_ predicate: Predicate, in scope: inout SourceScope) throws(FerryError) -> String {
         try placed { () throws(FerryError) in try scope.condition(predicate) }
     }
 
-    /// A filter for evaluation in Swift.
-    func rowCondition(_ predicate: Predicate, in scope: inout SourceScope) throws(FerryError) -> RowEvaluator {
-        try placed { () throws(FerryError) in
-            try scope.evaluator(try ExpressionTranslation(scope: scope.expressions).condition(predicate))
-        }
-    }
-
     /// Joins the objects of an expression that is not a path, each once.
-    func join(_ expression: Expression, to scope: inout SourceScope) throws(FerryError) -> SourceScope.Object {
+    package func join(_ expression: Expression, to scope: inout SourceScope) throws(FerryError) -> SourceScope.Object {
         let alias = scope.newAlias("t")
         var entity = ""
         let condition = try placed { () throws(FerryError) in
@@ -94,7 +70,7 @@ extension MappingSQL {
     }
 
     /// Runs the body, and adds the entity mapping to its error.
-    private func placed<Result>(_ body: () throws(FerryError) -> Result) throws(FerryError) -> Result {
+    package func placed<Result>(_ body: () throws(FerryError) -> Result) throws(FerryError) -> Result {
         do {
             return try body()
         } catch {
@@ -105,7 +81,7 @@ extension MappingSQL {
 
 /// Foreign keys that the INSERT of their row sets.
 extension MappingSQL {
-    func keys(
+    package func keys(
         of assignment: RelationshipAssignment, _ contribution: RelationshipContribution,
         in scope: inout SourceScope
     ) throws(FerryError) -> [(column: String, value: ColumnValue)] {
@@ -115,8 +91,8 @@ extension MappingSQL {
             let key = StoredValue(object: scope.source, column: copied)
             columns.append((column, ColumnValue(key)))
             if let entityColumn, let only = contribution.rule.mappings.first {
-                let other = try context.mapping(named: only)
-                let number = scope.parameters.add(.integer(try context.destinationNumber(of: other)))
+                let other = try step.mapping(named: only)
+                let number = scope.parameters.add(.integer(try step.destinationNumber(of: other)))
                 columns.append((entityColumn, ColumnValue("CASE WHEN \(key.sql) IS NOT NULL THEN \(number) END")))
             }
         } else {
@@ -124,12 +100,12 @@ extension MappingSQL {
             var keys: [String] = []
             var numbers: [String] = []
             for name in contribution.rule.mappings {
-                let other = try context.mapping(named: name)
+                let other = try step.mapping(named: name)
                 let (condition, key) =
                     contribution.isCounted
-                    ? (try carried(other, target, in: &scope), KeyCounter.call(other, by: mapping, at: target))
+                    ? (try carried(other, target, in: &scope), KeyCounting.call(other, by: mapping, at: target))
                     : try candidate(other, at: target, in: &scope)
-                let number = scope.parameters.add(.integer(try context.destinationNumber(of: other)))
+                let number = scope.parameters.add(.integer(try step.destinationNumber(of: other)))
                 keys.append("WHEN \(condition) THEN \(key)")
                 numbers.append("WHEN \(condition) THEN \(number)")
             }
@@ -144,7 +120,7 @@ extension MappingSQL {
             case .foreignKey(_, _, _, let sourceOrder?)? = contribution.origin?.storage
         {
             let position =
-                context.step.resolved.hasPolicies
+                step.hasPolicies
                 ? OrderKeys.noted("s.\(sourceOrder)", parameters: &scope.parameters) : "s.\(sourceOrder)"
             let key = columns[0].value.sql
             columns.append((orderColumn, ColumnValue("CASE WHEN \(key) IS NOT NULL THEN \(position) END")))
@@ -175,45 +151,45 @@ extension MappingSQL {
         }
         let alias = scope.newAlias("a")
         scope.join(
-            "LEFT JOIN \(ScratchDatabase.association(of: other)) AS \(alias) ON \(alias).source = \(object.key)")
+            "LEFT JOIN \(ScratchTables.association(of: other)) AS \(alias) ON \(alias).source = \(object.key)")
         return ("\(alias).destination IS NOT NULL", "\(alias).destination")
     }
 
     /// The condition under which a mapping migrates an object: its entity and its filter.
-    func carried(
+    package func carried(
         _ other: ResolvedEntityMapping, _ object: SourceScope.Object, in scope: inout SourceScope
     ) throws(FerryError) -> String {
-        if object.link != nil, other.filter == nil, context.source.model.family(of: object.entity) == [other.source] {
+        if object.link != nil, other.filter == nil, step.source.model.family(of: object.entity) == [other.source] {
             return "\(object.key) IS NOT NULL"
         }
-        let number = scope.parameters.add(.integer(try context.sourceNumber(of: other)))
+        let number = scope.parameters.add(.integer(try step.sourceNumber(of: other)))
         let isOfEntity = "\(object.alias).Z_ENT = \(number)"
         guard let filter = other.filter else { return isOfEntity }
         let own = (scope.source, scope.expressions)
         scope.source = SourceScope.Object(alias: object.alias, entity: other.source)
-        scope.expressions = other.expressionScope(in: context.source.model)
+        scope.expressions = other.expressionScope(in: step.source.model)
         defer { (scope.source, scope.expressions) = own }
-        return "(\(isOfEntity) AND \(try MappingSQL(other, in: context).condition(filter, in: &scope)))"
+        return "(\(isOfEntity) AND \(try MappingSQL(other, in: step).condition(filter, in: &scope)))"
     }
 }
 
 /// The SQL of a destination column's value, with the stored value that it copies, if any.
-struct ColumnValue {
-    var sql: String
+package struct ColumnValue {
+    package var sql: String
     /// The copied value, which may have any size; nil for a computed value or a constant.
-    var stored: StoredValue?
+    package var stored: StoredValue?
 
-    init(_ sql: String) { self.sql = sql }
+    package init(_ sql: String) { self.sql = sql }
 
-    init(_ stored: StoredValue) { (sql, self.stored) = (stored.sql, stored) }
+    package init(_ stored: StoredValue) { (sql, self.stored) = (stored.sql, stored) }
 }
 
 /// A stored value that may be copied in pieces.
-struct StoredValue {
-    var object: SourceScope.Object
+package struct StoredValue {
+    package var object: SourceScope.Object
     /// Not quoted.
-    var column: String
-    var mark = PassedValue.Mark.asStored
+    package var column: String
+    package var mark = PassedValue.Mark.asStored
 
-    var sql: String { "\(object.alias).\(column)" }
+    package var sql: String { "\(object.alias).\(column)" }
 }

@@ -1,30 +1,32 @@
-internal import FerryBase
-internal import FerryMapping
+package import FerryBase
+package import FerryMapping
 internal import FerryModel
-internal import FerryPlan
-internal import FerrySQLite
 internal import FerryStore
 
 /// The statements that complete a stored relationship after its links.
 ///
 /// Each statement is one unit over a table: it sets the other side of a one-to-one, or positions that links do not set.
-struct SettlingStatements {
-    let context: StepContext
-    let assignment: RelationshipAssignment
-    let policies: PolicyEvidence
+package struct SettlingStatements {
+    private let step: StepSQL
+    private let assignment: RelationshipAssignment
+    private let policies: PolicyEvidence
 
-    func statements() throws(FerryError) -> [BoundSQL] {
+    package init(_ step: StepSQL, _ assignment: RelationshipAssignment, policies: PolicyEvidence) {
+        (self.step, self.assignment, self.policies) = (step, assignment, policies)
+    }
+
+    package func statements() throws(FerryError) -> [BoundSQL] {
         switch assignment.storage {
         case .foreignKey(let table, let column, let entityColumn, let orderColumn):
-            let mirroring = context.destination.mirroring(assignment.relationship, in: assignment.storage, of: "main.")
+            let mirroring = step.destination.mirroring(assignment.relationship, in: assignment.storage, of: "main.")
             var result = (assignment.isWrittenByBoth ? [] : mirroring?.statements ?? []).map {
-                BoundSQL(text: $0, parameters: Parameters())
+                BoundSQL($0)
             }
             if !result.isEmpty {
                 let others = try others(table, column, entityColumn)
                 result = clearedKeys(table, column, entityColumn) + result + (others.isEmpty ? [] : others + result)
             }
-            if let orderColumn, !context.step.resolved.hasPolicies,
+            if let orderColumn, !step.hasPolicies,
                 !(assignment.contributions + contributionsOfInverse).allSatisfy(\.copiesOrder)
             {
                 result.append(OrderKeys.number(orderColumn, of: table, key: "Z_PK", group: column, then: "Z_PK"))
@@ -37,10 +39,10 @@ struct SettlingStatements {
 
     /// The rules of the other side, for other entity mappings.
     private var contributionsOfInverse: [RelationshipContribution] {
-        guard let inverse = context.destination.model.inverse(of: assignment.relationship) else { return [] }
-        let others = context.program.relationships.filter { other in
+        guard let inverse = step.destination.model.inverse(of: assignment.relationship) else { return [] }
+        let others = step.program.relationships.filter { other in
             other.relationship == inverse
-                && context.destination.model.isKind(
+                && step.destination.model.isKind(
                     other.declared.entity, of: assignment.relationship.destinationEntity)
         }
         return others.flatMap(\.contributions)
@@ -50,9 +52,9 @@ struct SettlingStatements {
     private func missingPositions() -> [BoundSQL] {
         let isDamaged = assignment.contributions.contains { contribution in
             guard contribution.copiesOrder, let origin = contribution.origin else { return false }
-            return context.program.damage.has(.missingOrder, origin.relationship, of: contribution.mapping.source)
+            return step.program.damage.has(.missingOrder, origin.relationship, of: contribution.mapping.source)
         }
-        guard isDamaged, !context.step.resolved.hasPolicies else { return [] }
+        guard isDamaged, !step.hasPolicies else { return [] }
         switch assignment.storage {
         case .foreignKey(let table, let column, _, let order?),
             .inverseForeignKey(let table, let column, _, let order?):
@@ -91,9 +93,9 @@ struct SettlingStatements {
         return assignment.contributions.compactMap { contribution in
             guard let relationship = contribution.origin?.relationship, contribution.rule.isAutomatic,
                 keepsPrimaryKeys(contribution.mapping),
-                context.program.damage.has(.oneSidedInverse, relationship, of: contribution.mapping.source),
+                step.program.damage.has(.oneSidedInverse, relationship, of: contribution.mapping.source),
                 let inverse = relationship.inverseName,
-                case .foreignKey(let table, let column, _, _)? = context.source.storage(
+                case .foreignKey(let table, let column, _, _)? = step.source.storage(
                     of: inverse, in: relationship.destinationEntity)
             else { return nil }
             return Side(
@@ -106,12 +108,12 @@ struct SettlingStatements {
         var done: Set<String> = []
         return sides.filter { done.insert("\($0.table).\($0.column)").inserted }.map { side in
             BoundSQL(
-                text: """
-                    UPDATE main.\(table) SET \([column, entityColumn].emptied) WHERE \(column) IS NOT NULL AND EXISTS (
-                        SELECT 1 FROM source.\(side.table) AS o
-                        WHERE o.Z_PK = \(table).\(column) AND o.\(side.column) <> \(table).Z_PK AND o.Z_PK = (
-                            SELECT x.\(column) FROM main.\(table) AS x WHERE x.Z_PK = o.\(side.column)))
-                    """, parameters: Parameters())
+                """
+                UPDATE main.\(table) SET \([column, entityColumn].emptied) WHERE \(column) IS NOT NULL AND EXISTS (
+                    SELECT 1 FROM source.\(side.table) AS o
+                    WHERE o.Z_PK = \(table).\(column) AND o.\(side.column) <> \(table).Z_PK AND o.Z_PK = (
+                        SELECT x.\(column) FROM main.\(table) AS x WHERE x.Z_PK = o.\(side.column)))
+                """)
         }
     }
 
@@ -120,14 +122,14 @@ struct SettlingStatements {
         var statements: [BoundSQL] = []
         for side in sides {
             for name in side.others {
-                let other = try context.mapping(named: name)
+                let other = try step.mapping(named: name)
                 guard keepsPrimaryKeys(other) else { continue }
                 var parameters = Parameters()
-                let related = parameters.add(.integer(try context.destinationNumber(of: other)))
+                let related = parameters.add(.integer(try step.destinationNumber(of: other)))
                 let entity = entityColumn.map { ", \($0) = \(related)" } ?? ""
-                let source = parameters.add(.integer(try context.sourceNumber(of: other)))
-                let number = parameters.add(.integer(try context.destinationNumber(of: side.mapping)))
-                let relatedTable = try context.destinationTable(of: other)
+                let source = parameters.add(.integer(try step.sourceNumber(of: other)))
+                let number = parameters.add(.integer(try step.destinationNumber(of: side.mapping)))
+                let relatedTable = try step.destinationTable(of: other)
                 let text = """
                     UPDATE main.\(table) SET \(column) = p.k\(entity) FROM (
                         SELECT o.\(side.column) AS target, min(o.Z_PK) AS k FROM source.\(side.table) AS o
@@ -139,30 +141,30 @@ struct SettlingStatements {
                     WHERE \(table).Z_PK = p.target AND \(table).\(column) IS NULL
                         AND \(table).Z_ENT = \(number)
                     """
-                statements.append(BoundSQL(text: text, parameters: parameters))
+                statements.append(BoundSQL(text, parameters))
             }
         }
         return statements
     }
 }
 
-enum OrderKeys {
+package enum OrderKeys {
     /// SQL of the stored position for a place among the objects, from 1.
-    static func sql(place: String, parameters: inout Parameters) -> String {
+    package static func sql(place: String, parameters: inout Parameters) -> String {
         OrderPosition.sql(place: place, step: parameters.add(.integer(OrderPosition.step)))
     }
 
     /// Numbers the rows of each group, or only of groups in which a row has no position; see ``OrderPosition``.
-    static func number(
+    package static func number(
         _ column: String, of table: String, key: String, group: String, then last: String, isForGaps: Bool = false
     ) -> BoundSQL {
         var parameters = Parameters()
         let step = parameters.add(.integer(OrderPosition.step))
         return BoundSQL(
-            text: OrderPosition.numbering(
+            OrderPosition.numbering(
                 column, of: table, in: "main.", key: key, group: group, by: isForGaps ? "\(column), \(last)" : last,
                 isForGaps: isForGaps, step: step),
-            parameters: parameters)
+            parameters)
     }
 
     // MARK: Steps with policies
@@ -171,15 +173,15 @@ enum OrderKeys {
     // of a step with policies: by the copied positions, then objects without one.
 
     /// Marks a position that the source lacks: its object comes first.
-    private static let beforeAll = Value.integer(.min)
+    private static let beforeAll = DefaultValue.integer(.min)
 
     /// SQL that keeps a position of the source until the end of the phase.
-    static func noted(_ position: String, parameters: inout Parameters) -> String {
+    package static func noted(_ position: String, parameters: inout Parameters) -> String {
         "ifnull(\(position), \(parameters.add(beforeAll)))"
     }
 
     /// SQL for whether an earlier object of the group has the same position.
-    static func isShared(_ noted: String, among group: String) -> String {
+    package static func isShared(_ noted: String, among group: String) -> String {
         "\(noted) IS NOT NULL AND \(noted) IS lag(\(noted)) OVER (PARTITION BY \(group) ORDER BY \(noted))"
     }
 
@@ -189,7 +191,7 @@ enum OrderKeys {
     ///
     /// `shared` is the column of ``isShared(_:among:)``, `group` the owner's key; `order` sorts missing and equal
     /// positions.
-    static func settled(
+    package static func settled(
         _ noted: String, shared: String, among group: String, ordered order: String, parameters: inout Parameters
     ) -> String {
         let step = parameters.add(.integer(OrderPosition.step))
@@ -203,16 +205,16 @@ enum OrderKeys {
             """
     }
 
-    static func settle(_ column: String, of table: String, among group: String) -> BoundSQL {
+    package static func settle(_ column: String, of table: String, among group: String) -> BoundSQL {
         var parameters = Parameters()
         let position = settled("noted", shared: "shared", among: "owner", ordered: "k", parameters: &parameters)
         return BoundSQL(
-            text: """
-                UPDATE main.\(table) AS t SET \(column) = p.place FROM (
-                    SELECT k, noted, \(position) AS place FROM (
-                        SELECT Z_PK AS k, \(group) AS owner, \(column) AS noted, \(isShared(column, among: group)) AS shared
-                        FROM main.\(table) WHERE \(group) IS NOT NULL)) AS p
-                WHERE t.Z_PK = p.k AND p.place IS NOT p.noted
-                """, parameters: parameters)
+            """
+            UPDATE main.\(table) AS t SET \(column) = p.place FROM (
+                SELECT k, noted, \(position) AS place FROM (
+                    SELECT Z_PK AS k, \(group) AS owner, \(column) AS noted, \(isShared(column, among: group)) AS shared
+                    FROM main.\(table) WHERE \(group) IS NOT NULL)) AS p
+            WHERE t.Z_PK = p.k AND p.place IS NOT p.noted
+            """, parameters)
     }
 }

@@ -1,0 +1,43 @@
+internal import FerryBase
+internal import FerryMapping
+internal import FerryPlan
+internal import FerrySQLite
+internal import FerryStore
+
+/// The lookups of entity mappings with `unique`.
+extension ObjectLookup {
+    /// Bytes of memory for the lookup of each mapping with `unique`.
+    private static func lookupBytes(_ memory: MemoryBudget, finders: Int) -> Int {
+        memory.lookups / 4 * 3 / max(1, finders)
+    }
+
+    /// The number of objects that fit into memory in any case.
+    static func objectsInMemory(_ memory: MemoryBudget, finders: Int) -> Int64 {
+        // Slots are a power of two of 24 bytes, and an eighth of them stays free.
+        Int64(lookupBytes(memory, finders: finders) / 24 / 2 / 8 * 7)
+    }
+
+    /// The lookup of the mapping's `unique`; rows with values too large for their chunk use a separate one.
+    static func of(
+        _ mapping: ResolvedEntityMapping, ofLargeRows isLarge: Bool = false, in context: StepContext
+    ) throws -> ObjectLookup {
+        var columns: [(name: String, affinity: ColumnAffinity)] = []
+        for name in mapping.unique {
+            guard let column = context.destination.column(of: name, in: mapping.destination) else {
+                throw FerryError(.internalError, "The new store has no column for \(mapping.destination).\(name).")
+            }
+            columns.append((column.name, .init(declaredType: column.type)))
+        }
+        // SQLite keeps functions until the connection closes, so all mappings share the memory; filters have a quarter.
+        let mappings = context.step.resolved.entityMappings
+        let bytes = lookupBytes(context.options.memory, finders: mappings.count { !$0.unique.isEmpty })
+        let name = ScratchDatabase.lookup(for: mapping)
+        return try ObjectLookup(
+            name, of: "main.\(context.sql.destinationTable(of: mapping))",
+            number: context.sql.destinationNumber(of: mapping),
+            columns: columns, nilIsEqual: mapping.nilIsEqual,
+            key: ScratchDatabase.key(ofLookup: name, on: context.connection),
+            id: mapping.position + (isLarge ? mappings.count : 0), known: ObjectHashTable(bytes: bytes),
+            on: context.connection)
+    }
+}

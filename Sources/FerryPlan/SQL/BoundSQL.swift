@@ -1,0 +1,55 @@
+package import FerryModel
+
+/// A statement with the values that it binds.
+package struct BoundSQL: Sendable, Hashable {
+    package var text: String
+    package var parameters: Parameters
+
+    package init(_ text: String, _ parameters: Parameters = Parameters()) {
+        (self.text, self.parameters) = (text, parameters)
+    }
+}
+
+/// The parameters of a statement: SQL text can contain entity numbers, but never a value of a model or a mapping model.
+package struct Parameters: Sendable, Hashable {
+    package enum Value: Sendable, Hashable {
+        case null
+        case stored(DefaultValue)
+        /// The run's fixed time, in seconds since 2001-01-01 UTC.
+        case now
+    }
+
+    package struct Named: Sendable, Hashable {
+        package var name: String
+        package var value: Value
+    }
+
+    package private(set) var values: [Named] = []
+    /// Indexes of values with a fixed name, which equal values do not share.
+    private var fixed: Set<Int> = []
+
+    package init() {}
+
+    /// Adds a value and returns its parameter.
+    package mutating func add(_ value: DefaultValue) -> String { add(.stored(value)) }
+
+    /// Adds a value and returns its parameter, which equal values share.
+    package mutating func add(_ value: Value) -> String {
+        if let known = values.indices.first(where: { values[$0].value == value && !fixed.contains($0) }) {
+            return values[known].name
+        }
+        let name = ":v\(values.count)"
+        values.append(Named(name: name, value: value))
+        return name
+    }
+
+    /// Sets the value of a parameter with a fixed name, and replaces a former value.
+    package mutating func set(_ name: String, _ value: DefaultValue) {
+        if let known = values.firstIndex(where: { $0.name == name }) {
+            values[known].value = .stored(value)
+        } else {
+            fixed.insert(values.count)
+            values.append(Named(name: name, value: .stored(value)))
+        }
+    }
+}
