@@ -1,6 +1,6 @@
 package import FerryBase
 package import FerryMapping
-package import FerryModel
+internal import FerryModel
 package import FerryStore
 
 /// The statements that migrate a store within itself, in order.
