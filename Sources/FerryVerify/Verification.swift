@@ -157,7 +157,7 @@ package struct Verification: Sendable {
     }
 
     /// The version of the saved state: a call resumes only a state that counts and hashes in the same way.
-    private static let form = "9"
+    private static let form = "10"
 
     /// The identity of the verification and of its files; nil if no later call can resume it.
     private var key: String? {
@@ -257,7 +257,9 @@ package struct Verification: Sendable {
     }
 
     /// The number of parts in which the rows of a table with so many keys are compared.
-    package static func parts(ofKeys keys: UInt64) -> UInt64 { KeyRange.number(ofPartsOf: keys) }
+    package static func parts(ofKeys keys: UInt64, columns: Int) -> UInt64 {
+        KeyRange.number(ofPartsOf: keys, columns: columns)
+    }
 
     /// The number of walkers over stores whose schemas take so many bytes in a connection.
     private func walkers(schema: Int) -> Int {

@@ -67,7 +67,9 @@ extension StepEstimates {
         let alone = WorkCosts.jobs * (configuration.verify == .quick ? WorkCosts.quickly : 1)
         let found = Set(work.mappings.compactMap(\.foundIn))
         let tables = work.tables.filter { !found.contains($0.names[0]) }.map { table in
-            let rows = table.rows / Double(Verification.parts(ofKeys: UInt64(min(table.rows, 0x1p52))))
+            let parts = Verification.parts(
+                ofKeys: UInt64(min(table.rows, 0x1p52)), columns: Int(table.parts.values + table.parts.keys))
+            let rows = table.rows / Double(parts)
             return unit(
                 .verification, table.names[0], number, rows: rows,
                 seconds: WorkCosts.item + rows * RunWork.verifiedSecondsPerRow(of: table, work.width) * alone)

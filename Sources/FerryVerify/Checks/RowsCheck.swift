@@ -46,7 +46,7 @@ struct RowsCheck: Check {
     ) throws -> [(name: String, range: KeyRange)] {
         let highest = try context.highestKeptKey(in: table.root)
         return try KeyRange.parts(
-            "rows:\(table.root)", of: "destination.\(table.name)", reaching: highest,
+            "rows:\(table.root)", of: "destination.\(table.name)", columns: table.columns.count, reaching: highest,
             // Higher keys are those of new objects.
             last: context.newKeyMappings(into: table.root).isEmpty ? .max : highest, on: context.connection)
     }
