@@ -103,7 +103,8 @@ struct TableTally: Sendable {
     ) throws -> [(name: String, range: KeyRange)] {
         if try isCountedWithRows(table, in: context) { return try RowsCheck.ranges(of: table, in: context) }
         return try KeyRange.parts(
-            "tally:\(table.root)", of: "destination.\(table.name)", columns: table.columns.count, on: context.connection)
+            "tally:\(table.root)", of: "destination.\(table.name)", columns: table.columns.count, on: context.connection
+        )
     }
 
     static func count(
