@@ -36,12 +36,7 @@ package struct InPlacePlanning {
             of: source, into: destination, on: store, dropping: dropping, inPlace: true, catalog: catalog)
         if let refusal = appObjects.refusals.first(where: { $0.code == .unknownObject }) { throw refusal }
         try appObjects.checkMirroring(step.resolved, source, on: store, schema: "main")
-        if let trigger = catalog.triggers.first(where: { $0.name.hasPrefix("ZT_") }) {
-            throw FerryError(
-                .unsupported,
-                "The trigger \(trigger.name) is Core Data's, but of a kind that Ferry cannot recreate.",
-                remedy: "Let the app migrate this store.")
-        }
+        if let refusal = appObjects.refusals.first { throw refusal }
         let tables = catalog.tables.map { ($0.name.uppercased(), $0.sql) }
         let own = Set(appObjects.objects.map(\.name))
         var schema = InPlaceSchema(
