@@ -114,15 +114,6 @@ struct ReportCodingTests {
         #expect(pruned.kept.count + pruned.removed.count >= 1)
     }
 
-    @Test("Every kind of damage has its name in the library", arguments: StoreDamage.Kind.allCases)
-    func damageKinds(_ kind: StoreDamage.Kind) {
-        let known: [DamageKind] = [
-            .danglingKey, .oneSidedInverse, .wrongEntity, .missingOrder, .missingValue, .unknownEntity, .lowMaximumKey,
-            .missingFile, .wrongCount,
-        ]
-        #expect(known.contains(DamageKind(rawValue: kind.rawValue)))
-    }
-
     @Test(
         "Seconds keep their measured digits", arguments: [0, 0.000_000_001, 0.1, 12.345_678_9, 1e9])
     func seconds(_ seconds: Double) {

@@ -60,7 +60,7 @@ struct WideTests {
 
     @Test("are copied by both executors and verified in full", arguments: [false, true], [1_000, 1_900])
     func copied(isOptional: Bool, attributes: Int) throws {
-        for executor in [Configuration.Executor.set, .row] {
+        for executor in [ExecutorChoice.set, .row] {
             let store = try Store(attributes: attributes, isOptional: isOptional)
             let report = try store.migrator(isMapped: true).migrate(Configuration(target: "App 2", executor: executor))
             #expect(report.verification.mode == .full && report.verification.checked == 2)

@@ -129,9 +129,9 @@ package struct RunRecord: Codable, Sendable {
     package struct Options: Codable, Hashable, Sendable {
         var target: String
         var output: String?
-        var verify = Configuration.VerifyMode.full
+        var verify = VerifyMode.full
         var takesSnapshot = true
-        var damaged = Configuration.Damaged.refuse
+        var damaged = DamagedRows.refuse
         var dropUnknown: [String] = []
         /// The SHA-256 of the known schema of the new store; absent if the whole schema follows from the model.
         var schema: String?

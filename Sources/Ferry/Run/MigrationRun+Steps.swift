@@ -141,26 +141,16 @@ extension MigrationRun {
     func engineOptions(
         _ migration: RunRecord.Migration, step: Int, after steps: ArraySlice<StepPlan> = []
     ) -> EngineOptions {
-        let chunkSize: EngineOptions.ChunkSize =
-            switch configuration.chunkSize {
-            case .rows(let rows): .rows(rows)
-            case .automatic: .automatic
-            }
         var options = EngineOptions(
-            chunkSize: chunkSize, now: migration.now, trace: configuration.trace, progress: relay.hook(step: step),
-            stop: stop, externalFolder: ExternalData.folder(forStore: place.store))
+            chunkSize: configuration.chunkSize, now: migration.now, trace: configuration.trace,
+            progress: relay.hook(step: step), stop: stop, externalFolder: ExternalData.folder(forStore: place.store))
         options.chunkBytes = configuration.chunkBytes
         let (seconds, attoseconds) = configuration.chunkTime.components
         options.chunkNanoseconds =
             UInt64(max(0, seconds)) * 1_000_000_000 + UInt64(max(0, attoseconds) / 1_000_000_000)
         options.memoryLimit = configuration.memoryLimit
         options.memoryHeld = held
-        options.damaged =
-            switch configuration.damaged {
-            case .keep: .keep
-            case .drop: .drop
-            case .refuse: .refuse
-            }
+        options.damaged = configuration.damaged
         let damage = migration.findings.damage
         options.sourceDamage = steps.isEmpty ? damage : []
         if !damage.isEmpty, !steps.isEmpty, steps.allSatisfy({ $0.mode == .inPlace }) { options.sourceDamage = nil }
@@ -226,7 +216,7 @@ extension RunRecord {
     mutating func add(_ step: StepPlan, _ number: Int, _ report: StepReport) {
         let executors = Dictionary(
             step.partitions.flatMap(\.entityMappings).map {
-                ($0.mapping.name, RowExecutor(rawValue: $0.executor.rawValue))
+                ($0.mapping.name, $0.executor)
             },
             uniquingKeysWith: { first, _ in first })
         let mappings = report.counts.map { counts in
@@ -241,7 +231,7 @@ extension RunRecord {
                 isFinished: false, entityMappings: mappings,
                 unmapped: report.unmapped.map { .init(step: number, entity: $0.entity, rows: $0.rows) },
                 healed: report.healed.map {
-                    .init(step: number, kind: DamageKind(rawValue: $0.kind), entity: $0.entity, rows: $0.rows)
+                    .init(step: number, kind: $0.kind, entity: $0.entity, rows: $0.rows)
                 },
                 leftBehind: report.leftBehind, chunks: report.chunks,
                 policies: report.policies == PolicyEvidence() ? nil : report.policies))

@@ -55,13 +55,13 @@ extension MigrationRun {
         let dropsRows = number == 1 && configuration.damaged == .drop && run.step.mode == .inPlace
         let step = dropsRows ? run.step.resolved.droppingEmptyMandatoryValues() : run.step.resolved
         var verification = Verification(
-            mode: configuration.verify == .full ? .full : .quick, step: step, sourcePath: run.sourcePath,
+            mode: configuration.verify == .full ? .full : .quick,
+            of: run.step.mode == .inPlace ? .altered : .copied(keeping: run.step.keptPart?.roots ?? []), step: step, sourcePath: run.sourcePath,
             isSourcePrivate: run.isSourcePrivate, destinationPath: run.destinationPath, workFolder: workFolder,
             counts: made.entityMappings.map(EntityMappingCounts.init), now: migration.now,
-            isInPlace: run.step.mode == .inPlace, externalFolder: ExternalData.folder(forStore: place.store),
+            externalFolder: ExternalData.folder(forStore: place.store),
             policies: made.policies ?? PolicyEvidence(), trace: configuration.trace, progress: progress, stop: stop)
         verification.told = ToldLinks.of(step, reported: number == 1 ? migration.findings.toldLinks : nil)
-        verification.keptRoots = run.step.keptPart?.roots ?? []
         verification.resumeKey = "\(FerryVersion.tool) \(record.id) \(number)"
         verification.memory = memory
         verification.jobs = configuration.jobs
@@ -73,7 +73,7 @@ extension MigrationRun {
 
     /// - Throws: ``FerryError`` `.verificationFailed` for differences.
     private static func summary(
-        of verification: Verification, _ mode: Configuration.VerifyMode
+        of verification: Verification, _ mode: VerifyMode
     ) throws -> VerificationSummary {
         var summary = VerificationSummary(try verification.run())
         summary.mode = mode

@@ -31,10 +31,8 @@ struct RowsPass: ChunkWalk.Work {
         targets = try plans.map { try CountedTargets(of: $0.mapping, in: context) }
         executors = try plans.map { plan in
             if let executor = try policies.executor(of: plan.mapping) { return executor }
-            return switch plan.executor {
-            case .set: try SetExecutor(plan.mapping, in: context, sharesRanges: plans.count > 1)
-            case .row: try StreamedRows(plan.mapping, in: context)
-            }
+            if plan.executor == .row { return try StreamedRows(plan.mapping, in: context) }
+            return try SetExecutor(plan.mapping, in: context, sharesRanges: plans.count > 1)
         }
     }
 

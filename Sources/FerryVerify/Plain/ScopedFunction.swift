@@ -1,4 +1,5 @@
 internal import FerryExpression
+internal import FerryModel
 
 /// The functions that need more than the values of their operands: objects, the time, or the operands' own text.
 enum ScopedFunction: String {
