@@ -98,7 +98,7 @@ package final class RunFolder {
                     remedy: "Finish the run with the version that started it, or discard it with \(on: .restart).")
             }
             let record = try JSONDecoder().decode(RunRecord.self, from: Data(bytes))
-            guard record.migration?.isPlausible ?? true else {
+            if case .migration(_, let migration) = record, !migration.isPlausible {
                 throw FerryError(
                     .runDiffers, "\(file) is damaged: its steps are inconsistent.",
                     remedy: "\(on: .restart) discards the unfinished run.")
@@ -136,21 +136,21 @@ package final class RunFolder {
     ///   super-journal by its absolute path, and without it SQLite would take half a transaction for a whole one.
     package func checkPlace() throws {
         guard var record else { return }
-        let now = try place
-        guard now != record.folder else { return }
+        let (now, recorded) = (try place, record.head.folder)
+        guard now != recorded else { return }
         // One folder has several paths if names ignore case, or if a volume is mounted twice. The journals are valid
         // while their path leads to this folder.
-        let there = try files.attributesIfPresent(record.folder.path)
+        let there = try files.attributesIfPresent(recorded.path)
         let isSame =
             there?.device == now.device && there?.inode == now.inode
-            && record.folder.device == now.device && record.folder.inode == now.inode
+            && recorded.device == now.device && recorded.inode == now.inode
         if !isSame, let journal = try openJournal(in: path) {
             throw FerryError(
                 .runMoved,
-                "\(path) was at \(record.folder.path) when its run was interrupted, and \(journal) is unfinished.",
+                "\(path) was at \(recorded.path) when its run was interrupted, and \(journal) is unfinished.",
                 remedy: "Move the folder back and \(action: .again) there, or discard the run with \(on: .restart).")
         }
-        record.folder = now
+        record.head.folder = now
         try save(record)
     }
 

@@ -6,101 +6,97 @@ internal import FerryPlan
 internal import FerrySQLite
 internal import FerryStore
 
-extension MigrationRun {
-    /// Runs, verifies and finishes every unfinished step.
-    func runSteps(
-        _ plan: MigrationPlan, _ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder
-    ) throws {
-        guard record.migration != nil else { return }
+/// Runs, verifies and finishes every unfinished step in the run folder.
+struct StepsPhase: MigrationPhase {
+    let call: MigrationRun
+    let session: MigrationSession
+    let plan: MigrationPlan
+    let sourceGuard: SourceGuard
+
+    private var verification: StepVerification { StepVerification(call: call, session: session) }
+    private var hooks: StepHooks { StepHooks(call: call, session: session, plan: plan, sourceGuard: sourceGuard) }
+
+    func run() throws {
         var beside: VerificationBeside?
         do {
-            for number in 1...plan.steps.count {
-                try runStep(plan, number, sourceGuard, &record, folder, beside: &beside)
-            }
+            for number in 1...plan.steps.count { try runStep(number, beside: &beside) }
         } catch {
             // The step and the verification beside it stop together.
             stop.request(FerryError.wrapping(error, on: place.store))
             if let beside {
                 if let found = beside.difference() {
-                    try discard(after: beside.number, folder)
+                    try verification.discard(after: beside.number)
                     throw found
                 }
                 // Otherwise the next call would verify the step again.
-                if let summary = beside.success() { try keep(summary, of: beside.number, &record, folder) }
+                if let summary = beside.success() { try verification.keep(summary, of: beside.number) }
             }
             throw error
         }
     }
 
-    private func runStep(
-        _ plan: MigrationPlan, _ number: Int, _ sourceGuard: SourceGuard, _ record: inout RunRecord,
-        _ folder: RunFolder, beside: inout VerificationBeside?
-    ) throws {
+    private func runStep(_ number: Int, beside: inout VerificationBeside?) throws {
         let (index, step) = (number - 1, plan.steps[number - 1])
         try stop.check()
-        try discardChangedStep(number, &record, folder)
-        guard let migration = record.migration else { return }
+        try hooks.discardChangedStep(number)
         let isRecorded = index < migration.steps.count
         if index > 0, !isRecorded {
-            let previous = destination(ofStep: index, in: folder)
+            let previous = destination(ofStep: index)
             // A step in place may have renamed the file already.
-            if try files.exists(previous) { try checkVerified(record, previous) }
+            if try files.exists(previous) { try checkVerified(previous) }
         }
-        if !isRecorded { try callWillMigrate(plan, number, sourceGuard, &record, folder) }
-        let run = try work(
-            plan, step, number, record.migration ?? migration, sourceGuard, folder, isBeside: beside != nil)
+        if !isRecorded { try hooks.callWillMigrate(number) }
+        let run = try work(step, number, isBeside: beside != nil)
+        let verifiesLater = call.verifiesBesideNext(plan, number)
         if !isRecorded {
-            record.phase = .rows
-            try folder.save(record)
+            head.phase = .rows
+            try session.save()
             relay.begin(.rows, step: number)
             // A step in place checks its rows itself, before its COMMIT.
-            if index > 0, step.mode == .copy, record.migration?.checkedStep != number {
+            if index > 0, step.mode == .copy, migration.checkedStep != number {
                 try checkRows(step, run.sourcePath)
-                record.migration?.checkedStep = number
-                try folder.save(record)
+                migration.checkedStep = number
+                try session.save()
                 stop.unitIsDone()
             }
             let report = try run.run()
             releaseUnusedMemory()
-            isResumed = isResumed || report.resumed
-            chunkTimes.add(report.chunkTimes)
-            noteTimes(&record)
-            try end(&beside, &record, folder)
-            record.phase = .verify
-            try folder.save(record)
-            record.add(step, number, report)
-            if !verifiesBesideNext(plan, number) { try verify(run, number, &record) }
-            try folder.save(record)
+            call.isResumed = call.isResumed || report.resumed
+            call.chunkTimes.add(report.chunkTimes)
+            noteTimes()
+            try verification.end(&beside)
+            head.phase = .verify
+            try session.save()
+            migration.add(step, number, report)
+            if !verifiesLater { try verification.verify(run, number) }
+            try session.save()
             stop.unitIsDone()
             try stop.check()
         }
         // A recorded verification is not repeated: the step's progress table may be gone already.
-        if record.migration?.steps[index].isFinished == false {
+        if !migration.steps[index].isFinished {
             try run.finish()
-            record.migration?.steps[index].isFinished = true
-            record.migration?.steps[index].destination = FileState(try files.attributes(run.destinationPath))
-            try folder.save(record)
+            migration.steps[index].isFinished = true
+            migration.steps[index].destination = FileState(try files.attributes(run.destinationPath))
+            try session.save()
             stop.unitIsDone()
         }
-        if record.migration?.steps[index].verification == nil {
-            if verifiesBesideNext(plan, number) {
-                beside = try verifyBeside(run, number, record)
+        if migration.steps[index].verification == nil {
+            if verifiesLater {
+                beside = try verification.verifyBeside(run, number)
             } else {
                 // An earlier call had more memory, or more processors.
-                try verify(run, number, &record)
-                try folder.save(record)
+                try verification.verify(run, number)
+                try session.save()
             }
         }
-        try callDidMigrate(plan, number, &record, folder)
+        try hooks.callDidMigrate(number)
         if index > 0, beside == nil { try files.removeTree(folder.stepFolder(index)) }
     }
 
-    private func work(
-        _ plan: MigrationPlan, _ step: StepPlan, _ number: Int, _ migration: RunRecord.Migration,
-        _ sourceGuard: SourceGuard, _ folder: RunFolder, isBeside: Bool
-    ) throws -> any StepWork {
-        let previous = number > 1 ? destination(ofStep: number - 1, in: folder) : nil
-        var options = engineOptions(migration, step: number, after: plan.steps[..<(number - 1)])
+    private func work(_ step: StepPlan, _ number: Int, isBeside: Bool) throws -> any StepWork {
+        let previous = number > 1 ? destination(ofStep: number - 1) : nil
+        var options = call.engineOptions(migration, step: number, after: plan.steps[..<(number - 1)])
         options.vfs = try files.vfs(folder.path)
         options.isBesideVerification = isBeside
         let stepFolder = folder.stepFolder(number)
@@ -121,7 +117,7 @@ extension MigrationRun {
             let filling = StepRun(
                 step: step, sourcePath: previous ?? place.store,
                 isSourcePrivate: previous != nil || sourceGuard.access == .unlocked, folder: stepFolder,
-                options: options, policies: inputs.policies, keepsTables: true)
+                options: options, policies: call.inputs.policies, keepsTables: true)
             guard let part = step.partInPlace else { return filling }
             return StepWithKeptPart(
                 filling: filling, part: part, previous: previous, sourceGuard: sourceGuard, files: files)
@@ -135,43 +131,11 @@ extension MigrationRun {
             files: files, options: options)
     }
 
-    /// The engine's options for a step, with the damage and the objects of the store itself for the first one.
-    ///
-    /// A copy leaves no dangling keys. Steps in place keep theirs, so a step after them searches for damage again.
-    func engineOptions(
-        _ migration: RunRecord.Migration, step: Int, after steps: ArraySlice<StepPlan> = []
-    ) -> EngineOptions {
-        var options = EngineOptions(
-            chunkSize: configuration.chunkSize, now: migration.now, trace: configuration.trace,
-            progress: relay.hook(step: step), stop: stop, externalFolder: ExternalData.folder(forStore: place.store))
-        options.chunkBytes = configuration.chunkBytes
-        let (seconds, attoseconds) = configuration.chunkTime.components
-        options.chunkNanoseconds =
-            UInt64(max(0, seconds)) * 1_000_000_000 + UInt64(max(0, attoseconds) / 1_000_000_000)
-        options.memoryLimit = configuration.memoryLimit
-        options.memoryHeld = held
-        options.damaged = configuration.damaged
-        let damage = migration.findings.damage
-        options.sourceDamage = steps.isEmpty ? damage : []
-        if !damage.isEmpty, !steps.isEmpty, steps.allSatisfy({ $0.mode == .inPlace }) { options.sourceDamage = nil }
-        options.toldLinks = step == 1 ? migration.findings.toldLinks : nil
-        options.dropping = steps.isEmpty ? configuration.dropping : []
-        return options
-    }
-
     /// Whether a step rewrites much of the step before's destination; false if it has renamed that file already.
     private func writesMuch(_ step: StepPlan, at previous: String) throws -> Bool {
         guard try files.exists(previous) else { return false }
         let connection = try Connection(path: previous, mode: .immutable)
-        return try writesMuch([step], on: connection, StatementsInPlace(step, dropping: []) { connection })
-    }
-
-    func lastDestination(_ record: RunRecord, in folder: RunFolder) -> String {
-        destination(ofStep: record.migration?.steps.count ?? 0, in: folder)
-    }
-
-    func destination(ofStep number: Int, in folder: RunFolder) -> String {
-        folder.stepFolder(number) + "/destination.sqlite"
+        return try call.writesMuch([step], on: connection, StatementsInPlace(step, dropping: []) { connection })
     }
 
     /// Checks a step's requirements on the rows of earlier steps, as far as preflight could not check them.
@@ -197,21 +161,9 @@ extension MigrationRun {
             throw FerryError.wrapping(error, on: path)
         }
     }
-
-    /// Checks that the last step's destination is still the verified file.
-    ///
-    /// - Throws: ``FerryError`` `.destinationChanged`.
-    func checkVerified(_ record: RunRecord, _ destination: String) throws {
-        guard let verified = record.migration?.steps.last?.destination else { return }
-        guard try files.attributesIfPresent(destination).map(FileState.init) != verified else { return }
-        throw FerryError(
-            .destinationChanged,
-            "\(destination) was modified or removed after verification. \(place.store) is unchanged.",
-            remedy: "\(action: .again) with \(on: .restart), which recreates the new store.")
-    }
 }
 
-extension RunRecord {
+extension RunRecord.Migration {
     /// Adds a complete step that is not yet verified.
     mutating func add(_ step: StepPlan, _ number: Int, _ report: StepReport) {
         let executors = Dictionary(
@@ -226,8 +178,8 @@ extension RunRecord {
                 written: counts.written, dropped: counts.dropped, merged: counts.merged,
                 isEstimated: counts.isEstimated)
         }
-        migration?.steps.append(
-            StepRecord(
+        steps.append(
+            RunRecord.StepRecord(
                 isFinished: false, entityMappings: mappings,
                 unmapped: report.unmapped.map { .init(step: number, entity: $0.entity, rows: $0.rows) },
                 healed: report.healed.map {
@@ -237,24 +189,3 @@ extension RunRecord {
                 policies: report.policies == PolicyEvidence() ? nil : report.policies))
     }
 }
-
-/// A step with its two stores, as verification needs them.
-protocol MigratedStep {
-    var step: StepPlan { get }
-    /// The store against which the step is verified.
-    var sourcePath: String { get }
-    /// Whether no other program can change the source meanwhile.
-    var isSourcePrivate: Bool { get }
-    var destinationPath: String { get }
-    var folder: String { get }
-    var options: EngineOptions { get }
-}
-
-/// One step of a run in the run folder; ``run()`` after a kill resumes or repeats it, with the same result.
-protocol StepWork: MigratedStep {
-    func run() throws -> StepReport
-    /// Leaves the whole verified destination in its main file, without Ferry's own tables.
-    func finish() throws
-}
-
-extension StepRun: StepWork {}
