@@ -118,7 +118,7 @@ struct LikePairTests {
             var configuration = Configuration(
                 target: catalog.displayName(of: try version(of: new)), executor: executor, verify: .quick,
                 takesSnapshot: false)
-            configuration.passesOverMappings = true
+            configuration.ignoresMappingsBeside = true
             change(&configuration)
             return try files.migrator("work.sqlite", models: family.models, mappings: family.mappings)
                 .migrate(configuration)

@@ -129,7 +129,7 @@ struct ReportCodingTests {
         let plain = Configuration()
         let url = URL(fileURLWithPath: "/elsewhere")
         let full = Configuration(
-            target: "B", chain: .versions(["B"]), infersMappings: false, passesOverMappings: true, losses: .refuse,
+            target: "B", chain: .versions(["B"]), infersMappings: false, ignoresMappingsBeside: true, losses: .refuse,
             allowedLosses: ["A.b"], allowsDowngrade: true, allowsQuadratic: true, like: url,
             joinTables: ["A.b"], output: url, chunkSize: .rows(3), chunkBytes: 5, chunkTime: .seconds(7),
             memoryLimit: 64 << 20, executor: .row, verify: .quick, jobs: 2, takesSnapshot: false,

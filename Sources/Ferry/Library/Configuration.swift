@@ -23,7 +23,7 @@ public struct Configuration: Sendable {
     /// Whether Ferry infers a mapping if no mapping model leads to the next version.
     public var infersMappings: Bool
     /// Whether mapping models beside or in a model bundle, on the chain and not given, are ignored instead of refused.
-    public var passesOverMappings: Bool
+    public var ignoresMappingsBeside: Bool
     public var losses: Losses
     /// Entities, or properties as `Entity.property`, that may be lost although ``losses`` refuses it.
     public var allowedLosses: Set<String>
@@ -132,12 +132,13 @@ public struct Configuration: Sendable {
 
     public init(
         target: String? = nil, chain: ChainChoice = .automatic, infersMappings: Bool = true,
-        passesOverMappings: Bool = false, losses: Losses = .allow, allowedLosses: Set<String> = [],
+        ignoresMappingsBeside: Bool = false, losses: Losses = .allow, allowedLosses: Set<String> = [],
         allowsDowngrade: Bool = false, allowsQuadratic: Bool = false, like: URL? = nil, joinTables: [String] = [],
         output: URL? = nil, chunkSize: ChunkSize = .automatic,
         chunkBytes: Int = 4 << 20, chunkTime: Duration = .milliseconds(500), memoryLimit: Int = 32 << 20,
         executor: ExecutorChoice = .automatic, verify: VerifyMode = .full, jobs: Int? = nil, takesSnapshot: Bool = true,
-        clonesSnapshot: Bool = false, snapshotFolder: URL? = nil, snapshotLevel: Int = 1, damaged: DamagedRows = .refuse,
+        clonesSnapshot: Bool = false, snapshotFolder: URL? = nil, snapshotLevel: Int = 1,
+        damaged: DamagedRows = .refuse,
         dropUnknown: [String] = [], adopts: Bool = false,
         composes: Bool = true, restart: Bool = false, recovers: Bool = false, repairs: Bool = false,
         budget: Duration? = nil, waits: Duration? = nil,
@@ -148,7 +149,7 @@ public struct Configuration: Sendable {
         self.target = target
         self.chain = chain
         self.infersMappings = infersMappings
-        self.passesOverMappings = passesOverMappings
+        self.ignoresMappingsBeside = ignoresMappingsBeside
         self.losses = losses
         self.allowedLosses = allowedLosses
         self.allowsDowngrade = allowsDowngrade
@@ -192,76 +193,4 @@ public struct Configuration: Sendable {
             try SnapshotMemory.check(level: snapshotLevel, within: memory)
         }
     }
-}
-
-/// The versions that a migration passes through.
-public enum ChainChoice: Sendable {
-    /// Along mapping models; by inference to the next version in version order if no mapping model leads on.
-    case automatic
-    /// Through these versions, by name and in this order, beginning with the store's version.
-    ///
-    /// Without a target of its own the migration leads to the last of these versions.
-    case versions([String])
-    /// Through the versions that the closure returns for each version of the chain; nil leaves the rest to Ferry.
-    ///
-    /// Ferry calls the closure when it makes a plan: in a call that plans, and again in each call that runs or resumes.
-    /// The closure must return the same names each time.
-    case next(@Sendable (VersionQuestion) throws -> String?)
-}
-
-/// A version of a chain for which ``ChainChoice/next(_:)`` chooses the next one.
-public struct VersionQuestion: Sendable, Hashable {
-    /// The version that the chain has reached.
-    public var version: String
-    /// The version that the migration leads to.
-    public var target: String
-    /// Versions to which a mapping model leads, and the next one in version order; other versions may be returned too.
-    public var candidates: [String]
-}
-
-extension Configuration {
-    /// The choice of the chain for the planner.
-    var route: ChainRoute {
-        let choice: ChainRoute.Choice =
-            switch chain {
-            case .automatic: .search
-            case .versions(let names): .list(names, origin: "the list of versions")
-            case .next(let next):
-                .ask { question in
-                    try next(
-                        VersionQuestion(
-                            version: question.version, target: question.target, candidates: question.candidates))
-                }
-            }
-        return ChainRoute(choice: choice, infers: infersMappings, allowsDowngrade: allowsDowngrade)
-    }
-}
-
-/// A step of a migration, as ``Configuration/willMigrate`` and ``Configuration/didMigrate`` receive it.
-public struct MigrationStage: Sendable, Hashable {
-    /// The step, from 1, and the number of steps.
-    public var number: Int
-    public var count: Int
-    /// The versions of the step's source and destination.
-    public var from: String
-    public var to: String
-    /// The store in its present state: of version ``from`` before the step, of version ``to`` after it.
-    ///
-    /// Open it with SQLite or Core Data, and close it before the hook returns. External data is beside the app's store.
-    public var store: URL
-
-    /// A stage for a test of a hook; a migration makes its own.
-    public init(number: Int, count: Int, from: String, to: String, store: URL) {
-        (self.number, self.count) = (number, count)
-        (self.from, self.to) = (from, to)
-        self.store = store
-    }
-}
-
-extension Configuration {
-    /// Reads or changes a store before or after a step, on the migration's thread; an error from it ends the run.
-    public typealias StageHook = @Sendable (MigrationStage) throws -> Void
-
-    /// Whether the app has hooks, so that each step needs its own store.
-    var hasStages: Bool { willMigrate != nil || didMigrate != nil }
 }

@@ -209,7 +209,7 @@ extension MigrationRun {
 
     /// Selects the models and mapping models that fit the store.
     func fitInputs(to store: OpenedStore) throws {
-        if !configuration.passesOverMappings { inputs = try inputs.lookingBeside(files: files) }
+        if !configuration.ignoresMappingsBeside { inputs = try inputs.lookingBeside(files: files) }
         inputs = try inputs.fitted(to: store.metadata.hashes, target: configuration.target)
         try inputs.takeOwnModel(of: store)
     }

@@ -85,7 +85,7 @@ struct MigrationInput {
         if let file = arguments.value("--chain") { configuration.chain = .versions(try ChainFile.read(file)) }
         configuration.executor =
             try arguments.choice("--executor", among: ExecutorChoice.allCases) ?? .automatic
-        configuration.passesOverMappings = arguments.has("--no-mappings")
+        configuration.ignoresMappingsBeside = arguments.has("--no-mappings")
         configuration.like = arguments.value("--like")?.fileURL
         configuration.joinTables = arguments.values("--join-table")
         if arguments.has("--refuse-loss"), !arguments.isTyped("--accept-loss") {
