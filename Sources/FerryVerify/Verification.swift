@@ -73,7 +73,8 @@ package struct Verification: Sendable {
     package init(
         mode: VerifyMode, of subject: VerifiedStore = .copied(), step: ResolvedStep, sourcePath: String,
         isSourcePrivate: Bool, destinationPath: String, workFolder: String, counts: [EntityMappingCounts]?,
-        now: Double?, externalFolder: String? = nil, policies: PolicyEvidence = PolicyEvidence(), trace: TraceHook? = nil,
+        now: Double?, externalFolder: String? = nil, policies: PolicyEvidence = PolicyEvidence(),
+        trace: TraceHook? = nil,
         progress: ProgressHook? = nil, stop: StopRequest = StopRequest()
     ) {
         self.mode = mode

@@ -88,8 +88,10 @@ struct InPlaceVerificationTests {
         }
         if let change { try connection.execute(change) }
         return try Verification(
-            mode: mode, of: .altered, step: step.resolved, sourcePath: store.path, isSourcePrivate: true, destinationPath: path,
-            workFolder: store.folder.path, counts: reports[0].counts, now: 0).run()
+            mode: mode, of: .altered, step: step.resolved, sourcePath: store.path, isSourcePrivate: true,
+            destinationPath: path,
+            workFolder: store.folder.path, counts: reports[0].counts, now: 0
+        ).run()
     }
 
     @Test("Reports no difference for damage of the source, full and quick", arguments: ["full", "quick"])

@@ -152,7 +152,9 @@ extension MappingSQL {
         return columns
     }
 
-    private func target(of rule: ResolvedRelationship, in scope: inout SourceScope) throws(FerryError) -> SourceScope.Object {
+    private func target(of rule: ResolvedRelationship, in scope: inout SourceScope) throws(FerryError)
+        -> SourceScope.Object
+    {
         if let object = scope.object(rule.from) { return object }
         if case .keyPath(let base, let steps) = rule.from, let object = scope.object(base) {
             var names: [String] = []
@@ -166,7 +168,8 @@ extension MappingSQL {
     func notAPath(_ relationship: String) -> FerryError {
         FerryError(
             .badExpression,
-            "Relationship \(relationship) of entity mapping \(mapping.name) takes objects from something other than a path.",
+            "Relationship \(relationship) of entity mapping \(mapping.name) takes objects from something "
+                + "other than a path.",
             remedy: "Start its \"from\" at $source or at the iteration's variable.",
             place: .init(entityMapping: mapping.name, property: relationship))
     }

@@ -134,7 +134,8 @@ struct LinksCheckTests {
     ) throws -> [VerificationReport.Difference] {
         let connection = try way == .copied ? made.copied() : altered(made)
         var verification = Verification(
-            mode: mode, of: way == .inPlace ? .altered : .copied(), step: made.step.resolved, sourcePath: made.store.path, isSourcePrivate: true,
+            mode: mode, of: way == .inPlace ? .altered : .copied(), step: made.step.resolved,
+            sourcePath: made.store.path, isSourcePrivate: true,
             destinationPath: connection.path, workFolder: made.store.folder.path, counts: nil, now: 700_000_000)
         verification.told = told
         return try verification.run().differences
