@@ -23,6 +23,18 @@ package enum NearNames {
         return near.isEmpty ? remedy : "Did you mean \(near)?"
     }
 
+    /// Asks for the nearest name; nil if no name is near.
+    package static func question(for name: String, among candidates: some Sequence<String>) -> String? {
+        near(to: name, among: candidates).first.map { "Did you mean \($0)?" }
+    }
+
+    /// Asks for the nearest name as the end of a sentence; the sentence ends with `end` if no name is near.
+    package static func clause(
+        for name: String, among candidates: some Sequence<String>, otherwise end: String = "."
+    ) -> String {
+        near(to: name, among: candidates).first.map { "; did you mean \"\($0)\"?" } ?? end
+    }
+
     /// The number of letters to change, add, remove or swap with a neighbour to turn one text into the other.
     private static func distance(_ left: [UnicodeScalar], _ right: [UnicodeScalar]) -> Int {
         var beforePrevious: [Int] = []

@@ -234,7 +234,7 @@ extension Setting.Name {
     public static let target = Self("target")
     public static let chain = Self("chain")
     public static let infersMappings = Self("infersMappings")
-    public static let passesOverMappings = Self("passesOverMappings")
+    public static let ignoresMappingsBeside = Self("ignoresMappingsBeside")
     public static let losses = Self("losses")
     public static let allowedLosses = Self("allowedLosses")
     public static let allowsDowngrade = Self("allowsDowngrade")
@@ -259,7 +259,7 @@ extension Setting.Name {
 
     /// Every setting in Ferry's remedies.
     public static let all: [Self] = [
-        models, mappings, source, target, chain, infersMappings, passesOverMappings, losses, allowedLosses,
+        models, mappings, source, target, chain, infersMappings, ignoresMappingsBeside, losses, allowedLosses,
         allowsDowngrade, allowsQuadratic, like, joinTables, output, memoryLimit, snapshotFolder, snapshotLevel,
         clonesSnapshot, damaged, dropUnknown, adopts,
         restart, recovers, repairs, holdsSwap, rowsOf,

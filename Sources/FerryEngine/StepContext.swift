@@ -135,8 +135,6 @@ final class StepContext {
 
 /// The settings of a run: chunk size, memory, hooks, and the caller's decisions on damage.
 package struct EngineOptions: Sendable {
-    package enum ChunkSize: Sendable, Hashable { case rows(Int), automatic }
-
     package var chunkSize: ChunkSize
     /// The byte and time limits of a chunk of automatic size.
     package var chunkBytes = 4 << 20

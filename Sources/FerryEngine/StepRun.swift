@@ -1,4 +1,4 @@
-internal import FerryBase
+package import FerryBase
 package import FerryMapping
 internal import FerryModel
 package import FerryPlan
@@ -102,7 +102,7 @@ package struct StepRun {
         }
         report.policies = try PolicyRun.evidence(in: context)
         report.chunks = try context.progress.totalChunks()
-        report.healed += context.program.damage.carried.map { ($0.kind.rawValue, $0.entity, $0.rows) }
+        report.healed += context.program.damage.carried.map { ($0.kind, $0.entity, $0.rows) }
         for entity in step.resolved.droppedEntities {
             guard let number = context.source.number(of: entity), let table = context.source.table(of: entity) else {
                 continue
@@ -143,7 +143,7 @@ extension FerryError {
 package struct StepReport: Sendable {
     package var counts: [EntityMappingCounts]
     package var unmapped: [(entity: String, rows: Int64)] = []
-    package var healed: [(kind: String, entity: String, rows: Int64)] = []
+    package var healed: [(kind: DamageKind, entity: String, rows: Int64)] = []
     /// Tables and columns of earlier versions that the step removed, as `TABLE` or `TABLE.COLUMN`.
     package var leftBehind: [String] = []
     /// The number of chunks of all calls.

@@ -19,6 +19,7 @@ extension Expression: CustomStringConvertible {
         switch self {
         case .constant(let constant): constant.description
         case .predefined(let selector, let operands): predefinedText(selector, operands)
+        case .ifNil(let value, let substitute): predefinedText(Self.ifNilSelector, [value, substitute])
         case .evaluatedObject: "SELF"
         case .variable(let name): "$\(name)"
         case .keyPath(let base, let steps): keyPathText(base, steps)

@@ -12,7 +12,11 @@ package indirect enum Expression: Sendable, Hashable {
     /// `FUNCTION(receiver, "selector:", arguments…)`.
     case function(receiver: Expression, selector: String, arguments: [Expression])
     /// A predefined function by its selector: `multiply:by:`, `now`, `count:`; operators are such functions too.
+    ///
+    /// ``call(_:_:)`` makes it, unless the function has a case of its own.
     case predefined(String, [Expression])
+    /// `ifnil:then:(value, substitute)`: the value, or the substitute if the value is nil (only in Ferry).
+    case ifNil(Expression, then: Expression)
     /// `JSON(expression, 'key')`: the elements of the array under a key of a JSON text (only in Ferry, in `forEach`).
     case json(Expression, key: String)
     /// `TERNARY(predicate, value, other)`.
@@ -24,6 +28,14 @@ package indirect enum Expression: Sendable, Hashable {
     /// The objects of exactly one source entity that pass a predicate: the result of `FETCH(…)`.
     case fetch(entity: String, Predicate)
     case element(Expression, ElementIndex)
+
+    static let ifNilSelector = "ifnil:then:"
+
+    /// The call of a predefined function by its selector.
+    package static func call(_ selector: String, _ operands: [Expression]) -> Expression {
+        guard selector == ifNilSelector, operands.count == 2 else { return .predefined(selector, operands) }
+        return .ifNil(operands[0], then: operands[1])
+    }
 
     /// `table:key:('name', value)`: the entry of a mapping file's table for a value.
     package static let tableSelector = "table:key:"
@@ -137,6 +149,7 @@ extension Expression {
         case .keyPath(let base, _): [base]
         case .function(let receiver, _, let arguments): [receiver] + arguments
         case .predefined(_, let operands), .list(let operands): operands
+        case .ifNil(let value, let substitute): [value, substitute]
         case .json(let text, _): [text]
         case .ternary(let condition, let value, let other): condition.parts + [value, other]
         case .subquery(let collection, _, let condition): [collection] + condition.parts
@@ -172,6 +185,8 @@ extension Expression {
                 arguments: arguments.map { $0.replacing(replace) })
         case .predefined(let selector, let operands):
             return .predefined(selector, operands.map { $0.replacing(replace) })
+        case .ifNil(let value, let substitute):
+            return .ifNil(value.replacing(replace), then: substitute.replacing(replace))
         case .json(let text, let key): return .json(text.replacing(replace), key: key)
         case .ternary(let condition, let value, let other):
             return .ternary(condition.replacing(replace), value.replacing(replace), other.replacing(replace))

@@ -104,10 +104,8 @@ package struct PartitionPlan: Sendable {
 }
 
 package struct EntityMappingPlan: Sendable {
-    package enum Executor: String, Sendable { case set, row }
-
     package var mapping: ResolvedEntityMapping
-    package var executor: Executor
+    package var executor: RowExecutor
     package var reason: String
     /// Source rows, as far as known before the run.
     package var rows: Int64

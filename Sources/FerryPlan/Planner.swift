@@ -45,7 +45,7 @@ package struct Planner: Sendable {
         /// An executor that was asked for fills tables; statements in place change rows as the set executor would.
         init(_ executor: ExecutorChoice) {
             switch executor {
-            case .auto: self.init()
+            case .automatic: self.init()
             case .row: self.init(allBecause: "the row executor was requested")
             case .set: self.init(mappedBecause: "the set executor was requested")
             }
@@ -56,7 +56,7 @@ package struct Planner: Sendable {
 
     package init(
         catalog: ModelCatalog, mappingModels: [MappingModel], policies: KnownPolicies = KnownPolicies(),
-        executor: ExecutorChoice = .auto, composes: Bool = true
+        executor: ExecutorChoice = .automatic, composes: Bool = true
     ) {
         self.catalog = catalog
         self.mappingModels = mappingModels
@@ -293,20 +293,13 @@ struct AssumedLayouts {
     }
 }
 
-package enum ExecutorChoice: String, Sendable, Hashable, CaseIterable {
-    /// SQL statements, and Swift for mappings with code.
-    case auto
-    /// Swift for all mappings.
-    case row
-    /// SQL statements for all mappings; a mapping with code is refused.
-    case set
-
+extension ExecutorChoice {
     /// Returns the executor of an entity mapping, and the reason.
     ///
     /// - Throws: ``FerryError`` `.unsupported` for a policy under `set`, or for more reads than a statement can do.
     func executor(
         for mapping: ResolvedEntityMapping, in step: ResolvedStep
-    ) throws(FerryError) -> (executor: EntityMappingPlan.Executor, reason: String) {
+    ) throws(FerryError) -> (executor: RowExecutor, reason: String) {
         if let policy = mapping.policy {
             guard self != .set else {
                 throw FerryError(

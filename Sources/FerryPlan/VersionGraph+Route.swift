@@ -149,7 +149,7 @@ extension VersionGraph {
             remedy: """
                 Give \(isOne ? "it" : "them") with \
                 \(setting: .mappings, each: missing.map { .element($0.0.path) }, separator: " "), or say with \
-                \(on: .passesOverMappings) that \(isOne ? "it is" : "they are") not wanted.
+                \(on: .ignoresMappingsBeside) that \(isOne ? "it is" : "they are") not wanted.
                 """)
     }
 }

@@ -1,13 +1,15 @@
+package import FerryBase
+
 /// The result of a verification: counts and differences.
 package struct VerificationReport: Sendable {
-    package var mode: Verification.Mode
+    package var mode: VerifyMode
     /// Rows compared.
     package var checked: Int64
     /// Values made by a policy in code, which cannot be recomputed.
     package var notRecomputed: Int64
     package var differences: [Difference]
 
-    package init(mode: Verification.Mode) {
+    package init(mode: VerifyMode) {
         self.mode = mode
         checked = 0
         notRecomputed = 0

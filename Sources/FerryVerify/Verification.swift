@@ -14,10 +14,8 @@ package import FerrySQLite
 /// Verification reads both stores by SQL of its own and computes the expected values again. Lookup tables are in a
 /// file, so that memory does not grow with the store.
 package struct Verification: Sendable {
-    /// All checks, only the quick ones, or none.
-    package enum Mode: String, Sendable { case full, quick, none }
-
-    package var mode: Mode
+    package var mode: VerifyMode
+    package var subject: VerifiedStore
     package var step: ResolvedStep
     /// The store before the step; for a step in place the main file of the store without the `-wal`.
     package var sourcePath: String
@@ -30,13 +28,6 @@ package struct Verification: Sendable {
     package var counts: [EntityMappingCounts]?
     /// `now()` of the run, in seconds since 2001-01-01 UTC; nil if it is not known any more.
     package var now: Double?
-    /// Whether the migration altered the source's own file, which may then keep damage and unknown objects.
-    package var isInPlace: Bool
-    /// Root entities of tables that a copy step has left where they are, in a destination that began as a copy of the
-    /// source's pages; the source has no damage then.
-    package var keptRoots: Set<String> = []
-    /// Whether the destination began as the source's pages, with its schema.
-    var beganAsSource: Bool { isInPlace || !keptRoots.isEmpty }
     /// The folder of external storage files; nil for the folder beside the source.
     package var externalFolder: String?
     /// The decisions of migration policies, which verification cannot compute again.
@@ -49,14 +40,6 @@ package struct Verification: Sendable {
     package var dropping: Set<String> = []
     /// Whether the migration drops values with missing external files, if the newer version needs their contents.
     package var dropsMissingContents = false
-    /// Whether the destination is at its final place, and a command of its own verifies it after the run.
-    package var isDestinationAsFound = false
-    /// Whether a run is known to have written the destination found: its layout is then that of the run.
-    package var isKnownRun = false
-    /// Whether the destination has the indexes of its template store, which can differ from those of the model.
-    package var hasIndexesOfStore = false
-    /// Whether table and column names may differ from those of a new store: then the names found are taken.
-    var mayHaveOtherNames: Bool { isDestinationAsFound && !isKnownRun }
     /// Whether the destination cannot change, so that it is read without locks.
     package var isDestinationImmutable = false
     /// Whether SQLite compares indexes with their tables too (`integrity_check`), which takes much longer.
@@ -65,7 +48,6 @@ package struct Verification: Sendable {
     ///
     /// No other program can change it or the destination then.
     package var sourceVFS: VFS?
-    var isStoreAlone = false
     /// The largest value that is read together with its row, in bytes; larger ones are compared in pieces.
     package var valueLimit = 2 << 20
     /// The identity of this verification beside its files, so that a later call can resume it; nil never resumes.
@@ -89,12 +71,14 @@ package struct Verification: Sendable {
     package var stop: StopRequest
 
     package init(
-        mode: Mode, step: ResolvedStep, sourcePath: String, isSourcePrivate: Bool, destinationPath: String,
-        workFolder: String, counts: [EntityMappingCounts]?, now: Double?, isInPlace: Bool = false,
-        externalFolder: String? = nil, policies: PolicyEvidence = PolicyEvidence(), trace: TraceHook? = nil,
+        mode: VerifyMode, of subject: VerifiedStore = .copied(), step: ResolvedStep, sourcePath: String,
+        isSourcePrivate: Bool, destinationPath: String, workFolder: String, counts: [EntityMappingCounts]?,
+        now: Double?, externalFolder: String? = nil, policies: PolicyEvidence = PolicyEvidence(),
+        trace: TraceHook? = nil,
         progress: ProgressHook? = nil, stop: StopRequest = StopRequest()
     ) {
         self.mode = mode
+        self.subject = subject
         self.step = step
         self.sourcePath = sourcePath
         self.isSourcePrivate = isSourcePrivate
@@ -102,7 +86,6 @@ package struct Verification: Sendable {
         self.workFolder = workFolder
         self.counts = counts
         self.now = now
-        self.isInPlace = isInPlace
         self.externalFolder = externalFolder
         self.policies = policies
         self.trace = trace
@@ -178,7 +161,7 @@ package struct Verification: Sendable {
         let context = try VerificationContext(self, lookups: lookups, key: key)
         try context.connection.transaction {
             let checks = allChecks.filter {
-                (mode == .full || $0.isQuick) && $0.scope.includes(storeAlone: isStoreAlone)
+                (mode == .full || $0.isQuick) && $0.scope.includes(storeAlone: isAlone)
             }
             try context.progress.once(checks[0].name, in: context) { try checks[0].init().run(in: context) }
             // The other checks need these tables and columns.
@@ -289,12 +272,10 @@ extension Verification {
     ) {
         // A step without mappings: the source excuses no damage.
         self.init(
-            mode: .full,
+            mode: .full, of: .alone(isNew: isNew),
             step: ResolvedStep(source: version, destination: version, mappingModels: [], entityMappings: []),
             sourcePath: path, isSourcePrivate: isImmutable, destinationPath: path, workFolder: workFolder,
             counts: nil, now: nil)
-        isDestinationAsFound = !isNew
         isDestinationImmutable = isImmutable
-        isStoreAlone = true
     }
 }

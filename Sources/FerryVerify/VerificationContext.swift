@@ -157,7 +157,7 @@ final class VerificationContext {
         }
         let destinationMode = verification.isDestinationImmutable ? Connection.Mode.unlocked : .readOnly
         let sourceMode =
-            if verification.isStoreAlone {
+            if verification.isAlone {
                 destinationMode
             } else if verification.sourcePath == verification.destinationPath {
                 // The main file is the source of a step in place, until SQLite writes its `-wal` back.

@@ -153,7 +153,7 @@ struct ByValueTests {
     }
 
     private func run(
-        _ store: StoreBuilder, _ executor: ExecutorChoice, chunk: EngineOptions.ChunkSize = .automatic,
+        _ store: StoreBuilder, _ executor: ExecutorChoice, chunk: ChunkSize = .automatic,
         mapping: String = mapping, dropping: Set<String> = []
     ) throws -> (run: StepRun, statements: [String]) {
         let file = store.folder.file("Map.json")
@@ -190,7 +190,7 @@ struct ByValueTests {
     func sameAsScan(seed: Int) throws {
         let store = try makeStore(seed: seed)
         var texts: Set<String> = []
-        let runs: [(ExecutorChoice, EngineOptions.ChunkSize)] = [
+        let runs: [(ExecutorChoice, ChunkSize)] = [
             (.set, .automatic), (.set, .rows(7)), (.row, .rows(7)),
         ]
         for (executor, chunk) in runs {

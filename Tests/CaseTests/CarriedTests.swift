@@ -204,7 +204,7 @@ struct CarriedTests {
             changes == [
                 [.integer(1), .integer(1), .integer(1), .null], [.integer(3), .integer(1), .integer(2), .null],
             ])
-        #expect(report.healed.map(\.kind) == ["droppedHistory"])
+        #expect(report.healed.map(\.kind) == [.droppedHistory])
         #expect(report.healed.map(\.entity) == ["Note"])
         #expect(report.healed.map(\.rows) == [1])
     }

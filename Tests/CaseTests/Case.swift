@@ -44,7 +44,7 @@ struct Case: CustomTestStringConvertible {
 
     /// Makes the source store in a folder and plans the case's step.
     func prepare(
-        in folder: TemporaryFolder, chunkSize: EngineOptions.ChunkSize, executor: ExecutorChoice = .auto,
+        in folder: TemporaryFolder, chunkSize: ChunkSize, executor: ExecutorChoice = .automatic,
         policy: PolicyFactory? = nil, ofMapping only: Int? = nil, keepsTables: Bool = false, vfs: VFS? = nil
     ) throws -> StepRun {
         let catalog = try ModelCatalog(paths: ["\(path)/Model 1.xcdatamodel", "\(path)/Model 2.xcdatamodel"])
@@ -72,7 +72,7 @@ struct Case: CustomTestStringConvertible {
 
     /// Plans, runs and verifies the case in a folder.
     func run(
-        in folder: TemporaryFolder, chunkSize: EngineOptions.ChunkSize, executor: ExecutorChoice = .auto,
+        in folder: TemporaryFolder, chunkSize: ChunkSize, executor: ExecutorChoice = .automatic,
         policy: PolicyFactory? = nil
     ) throws -> Outcome {
         try complete(prepare(in: folder, chunkSize: chunkSize, executor: executor, policy: policy))
@@ -88,7 +88,7 @@ struct Case: CustomTestStringConvertible {
             destinationPath: run.destinationPath, workFolder: run.folder, counts: report.counts, now: Self.now,
             policies: report.policies)
         verification.told = ToldLinks.of(run.step.resolved, reported: nil)
-        verification.keptRoots = run.step.keptPart?.roots ?? []
+        verification.subject = .copied(keeping: run.step.keptPart?.roots ?? [])
         let found = try verification.run()
         try run.finish()
         return Outcome(destination: run.destinationPath, counts: report.counts, verification: found)

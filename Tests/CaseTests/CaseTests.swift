@@ -1,3 +1,4 @@
+import FerryBase
 import FerryEngine
 import FerryMapping
 import FerryPlan
@@ -10,7 +11,7 @@ import Testing
 @Suite("Cases")
 struct CaseTests {
     static let isRecording = ProcessInfo.processInfo.environment["FERRY_RECORD"] == "1"
-    static let chunkSizes: [EngineOptions.ChunkSize] = [.automatic, .rows(1), .rows(7), .rows(1000)]
+    static let chunkSizes: [ChunkSize] = [.automatic, .rows(1), .rows(7), .rows(1000)]
 
     @Test("Every folder is a case; without cases the other tests would pass")
     func number() { #expect(Case.all.count == 30 && Case.all.count { !$0.isInferred } == 24) }

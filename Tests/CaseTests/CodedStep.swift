@@ -15,7 +15,7 @@ enum CodedStep {
     static func run(
         _ store: String, _ source: ModelVersion, to model: ManagedObjectModel, dropping dropped: Set<String> = [],
         merging merged: [String: [String]] = [:], in folder: TemporaryFolder,
-        chunkSize: EngineOptions.ChunkSize = .rows(7)
+        chunkSize: ChunkSize = .rows(7)
     ) throws -> (connection: Connection, report: StepReport) {
         let run = try prepare(
             store, source, to: model, dropping: dropped, merging: merged, in: folder, chunkSize: chunkSize)
@@ -25,7 +25,7 @@ enum CodedStep {
     static func prepare(
         _ store: String, _ source: ModelVersion, to model: ManagedObjectModel, dropping dropped: Set<String> = [],
         merging merged: [String: [String]] = [:], in folder: TemporaryFolder,
-        chunkSize: EngineOptions.ChunkSize = .rows(7), attributes: [String: AttributeRule] = [:], vfs: VFS? = nil
+        chunkSize: ChunkSize = .rows(7), attributes: [String: AttributeRule] = [:], vfs: VFS? = nil
     ) throws -> StepRun {
         let target = ModelVersion(of: model, name: "New")
         var mapping = MappingModel(

@@ -207,7 +207,7 @@ struct ExternalStorageTests {
         let second = try TemporaryFolder()
         let run = try split(of: store, nil, "photo != nil", in: second)
         let report = try run.run()
-        for mode in [Verification.Mode.quick, .full] {
+        for mode in [VerifyMode.quick, .full] {
             let found = try Verification(
                 mode: mode, step: run.step.resolved, sourcePath: run.sourcePath, isSourcePrivate: true,
                 destinationPath: run.destinationPath, workFolder: run.folder, counts: report.counts, now: 0

@@ -19,7 +19,7 @@ struct InPlaceCaseTests {
             }, mappings: [.url(URL(fileURLWithPath: testCase.mapping))])
     }
 
-    private static func configuration(_ output: String?, _ executor: Configuration.Executor) -> Configuration {
+    private static func configuration(_ output: String?, _ executor: ExecutorChoice) -> Configuration {
         Configuration(
             target: "Model 2", output: output.map { URL(fileURLWithPath: $0) }, executor: executor,
             takesSnapshot: false,

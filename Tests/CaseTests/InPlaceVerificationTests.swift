@@ -43,7 +43,7 @@ struct InPlaceVerificationTests {
     }
 
     /// Migrates a damaged store in place, changes the result and verifies it.
-    private func verify(_ change: String?, mode: Verification.Mode = .full) throws -> VerificationReport {
+    private func verify(_ change: String?, mode: VerifyMode = .full) throws -> VerificationReport {
         let store = try StoreBuilder(
             Self.model(writer: "Author", title: "title"),
             maximumKeys: ["Author": 2, "Book": 5, "Cover": 3, "Tag": 2])
@@ -88,14 +88,15 @@ struct InPlaceVerificationTests {
         }
         if let change { try connection.execute(change) }
         return try Verification(
-            mode: mode, step: step.resolved, sourcePath: store.path, isSourcePrivate: true, destinationPath: path,
-            workFolder: store.folder.path, counts: reports[0].counts, now: 0, isInPlace: true
+            mode: mode, of: .altered, step: step.resolved, sourcePath: store.path, isSourcePrivate: true,
+            destinationPath: path,
+            workFolder: store.folder.path, counts: reports[0].counts, now: 0
         ).run()
     }
 
     @Test("Reports no difference for damage of the source, full and quick", arguments: ["full", "quick"])
     func accepts(mode: String) throws {
-        let report = try verify(nil, mode: try #require(Verification.Mode(rawValue: mode)))
+        let report = try verify(nil, mode: try #require(VerifyMode(rawValue: mode)))
         #expect(report.differences.isEmpty, "\(report.differences)")
         #expect((report.checked > 0) == (mode == "full"))
     }

@@ -71,7 +71,7 @@ struct LargeRowTests {
     }
 
     private func migrate(
-        _ store: StoreBuilder, chunkSize: EngineOptions.ChunkSize, limit: Int?, memory: Int = 32 << 20,
+        _ store: StoreBuilder, chunkSize: ChunkSize, limit: Int?, memory: Int = 32 << 20,
         attributes: [String: AttributeRule] = [:], vfs: VFS? = nil, in folder: TemporaryFolder? = nil
     ) throws -> String {
         let folder = try folder ?? TemporaryFolder()
@@ -92,8 +92,8 @@ struct LargeRowTests {
 
     @Test(
         "Every kind of row has the same result as without a limit",
-        arguments: [.rows(1), .rows(2), .rows(3), .rows(100), .automatic] as [EngineOptions.ChunkSize])
-    func comesOutTheSame(chunkSize: EngineOptions.ChunkSize) throws {
+        arguments: [.rows(1), .rows(2), .rows(3), .rows(100), .automatic] as [ChunkSize])
+    func comesOutTheSame(chunkSize: ChunkSize) throws {
         let store = try store()
         let expected = try migrate(store, chunkSize: .rows(100), limit: nil)
         #expect(try migrate(store, chunkSize: chunkSize, limit: Self.limit) == expected)

@@ -1,3 +1,4 @@
+import FerryBase
 import FerryEngine
 import FerryPlan
 import FerryVerify
@@ -11,7 +12,7 @@ struct LargeValueTests {
     /// At 16 bytes nearly every row is too large for its chunk, at 60 bytes some are.
     @Test(
         "A case has the same result if rows are too large for their chunks", arguments: Case.all,
-        [(ExecutorChoice.auto, 16), (.auto, 60), (.row, 16)])
+        [(ExecutorChoice.automatic, 16), (.automatic, 60), (.row, 16)])
     func comesOutTheSame(testCase: Case, form: (executor: ExecutorChoice, limit: Int)) throws {
         let expected = try? String(contentsOfFile: "\(testCase.path)/expected.txt", encoding: .utf8)
         let folder = try TemporaryFolder()

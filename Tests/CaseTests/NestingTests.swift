@@ -1,3 +1,4 @@
+import FerryBase
 import FerryEngine
 import FerryExpression
 import FerryMapping
@@ -47,8 +48,8 @@ struct NestingTests {
         for (names, key, type) in [(ofTwoReals, "real", AttributeType.double), (ofTwoIntegers, "whole", .integer64)] {
             for name in names {
                 let one = Tree.constant(type == .double ? .double(1) : .integer(1))
-                all.append((name, type, nested(attribute(key)) { .predefined(name, [$0, one]) }))
-                all.append((name + "right", type, nested(attribute(key)) { .predefined(name, [one, $0]) }))
+                all.append((name, type, nested(attribute(key)) { .call(name, [$0, one]) }))
+                all.append((name + "right", type, nested(attribute(key)) { .call(name, [one, $0]) }))
             }
         }
         let cast = Tree.constant(.string("NSString"))

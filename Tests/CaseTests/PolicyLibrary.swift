@@ -86,7 +86,7 @@ struct PolicyLibrary {
 
     func step(
         _ policies: [String: PolicyFactory], _ mapping: MappingModel? = nil, in folder: TemporaryFolder,
-        chunkSize: EngineOptions.ChunkSize = .rows(4), vfs: VFS? = nil
+        chunkSize: ChunkSize = .rows(4), vfs: VFS? = nil
     ) throws -> StepRun {
         let registry = PolicyRegistry(policies)
         let plan = Planner(

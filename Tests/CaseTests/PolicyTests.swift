@@ -17,7 +17,7 @@ struct PolicyTests {
     @Test("The destination of a policy does not depend on the chunk size")
     func chunkSizes() throws {
         var dumps: Set<String> = []
-        for chunkSize in [.rows(1), .rows(3), .rows(7), .rows(1000), .automatic] as [EngineOptions.ChunkSize] {
+        for chunkSize in [.rows(1), .rows(3), .rows(7), .rows(1000), .automatic] as [ChunkSize] {
             let library = try PolicyLibrary()
             let folder = try TemporaryFolder()
             let run = try library.step(["Split": { SplitPolicy() }], in: folder, chunkSize: chunkSize)

@@ -150,7 +150,7 @@ struct RandomLanguage {
             let name = pick(["max:", "min:", "sum:", "average:", "count:"])
             return .predefined(name, [.list((0..<below(4)).map { _ in number(depth - 1) })])
         case 6: return .ternary(condition(depth - 1), number(depth - 1), number(depth - 1))
-        case 7: return .predefined("ifnil:then:", [number(depth - 1), number(depth - 1)])
+        case 7: return .ifNil(number(depth - 1), then: number(depth - 1))
         case 8:
             return call(text(depth - 1), pick(["length", "integerValue", "doubleValue", "boolValue", "longLongValue"]))
         case 9: return call(number(depth - 1), pick(["integerValue", "doubleValue", "boolValue"]))
@@ -188,7 +188,7 @@ struct RandomLanguage {
         case 6: return .element(parts(depth), pick([.at(0), .at(1), .at(3), .first, .last]))
         case 7: return .keyPath(parts(depth), [.key(pick(["firstObject", "lastObject"]))])
         case 8: return .ternary(condition(depth - 1), text(depth - 1), text(depth - 1))
-        case 9: return .predefined("ifnil:then:", [text(depth - 1), text(depth - 1)])
+        case 9: return .ifNil(text(depth - 1), then: text(depth - 1))
         case 10: return call(number(depth - 1), "stringValue")
         case 11 where below(2) == 0:
             return .element(.keyPath(objects(0), [.key("label")]), pick([.first, .last, .at(1)]))

@@ -52,7 +52,7 @@ struct RowOverlapTests {
 
     private func step(
         _ store: StoreBuilder, _ executor: ExecutorChoice, in folder: TemporaryFolder,
-        chunkSize: EngineOptions.ChunkSize = .rows(50), progress: ProgressHook? = nil,
+        chunkSize: ChunkSize = .rows(50), progress: ProgressHook? = nil,
         stop: StopRequest = StopRequest()
     ) throws -> StepRun {
         let target = ModelVersion(of: Self.model("heading"), name: "New")
@@ -90,7 +90,7 @@ struct RowOverlapTests {
         let store = try store()
         let folder = try TemporaryFolder()
         let expected = try finish(try step(store, .set, in: folder))
-        for chunkSize in [.rows(1), .rows(7), .rows(1000), .automatic] as [EngineOptions.ChunkSize] {
+        for chunkSize in [.rows(1), .rows(7), .rows(1000), .automatic] as [ChunkSize] {
             let folder = try TemporaryFolder()
             #expect(try finish(try step(store, .row, in: folder, chunkSize: chunkSize)) == expected)
         }

@@ -43,8 +43,8 @@ struct SharedPassTests {
 
     @Test(
         "The pages of a table are read about once for all its entities",
-        arguments: [.rows(500), .rows(2_000), .automatic] as [EngineOptions.ChunkSize])
-    func pagesRead(chunkSize: EngineOptions.ChunkSize) throws {
+        arguments: [.rows(500), .rows(2_000), .automatic] as [ChunkSize])
+    func pagesRead(chunkSize: ChunkSize) throws {
         let store = try store()
         let folder = try TemporaryFolder()
         let faults = FaultPlan()
@@ -65,7 +65,7 @@ struct SharedPassTests {
     func sameStore() throws {
         let store = try store()
         var texts: Set<String> = []
-        for chunkSize in [.rows(70), .rows(1_000), .automatic] as [EngineOptions.ChunkSize] {
+        for chunkSize in [.rows(70), .rows(1_000), .automatic] as [ChunkSize] {
             let folder = try TemporaryFolder()
             let run = try CodedStep.prepare(
                 store.path, store.version, to: model(adding: true), in: folder, chunkSize: chunkSize)

@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryCommand
 internal import Foundation
 internal import TestSupport

@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerrySQLite
 internal import Foundation
 internal import TestSupport

@@ -1,9 +1,10 @@
+import FerryBase
 import FerryEngine
 import Testing
 
 @Suite("Sizes of chunks")
 struct ChunkSizerTests {
-    private static func sizer(_ chunkSize: EngineOptions.ChunkSize, rowBytes: Int = 0) -> ChunkSizer {
+    private static func sizer(_ chunkSize: ChunkSize, rowBytes: Int = 0) -> ChunkSizer {
         ChunkSizer(chunkSize, bytes: 4_000_000, nanoseconds: 500_000_000, rowBytes: rowBytes)
     }
 

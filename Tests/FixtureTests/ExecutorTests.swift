@@ -13,7 +13,7 @@ struct ExecutorTests {
         var models: [String]
         var mappings: [String]
         var target: String
-        var chunkSizes: [Configuration.ChunkSize] = [.rows(1), .rows(7), .rows(1000), .automatic]
+        var chunkSizes: [ChunkSize] = [.rows(1), .rows(7), .rows(1000), .automatic]
         var testDescription: String { "\(family)/\(store)" }
     }
 
@@ -43,7 +43,7 @@ struct ExecutorTests {
     @Test("A real chain gives one store, with any executor and chunk size", arguments: chains)
     func agree(_ chain: Chain) throws {
         var digests: Set<String> = []
-        for executor in [Configuration.Executor.set, .row] {
+        for executor in [ExecutorChoice.set, .row] {
             for chunkSize in chain.chunkSizes {
                 let family = try Family(chain.family)
                 let migrator = try family.migrator(chain.store, models: chain.models, mappings: chain.mappings)

@@ -39,7 +39,7 @@ struct Family {
     @discardableResult
     func migrate(
         _ store: String, models: [String], mappings: [String], to target: String,
-        policies: [String: PolicyFactory] = [:], chunkSize: Configuration.ChunkSize = .automatic
+        policies: [String: PolicyFactory] = [:], chunkSize: ChunkSize = .automatic
     ) throws -> MigrationReport {
         let migrator = try migrator(store, models: models, mappings: mappings, policies: policies)
         let report = try migrator.migrate(Configuration(target: target, chunkSize: chunkSize))

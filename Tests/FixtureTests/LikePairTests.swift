@@ -21,7 +21,7 @@ struct LikePairTests {
         let stage = try Stage(family)
         var (migrations, same, objects) = (0, 0, 0)
         for (old, new) in stage.pairs() {
-            for executor in [Configuration.Executor.automatic, .row] {
+            for executor in [ExecutorChoice.automatic, .row] {
                 let name = "\(family.stores[old]) to \(family.stores[new]), \(executor.rawValue)"
                 let report = try stage.migrate(old, to: new, executor) {
                     $0.like = URL(fileURLWithPath: stage.paths[new])
@@ -108,7 +108,7 @@ struct LikePairTests {
         }
 
         func migrate(
-            _ old: Int, to new: Int, _ executor: Configuration.Executor, _ change: (inout Configuration) -> Void
+            _ old: Int, to new: Int, _ executor: ExecutorChoice, _ change: (inout Configuration) -> Void
         ) throws -> MigrationReport {
             for suffix in ["", "-wal", "-shm", ".ferry-log.json"]
             where FileManager.default.fileExists(atPath: work + suffix) {
@@ -118,7 +118,7 @@ struct LikePairTests {
             var configuration = Configuration(
                 target: catalog.displayName(of: try version(of: new)), executor: executor, verify: .quick,
                 takesSnapshot: false)
-            configuration.passesOverMappings = true
+            configuration.ignoresMappingsBeside = true
             change(&configuration)
             return try files.migrator("work.sqlite", models: family.models, mappings: family.mappings)
                 .migrate(configuration)

@@ -1,3 +1,4 @@
+import FerryBase
 import FerrySQLite
 import TestSupport
 import Testing

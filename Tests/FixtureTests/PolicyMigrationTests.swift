@@ -10,7 +10,7 @@ import Testing
 /// or text.
 @Suite("Real policies", .enabled(if: Fixtures.areExpected, "\(Fixtures.skipReason)"))
 struct PolicyMigrationTests {
-    static let chunkSizes: [Configuration.ChunkSize] = [.rows(1), .rows(7), .rows(1000), .automatic]
+    static let chunkSizes: [ChunkSize] = [.rows(1), .rows(7), .rows(1000), .automatic]
 
     // MARK: CoreDataPlus
 

@@ -92,7 +92,7 @@ private final class RouteStage {
         try Fixtures.copyStore(from: Fixtures.path(store), to: work)
         var configuration = Configuration(target: target)
         configuration.chain = chain
-        configuration.passesOverMappings = true
+        configuration.ignoresMappingsBeside = true
         return try Migrator(
             store: URL(fileURLWithPath: work), models: models.map { .url(URL(fileURLWithPath: $0)) }
         ).plan(configuration)

@@ -34,7 +34,7 @@ struct StoreModelPairTests {
         }
         var (same, refused, objects) = (0, 0, 0)
         for ((old, new), executor) in pairs.flatMap({ pair in
-            [Configuration.Executor.automatic, .row].map { (pair, $0) }
+            [ExecutorChoice.automatic, .row].map { (pair, $0) }
         }) {
             let name = "\(family.stores[old]) to \(family.stores[new]), \(executor.rawValue)"
             let target = try #require(versions[new])

@@ -27,7 +27,7 @@ struct AppObjectsOfChangedTablesTests {
 
     private func execute(_ sql: String) throws { try Connection(path: store, mode: .readWrite).execute(sql) }
 
-    private func configuration(_ executor: Configuration.Executor) -> Configuration {
+    private func configuration(_ executor: ExecutorChoice) -> Configuration {
         Configuration(target: "App 2", executor: executor, takesSnapshot: false)
     }
 
@@ -38,8 +38,8 @@ struct AppObjectsOfChangedTablesTests {
 
     @Test(
         "A view, an index, a trigger and a full-text table that name other columns stay, and work",
-        arguments: [Configuration.Executor.automatic, .row])
-    func carried(_ executor: Configuration.Executor) throws {
+        arguments: [ExecutorChoice.automatic, .row])
+    func carried(_ executor: ExecutorChoice) throws {
         try execute(
             """
             CREATE VIEW titles AS SELECT ZTITLE, (SELECT count(*) FROM ZBOOK) AS number FROM ZBOOK;

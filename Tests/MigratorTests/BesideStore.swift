@@ -68,7 +68,7 @@ func besideStore(
 
 extension Configuration {
     /// To the second version without a snapshot, with equal results of equal runs.
-    static func toSecond(_ output: URL?, _ executor: Executor = .automatic) -> Configuration {
+    static func toSecond(_ output: URL?, _ executor: ExecutorChoice = .automatic) -> Configuration {
         Configuration(
             target: "App 2", output: output, executor: executor, takesSnapshot: false,
             now: { Date(timeIntervalSinceReferenceDate: 0) })

@@ -23,7 +23,7 @@ struct DamagedPagesTests {
     func refusedBeforeCopy() throws {
         let small = try SmallMigration(rows: 60)
         try hideRows(of: "ZBOOK", in: small.store)
-        for damaged in [Configuration.Damaged.refuse, .keep] {
+        for damaged in [DamagedRows.refuse, .keep] {
             let error = try refusal(small.store) {
                 _ = try small.migrator().migrate(Configuration(damaged: damaged))
             }
@@ -39,7 +39,7 @@ struct DamagedPagesTests {
     func refusedInPlace(takesSnapshot: Bool) throws {
         let small = try InferredMigration(rows: 60)
         try hideRows(of: "ZBOOK", in: small.store)
-        for damaged in [Configuration.Damaged.refuse, .drop] {
+        for damaged in [DamagedRows.refuse, .drop] {
             let error = try refusal(small.store) {
                 _ = try small.migrator().migrate(Configuration(takesSnapshot: takesSnapshot, damaged: damaged))
             }
@@ -82,7 +82,7 @@ struct DamagedPagesTests {
             try file.seek(toOffset: UInt64((try #require(root) - 1) * size))
             try file.write(contentsOf: [UInt8](repeating: 0xFF, count: 64))
             try file.close()
-            for damaged in [Configuration.Damaged.refuse, .keep, .drop] {
+            for damaged in [DamagedRows.refuse, .keep, .drop] {
                 let error = try refusal(store) { _ = try migrator.migrate(Configuration(damaged: damaged)) }
                 #expect(error.code == .storeDamaged && error.remedy.description.contains(".recover"), "\(error)")
             }

@@ -25,7 +25,7 @@ struct DamagedStore {
 
         var isCopy: Bool { self != .inPlace && self != .inPlaceOutput }
         var hasMapping: Bool { isCopy && self != .inferredRows }
-        var executor: Configuration.Executor {
+        var executor: ExecutorChoice {
             if self == .rows || self == .inferredRows { return .row }
             return self == .copy ? .set : .automatic
         }
@@ -150,7 +150,7 @@ struct DamagedStore {
 
     /// Migrates, fully verified, without a snapshot.
     @discardableResult
-    func migrate(_ damaged: Configuration.Damaged = .refuse, dropping: [String] = []) throws -> MigrationReport {
+    func migrate(_ damaged: DamagedRows = .refuse, dropping: [String] = []) throws -> MigrationReport {
         let report = try migrator().migrate(
             Configuration(
                 target: "App 2", output: way == .inPlaceOutput ? URL(fileURLWithPath: result) : nil,

@@ -12,8 +12,8 @@ struct ExecutorChangeTests {
         arguments: [
             (.inPlace, [.automatic, .row]), (.inPlaceToOutput, [.row, .set, .automatic]),
             (.mixedToOutput, [.automatic, .row]),
-        ] as [(Scenario.Kind, [Configuration.Executor])])
-    func goesOn(_ kind: Scenario.Kind, _ executors: [Configuration.Executor]) throws {
+        ] as [(Scenario.Kind, [ExecutorChoice])])
+    func goesOn(_ kind: Scenario.Kind, _ executors: [ExecutorChoice]) throws {
         let whole = try Scenario(kind, form: .plain)
         try whole.run { $0.executor = executors[0] }
         let scenario = try Scenario(kind, form: .plain)

@@ -164,7 +164,7 @@ struct ExternalFilesTests {
     func missing(_ way: DamagedStore.Way) throws {
         let store = try store(way, later: Self.inline, hasFile: false)
         let before = try StoreBytes(store.store)
-        for damaged in [Configuration.Damaged.refuse, .keep] {
+        for damaged in [DamagedRows.refuse, .keep] {
             let error = #expect(throws: FerryError.self) { try store.migrate(damaged) }
             #expect(error?.code == .damagedSource && error?.message.contains("Cover.photo") == true)
             #expect(try StoreBytes(store.store) == before)

@@ -96,8 +96,8 @@ struct FalseRefusalTests {
         }
     }
 
-    @Test("Has malformed text whose length is computed", arguments: [Configuration.Executor.automatic, .row])
-    func malformedText(_ executor: Configuration.Executor) throws {
+    @Test("Has malformed text whose length is computed", arguments: [ExecutorChoice.automatic, .row])
+    func malformedText(_ executor: ExecutorChoice) throws {
         let small = try SmallMigration()
         let texts = ["C3", "F09F98", "EDA080", "C0AF", "F4908080", "80C3A9", "E28C", "F09F9880", "C3A9"]
         let connection = try Connection(path: small.store, mode: .readWrite)
@@ -116,8 +116,8 @@ struct FalseRefusalTests {
         #expect(report.outcome == .migrated && report.verification.differences.isEmpty)
     }
 
-    @Test("Makes a negative zero", arguments: [Configuration.Executor.automatic, .row])
-    func negativeZero(_ executor: Configuration.Executor) throws {
+    @Test("Makes a negative zero", arguments: [ExecutorChoice.automatic, .row])
+    func negativeZero(_ executor: ExecutorChoice) throws {
         let folder = try TemporaryFolder()
         let price = "<attribute name=\"price\" optional=\"YES\" attributeType=\"%\"/>"
         for (name, more) in [

@@ -49,7 +49,7 @@ struct MixedChainTests {
 
     @Test("Leaves the store unchanged with an output, and can run with less than full verification")
     func output() throws {
-        for verify in [Configuration.VerifyMode.full, .quick, .none] {
+        for verify in [VerifyMode.full, .quick, .none] {
             let mixed = try MixedMigration(form: .filledLog)
             let before = try StoreBytes(mixed.store)
             var configuration = quick

@@ -96,8 +96,8 @@ struct PolicyBesideTests {
 
     @Test(
         "A policy finds what it would find in a copy of all tables, and the store gets what it writes anywhere",
-        arguments: [.rows(3), .automatic] as [Configuration.ChunkSize])
-    func agree(_ size: Configuration.ChunkSize) throws {
+        arguments: [.rows(3), .automatic] as [ChunkSize])
+    func agree(_ size: ChunkSize) throws {
         let folder = try TemporaryFolder()
         let migrator = try besideStore(in: folder, LookingPolicy())
         let copy = URL(fileURLWithPath: folder.file("Copy.sqlite"))

@@ -24,7 +24,7 @@ struct RandomInPlaceTests {
         let migrator: Migrator
         let folder: String
 
-        func configuration(_ output: String?, _ executor: Configuration.Executor) -> Configuration {
+        func configuration(_ output: String?, _ executor: ExecutorChoice) -> Configuration {
             Configuration(
                 target: "V2", output: output.map { URL(fileURLWithPath: "\(folder)/\($0)") }, executor: executor,
                 takesSnapshot: false, now: { Date(timeIntervalSinceReferenceDate: 700_000_000) })

@@ -114,15 +114,6 @@ struct ReportCodingTests {
         #expect(pruned.kept.count + pruned.removed.count >= 1)
     }
 
-    @Test("Every kind of damage has its name in the library", arguments: StoreDamage.Kind.allCases)
-    func damageKinds(_ kind: StoreDamage.Kind) {
-        let known: [DamageKind] = [
-            .danglingKey, .oneSidedInverse, .wrongEntity, .missingOrder, .missingValue, .unknownEntity, .lowMaximumKey,
-            .missingFile, .wrongCount,
-        ]
-        #expect(known.contains(DamageKind(rawValue: kind.rawValue)))
-    }
-
     @Test(
         "Seconds keep their measured digits", arguments: [0, 0.000_000_001, 0.1, 12.345_678_9, 1e9])
     func seconds(_ seconds: Double) {
@@ -138,7 +129,7 @@ struct ReportCodingTests {
         let plain = Configuration()
         let url = URL(fileURLWithPath: "/elsewhere")
         let full = Configuration(
-            target: "B", chain: .versions(["B"]), infersMappings: false, passesOverMappings: true, losses: .refuse,
+            target: "B", chain: .versions(["B"]), infersMappings: false, ignoresMappingsBeside: true, losses: .refuse,
             allowedLosses: ["A.b"], allowsDowngrade: true, allowsQuadratic: true, like: url,
             joinTables: ["A.b"], output: url, chunkSize: .rows(3), chunkBytes: 5, chunkTime: .seconds(7),
             memoryLimit: 64 << 20, executor: .row, verify: .quick, jobs: 2, takesSnapshot: false,

@@ -13,7 +13,7 @@ struct RunFolderTests {
         try TinyStore.make(path, title: "old")
         let run = try RunFolder(path: RunFolder.path(beside: path), files: files)
         let guardian = try SourceGuard(path: path, purpose: .migrating, files: files)
-        try run.save(RunRecord(.migration, in: run, on: guardian))
+        try MigrationSession(run, RunHead(in: run, on: guardian), .init(to: "2", chain: ["1", "2"])).save()
         try guardian.close()
         return run.path
     }
@@ -132,6 +132,36 @@ struct RunFolderTests {
         #expect(try files.list(path).count == 2)
     }
 
+    @Test("A record of another form is refused, with the way to discard it, and stays")
+    func refusesOldForm() throws {
+        let folder = try TemporaryFolder()
+        let path = try begin(folder)
+        let text = try String(decoding: files.read(path + "/run.json"), as: UTF8.self)
+        #expect(text.contains("\"ferry\" : 3"))
+        let old = text.replacing("\"ferry\" : 3", with: "\"ferry\" : 2")
+        try files.replace(path + "/run.json", with: Array(old.utf8))
+        let run = try RunFolder(path: path, files: files)
+        let error = #expect(throws: FerryError.self) { try run.load() }
+        #expect(error?.code == .runDiffers && error?.message.contains("has format 2") == true)
+        #expect(error?.remedy.description.contains("Finish the run with the version that started it") == true)
+        #expect(try files.read(path + "/run.json") == Array(old.utf8))
+    }
+
+    @Test("A record without the part of its kind is refused", arguments: ["migration", "rollback"])
+    func refusesOtherKind(_ kind: String) throws {
+        let folder = try TemporaryFolder()
+        let path = try begin(folder)
+        let text = try String(decoding: files.read(path + "/run.json"), as: UTF8.self)
+        let wrong =
+            kind == "rollback"
+            ? text.replacing("\"kind\" : \"migration\"", with: "\"kind\" : \"rollback\"")
+            : text.replacing("\"migration\" : {", with: "\"rollback\" : {")
+        #expect(wrong != text)
+        try files.replace(path + "/run.json", with: Array(wrong.utf8))
+        let error = #expect(throws: FerryError.self) { try RunFolder(path: path, files: files).load() }
+        #expect(error?.code == .runDiffers)
+    }
+
     @Test(
         "A moved folder with an open journal is refused",
         arguments: [
@@ -153,7 +183,7 @@ struct RunFolderTests {
             #expect(error?.code == .runMoved)
         } else {
             try run.checkPlace()
-            #expect(try run.load()?.folder.path.hasSuffix("Other.sqlite.ferry") == true)
+            #expect(try run.load()?.head.folder.path.hasSuffix("Other.sqlite.ferry") == true)
         }
     }
 
@@ -170,6 +200,6 @@ struct RunFolderTests {
         let run = try RunFolder(path: moved, files: files)
         #expect(try run.load() != nil)
         try run.checkPlace()
-        #expect(try run.load()?.folder.path.hasSuffix("Other.sqlite.ferry") == true)
+        #expect(try run.load()?.head.folder.path.hasSuffix("Other.sqlite.ferry") == true)
     }
 }

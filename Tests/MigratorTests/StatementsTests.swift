@@ -33,9 +33,9 @@ struct StatementsTests {
     @Test(
         "The listed statements run, in place, copied, by the set and by the row executor",
         arguments: [
-            (Configuration.Executor.automatic, false), (.automatic, true), (.row, false), (.row, true),
+            (ExecutorChoice.automatic, false), (.automatic, true), (.row, false), (.row, true),
         ])
-    func listsWhatRuns(_ executor: Configuration.Executor, isAllCopies: Bool) throws {
+    func listsWhatRuns(_ executor: ExecutorChoice, isAllCopies: Bool) throws {
         let mixed = try MixedMigration(isAllCopies: isAllCopies)
         var configuration = Configuration()
         configuration.executor = executor

@@ -34,8 +34,7 @@ private struct SwapStage {
         let files = FileLayer()
         let run = try RunFolder(path: RunFolder.path(beside: path), files: files)
         let guardian = try SourceGuard(path: path, purpose: .migrating, files: files)
-        try run.save(
-            RunRecord(.migration, in: run, on: guardian, migration: .init(to: "2", chain: ["1", "2"])))
+        try MigrationSession(run, RunHead(in: run, on: guardian), .init(to: "2", chain: ["1", "2"])).save()
         try guardian.close()
         try files.createDirectory(run.stepFolder(1))
         try TinyStore.make(destination, title: "new", external: [Self.newFile])
@@ -53,24 +52,24 @@ private struct SwapStage {
     func command(faults: FaultPlan? = nil, largestLogged: Int64 = 1 << 30) throws {
         let files = FileLayer(faults: faults)
         let run = try RunFolder(path: RunFolder.path(beside: path), files: files)
-        guard var record = try run.load() else { return try run.remove() }
-        if try !run.recover(&record, at: path) {
+        guard let session = run.session(of: try run.load()) else { return try run.remove() }
+        if try !session.recover(at: path) {
             let guardian = try SourceGuard(
-                path: path, purpose: .migrating, files: files, sideFiles: record.sideFiles,
+                path: path, purpose: .migrating, files: files, sideFiles: session.head.sideFiles,
                 vfs: try faults.map { try VFS(temporaryFolder: nil, faults: $0) })
             do {
                 var now = try guardian.fingerprint()
-                now.inputs = record.source.inputs
-                if record.comparison(with: now) != .same {
+                now.inputs = session.head.source.inputs
+                if session.head.comparison(with: now) != .same {
                     throw FerryError(.sourceChanged, "The store is not what the record says.")
                 }
-                try Swap(destination, over: guardian, in: run, largestLogged: largestLogged).run(&record)
+                try Swap(destination, over: guardian, in: session, largestLogged: largestLogged).run()
             } catch {
                 do { try guardian.close() } catch {}
                 throw error
             }
         }
-        try run.cleanUp(record, at: path)
+        try session.cleanUp(at: path)
         try run.remove()
     }
 

@@ -32,8 +32,8 @@ struct UnknownRowsTests {
 
     @Test(
         "are counted by the verification, and the migration ends",
-        arguments: [Configuration.VerifyMode.full, .quick, .none])
-    func counted(verify: Configuration.VerifyMode) throws {
+        arguments: [VerifyMode.full, .quick, .none])
+    func counted(verify: VerifyMode) throws {
         let folder = try TemporaryFolder()
         try write(to: folder)
         let configuration = Configuration(target: "App 3", verify: verify)

@@ -35,7 +35,7 @@ struct UnwrittenTablesTests {
     }
 
     private func migrate(
-        _ verify: Configuration.VerifyMode, _ change: (inout Configuration) -> Void = { _ in }
+        _ verify: VerifyMode, _ change: (inout Configuration) -> Void = { _ in }
     ) throws -> (report: MigrationReport, statements: [String]) {
         let statements = Locked<[String]>([])
         var configuration = Configuration(target: "App 2", verify: verify, takesSnapshot: false)

@@ -20,7 +20,7 @@ struct ExecutorChoiceTests {
 
     @Test("A step with a policy is not composed with its neighbour, and gives the reason; later row counts are unknown")
     func apart() throws {
-        let plan = try plan(policy: "App.BookPolicy", .auto)
+        let plan = try plan(policy: "App.BookPolicy", .automatic)
         #expect(plan.refusals.isEmpty && plan.steps.count == 2)
         #expect(plan.steps[1].isApartBecause?.contains("migration policy BookPolicy") == true)
         let mapping = try #require(plan.steps[0].partitions.first?.entityMappings.first)
@@ -35,7 +35,7 @@ struct ExecutorChoiceTests {
         let step = try #require(plan.steps.first)
         #expect(step.mode == .copy && step.needsCopyBecause == "the row executor was requested")
         #expect(step.partitions.flatMap(\.entityMappings).map(\.executor) == [.row])
-        #expect(try self.plan(.auto).isInPlace)
+        #expect(try self.plan(.automatic).isInPlace)
     }
 
     @Test("The set executor is refused for a policy")

@@ -10,7 +10,7 @@ import Testing
 @Suite("Deep expressions")
 struct ExpressionDepthTests {
     private func plan(
-        title: String? = nil, filter: String? = nil, _ executor: ExecutorChoice = .auto
+        title: String? = nil, filter: String? = nil, _ executor: ExecutorChoice = .automatic
     ) throws -> MigrationPlan {
         let versions = PlanFixture.versions(["V1", "V2"])
         var mapping = EntityMapping(name: "BookToBook", source: "Book", destination: "Book")

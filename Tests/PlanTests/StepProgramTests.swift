@@ -1,3 +1,4 @@
+import FerryBase
 import FerryExpression
 import FerryMapping
 import FerryModel

@@ -1,3 +1,4 @@
+import FerryBase
 import FerryModel
 import FerrySQLite
 import FerryStore
@@ -32,7 +33,7 @@ struct StoreDamageTests {
     @Test(
         "Each kind of damage is found and counted",
         arguments: [
-            ("UPDATE ZBOOK SET ZSHELF = 9", StoreDamage.Kind.danglingKey, "Book", "shelf", 2),
+            ("UPDATE ZBOOK SET ZSHELF = 9", DamageKind.danglingKey, "Book", "shelf", 2),
             ("UPDATE ZNOTE SET Z3NOTES = 9", .danglingKey, "Novel", "notes", 1),
             ("UPDATE ZNOTE SET Z3NOTES = 1.5", .danglingKey, "Novel", "notes", 1),
             ("INSERT INTO Z_2SIMILAR VALUES (1.5, 1)", .danglingKey, "Book", "similar", 1),
@@ -54,8 +55,8 @@ struct StoreDamageTests {
             ("UPDATE ZNOTE SET Z2_ABOUT = NULL", .wrongEntity, "Note", "about", 1),
             ("UPDATE ZBOOK SET Z_FOK_SHELF = NULL", .missingOrder, "Book", "shelf", 2),
             ("UPDATE Z_PRIMARYKEY SET Z_MAX = 1 WHERE Z_NAME = 'Book'", .lowMaximumKey, "Book", nil, 1),
-        ] as [(String, StoreDamage.Kind, String, String?, Int64)])
-    func kinds(_ sql: String, _ kind: StoreDamage.Kind, _ entity: String, _ property: String?, _ rows: Int64) throws {
+        ] as [(String, DamageKind, String, String?, Int64)])
+    func kinds(_ sql: String, _ kind: DamageKind, _ entity: String, _ property: String?, _ rows: Int64) throws {
         let store = try soundStore()
         try store.execute(sql)
         try store.execute("BEGIN")

@@ -54,7 +54,7 @@ struct Library {
     }
 
     func verify(
-        _ mode: Verification.Mode = .full, jobs: Int? = nil, stop: StopRequest = StopRequest(),
+        _ mode: VerifyMode = .full, jobs: Int? = nil, stop: StopRequest = StopRequest(),
         trace: TraceHook? = nil, progress: ProgressHook? = nil
     ) throws -> VerificationReport {
         var verification = Verification(

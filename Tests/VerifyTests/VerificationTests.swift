@@ -11,8 +11,8 @@ import Testing
 struct VerificationTests {
     typealias Difference = VerificationReport.Difference
 
-    @Test("A correct destination has no differences", arguments: [Verification.Mode.full, .quick, .none])
-    func rightDestinationIsClean(mode: Verification.Mode) throws {
+    @Test("A correct destination has no differences", arguments: [VerifyMode.full, .quick, .none])
+    func rightDestinationIsClean(mode: VerifyMode) throws {
         let library = try Library()
         let report = try library.verify(mode)
         #expect(report.differences == [])
@@ -162,7 +162,7 @@ struct VerificationTests {
     func findsDamage(damage: Damage) throws {
         let library = try Library()
         try library.change(library.destination, damage.sql)
-        for mode in [Verification.Mode.full, .quick] {
+        for mode in [VerifyMode.full, .quick] {
             let differences = try library.verify(mode, jobs: 1).differences
             #expect(try library.verify(mode, jobs: 3).differences == differences)
             let found = differences.first { $0.check == damage.check && $0.entity == damage.entity }

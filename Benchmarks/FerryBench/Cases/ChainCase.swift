@@ -35,7 +35,7 @@ struct ChainCase: BenchmarkCase {
             // One inferred mapping would lead straight to the last version, and lose an attribute that was renamed
             // twice.
             if isChain { configuration.chain = .versions(ChainSubject.chain) }
-            configuration.passesOverMappings = true
+            configuration.ignoresMappingsBeside = true
             return try ChainSubject.migrator(data, store: store, isChain: isChain, isCopy: isCopy).migrate(
                 configuration)
         }

@@ -9,9 +9,9 @@ enum CommandJob {
     /// Migrates a copy of the store in its place; `copies` fills every table anew, also where rows could stay.
     static func inPlace(
         _ data: String, work: String, rows: Int, takesSnapshot: Bool = true, copies: Bool = true,
-        verify: Configuration.VerifyMode = .full, probe: Probe
+        verify: VerifyMode = .full, probe: Probe
     ) throws {
-        let executor: Configuration.Executor = copies ? .set : .automatic
+        let executor: ExecutorChoice = copies ? .set : .automatic
         // This process cannot count the program's statements and allocations.
         guard let tool = probe.tool, !probe.isCounting else {
             try MigratorJob.inPlace(

@@ -8,7 +8,7 @@ internal import Foundation
 /// Ferry's side of a budget for the executor: the engine alone, to the finished destination.
 enum EngineJob {
     static func run(
-        _ data: String, work: String, rows: Int, chunk: Int = 10_000, executor: ExecutorChoice = .auto,
+        _ data: String, work: String, rows: Int, chunk: Int = 10_000, executor: ExecutorChoice = .automatic,
         policy: PolicyFactory? = nil, probe: Probe
     ) throws {
         let run = try Subject.stepRun(

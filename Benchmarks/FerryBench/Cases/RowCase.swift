@@ -1,4 +1,5 @@
 internal import BenchmarkHarness
+internal import FerryBase
 internal import FerryEngine
 internal import FerryPlan
 

@@ -53,7 +53,7 @@ struct Subject: Sendable {
 
     /// Runs the engine alone, for the budgets of an executor.
     static func stepRun(
-        _ folder: String, work: String, chunkSize: EngineOptions.ChunkSize, executor: ExecutorChoice = .auto,
+        _ folder: String, work: String, chunkSize: ChunkSize, executor: ExecutorChoice = .automatic,
         policy: PolicyFactory? = nil, trace: TraceHook?
     ) throws -> StepRun {
         let catalog = try catalog(folder)

@@ -235,12 +235,17 @@ struct CommittedStep {
         var log: [UInt64]?
         var counts: [EntityMappingCounts]
         var unmapped: [Rows]
-        var healed: [Rows]
+        var healed: [Healed]
         var leftBehind: [String]
     }
 
     private struct Rows: Codable {
-        var kind: String?
+        var entity: String
+        var rows: Int64
+    }
+
+    private struct Healed: Codable {
+        var kind: DamageKind
         var entity: String
         var rows: Int64
     }
@@ -259,7 +264,7 @@ struct CommittedStep {
         guard try content.log.map({ try $0 == log() }) ?? isMigrated() else { return nil }
         var report = StepReport(counts: content.counts)
         report.unmapped = content.unmapped.map { ($0.entity, $0.rows) }
-        report.healed = content.healed.map { ($0.kind ?? "", $0.entity, $0.rows) }
+        report.healed = content.healed.map { ($0.kind, $0.entity, $0.rows) }
         report.leftBehind = content.leftBehind
         return report
     }
@@ -269,7 +274,7 @@ struct CommittedStep {
         if isLogged, log == nil { return }
         let content = Content(
             log: log, counts: report.counts, unmapped: report.unmapped.map { Rows(entity: $0.entity, rows: $0.rows) },
-            healed: report.healed.map { Rows(kind: $0.kind, entity: $0.entity, rows: $0.rows) },
+            healed: report.healed.map { Healed(kind: $0.kind, entity: $0.entity, rows: $0.rows) },
             leftBehind: report.leftBehind)
         let bytes = try JSONEncoder.bytes(of: content, "The report of a step")
         try files.replace(path, with: bytes, mode: 0o600)

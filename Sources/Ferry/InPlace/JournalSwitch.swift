@@ -8,13 +8,17 @@ internal import FerrySQLite
 ///
 /// The connection has exclusive access to the store from its first read to the end. Before each change of the store's
 /// files, the run's record gets their next state, so that the next call can tell whether the store is as the run left
-/// it. Each function that takes the record leaves it as it was last saved.
+/// it.
 struct JournalSwitch {
     /// The writer, in no transaction.
     let connection: Connection
-    let folder: RunFolder
+    let session: any RunSession
 
-    private var files: FileLayer { folder.files }
+    private var files: FileLayer { session.folder.files }
+    private var head: RunHead {
+        get { session.head }
+        nonmutating set { session.head = newValue }
+    }
     private var store: StoreFileNames { StoreFileNames(connection.path) }
 
     // MARK: Leaving WAL mode
@@ -22,15 +26,15 @@ struct JournalSwitch {
     /// Gets exclusive access to the store, writes its `-wal` back, and changes to a rollback journal.
     ///
     /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another program has opened the store, `.sourceChanged`.
-    func leaveLog(_ record: inout RunRecord) throws {
+    func leaveLog() throws {
         // A first read in shared mode: SQLite then removes the `-shm` together with the `-wal`.
         _ = try connection.integer("SELECT count(*) FROM sqlite_master")
-        var now = try lockExclusively { try record.checkSource($0) }
+        var now = try lockExclusively { try head.checkSource($0) }
         if now.store.walFrames != nil { now = try writeBack() }
         now.store = now.store.withoutLog
-        record.checkpointed = now
-        record.rollbackMode = now.store.withRollbackJournal
-        try folder.save(record)
+        head.checkpointed = now
+        head.rollbackMode = now.store.withRollbackJournal
+        try session.save()
         try setMode("TRUNCATE")
     }
 
@@ -83,25 +87,25 @@ struct JournalSwitch {
     }
 
     /// Restores WAL mode after a failed or killed transaction, which left a hot journal if `wasRolledBack`.
-    func restoreLog(_ record: inout RunRecord, wasRolledBack: Bool) throws {
-        guard let rollbackMode = record.rollbackMode else { return }
+    func restoreLog(wasRolledBack: Bool) throws {
+        guard let rollbackMode = head.rollbackMode else { return }
         let header = try DatabaseHeader(connection.rawBytes(count: DatabaseHeader.byteCount, at: 0))
         if header?.usesWriteAheadLog != false, !wasRolledBack { return }
         let now = try lockExclusively().store
         if now.usesWriteAheadLog {
             // The rolled back transaction was the change of the journal mode.
-            let before = record.checkpointed?.store ?? record.source.store.withoutLog
+            let before = head.checkpointed?.store ?? head.source.store.withoutLog
             guard now.withoutLog.isSame(butForTime: before) else { return }
-            record.source.store = now.withoutLog
+            head.source.store = now.withoutLog
         } else {
             try returnToLog()
             // Another program has written, or the transaction was committed.
             guard now.isSame(butForTime: rollbackMode) else { return }
-            record.source.store = try lockExclusively().store.withoutLog
+            head.source.store = try lockExclusively().store.withoutLog
         }
-        record.checkpointed = nil
-        record.rollbackMode = nil
-        try folder.save(record)
+        head.checkpointed = nil
+        head.rollbackMode = nil
+        try session.save()
     }
 }
 
@@ -114,43 +118,43 @@ extension JournalSwitch {
     /// another page size, which SQLite does not write by a `-wal`. The record then holds the store's state.
     ///
     /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another program has opened the store, `.sourceChanged`.
-    func begin(_ record: inout RunRecord, for source: Connection, largestLogged: Int64) throws {
-        guard record.source.store.usesWriteAheadLog else {
-            try lockExclusively { try record.checkSource($0) }
-            try folder.save(record)
+    func begin(for source: Connection, largestLogged: Int64) throws {
+        guard head.source.store.usesWriteAheadLog else {
+            try lockExclusively { try head.checkSource($0) }
+            try session.save()
             return try setMode("TRUNCATE")
         }
         let pageSize = try source.pragma("page_size")?.integer ?? 0
         guard try source.contentBytes() <= largestLogged && pageSize == connection.pragma("page_size")?.integer else {
-            return try leaveLog(&record)
+            return try leaveLog()
         }
-        let now = try lockExclusively { try record.checkSource($0) }
-        guard now.store.walFrames != nil else { return try folder.save(record) }
+        let now = try lockExclusively { try head.checkSource($0) }
+        guard now.store.walFrames != nil else { return try session.save() }
         var written = try writeBack()
         written.store = written.store.withoutLog
-        record.checkpointed = written
-        try folder.save(record)
+        head.checkpointed = written
+        try session.save()
         guard try connection.checkpoint("TRUNCATE") else { throw inUse }
-        try lockExclusively { try record.checkSource($0) }
+        try lockExclusively { try head.checkSource($0) }
     }
 
     /// Leaves the whole store in its main file, in its former journal mode, after COMMIT.
-    func end(_ record: RunRecord) throws {
-        if record.rollbackMode != nil { return try returnToLog() }
+    func end() throws {
+        if head.rollbackMode != nil { return try returnToLog() }
         guard try isLogged() else { return try removeEmptyJournal() }
         guard try connection.checkpoint("TRUNCATE") else { throw inUse }
         connection.keepWriteAheadLogOnClose(false)
     }
 
-    /// Does the work of ``end(_:)`` after a transaction that failed; the next call does the rest.
-    func abandon(_ record: inout RunRecord) throws {
-        if record.rollbackMode != nil { return try restoreLog(&record, wasRolledBack: false) }
+    /// Does the work of ``end()`` after a transaction that failed; the next call does the rest.
+    func abandon() throws {
+        if head.rollbackMode != nil { return try restoreLog(wasRolledBack: false) }
         if try isLogged() { _ = try connection.checkpoint("TRUNCATE") } else { try removeEmptyJournal() }
     }
 
     /// Ends a swap that was killed after its COMMIT; another program may have opened the store meanwhile.
-    func endAfterKill(_ record: inout RunRecord) throws {
-        if record.rollbackMode != nil { return try restoreLog(&record, wasRolledBack: false) }
+    func endAfterKill() throws {
+        if head.rollbackMode != nil { return try restoreLog(wasRolledBack: false) }
         if try isLogged() {
             _ = try connection.checkpoint("TRUNCATE")
         } else {

@@ -1,27 +1,10 @@
-internal import FerryBase
+public import FerryBase
 internal import FerryPlan
 internal import FerrySnapshot
 public import Foundation
 
 /// The settings of one migration.
 public struct Configuration: Sendable {
-    public enum ChunkSize: Sendable, Hashable {
-        /// Exactly this many rows in each chunk.
-        case rows(Int)
-        /// As many rows as the machine carries within ``Configuration/chunkTime``.
-        case automatic
-    }
-
-    /// The treatment of rows that no rule heals: of an unknown entity, or without a mandatory value.
-    public enum Damaged: String, Sendable, Hashable, Codable {
-        /// Keeps the rows as they are if the migrated store can hold them; otherwise refuses the run.
-        case keep
-        /// Leaves the rows out, with the links to them, and counts them.
-        case drop
-        /// Refuses the run, with the rows' counts.
-        case refuse
-    }
-
     /// The treatment of a migration that loses values, links or objects of the store.
     public enum Losses: String, Sendable, Hashable, CaseIterable {
         /// Migrates, as Core Data does; plan and report tell the losses.
@@ -33,18 +16,6 @@ public struct Configuration: Sendable {
         case refusePossible
     }
 
-    public enum VerifyMode: String, Sendable, Hashable, Codable { case full, quick, none }
-
-    /// The executor of entity mappings without a policy; the rows of the migrated store are the same with each.
-    public enum Executor: String, Sendable, Hashable, CaseIterable {
-        /// SQL statements, in place where every object keeps its row.
-        case automatic = "auto"
-        /// Swift, row by row; every step is a copy.
-        case row
-        /// SQL statements only: a mapping with a policy is refused, and the steps of mapping models are copies.
-        case set
-    }
-
     /// The version to migrate to, by name; nil means the current version of the models.
     public var target: String?
     /// The versions that the migration passes through.
@@ -52,7 +23,7 @@ public struct Configuration: Sendable {
     /// Whether Ferry infers a mapping if no mapping model leads to the next version.
     public var infersMappings: Bool
     /// Whether mapping models beside or in a model bundle, on the chain and not given, are ignored instead of refused.
-    public var passesOverMappings: Bool
+    public var ignoresMappingsBeside: Bool
     public var losses: Losses
     /// Entities, or properties as `Entity.property`, that may be lost although ``losses`` refuses it.
     public var allowedLosses: Set<String>
@@ -82,7 +53,7 @@ public struct Configuration: Sendable {
     /// A value that cannot be carried in pieces, such as a text, takes twice its size of the limit. Your own code
     /// (migration policies) and model files above 1 MiB come on top.
     public var memoryLimit: Int
-    public var executor: Executor
+    public var executor: ExecutorChoice
     public var verify: VerifyMode
     /// The number of parts of the verification that run at one time; nil for as many as there are processors.
     ///
@@ -99,7 +70,7 @@ public struct Configuration: Sendable {
     public var snapshotFolder: URL?
     /// The compression level of the archive: 1 (fast) to 19 with Zstandard, to 9 in a build without it.
     public var snapshotLevel: Int
-    public var damaged: Damaged
+    public var damaged: DamagedRows
     /// Names of objects in the store that are not Core Data's and are not to be carried over.
     public var dropUnknown: [String]
     /// Whether columns that an unfinished attempt left in the store give their values to the new properties of their names.
@@ -161,12 +132,13 @@ public struct Configuration: Sendable {
 
     public init(
         target: String? = nil, chain: ChainChoice = .automatic, infersMappings: Bool = true,
-        passesOverMappings: Bool = false, losses: Losses = .allow, allowedLosses: Set<String> = [],
+        ignoresMappingsBeside: Bool = false, losses: Losses = .allow, allowedLosses: Set<String> = [],
         allowsDowngrade: Bool = false, allowsQuadratic: Bool = false, like: URL? = nil, joinTables: [String] = [],
         output: URL? = nil, chunkSize: ChunkSize = .automatic,
         chunkBytes: Int = 4 << 20, chunkTime: Duration = .milliseconds(500), memoryLimit: Int = 32 << 20,
-        executor: Executor = .automatic, verify: VerifyMode = .full, jobs: Int? = nil, takesSnapshot: Bool = true,
-        clonesSnapshot: Bool = false, snapshotFolder: URL? = nil, snapshotLevel: Int = 1, damaged: Damaged = .refuse,
+        executor: ExecutorChoice = .automatic, verify: VerifyMode = .full, jobs: Int? = nil, takesSnapshot: Bool = true,
+        clonesSnapshot: Bool = false, snapshotFolder: URL? = nil, snapshotLevel: Int = 1,
+        damaged: DamagedRows = .refuse,
         dropUnknown: [String] = [], adopts: Bool = false,
         composes: Bool = true, restart: Bool = false, recovers: Bool = false, repairs: Bool = false,
         budget: Duration? = nil, waits: Duration? = nil,
@@ -177,7 +149,7 @@ public struct Configuration: Sendable {
         self.target = target
         self.chain = chain
         self.infersMappings = infersMappings
-        self.passesOverMappings = passesOverMappings
+        self.ignoresMappingsBeside = ignoresMappingsBeside
         self.losses = losses
         self.allowedLosses = allowedLosses
         self.allowsDowngrade = allowsDowngrade
@@ -221,120 +193,4 @@ public struct Configuration: Sendable {
             try SnapshotMemory.check(level: snapshotLevel, within: memory)
         }
     }
-}
-
-/// The versions that a migration passes through.
-public enum ChainChoice: Sendable {
-    /// Along mapping models; by inference to the next version in version order if no mapping model leads on.
-    case automatic
-    /// Through these versions, by name and in this order, beginning with the store's version.
-    ///
-    /// Without a target of its own the migration leads to the last of these versions.
-    case versions([String])
-    /// Through the versions that the closure returns for each version of the chain; nil leaves the rest to Ferry.
-    ///
-    /// Ferry calls the closure when it makes a plan: in a call that plans, and again in each call that runs or resumes.
-    /// The closure must return the same names each time.
-    case next(@Sendable (VersionQuestion) throws -> String?)
-}
-
-/// A version of a chain for which ``ChainChoice/next(_:)`` chooses the next one.
-public struct VersionQuestion: Sendable, Hashable {
-    /// The version that the chain has reached.
-    public var version: String
-    /// The version that the migration leads to.
-    public var target: String
-    /// Versions to which a mapping model leads, and the next one in version order; other versions may be returned too.
-    public var candidates: [String]
-}
-
-extension Configuration {
-    /// The choice of the chain for the planner.
-    var route: ChainRoute {
-        let choice: ChainRoute.Choice =
-            switch chain {
-            case .automatic: .search
-            case .versions(let names): .list(names, origin: "the list of versions")
-            case .next(let next):
-                .ask { question in
-                    try next(
-                        VersionQuestion(
-                            version: question.version, target: question.target, candidates: question.candidates))
-                }
-            }
-        return ChainRoute(choice: choice, infers: infersMappings, allowsDowngrade: allowsDowngrade)
-    }
-}
-
-/// A step of a migration, as ``Configuration/willMigrate`` and ``Configuration/didMigrate`` receive it.
-public struct MigrationStage: Sendable, Hashable {
-    /// The step, from 1, and the number of steps.
-    public var number: Int
-    public var count: Int
-    /// The versions of the step's source and destination.
-    public var from: String
-    public var to: String
-    /// The store in its present state: of version ``from`` before the step, of version ``to`` after it.
-    ///
-    /// Open it with SQLite or Core Data, and close it before the hook returns. External data is beside the app's store.
-    public var store: URL
-
-    /// A stage for a test of a hook; a migration makes its own.
-    public init(number: Int, count: Int, from: String, to: String, store: URL) {
-        (self.number, self.count) = (number, count)
-        (self.from, self.to) = (from, to)
-        self.store = store
-    }
-}
-
-extension Configuration {
-    /// Reads or changes a store before or after a step, on the migration's thread; an error from it ends the run.
-    public typealias StageHook = @Sendable (MigrationStage) throws -> Void
-
-    /// Whether the app has hooks, so that each step needs its own store.
-    var hasStages: Bool { willMigrate != nil || didMigrate != nil }
-}
-
-/// The executor of an entity mapping's rows; a later version may add more.
-public struct RowExecutor: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
-    public let rawValue: String
-    public init(rawValue: String) { self.rawValue = rawValue }
-    public var description: String { rawValue }
-
-    /// SQL statements.
-    public static let set = Self(rawValue: "set")
-    /// Swift, row by row.
-    public static let row = Self(rawValue: "row")
-}
-
-/// Damage that a store had before its migration; a later version may add kinds.
-public struct DamageKind: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
-    public let rawValue: String
-    public init(rawValue: String) { self.rawValue = rawValue }
-    public var description: String { rawValue }
-
-    /// A foreign key that refers to no object, or to one of an entity other than the declared one.
-    public static let danglingKey = Self(rawValue: "danglingKey")
-    /// A one-to-one relationship whose inverse does not lead back.
-    public static let oneSidedInverse = Self(rawValue: "oneSidedInverse")
-    /// An entity number beside a foreign key that is not the entity of the object with that key.
-    public static let wrongEntity = Self(rawValue: "wrongEntity")
-    /// No position in an ordered relationship.
-    public static let missingOrder = Self(rawValue: "missingOrder")
-    /// No value in a mandatory attribute.
-    public static let missingValue = Self(rawValue: "missingValue")
-    /// A to-many relationship with fewer or more objects than the model allows.
-    public static let wrongCount = Self(rawValue: "wrongCount")
-    /// A row whose entity does not belong to its table.
-    ///
-    /// `Z_ENT`
-    public static let unknownEntity = Self(rawValue: "unknownEntity")
-    /// A recorded highest key that is below the highest key in use.
-    ///
-    /// `Z_MAX`
-    public static let lowMaximumKey = Self(rawValue: "lowMaximumKey")
-    /// A value that names a missing external file.
-    public static let missingFile = Self(rawValue: "missingFile")
-    /// Persistent history of entities without a successor in the new version.
-    public static let droppedHistory = Self(rawValue: "droppedHistory")
 }

@@ -215,7 +215,7 @@ public struct MigrationReport: Sendable, Hashable, Codable {
 
 /// The scope and the result of a verification.
 public struct VerificationSummary: Sendable, Hashable, Codable {
-    public var mode = Configuration.VerifyMode.none
+    public var mode = VerifyMode.none
     /// Whether the checks ran inside the transaction of a migration in place, before COMMIT.
     ///
     /// No later check could compare with the old store, which is gone after COMMIT.

@@ -1,18 +1,8 @@
-public import FerryBase
+// The types of settings, errors and events: `import Ferry` suffices, also for their members.
+@_exported public import FerryBase
 public import FerryEngine
 package import FerryMapping
 public import Foundation
-
-// Types that callers of the library name, so that `import Ferry` suffices.
-public typealias FerryError = FerryBase.FerryError
-public typealias FerryWarning = FerryBase.FerryWarning
-public typealias Phase = FerryBase.Phase
-public typealias ProgressUpdate = FerryBase.ProgressUpdate
-public typealias Remedy = FerryBase.Remedy
-public typealias Setting = FerryBase.Setting
-public typealias StopRequest = FerryBase.StopRequest
-public typealias TraceEvent = FerryBase.TraceEvent
-public typealias TraceHook = FerryBase.TraceHook
 
 // Types that migration policies use.
 public typealias DefaultMigrationPolicy = FerryEngine.DefaultMigrationPolicy

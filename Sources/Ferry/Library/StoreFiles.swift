@@ -27,21 +27,22 @@ public struct StoreFiles: Sendable {
             return isRunning ? RunStatus(state: .running) : try lastRun()
         }
         var status = RunStatus(state: isRunning ? .running : .interrupted)
-        status.phase = record.phase
-        status.runID = record.id
-        status.steps = record.migration?.stepCount
-        if let steps = record.migration?.steps.count, let all = status.steps, all > 0 {
-            status.fraction = Double(steps) / Double(all)
+        status.phase = record.head.phase
+        status.runID = record.head.id
+        if case .migration(_, let migration) = record {
+            let all = migration.stepCount
+            status.steps = all
+            if all > 0 { status.fraction = Double(migration.steps.count) / Double(all) }
         }
         if isRunning, let call = try files.decoded(RunControl.Call.self, at: RunControl.callPath(in: folder)) {
             (status.isPaused, status.chunkRows) = (call.isAtRest, call.orders.chunkRows)
             status.rest = call.orders.rest == 0 ? nil : call.orders.rest
         }
-        guard let progress = ProgressMeter.read(in: folder, of: record.id) else { return status }
+        guard let progress = ProgressMeter.read(in: folder, of: record.head.id) else { return status }
         status.fraction = max(progress.fraction ?? 0, status.fraction ?? 0)
         status.step = progress.step
         // The record is newer if its phase is later.
-        if record.phase.order <= progress.phase.order { status.phase = progress.phase }
+        if record.head.phase.order <= progress.phase.order { status.phase = progress.phase }
         guard isRunning else { return status }
         status.subject = progress.subject
         status.rowsPerSecond = progress.rowsPerSecond
@@ -205,7 +206,7 @@ public struct StoreFiles: Sendable {
                 .runActive, "A migration of \(snapshots.store) is running and may need any of its snapshots.",
                 remedy: "Wait for it to end, or stop it.")
         }
-        let unfinished = try RunFolder.read(runFolder, files: files)?.snapshot
+        let unfinished = try RunFolder.read(runFolder, files: files)?.head.snapshot
         let wayBack = try RunLog(beside: snapshots.store, files: files).wayBack()
         let pruned = try snapshots.prune(
             Retention(

@@ -100,11 +100,12 @@ public struct Verifier: Sendable {
                         externalFolder: ExternalData.folder(forStore: old.path), progress: onProgress, stop: stop)
                     verification.told = told
                     // A store of Ferry must meet the requirements of a run; one of Core Data may have names of its own.
-                    verification.isInPlace = run?.isInPlace ?? false
-                    verification.isDestinationAsFound = true
-                    verification.hasIndexesOfStore = run?.isLike == true
-                    verification.isKnownRun =
-                        try run?.isInPlace != nil && run?.isLike != true && hasNamesOfNew(new, step.resolved, old)
+                    verification.subject = .found(
+                        .init(
+                            isInPlace: run?.isInPlace ?? false,
+                            hasNamesOfRun: try run?.isInPlace != nil && run?.isLike != true
+                                && hasNamesOfNew(new, step.resolved, old),
+                            hasIndexesOfTemplate: run?.isLike == true))
                     verification.isDestinationImmutable = new.sourceGuard.access == .unlocked
                     verification.isThorough = options.checksIntegrity
                     verification.jobs = options.jobs

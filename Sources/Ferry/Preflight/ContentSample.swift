@@ -94,7 +94,7 @@ struct ContentSample {
         // SQLite finds type and length of a BLOB without reading it; numbers are read.
         let results = columns.map { column in
             let name = Connection.quoted(column.name)
-            return Self.isLong(column)
+            return column.hasVariableLength
                 ? "typeof(\(name)), CASE typeof(\(name)) WHEN 'blob' THEN length(\(name)) END"
                 : "typeof(\(name)), CASE WHEN typeof(\(name)) IN ('integer', 'real') THEN \(name) END"
         }
@@ -120,30 +120,26 @@ struct ContentSample {
                 case "integer", "real": value = statement.real(2 + 2 * index)
                 default: break
                 }
-                sums[index] += value.map { Self.isLong(column) ? $0 : Self.bytes(of: $0) } ?? 0
-                if let value, !Self.isLong(column) {
+                sums[index] += value.map { column.hasVariableLength ? $0 : Self.bytes(of: $0) } ?? 0
+                if let value, !column.hasVariableLength {
                     inOrder[index] = inOrder[index] && lasts[index].map { $0 <= value } ?? true
                     lasts[index] = value
                 }
                 // A long value is not read; values of one type differ as a rule.
                 if seen == 0 { firsts[index] = value }
-                varied[index] = varied[index] || firsts[index] != value || (Self.isLong(column) && value != nil)
+                varied[index] = varied[index] || firsts[index] != value || (column.hasVariableLength && value != nil)
             }
             seen += 1
         }
         return columns.indices.map { index in
             var column = StoreContents.Column(width: sums[index] / max(1, seen), isVaried: varied[index])
-            column.isInOrder = inOrder[index] && !Self.isLong(columns[index])
+            column.isInOrder = inOrder[index] && !columns[index].hasVariableLength
             return column
         }
     }
 
     private func length(of column: Column, in table: EntityTable, row: Int64) throws -> Int {
         try BlobHandle(column.name, of: table.name, row: row, schema: "main", on: connection).count
-    }
-
-    private static func isLong(_ column: Column) -> Bool {
-        ["VARCHAR", "BLOB", "TEXT", "DECIMAL"].contains(column.type.uppercased())
     }
 
     /// The bytes of a stored number.

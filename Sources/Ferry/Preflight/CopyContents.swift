@@ -47,8 +47,7 @@ extension StoreContents {
             guard let column = destination.column(of: attribute.name, in: entity) else { continue }
             let name = attribute.expression == nil ? nil : attribute.expression?.sourceKeys
             let carried = name.flatMap { name in mapping.flatMap { source.column(of: name, in: $0.source)?.name } }
-            let isText = ["VARCHAR", "BLOB", "DECIMAL"].contains(column.type.uppercased())
-            let computed = Column(width: isText ? 16 : 6, isVaried: true)
+            let computed = Column(width: column.hasVariableLength ? 16 : 6, isVaried: true)
             let found =
                 attribute.expression == nil
                 ? Column(width: 1, isVaried: false)

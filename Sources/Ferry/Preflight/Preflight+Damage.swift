@@ -24,8 +24,8 @@ extension Preflight {
                 }
                 warn(message(for: damage), of: damage)
             case .unknownEntity: try treatUnknownEntities(damage)
-            // Matters only to a mandatory destination attribute; the check of mandatory values covers that.
-            case .missingValue, .wrongCount, .missingFile: break
+            // Other kinds matter only to the new version's mandatory attributes and files, which have checks of their own.
+            default: break
             }
         }
         try findMissingFiles()
@@ -142,7 +142,7 @@ extension Preflight {
         case .lowMaximumKey: "Z_MAX of \(name) is lower than its highest key and will be corrected."
         case .missingFile:
             "\(name) refers to missing files in \(damage.rows.counting("row")); they stay as they are."
-        case .missingValue, .wrongCount, .unknownEntity: "\(name) is damaged in \(damage.rows.counting("row"))."
+        default: "\(name) is damaged in \(damage.rows.counting("row"))."
         }
     }
 }

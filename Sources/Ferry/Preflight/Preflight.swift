@@ -95,12 +95,12 @@ struct Preflight {
                 count: rows.map { .exactly($0) } ?? .unknown))
     }
 
-    mutating func noteHealed(_ kind: StoreDamage.Kind, _ entity: String, rows: Int64) {
-        findings.healed.append(.init(step: 1, kind: DamageKind(kind), entity: entity, rows: rows))
+    mutating func noteHealed(_ kind: DamageKind, _ entity: String, rows: Int64) {
+        findings.healed.append(.init(step: 1, kind: kind, entity: entity, rows: rows))
     }
 
-    mutating func noteKept(_ kind: StoreDamage.Kind, _ entity: String, _ property: String?, rows: Int64) {
-        findings.kept.append(.init(kind: DamageKind(kind), entity: entity, property: property, rows: rows))
+    mutating func noteKept(_ kind: DamageKind, _ entity: String, _ property: String?, rows: Int64) {
+        findings.kept.append(.init(kind: kind, entity: entity, property: property, rows: rows))
     }
 
     /// Finds mandatory destination attributes whose source attribute is NULL in some row.
@@ -184,10 +184,6 @@ struct Preflight {
             }
         }
     }
-}
-
-extension DamageKind {
-    init(_ kind: StoreDamage.Kind) { self.init(rawValue: kind.rawValue) }
 }
 
 /// The findings of preflight in a store: the run needs some of them, and the final report contains all.

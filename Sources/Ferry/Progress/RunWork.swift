@@ -206,7 +206,7 @@ extension RunWork {
     package init(
         steps: [Step], isOneTransaction: Bool = false, isVerifiedBeforeCommit: Bool = false,
         takesSnapshot: Bool = false,
-        verify: Configuration.VerifyMode = .full, jobs: Int = 2, verifiedBeside: (Int) -> Bool = { _ in false },
+        verify: VerifyMode = .full, jobs: Int = 2, verifiedBeside: (Int) -> Bool = { _ in false },
         swaps: Bool = false
     ) {
         let first = steps.first?.bytes ?? 0
@@ -251,7 +251,7 @@ extension RunWork {
         return parts
     }
 
-    private static func pieces(of step: Step, _ number: Int, _ verify: Configuration.VerifyMode, jobs: Int) -> [Piece] {
+    private static func pieces(of step: Step, _ number: Int, _ verify: VerifyMode, jobs: Int) -> [Piece] {
         let base = Part([], count: 0, seconds: WorkCosts.phase)
         let item = WorkCosts.item
         var pieces: [Piece] = []
@@ -309,7 +309,7 @@ extension RunWork {
     }
 
     private static func verified(
-        _ step: Step, _ verify: Configuration.VerifyMode, _ item: Double, jobs: Int
+        _ step: Step, _ verify: VerifyMode, _ item: Double, jobs: Int
     ) -> [Part] {
         let alone = verify == .quick ? WorkCosts.quickly : 1
         let scale = alone * WorkCosts.jobs / min(max(1, Double(jobs)), WorkCosts.mostJobs)

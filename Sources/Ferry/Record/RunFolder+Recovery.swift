@@ -6,19 +6,21 @@ internal import FerryStore
 ///
 /// SQLite rolls such a transaction back at the next read of the store. The store then gets its former journal mode
 /// back, and the record gets the store's new state.
-extension RunFolder {
+extension RunSession {
+    private var files: FileLayer { folder.files }
+
     /// Recovers the store of the run, or its output, before any other code opens it, and saves the record.
     ///
     /// - Returns: Whether the swap has happened.
     /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another program has opened a store in the wrong journal mode.
-    package func recover(_ record: inout RunRecord, at path: String, trace: TraceHook? = nil) throws -> Bool {
+    package func recover(at path: String, trace: TraceHook? = nil) throws -> Bool {
         do {
-            switch record.swap {
+            switch head.swap {
             case .place(let place): return try place.isDone(at: path, files: files)
-            case .overwrite(let intent): return try recoverStore(&record, at: path, intent, trace)
+            case .overwrite(let intent): return try recoverStore(at: path, intent, trace)
             case nil:
                 // The end of a run in place on the store itself shows in the store's version.
-                if record.isUnfinishedInPlace { _ = try recoverStore(&record, at: path, nil, trace) }
+                if isUnfinishedInPlace { _ = try recoverStore(at: path, nil, trace) }
                 return false
             }
         } catch {
@@ -27,7 +29,7 @@ extension RunFolder {
     }
 
     private func recoverStore(
-        _ record: inout RunRecord, at path: String, _ intent: SwapIntent.Overwrite?, _ trace: TraceHook?
+        at path: String, _ intent: SwapIntent.Overwrite?, _ trace: TraceHook?
     ) throws -> Bool {
         let journal = StoreFileNames(path).journal
         let first = try files.exists(journal) ? files.open(journal).read(count: 1, at: 0).first : nil
@@ -37,48 +39,49 @@ extension RunFolder {
         try connection.syncFully()
         _ = try connection.integer("SELECT count(*) FROM sqlite_master")
         let isDone = try intent?.isDone(on: connection) ?? false
-        let switching = JournalSwitch(connection: connection, folder: self)
+        let switching = JournalSwitch(connection: connection, session: self)
         if isDone {
             do {
-                try switching.endAfterKill(&record)
+                try switching.endAfterKill()
             } catch let error as FerryError where error.code == .storeInUseAtSwap {
                 // The new store is whole, and another program uses it already, in either journal mode.
             }
         } else {
-            try switching.restoreLog(&record, wasRolledBack: isHot)
+            try switching.restoreLog(wasRolledBack: isHot)
         }
-        if intent != nil, !isDone, !record.source.store.usesWriteAheadLog {
+        if intent != nil, !isDone, !head.source.store.usesWriteAheadLog {
             // A rolled back journal restores the file's bytes with another time. A writer with a rollback journal
             // counts its change in the header, which is compared.
-            record.source.store.takeTimes(from: try files.attributes(path))
-            try save(record)
+            head.source.store.takeTimes(from: try files.attributes(path))
+            try save()
         }
         withExtendedLifetime(connection) {}
         return isDone
     }
 }
 
-/// The work after the swap; any later command may do it.
-extension RunFolder {
-    /// The results of ``finish(_:at:ownsExternalFiles:after:)``, with its failures as warnings.
-    struct CleanedUp {
-        var external = MigrationReport.ExternalFiles()
-        var warnings: [FerryWarning] = []
-    }
+/// The results of the work after the swap, with its failures as warnings.
+struct CleanedUp {
+    var external = MigrationReport.ExternalFiles()
+    var warnings: [FerryWarning] = []
+}
 
-    /// Does all work after the swap, including the removal of this folder.
+/// The work after the swap; any later command may do it.
+extension RunSession {
+
+    /// Does all work after the swap, including the removal of the folder.
     ///
     /// Never throws: the new store is in place, and the next command repeats work that fails now. If some work after
     /// the swap has failed already, the rest is left to that command too.
     func finish(
-        _ record: RunRecord, at store: String, ownsExternalFiles: Bool = true, after problem: (any Error)? = nil
+        at store: String, ownsExternalFiles: Bool = true, after problem: (any Error)? = nil
     ) -> CleanedUp {
         var done = CleanedUp()
         do {
             if let problem { throw problem }
-            try save(record)
-            try cleanUp(record, at: store, ownsExternalFiles: ownsExternalFiles, &done)
-            try remove()
+            try save()
+            try cleanUp(at: store, ownsExternalFiles: ownsExternalFiles, &done)
+            try folder.remove()
         } catch {
             let reason = FerryError.wrapping(error, on: store)
             done.warnings.append(
@@ -91,17 +94,17 @@ extension RunFolder {
         return done
     }
 
-    /// Removes external files that only the old store named, and writes the log; the caller removes this folder.
-    package func cleanUp(_ record: RunRecord, at store: String) throws {
+    /// Removes external files that only the old store named, and writes the log; the caller removes the folder.
+    package func cleanUp(at store: String) throws {
         var done = CleanedUp()
-        try cleanUp(record, at: store, ownsExternalFiles: true, &done)
+        try cleanUp(at: store, ownsExternalFiles: true, &done)
     }
 
     private func cleanUp(
-        _ record: RunRecord, at store: String, ownsExternalFiles: Bool, _ done: inout CleanedUp
+        at store: String, ownsExternalFiles: Bool, _ done: inout CleanedUp
     ) throws {
         if ownsExternalFiles {
-            done.external = try ExternalFiles(store: store, files: files).removeReleased(workFolder: path)
+            done.external = try ExternalFiles(store: store, files: files).removeReleased(workFolder: folder.path)
         }
         try OpenedStore.reading(store, files: files) { opened in
             let warning = try RunLog(beside: store, files: files).add(record, hashes: opened.metadata.hashes)

@@ -98,7 +98,7 @@ package final class RunFolder {
                     remedy: "Finish the run with the version that started it, or discard it with \(on: .restart).")
             }
             let record = try JSONDecoder().decode(RunRecord.self, from: Data(bytes))
-            guard record.migration?.isPlausible ?? true else {
+            if case .migration(_, let migration) = record, !migration.isPlausible {
                 throw FerryError(
                     .runDiffers, "\(file) is damaged: its steps are inconsistent.",
                     remedy: "\(on: .restart) discards the unfinished run.")
@@ -136,21 +136,21 @@ package final class RunFolder {
     ///   super-journal by its absolute path, and without it SQLite would take half a transaction for a whole one.
     package func checkPlace() throws {
         guard var record else { return }
-        let now = try place
-        guard now != record.folder else { return }
+        let (now, recorded) = (try place, record.head.folder)
+        guard now != recorded else { return }
         // One folder has several paths if names ignore case, or if a volume is mounted twice. The journals are valid
         // while their path leads to this folder.
-        let there = try files.attributesIfPresent(record.folder.path)
+        let there = try files.attributesIfPresent(recorded.path)
         let isSame =
             there?.device == now.device && there?.inode == now.inode
-            && record.folder.device == now.device && record.folder.inode == now.inode
+            && recorded.device == now.device && recorded.inode == now.inode
         if !isSame, let journal = try openJournal(in: path) {
             throw FerryError(
                 .runMoved,
-                "\(path) was at \(record.folder.path) when its run was interrupted, and \(journal) is unfinished.",
+                "\(path) was at \(recorded.path) when its run was interrupted, and \(journal) is unfinished.",
                 remedy: "Move the folder back and \(action: .again) there, or discard the run with \(on: .restart).")
         }
-        record.folder = now
+        record.head.folder = now
         try save(record)
     }
 
@@ -211,92 +211,5 @@ extension FileLayer {
         throw FerryError(
             .runDiffers, "\(path) is a symbolic link, but Ferry needs a folder of its own there.",
             remedy: "Remove the link; its target was not touched.")
-    }
-}
-
-/// The paths of one migration, without symbolic links.
-struct RunPlace: Sendable {
-    let store: String
-    /// The path of the migrated store, if it does not replace the store.
-    let output: String?
-    /// Whether no other store shares the external files beside the result.
-    ///
-    /// Stores share them if their names differ only in the extension, if a volume ignores the difference of the names,
-    /// or if a link leads from one folder to the other.
-    let ownsExternalFiles: Bool
-
-    /// - Throws: ``FerryError`` `.notFound` when there is no store, or no folder for the output.
-    init(store: String, output: String?, files: FileLayer) throws(FerryError) {
-        self.store = try Self.existing(store, files: files)
-        guard let output else {
-            self.output = nil
-            ownsExternalFiles = true
-            return
-        }
-        let place = try Self.place(output, files: files)
-        self.output = place
-        ownsExternalFiles = try !files.leadToOne(
-            ExternalData.folder(forStore: self.store), ExternalData.folder(forStore: place))
-    }
-
-    /// The real path for a file that may exist; its folder must exist.
-    static func place(_ path: String, files: FileLayer) throws(FerryError) -> String {
-        if try files.exists(path) { return try files.realPath(path) }
-        let folder = FileLayer.parent(of: path)
-        guard try files.attributesIfPresent(folder)?.isDirectory == true else {
-            throw FerryError(
-                .notFound, "The folder \(folder) does not exist. It is needed for \(FileLayer.name(of: path)).",
-                remedy: "Create it, or check the path.")
-        }
-        let real = try files.realPath(folder)
-        return (real == "/" ? "" : real) + "/" + FileLayer.name(of: path)
-    }
-
-    static func existing(_ store: String, files: FileLayer) throws(FerryError) -> String {
-        guard try files.exists(store) else {
-            throw FerryError(.notFound, "There is no store at \(store).", remedy: "Check the path.")
-        }
-        return try files.realPath(store)
-    }
-
-    /// The main file of the store with the new version.
-    var result: String { output ?? store }
-
-    var runFolder: String { RunFolder.path(beside: result) }
-
-    /// Whether another path leads to the output: both then have one run folder.
-    func isOutput(_ other: String?, files: FileLayer) throws(FerryError) -> Bool {
-        guard let output, let other, output != other else { return output == other }
-        return try files.leadToOne(RunFolder.path(beside: output), RunFolder.path(beside: other))
-    }
-
-    func checkOutput(files: FileLayer) throws(FerryError) {
-        guard let output else { return }
-        try StoreFileNames(output).checkNothingIsThere(files: files)
-    }
-}
-
-extension FileLayer {
-    /// The content of a JSON file; nil if there is none, or if it is torn or from another version of Ferry.
-    func decoded<Content: Decodable>(_ type: Content.Type, at path: String) throws -> Content? {
-        guard try exists(path) else { return nil }
-        do {
-            return try JSONDecoder().decode(type, from: Data(read(path)))
-        } catch is DecodingError {
-            return nil
-        }
-    }
-}
-
-extension JSONEncoder {
-    /// A value as readable JSON, the form of the files beside a store; an error names the value by its title.
-    static func bytes(of value: some Encodable, _ title: String) throws(FerryError) -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-        do {
-            return Array(try encoder.encode(value))
-        } catch {
-            throw FerryError(.internalError, "\(title) cannot be written as JSON.", cause: error)
-        }
     }
 }

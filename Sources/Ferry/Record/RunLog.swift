@@ -72,21 +72,8 @@ struct RunLog {
                 .logReplaced, "The log \(path) could not be read and was renamed to \(aside).", about: .init(path: path)
             )
         }
-        content.runs.removeAll { $0.id == record.id }
-        let output = record.migration?.options.output
-        let mappings = record.migration?.steps.flatMap(\.entityMappings) ?? []
-        content.runs.append(
-            Entry(
-                id: record.id, kind: record.kind, finished: Date().formatted(.iso8601), tool: record.tool,
-                from: record.migration?.from, to: record.migration?.to, chain: record.migration?.chain ?? [],
-                snapshot: record.snapshot, hashes: hashes.mapValues(\.hexadecimal),
-                entityMappings: mappings, now: record.migration?.now,
-                ended: record.ended,
-                source: output.map { _ in record.source }, options: output.flatMap { _ in record.migration?.options },
-                output: record.output,
-                mappingModels: record.migration?.mappingModels, isInPlace: record.migration?.isInPlace,
-                isLike: record.migration.map { $0.options.schema != nil }, adopts: record.migration?.options.adopts,
-                losses: record.migration?.findings.losses(countedBy: mappings)))
+        content.runs.removeAll { $0.id == record.head.id }
+        content.runs.append(Entry(record, hashes: hashes))
         content.runs = content.runs.suffix(Self.limit)
         // The log names entities and counts their rows: every program that may read the store may read it.
         let store = String(path.dropLast(Self.ending.count))
@@ -144,5 +131,22 @@ struct RunLog {
     private func decoded() throws -> Content? {
         guard try files.exists(path) else { return nil }
         return try JSONDecoder().decode(Content.self, from: Data(try files.read(path)))
+    }
+}
+
+extension RunLog.Entry {
+    fileprivate init(_ record: RunRecord, hashes: [String: [UInt8]]) {
+        let head = record.head
+        self.init(
+            id: head.id, kind: .rollback, finished: Date().formatted(.iso8601), tool: head.tool, chain: [],
+            snapshot: head.snapshot, hashes: hashes.mapValues(\.hexadecimal), entityMappings: [], ended: head.ended,
+            output: head.output)
+        guard case .migration(_, let migration) = record else { return }
+        (kind, from, to, chain) = (.migration, migration.from, migration.to, migration.chain)
+        entityMappings = migration.steps.flatMap(\.entityMappings)
+        if migration.options.output != nil { (source, options) = (head.source, migration.options) }
+        (now, mappingModels, isInPlace) = (migration.now, migration.mappingModels, migration.isInPlace)
+        (isLike, adopts) = (migration.options.schema != nil, migration.options.adopts)
+        losses = migration.findings.losses(countedBy: entityMappings)
     }
 }

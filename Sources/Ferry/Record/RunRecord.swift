@@ -1,116 +1,78 @@
 internal import FerryBase
 internal import FerryMapping
 internal import FerryPlan
-package import FerrySQLite
-internal import Foundation
 
 /// The content of `run.json`: the identity of a run, the inputs that must not change, and the run's progress.
 ///
 /// If it differs from the databases of the run, these are right: it names the current step, but no rows.
-package struct RunRecord: Codable, Sendable {
+package enum RunRecord: Sendable {
     /// The version of this file's form and of the unfinished databases beside it.
     ///
-    /// 2: the engine counts the keys of new objects at the rows that refer to them, and cannot resume an older form.
-    static let format = 2
+    /// 3: the part of a migration or a rollback has a key of its own.
+    static let format = 3
 
     package enum Kind: String, Codable, Sendable { case migration, rollback }
 
-    package var ferry = RunRecord.format
-    package var kind: Kind
-    /// The tool that wrote the record, with its version.
-    package var tool: String
-    package var id: String
-    package var folder: Place
-    package var store: String
-    /// The fingerprint of the store and the inputs at the beginning of the run.
-    package var source: Fingerprint
-    /// The store's fingerprint after the swap has written its `-wal` back; see ``Swap``.
-    package var checkpointed: Fingerprint?
-    /// The fingerprint of a store in WAL mode while ``JournalSwitch`` gives it a rollback journal for one transaction.
-    package var rollbackMode: DatabaseFingerprint?
-    /// The side files that existed before the run.
-    package var sideFiles: SideFiles
-    package var phase: Phase
-    /// The archive that the run took or restores.
-    package var snapshot: String?
-    var snapshotBytes: Int64?
-    package var swap: SwapIntent?
-    /// The store's fingerprint after the swap, taken before any other program could open it.
-    var ended: DatabaseFingerprint?
-    /// The state of the output at the end of the run.
-    var output: FileState?
-    /// The copies of the store that a rollback replaces: a snapshot, or copies of files.
-    var keptReplaced: [String]?
-    /// The recorded use of each phase over all calls, in the order of the phases.
-    package var phases: [PhaseUse] = []
-    /// Nil for a rollback.
-    package var migration: Migration?
+    case migration(RunHead, Migration)
+    case rollback(RunHead, Rollback)
 
-    private init(
-        _ kind: Kind, of store: String, in folder: RunFolder, _ source: Fingerprint, _ sideFiles: SideFiles
-    ) throws {
-        self.kind = kind
-        tool = FerryVersion.tool
-        id = UUID().uuidString
-        self.folder = try folder.place
-        self.store = store
-        self.source = source
-        self.sideFiles = sideFiles
-        phase = .preflight
-    }
-
-    /// Begins a run on the store in its present state; `inputs` are digests of the models and mapping models, by path.
-    package init(
-        _ kind: Kind, in folder: RunFolder, on sourceGuard: SourceGuard, inputs: [String: String] = [:],
-        migration: Migration? = nil
-    ) throws {
-        let source = try sourceGuard.fingerprint().with(inputs: inputs)
-        try self.init(kind, of: sourceGuard.store.main, in: folder, source, sourceGuard.sideFiles)
-        self.migration = migration
-    }
-
-    /// Begins a rollback of a store that is missing or cannot be read.
-    init(rollbackOf store: String, in folder: RunFolder, files: FileLayer) throws {
-        let source = Fingerprint(store: DatabaseFingerprint(unread: try files.attributesIfPresent(store)))
-        let sideFiles = try SideFiles(of: StoreFileNames(store), files: files)
-        try self.init(.rollback, of: store, in: folder, source, sideFiles)
+    package var head: RunHead {
+        get {
+            switch self {
+            case .migration(let head, _), .rollback(let head, _): head
+            }
+        }
+        set {
+            switch self {
+            case .migration(_, let migration): self = .migration(newValue, migration)
+            case .rollback(_, let rollback): self = .rollback(newValue, rollback)
+            }
+        }
     }
 
     /// Whether the run has changed the file at its path or kept a copy of it: the next command must find its folder.
-    var changesPlace: Bool { swap != nil || keptReplaced != nil }
+    var changesPlace: Bool {
+        switch self {
+        case .migration(let head, _): head.swap != nil
+        case .rollback(let head, let rollback): head.swap != nil || rollback.kept != nil
+        }
+    }
+
+    /// The part of the record that only a rollback has.
+    package struct Rollback: Codable, Sendable {
+        /// The copies of the store that the rollback replaces: a snapshot, or copies of files.
+        var kept: [String]?
+    }
 
     /// The part of the record that only a migration has.
     package struct Migration: Codable, Sendable {
         var options: Options
         /// Names of the versions from the store's to the target.
         var chain: [String]
-        /// The versions that each step passes; absent in records of earlier tools, whose steps passed one version each.
-        var passes: [[String]]?
+        /// The versions that each step passes.
+        var passes: [[String]]
         /// `now()` of every expression, in seconds since 2001-01-01 UTC.
         var now: Double
         /// Whether no step is a copy.
         var isInPlace = false
-        /// Whether steps in place change a file of the run folder; absent in records of earlier tools.
+        /// Whether steps in place change a file of the run folder.
         ///
         /// Else, without an output, one transaction changes the store itself.
-        var runsInFolder: Bool?
-        /// Why steps that could run in place are copies; absent in records of earlier tools.
-        var copying: Planner.Copying?
-        /// Whether copy steps leave tables where they are if they can; absent in records of earlier tools, whose steps
-        /// filled all tables.
-        var keepsTables: Bool?
+        var runsInFolder = false
+        /// Why steps that could run in place are copies.
+        var copying = Planner.Copying()
         /// The completed steps, the last perhaps unverified; those on the store itself are recorded before COMMIT.
         var steps: [StepRecord] = []
         /// The last step, counted from 1, whose source passed the check of its rows.
         var checkedStep: Int?
         /// The last step, counted from 1, before which the app's hook has returned.
         var begunStep: Int?
-        /// The rows of each entity as preflight counted them; absent in records of earlier tools.
-        var rows: [String: Int64]?
+        /// The rows of each entity as preflight counted them.
+        var rows: [String: Int64] = [:]
         var findings = Findings()
-        /// The SHA-256 of each mapping model of the steps, by name; absent in records of earlier tools.
-        var mappingModels: [String: String]?
-        /// The store whose layout the new store gets; absent if the model gives it, and in records of earlier tools.
+        /// The SHA-256 of each mapping model of the steps, by name.
+        var mappingModels: [String: String] = [:]
+        /// The store whose layout the new store gets; absent if the model gives it.
         ///
         /// A resumed run compares the layout itself, so the store may have been moved.
         var layoutStore: String?
@@ -122,16 +84,16 @@ package struct RunRecord: Codable, Sendable {
 
         var from: String { chain[0] }
         var to: String { chain[chain.count - 1] }
-        var stepCount: Int { passes?.count ?? chain.count - 1 }
+        var stepCount: Int { passes.count }
     }
 
     /// The options that a call must repeat to resume the run.
     package struct Options: Codable, Hashable, Sendable {
         var target: String
         var output: String?
-        var verify = Configuration.VerifyMode.full
+        var verify = VerifyMode.full
         var takesSnapshot = true
-        var damaged = Configuration.Damaged.refuse
+        var damaged = DamagedRows.refuse
         var dropUnknown: [String] = []
         /// The SHA-256 of the known schema of the new store; absent if the whole schema follows from the model.
         var schema: String?
@@ -156,7 +118,7 @@ package struct RunRecord: Codable, Sendable {
         var isFinished: Bool
         /// Whether the app's hook after the step has returned.
         var isSeen: Bool?
-        /// The finished destination's state; absent for a run on the store itself, and in records of earlier tools.
+        /// The finished destination's state; absent for a run on the store itself.
         var destination: FileState?
         var entityMappings: [MigrationReport.EntityMappingReport]
         var unmapped: [MigrationReport.Unmapped]
@@ -164,16 +126,42 @@ package struct RunRecord: Codable, Sendable {
         /// Objects of earlier versions that the step did not carry over.
         var leftBehind: [String]
         var chunks: Int
-        /// The decisions of the step's policies; absent if there were none, and in records of earlier tools.
+        /// The decisions of the step's policies; absent if there were none.
         var policies: PolicyEvidence?
-        /// Absent until the step is verified: an earlier tool refuses such a record.
+        /// Absent until the step is verified.
         var verification: VerificationSummary?
+    }
+}
+
+extension RunRecord: Codable {
+    private enum CodingKeys: CodingKey { case kind, migration, rollback }
+
+    package init(from decoder: any Decoder) throws {
+        let (head, content) = (try RunHead(from: decoder), try decoder.container(keyedBy: CodingKeys.self))
+        switch try content.decode(Kind.self, forKey: .kind) {
+        case .migration: self = .migration(head, try content.decode(Migration.self, forKey: .migration))
+        case .rollback: self = .rollback(head, try content.decode(Rollback.self, forKey: .rollback))
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        try head.encode(to: encoder)
+        var content = encoder.container(keyedBy: CodingKeys.self)
+        switch self {
+        case .migration(_, let migration):
+            try content.encode(Kind.migration, forKey: .kind)
+            try content.encode(migration, forKey: .migration)
+        case .rollback(_, let rollback):
+            try content.encode(Kind.rollback, forKey: .kind)
+            try content.encode(rollback, forKey: .rollback)
+        }
     }
 }
 
 extension RunRecord.Migration {
     /// A record of a copy with default options, for tests.
     package init(to target: String, chain: [String]) {
-        self.init(options: RunRecord.Options(target: target), chain: chain, now: 0)
+        self.init(
+            options: RunRecord.Options(target: target), chain: chain, passes: chain.dropFirst().map { [$0] }, now: 0)
     }
 }

@@ -209,7 +209,7 @@ extension MigrationRun {
 
     /// Selects the models and mapping models that fit the store.
     func fitInputs(to store: OpenedStore) throws {
-        if !configuration.passesOverMappings { inputs = try inputs.lookingBeside(files: files) }
+        if !configuration.ignoresMappingsBeside { inputs = try inputs.lookingBeside(files: files) }
         inputs = try inputs.fitted(to: store.metadata.hashes, target: configuration.target)
         try inputs.takeOwnModel(of: store)
     }
@@ -230,15 +230,9 @@ extension MigrationRun {
     }
 
     var planner: Planner {
-        let executor: ExecutorChoice =
-            switch configuration.executor {
-            case .automatic: .auto
-            case .row: .row
-            case .set: .set
-            }
         var planner = Planner(
             catalog: inputs.catalog, mappingModels: inputs.mappingModels, policies: inputs.policies.known,
-            executor: executor, composes: configuration.composes && !configuration.hasStages)
+            executor: configuration.executor, composes: configuration.composes && !configuration.hasStages)
         planner.route = configuration.route
         planner.mappingModelsBeside = inputs.mappingModelsBeside
         planner.inputWarnings = inputs.warnings

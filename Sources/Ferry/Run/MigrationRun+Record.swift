@@ -22,17 +22,20 @@ extension MigrationRun {
     ///
     /// The check decides whether the run can begin, and may make the folder to save slow results there.
     ///
-    /// - Returns: The folder, and the record in it; nil if the output exists already.
+    /// - Returns: Nil if the output exists already.
     /// - Throws: ``FerryError``; a run that could not begin leaves no files.
     func begin(
         _ plan: MigrationPlan, _ rows: [String: Int64], _ sourceGuard: SourceGuard, folder found: RunFolder?,
-        record known: RunRecord?, _ check: (inout RunFolder?) throws -> Findings
-    ) throws -> (RunFolder, RunRecord)? {
-        if let known, let found {
-            try checkSame(known, plan, sourceGuard.fingerprint().with(inputs: inputs.digests))
-            try found.checkPlace()
-            resume(with: found.record ?? known)
-            return (found, found.record ?? known)
+        known: (any RunSession)?, _ check: (inout RunFolder?) throws -> Findings
+    ) throws -> MigrationSession? {
+        if let known {
+            let session = try migration(known)
+            try checkSame(session, plan, sourceGuard.fingerprint().with(inputs: inputs.digests))
+            try session.folder.checkPlace()
+            // The folder may have another path now.
+            _ = session.takeSaved()
+            resume(with: session)
+            return session
         }
         if try hasOutput(of: plan, sourceGuard) { return nil }
         relay.begin(.preflight)
@@ -49,19 +52,18 @@ extension MigrationRun {
         }
         let folder = try begun ?? RunFolder(path: place.runFolder, files: files)
         do {
-            var record = try RunRecord(
-                .migration, in: folder, on: sourceGuard, inputs: inputs.digests,
-                migration: RunRecord.Migration(
+            let session = MigrationSession(
+                folder, try RunHead(in: folder, on: sourceGuard, inputs: inputs.digests),
+                RunRecord.Migration(
                     options: options(plan), chain: plan.chain, passes: plan.passes,
                     now: configuration.now().timeIntervalSinceReferenceDate, isInPlace: plan.isInPlace,
-                    runsInFolder: !plan.mayChangeStore,
-                    copying: planner.copying, keepsTables: true, rows: rows, findings: findings,
+                    runsInFolder: !plan.mayChangeStore, copying: planner.copying, rows: rows, findings: findings,
                     mappingModels: plan.fingerprints, layoutStore: layoutStore))
             // From here on the folder belongs to this run.
-            try folder.save(record)
-            noteTimes(&record)
+            try session.save()
+            noteTimes(session)
             stop.unitIsDone()
-            return (folder, record)
+            return session
         } catch {
             if folder.record == nil { try folder.remove() }
             throw error
@@ -83,13 +85,17 @@ extension MigrationRun {
         return asked == options(plan) && last.chain == plan.chain && source.compare(with: now) == .same
     }
 
+    /// - Throws: ``FerryError`` `.runDiffers` for a rollback.
+    private func migration(_ session: any RunSession) throws -> MigrationSession {
+        if let session = session as? MigrationSession { return session }
+        throw FerryError(
+            .runDiffers, "\(place.runFolder) contains an unfinished rollback.",
+            remedy: "Finish it with \(action: .rollBack), or discard it with \(on: .restart).")
+    }
+
     /// Checks that an unfinished run has the requested options and began with this store.
-    func checkSame(_ record: RunRecord, _ plan: MigrationPlan, _ now: Fingerprint) throws {
-        guard let migration = record.migration else {
-            throw FerryError(
-                .runDiffers, "\(place.runFolder) contains an unfinished rollback.",
-                remedy: "Finish it with \(action: .rollBack), or discard it with \(on: .restart).")
-        }
+    func checkSame(_ session: MigrationSession, _ plan: MigrationPlan, _ now: Fingerprint) throws {
+        let migration = session.migration
         let wanted = options(plan)
         let isSameOutput = try place.isOutput(migration.options.output, files: files)
         let different = [
@@ -99,7 +105,7 @@ extension MigrationRun {
             ("verification", migration.options.verify == wanted.verify),
             (
                 "mode",
-                migration.isInPlace == plan.isInPlace && (migration.runsInFolder ?? false) == !plan.mayChangeStore
+                migration.isInPlace == plan.isInPlace && migration.runsInFolder == !plan.mayChangeStore
             ),
             ("snapshot", migration.options.takesSnapshot == wanted.takesSnapshot),
             ("treatment of damaged rows", migration.options.damaged == wanted.damaged),
@@ -115,7 +121,7 @@ extension MigrationRun {
                 "\(place.runFolder) contains an unfinished run to \(migration.options.target) with a different \(different).",
                 remedy: "Repeat it with the options of the first call, or discard it with \(on: .restart).")
         }
-        switch record.comparison(with: now) {
+        switch session.head.comparison(with: now) {
         case .same: break
         case .storeChanged(let what):
             throw FerryError(
@@ -151,22 +157,5 @@ extension MigrationPlan {
         let singles = steps.flatMap { $0.parts.isEmpty ? [$0] : $0.parts }
         let models = singles.flatMap(\.resolved.mappingModels).filter { !$0.isInferred }
         return Dictionary(models.map { ($0.name, $0.fingerprint.hexadecimal) }, uniquingKeysWith: { first, _ in first })
-    }
-}
-
-extension RunRecord {
-    /// Compares the store with its state when the run began, or with its state after the run's own checkpoint.
-    package func comparison(with now: Fingerprint) -> Fingerprint.Comparison {
-        if let checkpointed, checkpointed.with(inputs: source.inputs).compare(with: now) == .same { return .same }
-        return source.compare(with: now)
-    }
-
-    /// - Throws: ``FerryError`` `.sourceChanged` when another program has written to the store since the run began.
-    func checkSource(_ now: Fingerprint) throws {
-        // Resuming a run compares the models and mapping models.
-        guard case .storeChanged(let what) = comparison(with: now.with(inputs: source.inputs)) else { return }
-        throw FerryError(
-            .sourceChanged, "\(store) has changed since the run began: \(what).",
-            remedy: "Start over with \(on: .restart), or repeat the rollback.")
     }
 }

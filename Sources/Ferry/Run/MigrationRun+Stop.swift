@@ -23,10 +23,11 @@ extension MigrationRun {
     }
 
     /// Begins to write the progress of the run for `status`.
-    func measure(_ planned: Planned, _ store: OpenedStore, _ record: RunRecord, _ folder: RunFolder) throws {
+    func measure(_ planned: Planned, _ store: OpenedStore, _ session: MigrationSession) throws {
+        let folder = session.folder
         let disk = DiskWatch(folders: [folder.path, snapshotFolder], store: place.result)
         let meter = try ProgressMeter(
-            in: folder.path, runID: record.id, steps: planned.plan.steps.count, work(planned, store),
+            in: folder.path, runID: session.head.id, steps: planned.plan.steps.count, work(planned, store),
             machine: machine(for: planned, store), watching: disk, since: start)
         self.meter = meter
         relay.measure(by: meter)

@@ -6,19 +6,22 @@ internal import FerrySQLite
 extension MigrationRun {
     /// Makes the output from a store with the target version: an exact copy of its content, with its external files.
     func copyUnchanged(
-        _ store: OpenedStore, _ target: ModelVersion, folder found: RunFolder?, record known: RunRecord?
+        _ store: OpenedStore, _ target: ModelVersion, folder found: RunFolder?, known: (any RunSession)?
     ) throws -> MigrationReport {
         let sourceGuard = store.sourceGuard
         let plan = MigrationPlan(chain: [inputs.catalog.displayName(of: target)], steps: [])
-        let begun = try begin(plan, [:], sourceGuard, folder: found, record: known) {
+        let begun = try begin(plan, [:], sourceGuard, folder: found, known: known) {
             try checkUnchanged(store, plan, &$0)
         }
-        guard let (folder, made) = begun else {
-            return try upToDate(sourceGuard, place.result, target, leftover: found, record: known)
+        guard let session = begun else {
+            return try upToDate(sourceGuard, place.result, target, leftover: found, isUnfinished: known != nil)
         }
-        var record = made
-        if record.migration?.steps.isEmpty == true { try copy(sourceGuard, &record, folder) }
-        return try finish(folder, &record, sourceGuard) { try putInPlace(sourceGuard, &$0, folder) }
+        if session.migration.steps.isEmpty {
+            try CopyPhase(call: self, session: session, sourceGuard: sourceGuard).run()
+        }
+        return try FinishPhase(call: self, session: session, sourceGuard: sourceGuard).run {
+            try SwapPhase(call: self, session: session, sourceGuard: sourceGuard).run()
+        }
     }
 
     private func checkUnchanged(
@@ -41,32 +44,6 @@ extension MigrationRun {
         if let refusal = try diskNeed(plan, store, [.copy(of: store.contentBytes())]).refusals().first { throw refusal }
         for warning in findings.warnings { relay.send(.warning(warning)) }
         return findings
-    }
-
-    private func copy(_ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder) throws {
-        record.phase = .rows
-        try folder.save(record)
-        relay.begin(.rows, step: 1)
-        let step = folder.stepFolder(1)
-        try files.createDirectory(step, mode: 0o700)
-        try files.syncFolder(folder.path)
-        let reader = try PageReader(sourceGuard.connection)
-        let copy = PageCopy(folder: step, destination: destination(ofStep: 1, in: folder), files: files)
-        relay.send(.progress(ProgressUpdate(phase: .rows, subject: "copy of the store")))
-        if try !files.exists(copy.destination) { try copy.run(reader, stop: stop) }
-        if configuration.verify != .none {
-            relay.begin(.verify, step: 1)
-            try copy.verify(against: reader, stop: stop)
-        }
-        noteTimes(&record)
-        record.migration?.steps = [
-            RunRecord.StepRecord(
-                isFinished: true, destination: FileState(try files.attributes(copy.destination)), entityMappings: [],
-                unmapped: [], healed: [], leftBehind: [], chunks: 0,
-                verification: VerificationSummary(mode: configuration.verify))
-        ]
-        try folder.save(record)
-        stop.unitIsDone()
     }
 }
 

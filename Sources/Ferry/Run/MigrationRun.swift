@@ -90,19 +90,21 @@ final class MigrationRun {
     func run() throws -> MigrationReport {
         try stop.check()
         var folder: RunFolder?
-        var record: RunRecord?
+        var left: (any RunSession)?
         if try RunFolder.exists(place.runFolder, files: files) {
             let found = try RunFolder(path: place.runFolder, files: files)
-            record = try found.load(restart: configuration.restart)
-            if var left = record, try found.recover(&left, at: place.result, trace: configuration.trace) {
-                resume(with: left)
-                let report = finish(found, left)
-                if let report, try isTarget(report.to) { return report }
+            left = found.session(of: try found.load(restart: configuration.restart))
+            if let done = left, try done.recover(at: place.result, trace: configuration.trace) {
+                resume(with: done)
+                if let migration = done as? MigrationSession {
+                    let report = report(ending: migration)
+                    if try isTarget(report.to) { return report }
+                } else {
+                    cleanUp(after: done)
+                }
                 try found.requireEmpty()
-                record = nil
+                left = nil
             } else {
-                // The recovered record is saved.
-                record = found.record
                 if configuration.restart { try found.clear() }
                 folder = found
             }
@@ -112,11 +114,11 @@ final class MigrationRun {
         if configuration.repairs, folder == nil, place.output == nil { repaired = try repair() }
         let sourceGuard = try offeringRecovery {
             try SourceGuard(
-                path: place.store, purpose: .migrating, files: files, sideFiles: record?.sideFiles,
+                path: place.store, purpose: .migrating, files: files, sideFiles: left?.head.sideFiles,
                 vfs: files.vfs(), memory: configuration.memory, trace: configuration.trace)
         }
         do {
-            return try migrate(sourceGuard, folder: folder, record: configuration.restart ? nil : record)
+            return try migrate(sourceGuard, folder: folder, known: configuration.restart ? nil : left)
         } catch {
             relay.measure(by: nil)
             control?.end()
@@ -130,39 +132,34 @@ final class MigrationRun {
     /// A run whose steps are to be made in the run folder, or the report of one that ended before.
     private enum Prepared {
         case ended(MigrationReport)
-        case inFolder(MigrationPlan, InPlacePlan?, RunRecord, RunFolder)
+        case inFolder(MigrationPlan, InPlacePlan?, MigrationSession)
     }
 
     private func migrate(
-        _ sourceGuard: SourceGuard, folder: RunFolder?, record: RunRecord?
+        _ sourceGuard: SourceGuard, folder: RunFolder?, known: (any RunSession)?
     ) throws -> MigrationReport {
         // What the plan knows of the store ends here: of hundreds of entities it takes some MiB.
-        switch try prepare(sourceGuard, folder: folder, record: record) {
+        switch try prepare(sourceGuard, folder: folder, known: known) {
         case .ended(let report): return report
-        case .inFolder(var steps, let statements, var record, let folder):
-            if configuration.damaged == .drop, steps.steps[0].mode == .copy { steps.steps[0].leaveOutDamagedRows() }
-            if record.migration?.findings.damage.isEmpty == false {
-                steps.fillAllTables(because: Self.healsDamage)
-            }
-            try runSteps(steps, sourceGuard, &record, folder)
-            let repeated = repeatedSteps(steps, statements, record)
-            return try finish(folder, &record, sourceGuard) {
-                try putInPlace(sourceGuard, &$0, folder, steps: repeated)
+        case .inFolder(var plan, let statements, let session):
+            if configuration.damaged == .drop, plan.steps[0].mode == .copy { plan.steps[0].leaveOutDamagedRows() }
+            if !session.migration.findings.damage.isEmpty { plan.fillAllTables(because: Self.healsDamage) }
+            try StepsPhase(call: self, session: session, plan: plan, sourceGuard: sourceGuard).run()
+            let repeated = repeatedSteps(plan, statements, session.migration)
+            return try FinishPhase(call: self, session: session, sourceGuard: sourceGuard).run {
+                try SwapPhase(call: self, session: session, sourceGuard: sourceGuard, steps: repeated).run()
             }
         }
     }
 
     /// Plans the run, does all up to its first step, and a step on the store itself.
     private func prepare(
-        _ sourceGuard: SourceGuard, folder found: RunFolder?, record: RunRecord?
+        _ sourceGuard: SourceGuard, folder found: RunFolder?, known left: (any RunSession)?
     ) throws -> Prepared {
-        var known = record
-        hasBegunInFolder = known?.migration.map { $0.isInPlace && $0.runsInFolder == true } ?? false
-        copying = known?.migration.flatMap { $0.copying ?? ($0.isInPlace ? Planner.Copying() : nil) }
-        if let migration = known?.migration, migration.keepsTables != true {
-            copying = copying ?? planner.copying
-            copying?.wholeBecause = "an earlier call has filled them all"
-        }
+        var known = left
+        let earlier = left as? MigrationSession
+        hasBegunInFolder = earlier.map { $0.migration.isInPlace && $0.migration.runsInFolder } ?? false
+        copying = earlier?.migration.copying
         guard sourceGuard.access == .readWrite || place.output != nil else {
             throw FerryError(
                 .storeReadOnly, "\(place.store) or its folder is not writable.",
@@ -172,20 +169,21 @@ final class MigrationRun {
         try fitInputs(to: store)
         let (version, target) = try ends(of: store)
         if version.hashes == target.hashes {
-            if let known, let found, known.isCommitted(to: inputs.catalog.displayName(of: target)) {
+            if let earlier, earlier.isCommitted(to: inputs.catalog.displayName(of: target)) {
                 try sourceGuard.close()
-                resume(with: known)
-                if let report = finish(found, known) { return .ended(report) }
+                resume(with: earlier)
+                return .ended(report(ending: earlier))
             }
             try checkParts(of: store, as: version)
             guard place.output != nil, configuration.copiesUnchanged else {
-                return .ended(try upToDate(sourceGuard, place.store, target, leftover: found, record: known))
+                return .ended(
+                    try upToDate(sourceGuard, place.store, target, leftover: found, isUnfinished: known != nil))
             }
-            return .ended(try copyUnchanged(store, target, folder: found, record: known))
+            return .ended(try copyUnchanged(store, target, folder: found, known: known))
         }
         // Only preflight and the snapshot's manifest need counted rows.
-        let isPastSnapshot = known?.isUnfinishedInPlace != true && (known?.phase.order ?? 0) > Phase.snapshot.order
-        let counted = known?.isUnfinishedInPlace == true ? nil : known?.migration?.rows
+        let isPastSnapshot = known?.isUnfinishedInPlace != true && (known?.head.phase.order ?? 0) > Phase.snapshot.order
+        let counted = known?.isUnfinishedInPlace == true ? nil : earlier?.migration.rows
         var planned: Planned
         let bytes: Int64
         do {
@@ -222,34 +220,40 @@ final class MigrationRun {
             refusals = try refusalsBeforeScans(refusals, planned, store, &preflight)
         }
         try Self.refuse(refusals)
-        if let begun = known, let found, begun.isUnfinishedInPlace {
-            known = try continued(begun, planned.plan, sourceGuard, found)
+        if let earlier, earlier.isUnfinishedInPlace {
+            known = try continued(earlier, planned.plan, sourceGuard)
         }
-        let begun = try begin(planned.plan, planned.rows, sourceGuard, folder: found, record: known) { folder in
+        let begun = try begin(planned.plan, planned.rows, sourceGuard, folder: found, known: known) { folder in
             try sourceGuard.connection.abandoning(on: stop) { try preflight(store, planned, &folder) }
         }
-        guard let (folder, made) = begun else {
-            return .ended(try upToDate(sourceGuard, place.result, target, leftover: found, record: known))
+        guard let session = begun else {
+            return .ended(
+                try upToDate(sourceGuard, place.result, target, leftover: found, isUnfinished: known != nil))
         }
-        var record = made
         // It counted all tables and indexes; only preflight reads the counts.
         planned.walk = nil
-        try measure(planned, store, record, folder)
+        try measure(planned, store, session)
         settleMemory(before: bytes)
-        try takeSnapshot(store, version, rows: planned.countedRows, &record, folder)
+        try SnapshotPhase(
+            call: self, session: session, store: store, version: version, rows: planned.countedRows
+        ).run()
         settleMemory(before: bytes)
         if planned.plan.mayChangeStore, place.output == nil {
             return .ended(
-                try finish(folder, &record, sourceGuard) { try runInPlace(planned, sourceGuard, &$0, folder) })
+                try FinishPhase(call: self, session: session, sourceGuard: sourceGuard).run {
+                    try InPlacePhase(
+                        call: self, session: session, planned: planned, sourceGuard: sourceGuard
+                    ).run()
+                })
         }
-        return .inFolder(planned.plan, planned.statements?.whole, record, folder)
+        return .inFolder(planned.plan, planned.statements?.whole, session)
     }
 
     /// The steps of a plan that leaves tables where they are, for the swap; nil if code of the app may have changed more.
     private func repeatedSteps(
-        _ plan: MigrationPlan, _ found: InPlacePlan?, _ record: RunRecord
+        _ plan: MigrationPlan, _ found: InPlacePlan?, _ migration: RunRecord.Migration
     ) -> RepeatedSteps? {
-        guard !configuration.hasStages, let migration = record.migration else { return nil }
+        guard !configuration.hasStages else { return nil }
         // Only the verified file has what a policy wrote in tables that stay.
         if let kept = plan.steps.last?.keptPart, let policies = migration.steps.last?.policies,
             kept.isWritten(by: policies)
@@ -267,12 +271,12 @@ final class MigrationRun {
     }
 
     /// Marks this call as a continuation of an earlier call's run.
-    func resume(with record: RunRecord) {
+    func resume(with session: any RunSession) {
         isResumed = true
-        earlierPhases = record.phases
+        earlierPhases = session.head.phases
     }
 
-    func noteTimes(_ record: inout RunRecord) { record.phases = earlierPhases.adding(relay.phases) }
+    func noteTimes(_ session: any RunSession) { session.head.phases = earlierPhases.adding(relay.phases) }
 
     var earlierSeconds: Double { earlierPhases.map(\.seconds).reduce(0, +) }
 
@@ -337,11 +341,11 @@ final class MigrationRun {
     }
 
     func upToDate(
-        _ sourceGuard: SourceGuard, _ store: String, _ target: ModelVersion, leftover: RunFolder?, record: RunRecord?
+        _ sourceGuard: SourceGuard, _ store: String, _ target: ModelVersion, leftover: RunFolder?, isUnfinished: Bool
     ) throws -> MigrationReport {
         try sourceGuard.close()
         if let leftover {
-            if record == nil {
+            if !isUnfinished {
                 try leftover.remove()
             } else {
                 relay.send(

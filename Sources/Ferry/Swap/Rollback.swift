@@ -25,12 +25,12 @@ struct Rollback {
         let isFolderLeft = try RunFolder.exists(path, files: files)
         let folder = try RunFolder(path: path, files: files)
         let left = try takeOver(folder)
-        if let left, left.isDone, let report = try report(of: left.record, if: archive) {
+        if let left, left.isDone, let report = try report(of: left.session, if: archive) {
             try folder.remove()
             return report
         }
         // An interrupted call's choice stays: the newest snapshot may be one that this call took.
-        let archive = archive ?? (left?.isDone == false ? left?.record.snapshot : nil)
+        let archive = archive ?? (left?.isDone == false ? left?.session.head.snapshot : nil)
         try folder.clear()
         var sourceGuard: SourceGuard?
         do {
@@ -40,7 +40,7 @@ struct Rollback {
             case .store: break
             }
             let opened = try SourceGuard(
-                path: store, purpose: .migrating, files: files, sideFiles: left?.record.sideFiles,
+                path: store, purpose: .migrating, files: files, sideFiles: left?.session.head.sideFiles,
                 vfs: files.vfs(), trace: trace)
             sourceGuard = opened
             guard opened.access == .readWrite else { throw RollbackPlace.notWritable(store) }
@@ -65,37 +65,37 @@ struct Rollback {
 
     /// Does the rest of an earlier command's work after its swap.
     ///
-    /// - Returns: The record, and whether its swap has happened; nil for a new folder.
+    /// - Returns: The run, and whether its swap has happened; nil for a new folder.
     /// - Throws: ``FerryError`` `.runDiffers` when an unfinished migration is there.
-    private func takeOver(_ folder: RunFolder) throws -> (record: RunRecord, isDone: Bool)? {
-        guard var record = try folder.load() else { return nil }
-        if try isDone(&record, folder) {
-            try folder.cleanUp(record, at: store)
-            return (record, true)
+    private func takeOver(_ folder: RunFolder) throws -> (session: any RunSession, isDone: Bool)? {
+        guard let session = folder.session(of: try folder.load()) else { return nil }
+        if try isDone(session) {
+            try session.cleanUp(at: store)
+            return (session, true)
         }
-        guard record.kind == .rollback else {
+        guard session is RollbackSession else {
             throw FerryError(
                 .runDiffers, "\(folder.path) contains an unfinished migration.",
                 remedy: "Finish it with the same migration, or remove that folder to discard it.")
         }
-        return (record, false)
+        return (session, false)
     }
 
-    private func isDone(_ record: inout RunRecord, _ folder: RunFolder) throws -> Bool {
+    private func isDone(_ session: any RunSession) throws -> Bool {
         do {
-            return try folder.recover(&record, at: store, trace: trace)
-        } catch let error as FerryError where record.kind == .rollback && RollbackPlace.isDamage(error) {
+            return try session.recover(at: store, trace: trace)
+        } catch let error as FerryError where session is RollbackSession && RollbackPlace.isDamage(error) {
             // The call was killed between emptying the file and filling it, or the file was damaged since.
             return false
         }
     }
 
     /// The report of a killed command's complete rollback, if it restored the requested snapshot.
-    private func report(of record: RunRecord, if archive: String?) throws -> RollbackReport? {
-        guard record.kind == .rollback, let done = record.snapshot else { return nil }
+    private func report(of session: any RunSession, if archive: String?) throws -> RollbackReport? {
+        guard let session = session as? RollbackSession, let done = session.head.snapshot else { return nil }
         let snapshot = try snapshots.choose(archive ?? done)
         guard snapshot.isArchive(done) else { return nil }
-        return report(snapshot, replaced: nil, kept: record.keptReplaced)
+        return report(snapshot, replaced: nil, kept: session.rollback.kept)
     }
 
     private func report(_ snapshot: Snapshot, replaced: String?, kept: [String]?) -> RollbackReport {
@@ -111,32 +111,32 @@ struct Rollback {
     ) throws -> RollbackReport {
         let opened = try OpenedStore(sourceGuard)
         let replaced = try RunLog(beside: store, files: files).migration(to: opened.metadata.hashes)?.to
-        var record = try begin(RunRecord(.rollback, in: folder, on: sourceGuard), snapshot, folder)
+        let session = try begin(RunHead(in: folder, on: sourceGuard), snapshot, folder)
         // First, because a damaged snapshot ends the rollback here.
         let destination = try restore(snapshot, folder)
         var kept: WayBack?
         if keepsReplaced, !isUnchanged {
             // The new snapshot will be the newest one, so the record must hold the choice.
-            record.keptReplaced = []
-            try folder.save(record)
+            session.rollback.kept = []
+            try session.save()
             let taken = try snapshots.create(opened, knownAs: replaced, .archive(level: 1), stop: stop, progress: nil)
-            record.keptReplaced = [taken.archivePath]
+            session.rollback.kept = [taken.archivePath]
             kept = WayBack(archive: taken.archivePath, store: store, files: files, stop: stop)
-            try folder.save(record)
+            try session.save()
         }
         try Swap(
-            sourceGuard: sourceGuard, destination: destination, folder: folder, stop: stop, trace: trace,
-            checkSnapshot: { try kept?.check() }
-        ).run(&record)
-        return try finish(snapshot, replaced: replaced, record, folder)
+            sourceGuard: sourceGuard, destination: destination, session: session, mayBeDamaged: true, stop: stop,
+            trace: trace, checkSnapshot: { try kept?.check() }
+        ).run()
+        return finish(snapshot, replaced: replaced, session)
     }
 
-    private func begin(_ new: RunRecord, _ snapshot: Snapshot, _ folder: RunFolder) throws -> RunRecord {
-        var record = new
-        record.phase = .snapshot
-        record.snapshot = snapshot.archivePath
-        try folder.save(record)
-        return record
+    private func begin(_ head: RunHead, _ snapshot: Snapshot, _ folder: RunFolder) throws -> RollbackSession {
+        let session = RollbackSession(folder, head)
+        session.head.phase = .snapshot
+        session.head.snapshot = snapshot.archivePath
+        try session.save()
+        return session
     }
 
     /// Restores the snapshot beside the store, and opens it as a store before it replaces one.
@@ -150,50 +150,48 @@ struct Rollback {
         return destination
     }
 
-    private func finish(
-        _ snapshot: Snapshot, replaced: String?, _ record: RunRecord, _ folder: RunFolder
-    ) throws -> RollbackReport {
-        var report = report(snapshot, replaced: replaced, kept: record.keptReplaced)
-        report.warnings = folder.finish(record, at: store).warnings
+    private func finish(_ snapshot: Snapshot, replaced: String?, _ session: RollbackSession) -> RollbackReport {
+        var report = report(snapshot, replaced: replaced, kept: session.rollback.kept)
+        report.warnings = session.finish(at: store).warnings
         return report
     }
 
     // MARK: No store, or one that SQLite cannot read
 
     private func restoreMissing(_ snapshot: Snapshot, _ folder: RunFolder) throws -> RollbackReport {
-        var record = try begin(RunRecord(rollbackOf: store, in: folder, files: files), snapshot, folder)
+        let session = try begin(RunHead(rollbackOf: store, in: folder, files: files), snapshot, folder)
         let destination = try restore(snapshot, folder)
         let remains = DamagedStore(store: StoreFileNames(store), files: files)
-        record.keptReplaced = try remains.keepSideFiles(in: snapshots.snapshots.folder)
+        session.rollback.kept = try remains.keepSideFiles(in: snapshots.snapshots.folder)
         let external = ExternalFiles(store: store, files: files)
         try external.add(from: ExternalData.folder(forStore: destination))
         try removeEmptyJournals(of: destination, files: files)
-        record.phase = .swap
-        record.swap = .place(SwapIntent.Place(ofStore: try files.attributes(destination)))
-        try folder.save(record)
+        session.head.phase = .swap
+        session.head.swap = .place(SwapIntent.Place(ofStore: try files.attributes(destination)))
+        try session.save()
         try remains.removeSideFiles()
         try files.renameToFree(destination, to: store)
         try files.syncFolder(FileLayer.parent(of: store))
-        return try finish(snapshot, replaced: nil, record, folder)
+        return finish(snapshot, replaced: nil, session)
     }
 
     private func replaceDamaged(
         _ snapshot: Snapshot, _ damage: FerryError, _ folder: RunFolder
     ) throws -> RollbackReport {
-        var record = try begin(RunRecord(rollbackOf: store, in: folder, files: files), snapshot, folder)
+        let session = try begin(RunHead(rollbackOf: store, in: folder, files: files), snapshot, folder)
         let destination = try restore(snapshot, folder)
         let external = ExternalFiles(store: store, files: files)
         try external.add(from: ExternalData.folder(forStore: destination))
         let source = try Connection(path: destination, mode: .readOnly, trace: trace)
         try source.execute("BEGIN; SELECT count(*) FROM sqlite_master")
-        record.phase = .swap
-        record.swap = .overwrite(try SwapIntent.Overwrite(ofSchema: nil, by: source))
+        session.head.phase = .swap
+        session.head.swap = .overwrite(try SwapIntent.Overwrite(ofSchema: nil, by: source))
         let damaged = DamagedStore(store: StoreFileNames(store), files: files, trace: trace)
         try damaged.replace(of: damage, with: source, keepingIn: snapshots.snapshots.folder, stop: stop) { kept in
-            record.keptReplaced = kept
-            try folder.save(record)
+            session.rollback.kept = kept
+            try session.save()
         }
-        return try finish(snapshot, replaced: nil, record, folder)
+        return finish(snapshot, replaced: nil, session)
     }
 }
 

@@ -16,7 +16,9 @@ package struct Swap {
     let sourceGuard: SourceGuard
     /// The new content: a finished database without an open connection.
     let destination: String
-    let folder: RunFolder
+    let session: any RunSession
+    /// Whether SQLite may be unable to read the store that is replaced, as in a rollback.
+    var mayBeDamaged = false
     var memory = MemoryBudget()
     /// The most bytes of new content that are written through a `-wal`, whose index then takes 2 MiB.
     var largestLogged: Int64 = 1 << 30
@@ -30,42 +32,42 @@ package struct Swap {
     /// Throws if the snapshot of what the swap replaces is not whole.
     var checkSnapshot: () throws -> Void = {}
 
-    private var files: FileLayer { folder.files }
+    private var files: FileLayer { session.folder.files }
     private var store: StoreFileNames { sourceGuard.store }
 
     /// Runs the swap; saves the record with the intent before any change of the store.
     ///
     /// - Throws: ``FerryError`` `.storeInUseAtSwap` when another connection has the store open: nothing was changed,
     ///   and the call can be repeated; `.sourceChanged`; the reason of the stop request.
-    package func run(_ record: inout RunRecord) throws {
+    package func run() throws {
         do {
-            record.phase = .swap
+            session.head.phase = .swap
             try checkDestination()
             try removeEmptyJournals(of: destination, files: files)
             let external = ExternalFiles(store: store.main, files: files)
             do {
-                try external.noteNames(on: sourceGuard.connection, workFolder: folder.path)
-            } catch let error as DatabaseError where error.isCorrupt && record.kind == .rollback {
+                try external.noteNames(on: sourceGuard.connection, workFolder: session.folder.path)
+            } catch let error as DatabaseError where error.isCorrupt && mayBeDamaged {
                 // The files that a damaged store names are not known, so none is deleted.
             }
             // The transaction keeps writers out of the destination.
             let source = try Connection(path: destination, mode: .readOnly, trace: trace)
             try source.execute("PRAGMA cache_size = 16; BEGIN; SELECT count(*) FROM sqlite_master")
-            record.swap = .overwrite(
+            session.head.swap = .overwrite(
                 try SwapIntent.Overwrite(ofSchema: sourceGuard.connection.schemaVersion(), by: source))
             try external.add(from: ExternalData.folder(forStore: destination))
-            try overwrite(sourceGuard.handOver(), with: source, &record)
+            try overwrite(sourceGuard.handOver(), with: source)
         } catch {
             throw FerryError.wrapping(error, on: store.main)
         }
         sourceGuard.release()
     }
 
-    private func overwrite(_ connection: Connection, with source: Connection, _ record: inout RunRecord) throws {
+    private func overwrite(_ connection: Connection, with source: Connection) throws {
         try connection.execute("PRAGMA synchronous = EXTRA")
         try connection.shareCaches(memory.workingCaches, among: steps == nil ? ["main": 1] : ["main": 5, "temp": 1])
-        let journal = JournalSwitch(connection: connection, folder: folder)
-        try journal.begin(&record, for: source, largestLogged: largestLogged)
+        let journal = JournalSwitch(connection: connection, session: session)
+        try journal.begin(for: source, largestLogged: largestLogged)
         do {
             let check = {
                 try checkDestination()
@@ -82,20 +84,21 @@ package struct Swap {
             }
         } catch {
             // The first error is reported; the next call restores the rest.
-            do { try journal.abandon(&record) } catch {}
+            do { try journal.abandon() } catch {}
             throw error
         }
         stop.unitIsDone()
         try connection.checkPlace()
-        try journal.end(record)
-        record.ended = try journal.lockExclusively().store.withoutLog
+        try journal.end()
+        session.head.ended = try journal.lockExclusively().store.withoutLog
     }
 }
 
 extension Swap {
     /// A swap for tests.
-    package init(_ destination: String, over sourceGuard: SourceGuard, in folder: RunFolder, largestLogged: Int64) {
-        self.init(sourceGuard: sourceGuard, destination: destination, folder: folder, largestLogged: largestLogged)
+    package init(_ destination: String, over sourceGuard: SourceGuard, in session: any RunSession, largestLogged: Int64)
+    {
+        self.init(sourceGuard: sourceGuard, destination: destination, session: session, largestLogged: largestLogged)
     }
 }
 
@@ -157,7 +160,7 @@ package enum SwapIntent: Codable, Hashable, Sendable {
         private var device: UInt64
         private var inode: UInt64
         /// The size of an output, which only the run may write before its end; absent for a store, which its app may
-        /// open at once, and in records of earlier tools.
+        /// open at once.
         private var bytes: Int64?
         private var modified: Int64?
 

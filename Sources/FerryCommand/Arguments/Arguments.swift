@@ -49,8 +49,8 @@ package struct Arguments {
             return
         }
         guard let option = syntax.options.first(where: { $0.name == name }) else {
-            let nearest = NearNames.near(to: name, among: syntax.options.map(\.name)).first
-            throw wrong("Unknown option \(typed).", nearest.map { "Did you mean \($0)?" })
+            throw wrong(
+                "Unknown option \(typed).", NearNames.question(for: name, among: syntax.options.map(\.name)))
         }
         let attached = equals.map { String(word[word.index(after: $0)...]) }
         guard option.kind != .flag else {

@@ -1,3 +1,5 @@
+internal import FerryBase
+
 /// The groups of a long list of options, in the order of the help.
 enum OptionGroup: String, CaseIterable, Sendable {
     case input = "Input"

@@ -1,3 +1,5 @@
+internal import FerryBase
+
 /// The words that a command takes: the parser, the help, the completions and the manual use this description.
 package struct Syntax: Sendable {
     /// The words after `ferry`, for example `snapshot create`.

@@ -89,10 +89,9 @@ struct GenerateCommand: Command {
 
     private func check(_ names: [String], in model: ManagedObjectModel) throws(FerryError) {
         for name in names where model.entities[name] == nil {
-            let nearest = NearNames.near(to: name, among: model.sortedEntityNames).first
             throw FerryError(
                 .usage, "The model has no entity \(name) (--rows-of).",
-                remedy: nearest.map { "Did you mean \($0)?" }
+                remedy: NearNames.question(for: name, among: model.sortedEntityNames)
                     ?? "Its entities: \(model.sortedEntityNames.joined(separator: ", ")).")
         }
     }

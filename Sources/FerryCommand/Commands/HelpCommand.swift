@@ -95,10 +95,10 @@ enum HelpText {
 
     /// The error for a name that no command has.
     static func unknown(_ message: String, _ name: String) -> FerryError {
-        let nearest = NearNames.near(to: name, among: FerryCommand.commandNames).first
-        return FerryError(
+        FerryError(
             .usage, message,
-            remedy: nearest.map { "Did you mean \($0)?" } ?? "List the commands with: ferry help")
+            remedy: NearNames.question(for: name, among: FerryCommand.commandNames)
+                ?? "List the commands with: ferry help")
     }
 
     static func overview(width: Int = .max) -> [String] {

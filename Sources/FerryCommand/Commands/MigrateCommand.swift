@@ -56,7 +56,7 @@ struct MigrateCommand: PolicyCommand {
         ],
         example: "ferry migrate App.sqlite --models App.xcdatamodeld --mappings Mappings")
 
-    static let verifyModes: [Configuration.VerifyMode] = [.full, .quick, .none]
+    static let verifyModes: [VerifyMode] = [.full, .quick, .none]
 
     static let wait = Syntax.Option.value(
         "--wait", "TIME",

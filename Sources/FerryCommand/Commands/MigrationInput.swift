@@ -67,11 +67,11 @@ struct MigrationInput {
             "--adopt",
             "Take over the values of columns that an unfinished attempt left in the store, instead of losing them."),
         .choice(
-            "--executor", "KIND", of: Configuration.Executor.allCases,
+            "--executor", "KIND", of: ExecutorChoice.allCases,
             "How rows are copied: auto (default), set (SQL only) or row (Swift)."),
         ConfigFile.option,
     ]
-    private static let damagedChoices: [Configuration.Damaged] = [.refuse, .keep, .drop]
+    private static let damagedChoices: [DamagedRows] = [.refuse, .keep, .drop]
 
     let arguments: Arguments
     var store: URL
@@ -84,8 +84,8 @@ struct MigrationInput {
         var configuration = Configuration(target: arguments.value("--to"))
         if let file = arguments.value("--chain") { configuration.chain = .versions(try ChainFile.read(file)) }
         configuration.executor =
-            try arguments.choice("--executor", among: Configuration.Executor.allCases) ?? .automatic
-        configuration.passesOverMappings = arguments.has("--no-mappings")
+            try arguments.choice("--executor", among: ExecutorChoice.allCases) ?? .automatic
+        configuration.ignoresMappingsBeside = arguments.has("--no-mappings")
         configuration.like = arguments.value("--like")?.fileURL
         configuration.joinTables = arguments.values("--join-table")
         if arguments.has("--refuse-loss"), !arguments.isTyped("--accept-loss") {

@@ -6,7 +6,7 @@ internal import FerrySnapshot
 enum RemedyWords {
     static let options: [Setting.Name: String] = [
         .models: "--models", .mappings: "--mappings", .source: "--source", .target: "--to", .chain: "--chain",
-        .infersMappings: "--no-infer", .passesOverMappings: "--no-mappings", .losses: "--accept-loss",
+        .infersMappings: "--no-infer", .ignoresMappingsBeside: "--no-mappings", .losses: "--accept-loss",
         .allowedLosses: "--lose", .allowsDowngrade: "--allow-downgrade", .allowsQuadratic: "--allow-quadratic",
         .like: "--like",
         .joinTables: "--join-table", .output: "--output",

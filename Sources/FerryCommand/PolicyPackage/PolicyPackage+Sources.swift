@@ -191,7 +191,7 @@ extension PolicyPackage {
                     mappings: Self.mappingModels.map { .url(Self.url($0)) }, policies: policies)
                 var configuration = Configuration(target: Self.target)
                 // Only the mapping models above; others of the app's may lie beside them.
-                configuration.passesOverMappings = true
+                configuration.ignoresMappingsBeside = true
                 let places = try Self.unwrittenPlaces()
                 guard places.isEmpty else {
                     // A migration with a place that is still to be written fails, and leaves the store as it was.

@@ -1,4 +1,4 @@
-internal import FerryBase
+package import FerryBase
 internal import FerrySQLite
 
 /// Copies ranges of keys, each as one unit: SQLite commits its work and its progress record together.
@@ -186,7 +186,7 @@ package struct ChunkSizer {
     private var recent: [Double] = []
 
     /// `rowBytes` is the estimated size of a row; 0 if unknown.
-    package init(_ chunkSize: EngineOptions.ChunkSize, bytes: Int, nanoseconds: UInt64, rowBytes: Int = 0) {
+    package init(_ chunkSize: ChunkSize, bytes: Int, nanoseconds: UInt64, rowBytes: Int = 0) {
         target = (Double(max(1, bytes)), Double(max(1, nanoseconds)))
         switch chunkSize {
         case .rows(let rows):

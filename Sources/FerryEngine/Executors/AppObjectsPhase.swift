@@ -197,7 +197,7 @@ struct AppObjectsPhase {
             "SELECT ZENTITY, count(*) FROM source.\(changes.quotedName) GROUP BY ZENTITY ORDER BY ZENTITY")
         for row in rows where !kept.contains(row[0].integer ?? 0) {
             let name = names[row[0].integer ?? 0] ?? "entity \(row[0].integer ?? 0)"
-            report.healed.append(("droppedHistory", name, row[1].integer ?? 0))
+            report.healed.append((.droppedHistory, name, row[1].integer ?? 0))
         }
     }
 

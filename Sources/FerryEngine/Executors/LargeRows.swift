@@ -123,7 +123,7 @@ struct LargeValueSearch {
         // Only types are read, but some SQLite versions apply the limit to the whole row (`limitsWholeRows`).
         let limitBefore = connection.limit(.length, .max)
         defer { connection.limit(.length, limitBefore) }
-        let columns = table.columns.filter { ["BLOB", "VARCHAR"].contains($0.type.uppercased()) }.map(\.name)
+        let columns = table.columns.filter(\.hasVariableLength).map(\.name)
         let types = columns.map { "typeof(\(Connection.quoted($0))) IN ('text', 'blob')" }
         let rows = try connection.prepare(
             """

@@ -31,10 +31,8 @@ struct RowsPass: ChunkWalk.Work {
         targets = try plans.map { try CountedTargets(of: $0.mapping, in: context) }
         executors = try plans.map { plan in
             if let executor = try policies.executor(of: plan.mapping) { return executor }
-            return switch plan.executor {
-            case .set: try SetExecutor(plan.mapping, in: context, sharesRanges: plans.count > 1)
-            case .row: try StreamedRows(plan.mapping, in: context)
-            }
+            if plan.executor == .row { return try StreamedRows(plan.mapping, in: context) }
+            return try SetExecutor(plan.mapping, in: context, sharesRanges: plans.count > 1)
         }
     }
 
@@ -213,7 +211,7 @@ struct RowsPass: ChunkWalk.Work {
     /// The average size of the variable-length values in the first rows, which bounds the first chunk.
     private func rowBytes() throws -> Int {
         guard let table = context.source.table(of: plans[0].mapping.source) else { return 0 }
-        let sizes = table.columns.filter { ["BLOB", "VARCHAR"].contains($0.type.uppercased()) }.map { column in
+        let sizes = table.columns.filter(\.hasVariableLength).map { column in
             // SQLite knows the length of a BLOB without reading it, but not that of a text.
             "CASE typeof(\(column.name)) WHEN 'blob' THEN length(\(column.name)) WHEN 'text' "
                 + "THEN length(CAST(\(column.name) AS BLOB)) ELSE 0 END"

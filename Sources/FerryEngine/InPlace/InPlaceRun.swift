@@ -154,7 +154,7 @@ package struct InPlaceRun {
                 damage: options.sourceDamage, isFirst: isFirst))
         for changes in plan.droppedHistory {
             let rows = try connection.integer(changes.sql) ?? 0
-            if rows > 0 { report.healed.append(("droppedHistory", changes.entity, rows)) }
+            if rows > 0 { report.healed.append((.droppedHistory, changes.entity, rows)) }
         }
         connection.allowSchemaWrites()
         // The memory of planning and of the first checks is not needed beside caches and sorters.
@@ -231,7 +231,7 @@ package struct InPlaceRun {
                 let rows = try connection.integer(damaged.count) ?? 0
                 guard rows > 0 else { continue }
                 for statement in damaged.statements { try connection.execute(statement) }
-                report.healed.append((damaged.kind.rawValue, damaged.entity, rows))
+                report.healed.append((damaged.kind, damaged.entity, rows))
                 if damaged.kind == .missingValue { dropped[damaged.entity] = rows }
             }
             // Derived values, which disabled triggers have not updated.

@@ -22,7 +22,7 @@ public final class DestinationObject {
     @exclusivity(unchecked) private var isNew = false
     @exclusivity(unchecked) private var version = Value.null
     /// The source row that gives a new object's values; nil for the model's defaults.
-    @exclusivity(unchecked) private var row: SourceRow?
+    @exclusivity(unchecked) private var row: DefaultPolicyRow?
     /// Whether the manager's list of unwritten objects has it.
     @exclusivity(unchecked) var isPending = false
 
@@ -37,7 +37,7 @@ public final class DestinationObject {
     func represent(_ key: Int64) { primaryKey = key }
 
     /// Represents a new object; `row` gives the values that are not set.
-    func markInserted(version: Value, row: SourceRow?) {
+    func markInserted(version: Value, row: DefaultPolicyRow?) {
         isNew = true
         self.version = version
         // Mostly the row of the object that it represented before.

@@ -79,7 +79,7 @@ extension EntityMigrationPolicy {
         forDestination destination: DestinationObject, in mapping: PolicyEntityMapping, manager: MigrationManager
     ) throws {
         // Runs only for a type without its own implementation.
-        manager.policyWithoutRelating = Self.self
+        manager.policyWithoutRelationships = Self.self
         try defaultPolicy.createRelationships(forDestination: destination, in: mapping, manager: manager)
     }
 

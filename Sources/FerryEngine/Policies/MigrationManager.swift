@@ -32,7 +32,7 @@ public final class MigrationManager {
     /// Whether the default policy set the current object's relationships.
     @exclusivity(unchecked) var isRelatedByDefault = false
     /// The type of the last policy that has no `createRelationships` of its own.
-    @exclusivity(unchecked) var policyWithoutRelating: (any EntityMigrationPolicy.Type)?
+    @exclusivity(unchecked) var policyWithoutRelationships: (any EntityMigrationPolicy.Type)?
 
     /// The entity mappings of the step, in the order in which they run.
     public let entityMappings: [PolicyEntityMapping]
@@ -124,7 +124,8 @@ public final class MigrationManager {
     }
 
     /// Inserts an object, with a new key if none is given.
-    func insert(_ writer: EntityWriter, row: SourceRow?, key: Int64?, version: Value) throws -> DestinationObject {
+    func insert(_ writer: EntityWriter, row: DefaultPolicyRow?, key: Int64?, version: Value) throws -> DestinationObject
+    {
         if pending.count >= Self.pendingLimit { try flush() }
         let object = writer.object(try key ?? newKey(in: writer), self)
         object.markInserted(version: version, row: row)
@@ -164,7 +165,7 @@ public final class MigrationManager {
     }
 
     private func policyValue(
-        _ column: SourceRow.PolicyColumn, _ values: PackedValues
+        _ column: DefaultPolicyRow.PolicyColumn, _ values: PackedValues
     ) throws -> Value {
         let value = Value(try column.evaluator.value(in: values, policy: current?.functions))
         // A value that comes straight from the policy must fit; an expression converts its own.

@@ -172,7 +172,7 @@ final class PolicyRun {
 
     /// Whether the second pass can skip the mapping: it has no links, and its policy has no `createRelationships`.
     private func canSkipRelationships(_ calls: PolicyCalls) -> Bool {
-        guard manager.links.isEmpty, let type = manager.policyWithoutRelating else { return false }
+        guard manager.links.isEmpty, let type = manager.policyWithoutRelationships else { return false }
         return type == Swift.type(of: calls.policy)
     }
 

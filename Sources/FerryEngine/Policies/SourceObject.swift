@@ -148,7 +148,7 @@ public final class SourceObject {
 /// The current source object of a policy's mapping in the first pass, with its new objects, on the thread that writes.
 final class CurrentSource {
     let mapping: PolicyEntityMapping
-    let row: SourceRow
+    let row: DefaultPolicyRow
     let writer: EntityWriter
     let associations: PolicyAssociations
     let functions: any PolicyFunctions
@@ -171,7 +171,7 @@ final class CurrentSource {
         mapping = calls.mapping
         writer = try calls.manager.writer(mapping.destinationEntityName)
         associations = try calls.manager.associations(of: mapping)
-        row = try SourceRow(plan, for: writer, on: connection)
+        row = try DefaultPolicyRow(plan, for: writer, on: connection)
         attributes = KeyTable(
             Dictionary(
                 plan.attributes.map { ($0.attribute.name, PlacedAttribute($0.attribute, at: $0.cell)) },
@@ -213,7 +213,7 @@ final class CurrentSource {
     }
 
     /// Inserts an object of the mapping's own entity: with a row, its mapped values; else the model's defaults.
-    func insert(_ row: SourceRow?, by manager: MigrationManager) throws -> DestinationObject {
+    func insert(_ row: DefaultPolicyRow?, by manager: MigrationManager) throws -> DestinationObject {
         let version = takeKey()
         return try manager.insert(writer, row: row, key: version == nil ? nil : key, version: version ?? .integer(1))
     }
@@ -225,7 +225,7 @@ final class CurrentSource {
 }
 
 /// The current row of a policy's mapping, in the form of the default policy's object.
-final class SourceRow {
+final class DefaultPolicyRow {
     let values = PackedValues()
     /// The columns whose expressions call the policy's functions.
     let policyColumns: [PolicyColumn]

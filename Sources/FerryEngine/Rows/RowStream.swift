@@ -166,13 +166,13 @@ final class RowStream {
 /// Packs the source objects of one entity mapping, in order, with one row for each element of its iteration.
 final class RowReader {
     let select: Statement
-    private let row: StatementRow
+    private let row: StatementValues
     private let plan: RowPlan
 
     init(_ plan: RowPlan, on connection: Connection, now: Double) throws {
         self.plan = plan
         select = try plan.sql.prepare(on: connection, now: now)
-        row = StatementRow(select)
+        row = StatementValues(select)
     }
 
     /// Packs the current row; false if the buffer is full.
@@ -220,7 +220,7 @@ final class RowReader {
     }
 }
 
-private final class StatementRow: RowValues {
+private final class StatementValues: RowValues {
     let statement: Statement
 
     init(_ statement: Statement) { self.statement = statement }

@@ -173,7 +173,7 @@ package enum ArchivedExpression {
                 throw unsupported(
                     "The predefined function \(selector) of an archived expression is not supported.")
             }
-            return .predefined(selector, arguments)
+            return .call(selector, arguments)
         }
         return .function(receiver: try decode(operand), selector: selector, arguments: arguments)
     }

@@ -98,6 +98,8 @@ extension Expression {
         case .predefined(let selector, let operands):
             !selector.hasPrefix("random") && SetOperator(rawValue: selector) == nil
                 && operands.allSatisfy { $0.isPlain || $0.isComputed }
+        case .ifNil(let value, let substitute):
+            [value, substitute].allSatisfy { $0.isPlain || $0.isComputed }
         case .function(let receiver, _, let arguments):
             receiver != .variable("entityPolicy")
                 && ([receiver] + arguments).allSatisfy { $0.isPlain || $0.isComputed }

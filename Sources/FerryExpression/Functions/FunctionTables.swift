@@ -18,7 +18,7 @@ struct PredefinedFunction {
     private static let others = [
         ("now", 0), ("castObject:toType:", 2), ("noindex:", 1),
         // Only in Ferry: the first value, or the second if the first is nil.
-        ("ifnil:then:", 2),
+        (Expression.ifNilSelector, 2),
         // Only in Ferry: the values of a list except nil, with a text between them.
         ("join:with:", 2),
         // Only in Ferry: the entry of a mapping file's table for a value; the table's content replaces its name.

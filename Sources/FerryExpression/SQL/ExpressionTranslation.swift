@@ -39,9 +39,8 @@ package struct ExpressionTranslation {
             // A constant cannot hold the UUID's bytes; the conversion has checked its text.
             return attribute.type == .uuid && constant != .null ? .call("ferry_to_uuid", [converted]) : converted
         }
-        if case .predefined("ifnil:then:", let operands) = expression, operands.count == 2 {
-            let (value, substitute) = (try value(operands[0], for: attribute), try value(operands[1], for: attribute))
-            return .operation(.ifNull, [value, substitute])
+        if case .ifNil(let first, let substitute) = expression {
+            return .operation(.ifNull, [try value(first, for: attribute), try value(substitute, for: attribute)])
         }
         if case .ternary(let condition, let first, let second) = expression {
             return .operation(
@@ -86,6 +85,9 @@ package struct ExpressionTranslation {
             return try keyed(base, steps, expression)
         case .ternary(let condition, let value, let other):
             return try choice(condition, value, other, expression)
+        case .ifNil(let value, let substitute):
+            let (either, type) = try withCommonType(value, substitute, expression)
+            return Typed(.operation(.ifNull, either), type)
         case .element(let list, let index): return try element(index, of: list, expression)
         case .list, .subquery, .fetch: throw isCollection(expression)
         case .predefined(let selector, let arguments): return try predefined(selector, arguments, expression)
@@ -144,9 +146,6 @@ package struct ExpressionTranslation {
         case ("castObject:toType:", 2): return try cast(arguments[0], arguments[1], expression)
         case (Expression.tableSelector, 2): return try tableEntry(for: arguments[1], in: arguments[0], expression)
         case ("join:with:", 2): return try joined(arguments[0], arguments[1], expression)
-        case ("ifnil:then:", 2):
-            let (either, type) = try withCommonType(arguments[0], arguments[1], expression)
-            return Typed(.operation(.ifNull, either), type)
         case ("random", 0...1), ("random:", 1...2), ("randomn:", 1...2):
             return try drawn(arguments, selector, expression)
         case ("plist:", 1): return try propertyList(arguments[0], nil, expression)

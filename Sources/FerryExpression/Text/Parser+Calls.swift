@@ -78,6 +78,6 @@ extension Parser {
                 "\(function.selector) takes \(function.argumentCount) arguments and was given \(arguments.count)",
                 at: position)
         }
-        return .predefined(function.selector, arguments)
+        return .call(function.selector, arguments)
     }
 }

@@ -130,7 +130,7 @@ struct JSONMappingFile {
         if let unknown {
             throw cursor.error(
                 "entity mapping \"\(mapping.name)\" names the table \"\(unknown)\", which is not in \"tables\""
-                    + nearNameHint(unknown, among: tables.keys))
+                    + NearNames.clause(for: unknown, among: tables.keys, otherwise: ""))
         }
         return mapping
     }
@@ -145,7 +145,9 @@ struct JSONMappingFile {
                     throw element.error("\"\(name)\" is already in an earlier partition")
                 }
                 guard known.contains(name) else {
-                    throw element.error("there is no entity mapping \"\(name)\"\(nearNameHint(name, among: known))")
+                    throw element.error(
+                        "there is no entity mapping \"\(name)\""
+                            + NearNames.clause(for: name, among: known, otherwise: ""))
                 }
             }
             partitions.append(names)

@@ -141,7 +141,7 @@ struct InferredEntityMappings {
         if before.isOptional, !attribute.isOptional, !attribute.allowsExternalStorage,
             let value = attribute.defaultValue.flatMap({ Expression.Constant($0, of: attribute.type) })
         {
-            return .value(.predefined("ifnil:then:", [path, .constant(value)]))
+            return .value(.ifNil(path, then: .constant(value)))
         }
         return before.name == attribute.name ? nil : .value(path)
     }

@@ -130,7 +130,8 @@ extension StepResolver {
     private mutating func reportUnknownProperty(
         _ kind: String, _ name: String, isSet: Bool, known: Set<String>, in mapping: LiveMapping
     ) {
-        let message = "\(mapping.destination) has no \(kind) \"\(name)\"\(nearNameEnd(name, among: known))"
+        let message =
+            "\(mapping.destination) has no \(kind) \"\(name)\"" + NearNames.clause(for: name, among: known)
         guard isSet else {
             let path = mappingModels[mapping.model].path
             warnings.append(
@@ -152,7 +153,8 @@ extension StepResolver {
         for name in mapping.mapping.unique where !known.contains(name) {
             report(
                 .badMapping,
-                "unique: \(mapping.destination) has no stored attribute \"\(name)\"\(nearNameEnd(name, among: known))",
+                "unique: \(mapping.destination) has no stored attribute \"\(name)\""
+                    + NearNames.clause(for: name, among: known),
                 mapping, property: name, remedy: "Name attributes whose values identify the objects.")
         }
         for name in mapping.mapping.unique

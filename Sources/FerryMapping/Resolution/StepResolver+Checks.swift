@@ -89,9 +89,9 @@ extension StepResolver {
             else { return nil }
             switch rule.expression {
             case nil: values.append(.init(attribute: nil, defaultValue: attribute.defaultValue))
-            case .predefined("ifnil:then:", let operands)?:
+            case .ifNil(let path, _)?:
                 // Only inference uses this form, whose second operand is the default value.
-                guard mappingModels[mapping.mappingModel].isInferred, let path = operands.first,
+                guard mappingModels[mapping.mappingModel].isInferred,
                     let name = path.sourceKeys
                 else { return nil }
                 values.append(.init(attribute: name, defaultValue: attribute.defaultValue))
@@ -328,15 +328,4 @@ extension StepResolver {
         guard paths.allSatisfy({ known.contains(MappingFile.fileExtension(of: $0)) }) else { return [] }
         return paths.reduce(into: []) { files, path in if !files.contains(path) { files.append(path) } }
     }
-}
-
-/// A clause with a similar name, or nothing, for a message about an unknown name.
-func nearNameHint(_ name: String, among candidates: some Sequence<String>) -> String {
-    NearNames.near(to: name, among: candidates).first.map { "; did you mean \"\($0)\"?" } ?? ""
-}
-
-/// A clause with a similar name, or nothing, as the end of a sentence.
-func nearNameEnd(_ name: String, among candidates: some Sequence<String>) -> String {
-    let hint = nearNameHint(name, among: candidates)
-    return hint.isEmpty ? "." : hint
 }

@@ -96,7 +96,8 @@ extension StepResolver {
     ) throws(FerryError) -> ResolvedRelationship? {
         guard let named = mappings(named: name, from: mapping.model) else {
             throw FerryError(
-                .badMapping, "there is no entity mapping \"\(name)\"\(nearNameEnd(name, among: live.map(\.name)))",
+                .badMapping,
+                "there is no entity mapping \"\(name)\"" + NearNames.clause(for: name, among: live.map(\.name)),
                 remedy: "Name an entity mapping of this step.")
         }
         let entity = try entity(of: from, in: mapping)

@@ -88,7 +88,8 @@ struct StepResolver {
             guard let entity, version.model.entities[entity] == nil else { continue }
             report(
                 .badMapping,
-                "\(version.name) has no entity \"\(entity)\"\(nearNameEnd(entity, among: version.model.entities.keys))",
+                "\(version.name) has no entity \"\(entity)\""
+                    + NearNames.clause(for: entity, among: version.model.entities.keys),
                 mapping, model: model, remedy: "Correct the \(side) entity's name.")
         }
         if let source = mapping.source, let destination = mapping.destination,

@@ -111,7 +111,7 @@ extension Composition {
         guard let expression = rule.expression else {
             return .init(attribute: nil, defaultValue: rule.defaultValue(of: attribute))
         }
-        if let (own, constant) = expression.ifNil, let own = own.ownProperty, let substitute = constant.stored,
+        if let (own, constant) = expression.replacedNil, let own = own.ownProperty, let substitute = constant.stored,
             attribute.type != .uuid
         {
             return .init(attribute: own, defaultValue: substitute)
@@ -145,7 +145,7 @@ extension Composition {
 
     private func isPlain(_ expression: Expression?, _ type: AttributeType?) -> Bool {
         guard let expression, expression.ownProperty == nil else { return true }
-        return type != .uuid && expression.replacesNil && expression.ifNil?.value.ownProperty != nil
+        return type != .uuid && expression.replacesNil && expression.replacedNil?.value.ownProperty != nil
     }
 
     private func unknownUniqueness(_ entity: String) -> CompositionObstacle {

@@ -54,7 +54,7 @@ struct Substitution {
         switch rule.expression {
         case .constant(.integer)?, .constant(.null)?: return true
         case let expression:
-            guard let (value, constant) = expression?.ifNil, case .integer = constant,
+            guard let (value, constant) = expression?.replacedNil, case .integer = constant,
                 let origin = value.ownProperty.flatMap({ source.attribute($0, of: mapping.source) })
             else { return false }
             return origin.type.isInteger && !origin.allowsExternalStorage
@@ -156,7 +156,7 @@ extension Composition {
     ) throws(CompositionObstacle) -> ResolvedAttribute {
         guard let expression = rule.expression else { return rule }
         if let name = expression.ownProperty { return try substitution.rule(for: name, into: attribute) }
-        if let (value, constant) = expression.ifNil, let name = value.ownProperty {
+        if let (value, constant) = expression.replacedNil, let name = value.ownProperty {
             return Self.ifNil(try substitution.rule(for: name, into: attribute), constant, attribute)
         }
         return ResolvedAttribute(name: rule.name, expression: try substitution.expression(expression))
@@ -171,8 +171,7 @@ extension Composition {
         case nil, .constant?: return value
         case let expression? where expression.replacesNil: return value
         case let expression?:
-            return ResolvedAttribute(
-                name: value.name, expression: .predefined("ifnil:then:", [expression, .constant(constant)]))
+            return ResolvedAttribute(name: value.name, expression: .ifNil(expression, then: .constant(constant)))
         }
     }
 
@@ -194,12 +193,10 @@ extension Expression {
     var ownProperty: String? { fromSource.sourceKey }
 
     /// The parts of an expression that has a constant in place of nil.
-    var ifNil: (value: Expression, constant: Constant)? {
-        guard case .predefined("ifnil:then:", let operands) = self, operands.count == 2,
-            case .constant(let constant) = operands[1]
-        else { return nil }
-        return (operands[0], constant)
+    var replacedNil: (value: Expression, constant: Constant)? {
+        guard case .ifNil(let value, .constant(let constant)) = self else { return nil }
+        return (value, constant)
     }
 
-    var replacesNil: Bool { ifNil.map { $0.constant != .null } ?? false }
+    var replacesNil: Bool { replacedNil.map { $0.constant != .null } ?? false }
 }

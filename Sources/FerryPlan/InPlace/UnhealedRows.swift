@@ -5,7 +5,7 @@ package import FerryStore
 
 /// Rows that no rule repairs, with the statements that delete them and the links to them before a migration in place.
 package struct UnhealedRows: Sendable, Equatable {
-    package let kind: StoreDamage.Kind
+    package let kind: DamageKind
     /// The source entity, or the root entity of the table for rows of unknown entities.
     package let entity: String
     package let count: String
@@ -30,7 +30,7 @@ package struct UnhealedRows: Sendable, Equatable {
     }
 
     private init(
-        _ kind: StoreDamage.Kind, _ entity: String, _ condition: String, in table: EntityTable, of source: StoreLayout
+        _ kind: DamageKind, _ entity: String, _ condition: String, in table: EntityTable, of source: StoreLayout
     ) {
         (self.kind, self.entity) = (kind, entity)
         let rows = "SELECT Z_PK FROM \(table.name) WHERE \(condition)"

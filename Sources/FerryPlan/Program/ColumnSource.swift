@@ -143,7 +143,7 @@ extension ResolvedEntityMapping {
 extension Expression {
     /// The source attribute whose value the expression is, with or without a substitute for nil.
     var attributeAsIs: String? {
-        ifNil?.value.attributeAsIs ?? sourceKeys
+        replacedNil?.value.attributeAsIs ?? sourceKeys
     }
 }
 

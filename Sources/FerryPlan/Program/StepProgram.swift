@@ -166,7 +166,7 @@ package struct LinkDamage: Sendable, Equatable {
     let dangling: Set<PropertyKey>
     private let model: ManagedObjectModel
 
-    private static let kinds: Set<StoreDamage.Kind> = [.danglingKey, .oneSidedInverse, .wrongEntity, .missingOrder]
+    private static let kinds: Set<DamageKind> = [.danglingKey, .oneSidedInverse, .wrongEntity, .missingOrder]
 
     init(_ damage: [StoreDamage], of assignments: [RelationshipAssignment], in model: ManagedObjectModel) {
         self.model = model
@@ -183,7 +183,7 @@ package struct LinkDamage: Sendable, Equatable {
     }
 
     /// Whether a relationship that an entity mapping carries over, or its inverse, has a kind of damage.
-    package func has(_ kind: StoreDamage.Kind, _ relationship: Relationship, of entity: String) -> Bool {
+    package func has(_ kind: DamageKind, _ relationship: Relationship, of entity: String) -> Bool {
         let keys = Self.keys(of: relationship, in: entity, model)
         return carried.contains { damage in
             damage.kind == kind && keys.contains(PropertyKey(damage.entity, damage.property ?? ""))

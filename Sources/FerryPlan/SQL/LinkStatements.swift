@@ -145,11 +145,7 @@ package struct LinkStatements {
             return SourceScope.Expansion(object: object)
         }
         guard case .keyPath(let base, let steps) = from, let start = scope.object(base) else {
-            throw FerryError(
-                .badExpression,
-                "Relationship \(contribution.rule.name) of entity mapping \(mapping.name) takes objects from something other than a path.",
-                remedy: "Start its \"from\" at $source or at the iteration's variable.",
-                place: .init(entityMapping: mapping.name, property: contribution.rule.name))
+            throw sql.notAPath(contribution.rule.name)
         }
         var expansion = SourceScope.Expansion(object: start)
         for case .key(let name) in steps {

@@ -96,7 +96,7 @@ extension MappingSQL {
                 columns.append((entityColumn, ColumnValue("CASE WHEN \(key.sql) IS NOT NULL THEN \(number) END")))
             }
         } else {
-            let target = try self.target(of: contribution.rule.from, in: &scope)
+            let target = try self.target(of: contribution.rule, in: &scope)
             var keys: [String] = []
             var numbers: [String] = []
             for name in contribution.rule.mappings {
@@ -128,18 +128,26 @@ extension MappingSQL {
         return columns
     }
 
-    private func target(of from: Expression, in scope: inout SourceScope) throws(FerryError) -> SourceScope.Object {
-        if let object = scope.object(from) { return object }
-        if case .keyPath(let base, let steps) = from, let object = scope.object(base) {
+    private func target(of rule: ResolvedRelationship, in scope: inout SourceScope) throws(FerryError)
+        -> SourceScope.Object
+    {
+        if let object = scope.object(rule.from) { return object }
+        if case .keyPath(let base, let steps) = rule.from, let object = scope.object(base) {
             var names: [String] = []
             for case .key(let name) in steps { names.append(name) }
             return try scope.follow(names, from: object)
         }
-        throw FerryError(
+        throw notAPath(rule.name)
+    }
+
+    /// The error for a relationship whose `from` has no known start.
+    func notAPath(_ relationship: String) -> FerryError {
+        FerryError(
             .badExpression,
-            "A relationship of entity mapping \(mapping.name) takes objects from something other than a path.",
+            "Relationship \(relationship) of entity mapping \(mapping.name) takes objects from something "
+                + "other than a path.",
             remedy: "Start its \"from\" at $source or at the iteration's variable.",
-            place: .init(entityMapping: mapping.name))
+            place: .init(entityMapping: mapping.name, property: relationship))
     }
 
     /// The condition under which another mapping migrated the object, and its new key.

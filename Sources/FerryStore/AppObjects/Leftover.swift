@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryModel
 package import FerrySQLite
 

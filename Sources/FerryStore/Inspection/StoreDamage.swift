@@ -4,26 +4,7 @@ package import FerrySQLite
 
 /// One kind of damage in one entity, and the number of its rows.
 package struct StoreDamage: Sendable, Hashable, Codable {
-    package enum Kind: String, Sendable, Hashable, CaseIterable, Codable {
-        /// A foreign key or a row of a join table without a destination row, or with one of a wrong entity.
-        case danglingKey
-        /// A one-to-one relationship whose inverse has another key.
-        case oneSidedInverse
-        /// An entity number beside a foreign key that differs from the destination row's.
-        case wrongEntity
-        /// A missing position in an ordered relationship.
-        case missingOrder
-        case missingValue
-        /// A to-many relationship with fewer or more objects than the model allows.
-        case wrongCount
-        /// A `Z_ENT` that is not the number of an entity of the table.
-        case unknownEntity
-        /// A `Z_MAX` below the highest key.
-        case lowMaximumKey
-        case missingFile
-    }
-
-    package var kind: Kind
+    package var kind: DamageKind
     package var entity: String
     package var property: String?
     package var rows: Int64
@@ -84,15 +65,6 @@ package struct StoreDamage: Sendable, Hashable, Codable {
     }
 }
 
-/// The treatment of damaged rows that no rule repairs: of an unknown entity, or without a mandatory value.
-package enum DamagedRows: String, Sendable, Hashable, CaseIterable {
-    /// Migrates the rows unchanged, if the new version can store them.
-    case keep
-    /// Drops and counts the rows, and the links to them.
-    case drop
-    case refuse
-}
-
 /// A search for damage: one pass over each non-empty table, and one over each of its foreign keys.
 private struct DamageScan {
     let layout: StoreLayout
@@ -130,7 +102,7 @@ private struct DamageScan {
             guard let relationship = layout.model.relationship(key.property, of: key.entity) else { continue }
             switch storage {
             case .foreignKey(let table, let column, let entityColumn, let orderColumn):
-                var more: [(StoreDamage.Kind, String)] = []
+                var more: [(DamageKind, String)] = []
                 if let inverse = inverseColumn(of: relationship, key) {
                     more.append((.oneSidedInverse, "b.Z_PK IS NOT NULL AND b.\(inverse) IS NOT a.Z_PK"))
                 }
@@ -156,7 +128,7 @@ private struct DamageScan {
     /// A query of the column alone uses its index, which gives keys and destination rows in order.
     private mutating func count(
         _ key: PropertyKey, in table: String, _ column: String, to entity: String,
-        _ more: [(StoreDamage.Kind, String)]
+        _ more: [(DamageKind, String)]
     ) throws(DatabaseError) {
         guard tables?.contains(table) != false, let target = layout.table(of: entity), try hasRows(table) else {
             return
@@ -252,7 +224,7 @@ private struct DamageScan {
         let sums = counts.map { EmptyValues.sum(where: $0.1) }.joined(separator: ", ")
         let row = try connection.rows("SELECT \(sums) FROM \(quoted(table.name)) AS a").first ?? []
         for ((key, _), count) in zip(counts, row) {
-            let kind: StoreDamage.Kind = key.property.isEmpty ? .unknownEntity : .missingValue
+            let kind: DamageKind = key.property.isEmpty ? .unknownEntity : .missingValue
             append(kind, key, rows: count.integer ?? 0)
         }
     }
@@ -280,7 +252,7 @@ private struct DamageScan {
     // MARK: SQL
 
     private mutating func add(
-        _ counts: [(kind: StoreDamage.Kind, condition: String)], _ key: PropertyKey, from rows: String
+        _ counts: [(kind: DamageKind, condition: String)], _ key: PropertyKey, from rows: String
     ) throws(DatabaseError) {
         let sums = counts.map { "ifnull(sum(\($0.condition)), 0)" }.joined(separator: ", ")
         guard let row = try connection.rows("SELECT \(sums) FROM \(rows)").first else { return }
@@ -289,7 +261,7 @@ private struct DamageScan {
         }
     }
 
-    private mutating func append(_ kind: StoreDamage.Kind, _ key: PropertyKey, rows: Int64) {
+    private mutating func append(_ kind: DamageKind, _ key: PropertyKey, rows: Int64) {
         guard rows > 0 else { return }
         let property = key.property.isEmpty ? nil : key.property
         found.append(StoreDamage(kind: kind, entity: key.entity, property: property, rows: rows))

@@ -72,6 +72,9 @@ package struct Column: Sendable, Hashable {
         self.name = name
         self.type = type
     }
+
+    /// Whether values have any length: texts, decimal numbers, binary data.
+    package var hasVariableLength: Bool { ["VARCHAR", "BLOB", "DECIMAL", "TEXT"].contains(type.uppercased()) }
 }
 
 /// The table of a root entity and its subentities.
@@ -174,11 +177,11 @@ package struct LeftOutIndex: Sendable, Hashable {
 }
 
 extension StoreLayout {
-    /// Whether the entries of an index have variable length: texts, decimal numbers, binary data.
+    /// Whether the entries of an index have variable length.
     package func holdsTexts(_ index: IndexDefinition) -> Bool {
         let columns = tables.values.first { $0.name == index.table }?.columns ?? []
         return columns.contains { column in
-            ["VARCHAR", "BLOB", "DECIMAL"].contains(column.type) && index.columns?.contains(column.name) ?? true
+            column.hasVariableLength && index.columns?.contains(column.name) ?? true
         }
     }
 }

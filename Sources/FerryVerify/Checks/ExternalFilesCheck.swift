@@ -66,7 +66,7 @@ struct ExternalContentsCheck: Check {
         let verification = context.verification
         let own = ExternalData.folder(forStore: verification.destinationPath)
         let old = verification.externalFolder ?? ExternalData.folder(forStore: verification.sourcePath)
-        guard verification.isDestinationAsFound, own != old else { return }
+        guard verification.isFound, own != old else { return }
         for (key, column) in ExternalData.attributes(of: context.destination) {
             let table = try context.destinationTable(of: key.entity).name
             try context.announce(table)

@@ -105,7 +105,7 @@ struct MetadataCheck: Check {
     /// small store.
     private func isWritten(in context: VerificationContext) throws -> Bool {
         let verification = context.verification
-        if verification.mayHaveOtherNames || verification.isStoreAlone || context.isBeforeCommit { return true }
+        if verification.mayHaveOtherNames || verification.isAlone || context.isBeforeCommit { return true }
         guard let expected = try ModelCache.archive(of: context.destinationModel) else { return false }
         return try ModelCache.archive(in: context.connection, schema: "destination") == expected
     }
@@ -159,7 +159,7 @@ struct KeysCheck: Check {
         for table in context.destinationTables {
             let largest = try context.connection.integer("SELECT max(Z_PK) FROM destination.\(table.name)") ?? 0
             let expected = max(largest, try context.highestKeptKey(in: table.root))
-            let isWritten = !context.verification.mayHaveOtherNames && !context.verification.isStoreAlone
+            let isWritten = !context.verification.mayHaveOtherNames && !context.verification.isAlone
             let others = context.destinationModel.family(of: table.root).filter { isWritten && $0 != table.root }
             for entity in [table.root] + others {
                 let recorded = try context.connection.integer(

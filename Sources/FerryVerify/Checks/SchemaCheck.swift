@@ -15,12 +15,12 @@ struct SchemaCheck: Check {
 
     func run(in context: VerificationContext) throws {
         try context.announce("sqlite_master")
-        if !context.verification.isStoreAlone { try checkCatalog(in: context) }
+        if !context.verification.isAlone { try checkCatalog(in: context) }
         if context.verification.mayHaveOtherNames {
             // A store on its own may have tables of earlier versions.
-            guard !context.verification.isStoreAlone else { return }
+            guard !context.verification.isAlone else { return }
             try checkNumbers(in: context)
-            if !context.verification.hasIndexesOfStore { try checkFoundIndexes(in: context) }
+            if !context.verification.hasIndexesOfTemplate { try checkFoundIndexes(in: context) }
             return try checkAdditions(in: context)
         }
         // The source's tables, which ALTER TABLE may have turned into the destination's.

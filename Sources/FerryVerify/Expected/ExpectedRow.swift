@@ -191,11 +191,10 @@ final class ExpectedRow {
         if case .constant(let value) = expression {
             return try constant(PlainConversion.stored(PlainEvaluator.value(ofConstant: value), as: attribute.type))
         }
-        if case .predefined("ifnil:then:", let operands) = expression, operands.count == 2,
-            case .copy(let place) = try cell(
-                attribute, operands[0], mapping, column, rows, context, defaultValue: nil),
+        if case .ifNil(let value, let other) = expression,
+            case .copy(let place) = try cell(attribute, value, mapping, column, rows, context, defaultValue: nil),
             case .constant(let substitute) = try cell(
-                attribute, operands[1], mapping, column, rows, context, defaultValue: nil)
+                attribute, other, mapping, column, rows, context, defaultValue: nil)
         {
             return .copyUnlessNull(place, substitute)
         }
@@ -213,9 +212,9 @@ final class ExpectedRow {
     private static func choice(_ expression: Expression) -> (condition: Predicate, Expression, Expression)? {
         switch expression {
         case .ternary(let condition, let first, let second): return (condition, first, second)
-        case .predefined("ifnil:then:", let operands) where operands.count == 2:
-            let isNotNil = Predicate.Comparison(left: operands[0], comparator: .notEqual, right: .constant(.null))
-            return (.comparison(isNotNil), operands[0], operands[1])
+        case .ifNil(let value, let substitute):
+            let isNotNil = Predicate.Comparison(left: value, comparator: .notEqual, right: .constant(.null))
+            return (.comparison(isNotNil), value, substitute)
         default: return nil
         }
     }
@@ -285,7 +284,7 @@ final class ExpectedRow {
 
     /// The expression whose value is taken if it is not NULL: all of it, or the operand that has a default.
     private static func carried(by expression: Expression?) -> Expression? {
-        if case .predefined("ifnil:then:", let operands)? = expression { return operands.first }
+        if case .ifNil(let value, _)? = expression { return value }
         return expression
     }
 

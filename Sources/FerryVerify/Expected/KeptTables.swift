@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryExpression
 internal import FerryMapping
 internal import FerryModel
@@ -26,7 +27,7 @@ struct KeptTables {
     /// Whether equal pages can show anything: one store began as the other's pages, and all is verified.
     static func mayExist(in context: VerificationContext) -> Bool {
         let verification = context.verification
-        return verification.beganAsSource && verification.mode == .full && !verification.isStoreAlone
+        return verification.beganAsSource && verification.mode == .full && !verification.isAlone
             && verification.sampledPerMille >= 1_000 && !verification.isThorough
     }
 

@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryMapping
 internal import FerryModel
 internal import FerrySQLite

@@ -7,14 +7,6 @@ internal import FerryStore
 
 /// An expression over constants and the source row's columns, found once; values are as in ``PlainEvaluator``.
 class RowExpression {
-    /// Selectors that the evaluator itself handles, beside ``PlainFunction``.
-    private static let special: Set<String> = [
-        "now", "noindex:", "castObject:toType:", "ifnil:then:", "count:", "sum:", "average:", "min:", "max:",
-        "join:with:", "split:by:at:", "median:", "mode:", "stddev:", "random", "random:", "randomn:",
-        SetOperator.union.rawValue, SetOperator.intersect.rawValue, SetOperator.minus.rawValue,
-        Expression.tableSelector,
-    ]
-
     /// - Returns: Nil if the expression needs more than the current row.
     static func make(
         _ expression: Expression, of mapping: ResolvedEntityMapping, rows: SourceRows, in context: VerificationContext
@@ -27,9 +19,9 @@ class RowExpression {
                 let second = make(second, of: mapping, rows: rows, in: context)
             else { return nil }
             return Choice(condition, first, second)
-        case .predefined("ifnil:then:", let operands) where operands.count == 2:
-            guard let first = make(operands[0], of: mapping, rows: rows, in: context),
-                let second = make(operands[1], of: mapping, rows: rows, in: context)
+        case .ifNil(let value, let substitute):
+            guard let first = make(value, of: mapping, rows: rows, in: context),
+                let second = make(substitute, of: mapping, rows: rows, in: context)
             else { return nil }
             return Substitution(first, second)
         case .keyPath:
@@ -43,7 +35,7 @@ class RowExpression {
             else { return nil }
             return RowColumn(column, attribute)
         case .predefined(let selector, let arguments):
-            if special.contains(selector) { return nil }
+            if ScopedFunction(rawValue: selector) != nil || SetOperator(rawValue: selector) != nil { return nil }
             var operands: [RowExpression] = []
             for argument in arguments {
                 guard let operand = make(argument, of: mapping, rows: rows, in: context) else { return nil }

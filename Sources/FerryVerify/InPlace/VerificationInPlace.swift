@@ -32,8 +32,8 @@ package final class VerificationInPlace {
         let source = try StoreLayout.actual(for: step.source.model, on: connection)
         let surroundings = try SourceSurroundings(before: source, on: connection)
         var verification = Verification(
-            mode: .quick, step: step, sourcePath: connection.path, isSourcePrivate: true,
-            destinationPath: connection.path, workFolder: "", counts: nil, now: nil, isInPlace: true,
+            mode: .quick, of: .altered, step: step, sourcePath: connection.path, isSourcePrivate: true,
+            destinationPath: connection.path, workFolder: "", counts: nil, now: nil,
             progress: progress, stop: stop)
         verification.told = told
         let context = try VerificationContext(
@@ -41,8 +41,8 @@ package final class VerificationInPlace {
             destination: StoreLayout.canonical(for: step.destination.model, foundTriggers: .of(source)),
             surroundings: surroundings)
         self.context = context
-        func mayHave(_ kind: StoreDamage.Kind) -> Bool { damage?.contains { $0.kind == kind } ?? true }
-        let mayDangle = [StoreDamage.Kind.danglingKey, .unknownEntity, .oneSidedInverse].contains(where: mayHave)
+        func mayHave(_ kind: DamageKind) -> Bool { damage?.contains { $0.kind == kind } ?? true }
+        let mayDangle = [DamageKind.danglingKey, .unknownEntity, .oneSidedInverse].contains(where: mayHave)
         links = try connection.withMain(named: "source") {
             try LinksInPlace(context, writing: tables, mayDangle: mayDangle)
         }

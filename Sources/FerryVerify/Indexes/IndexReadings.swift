@@ -1,3 +1,4 @@
+internal import FerryBase
 internal import FerryModel
 internal import FerrySQLite
 internal import FerryStore
@@ -74,7 +75,7 @@ struct IndexReadings {
         (self.indexOfKeys, self.keysOfIndex) = (indexOfKeys, keysOfIndex)
         var parts: [String: [String]] = [:]
         for links in try context.relationForms.get().carried {
-            guard context.verification.mode == .full, !context.verification.isStoreAlone,
+            guard context.verification.mode == .full, !context.verification.isAlone,
                 let index = links.index(in: tables)
             else { continue }
             parts[index.name] = try links.parts(in: context).map(\.name)

@@ -60,7 +60,7 @@ struct TableTally: Sendable {
     /// Whether the row comparison reads all rows, range by range.
     private static func isCountedWithRows(_ table: EntityTable, in context: VerificationContext) throws -> Bool {
         let verification = context.verification
-        guard verification.mode == .full, !verification.isStoreAlone, context.newKeyMappings(into: table.root).isEmpty,
+        guard verification.mode == .full, !verification.isAlone, context.newKeyMappings(into: table.root).isEmpty,
             RowWalk.isDivisible(table.root, in: context)
         else { return false }
         // No range includes the lowest of all keys.

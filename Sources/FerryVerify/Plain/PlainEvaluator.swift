@@ -60,35 +60,16 @@ package struct PlainEvaluator {
             if let value = try collected(base, steps, expression, in: scope) { return value }
             return try follow(steps[...], from: try value(of: base, in: scope))
         case .predefined(let selector, let arguments):
-            switch selector {
-            case "now": return .real(now)
-            case "noindex:" where arguments.count == 1: return try value(of: arguments[0], in: scope)
-            case "castObject:toType:": return try cast(arguments, in: scope)
-            case "ifnil:then:" where arguments.count == 2:
-                let first = try value(of: arguments[0], in: scope).plain
-                return first.isNull ? try value(of: arguments[1], in: scope) : first
-            case Expression.tableSelector where arguments.count == 2:
-                guard case .constant(.string(let table)) = arguments[0] else { throw PlainFailure("no table") }
-                let key = try value(of: arguments[1], in: scope).plain
-                guard case .text(let name) = try PlainConversion.stored(key, as: .string) else { return .null }
-                return PlainValue.json(
-                    try PlainJSON(Array(table.utf8)).member(String(decoding: name, as: UTF8.self)) ?? .null
-                ).plain
-            case "join:with:" where arguments.count == 2: return try joined(arguments[0], arguments[1], in: scope)
-            case "split:by:at:" where arguments.count == 3:
-                guard case .integer(let index)? = PlainNumber(try value(of: arguments[2], in: scope).plain) else {
-                    return .null
-                }
-                let parts = Expression.function(
-                    receiver: arguments[0], selector: "componentsSeparatedByString:", arguments: [arguments[1]])
-                return try part(index, of: parts, in: scope)
-            case "random", "random:", "randomn:": return try randomNumber(selector, arguments, in: scope)
-            case "count:", "sum:", "average:", "min:", "max:", "median:", "mode:", "stddev:":
-                return try collected(selector, arguments, in: scope)
-            default: break
+            if let function = ScopedFunction(rawValue: selector),
+                let value = try self.value(of: function, arguments, in: scope)
+            {
+                return value
             }
             return try PlainFunction.value(
                 of: selector, arguments.map { argument in try value(of: argument, in: scope).plain })
+        case .ifNil(let first, let substitute):
+            let known = try value(of: first, in: scope).plain
+            return known.isNull ? try value(of: substitute, in: scope) : known
         case .function(let receiver, let selector, let arguments):
             if selector == "valueForKey:" || selector == "valueForKeyPath:",
                 case .constant(.string(let path))? = arguments.first
@@ -117,21 +98,6 @@ package struct PlainEvaluator {
         case .integer(let value): .integer(value)
         case .double(let value): .real(value)
         case .string(let value): .string(value)
-        }
-    }
-
-    private func cast(_ arguments: [Expression], in scope: PlainScope) throws -> PlainValue {
-        guard arguments.count == 2, case .constant(.string(let name)) = arguments[1] else {
-            throw PlainFailure("a cast needs the name of a type")
-        }
-        let value = try value(of: arguments[0], in: scope).plain
-        switch name {
-        case "NSDate": return try PlainConversion.stored(value, as: .date)
-        case "NSNumber" where PlainNumber(value) != nil: return value
-        case "NSNumber", "NSDecimalNumber": return try PlainConversion.stored(value, as: .double)
-        case "NSString": return try PlainConversion.stored(value, as: .string)
-        case "NSUUID": return try PlainConversion.stored(value, as: .uuid)
-        default: throw PlainFailure("\(name) is not a known type")
         }
     }
 

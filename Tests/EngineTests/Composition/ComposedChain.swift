@@ -53,7 +53,7 @@ struct ComposedChain {
         }
     }
 
-    func plan(composes: Bool = true, executor: ExecutorChoice = .auto) throws -> MigrationPlan {
+    func plan(composes: Bool = true, executor: ExecutorChoice = .automatic) throws -> MigrationPlan {
         var planner = Planner(
             catalog: ModelCatalog(versions: versions), mappingModels: mappingModels, executor: executor,
             composes: composes)
@@ -68,7 +68,7 @@ struct ComposedChain {
 
     /// Migrates a copy of the store along the chain.
     func run(_ way: Way, composes: Bool = true, trace: TraceHook? = nil) throws -> Connection {
-        let steps = try plan(composes: composes, executor: way == .rows ? .row : .auto).steps
+        let steps = try plan(composes: composes, executor: way == .rows ? .row : .automatic).steps
         return try way == .inPlace ? inPlace(steps, trace) : copied(steps)
     }
 

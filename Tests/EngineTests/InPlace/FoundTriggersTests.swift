@@ -84,7 +84,7 @@ struct FoundTriggersTests {
                     mode: .full, step: step.resolved, sourcePath: store.path, isSourcePrivate: false,
                     destinationPath: connection.path, workFolder: work, counts: nil, now: nil, trace: nil,
                     progress: nil, stop: StopRequest())
-                verification.isInPlace = mode
+                verification.subject = mode ? .altered : .copied()
                 let report = try verification.run()
                 #expect(report.differences.isEmpty, "\(report.differences)")
                 let carried = destination.entities["Book"]?.attributes.filter(\.isDerived).count ?? 0

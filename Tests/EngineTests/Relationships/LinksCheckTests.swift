@@ -130,13 +130,13 @@ struct LinksCheckTests {
 
     /// Runs the step without checks, and verifies the result.
     private func verify(
-        _ made: InPlaceStep, _ way: Way, _ mode: Verification.Mode = .full, told: [ToldLinks]
+        _ made: InPlaceStep, _ way: Way, _ mode: VerifyMode = .full, told: [ToldLinks]
     ) throws -> [VerificationReport.Difference] {
         let connection = try way == .copied ? made.copied() : altered(made)
         var verification = Verification(
-            mode: mode, step: made.step.resolved, sourcePath: made.store.path, isSourcePrivate: true,
-            destinationPath: connection.path, workFolder: made.store.folder.path, counts: nil, now: 700_000_000,
-            isInPlace: way == .inPlace)
+            mode: mode, of: way == .inPlace ? .altered : .copied(), step: made.step.resolved,
+            sourcePath: made.store.path, isSourcePrivate: true,
+            destinationPath: connection.path, workFolder: made.store.folder.path, counts: nil, now: 700_000_000)
         verification.told = told
         return try verification.run().differences
     }
@@ -170,8 +170,8 @@ struct LinksCheckTests {
         ToldLinks(entity: "Book", relationship: form.rawValue, number: number)
     }
 
-    @Test("None is missed where the rules carry all", arguments: Way.allCases, [Verification.Mode.full, .quick])
-    func whole(_ way: Way, _ mode: Verification.Mode) throws {
+    @Test("None is missed where the rules carry all", arguments: Way.allCases, [VerifyMode.full, .quick])
+    func whole(_ way: Way, _ mode: VerifyMode) throws {
         #expect(try verify(step(), way, mode, told: []).isEmpty)
         #expect(try failure(step(), told: []) == nil)
     }
@@ -185,7 +185,7 @@ struct LinksCheckTests {
                 resolved.entityMappings[index].relationships.removeAll { form.names.contains($0.name) }
             }
         }
-        for mode in [Verification.Mode.full, .quick] {
+        for mode in [VerifyMode.full, .quick] {
             let found = try verify(made, way, mode, told: [])
             #expect(found.map(\.check) == ["links"] && found.map(\.count) == [form.count], "\(mode): \(found)")
             #expect(found.first?.entity == "Book" && found.first?.example != nil)

@@ -101,7 +101,7 @@ struct SoundLinksTests {
     // MARK: Verification
 
     private func verify(
-        _ step: TracedStep, of store: StoreBuilder, _ mode: Verification.Mode = .full, jobs: Int = 2
+        _ step: TracedStep, of store: StoreBuilder, _ mode: VerifyMode = .full, jobs: Int = 2
     ) throws -> (report: VerificationReport, lookUps: [String]) {
         let statements = Locked<[String]>([])
         var verification = Verification(
@@ -149,7 +149,7 @@ struct SoundLinksTests {
         let store = try store()
         try store.execute(damage)
         let step = try step(store, damage: nil)
-        for (jobs, mode) in [(1, Verification.Mode.full), (3, .full), (2, .quick)] {
+        for (jobs, mode) in [(1, VerifyMode.full), (3, .full), (2, .quick)] {
             let report = try verify(step, of: store, mode, jobs: jobs).report
             #expect(report.differences.filter { $0.entity == "File" } == [], "\(mode)")
         }

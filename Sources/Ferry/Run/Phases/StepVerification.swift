@@ -9,24 +9,25 @@ internal import FerryVerify
 internal import Foundation
 
 /// The verification of each step: before the next step, or beside it.
-extension MigrationRun {
-    func verify(_ run: any StepWork, _ number: Int, _ record: inout RunRecord) throws {
+struct StepVerification: MigrationPhase {
+    let call: MigrationRun
+    let session: MigrationSession
+
+    func verify(_ run: any StepWork, _ number: Int) throws {
         var summary = VerificationSummary(mode: .none)
         if configuration.verify != .none {
             relay.begin(.verify, step: number)
-            let verification = try verification(of: run, number, record, progress: relay.hook(step: number))
+            let verification = try verification(of: run, number, progress: relay.hook(step: number))
             summary = try Self.summary(of: verification, configuration.verify)
             releaseUnusedMemory()
             try files.removeTree(verification.workFolder)
-            noteTimes(&record)
+            noteTimes()
         }
-        record.migration?.steps[number - 1].verification = summary
+        migration.steps[number - 1].verification = summary
     }
 
     /// Verifies the step in place whose transaction on the store itself is being committed, against the store before it.
-    func verifyBeforeCommit(
-        _ step: StepPlan, _ options: EngineOptions, _ record: inout RunRecord, _ folder: RunFolder
-    ) throws {
+    func verifyBeforeCommit(_ step: StepPlan, _ options: EngineOptions) throws {
         relay.begin(.verify, step: 1)
         let run = StepOfStore(step: step, store: place.store, folder: folder.path, options: options)
         // A killed call leaves its own.
@@ -34,20 +35,19 @@ extension MigrationRun {
         try files.removeIfPresent(places)
         let pages = try JournaledPages(
             ofJournal: StoreFileNames(place.store).journal, places: places, files: files)
-        var verification = try verification(of: run, 1, record, progress: relay.hook(step: 1))
+        var verification = try verification(of: run, 1, progress: relay.hook(step: 1))
         verification.sourceVFS = try VFS(temporaryFolder: nil, for: .readingBefore(pages))
         // The transaction of a later call is another one.
         verification.resumeKey = nil
         let summary = try Self.summary(of: verification, configuration.verify)
         try files.removeTree(verification.workFolder)
-        record.migration?.steps[0].verification = summary
+        migration.steps[0].verification = summary
         releaseUnusedMemory()
     }
 
     private func verification(
-        of run: any MigratedStep, _ number: Int, _ record: RunRecord, progress: @escaping ProgressHook
+        of run: any MigratedStep, _ number: Int, progress: @escaping ProgressHook
     ) throws -> Verification {
-        guard let migration = record.migration else { preconditionFailure("a step is that of a migration") }
         let made = migration.steps[number - 1]
         let workFolder = run.folder + "/verify"
         try files.createDirectory(workFolder, mode: 0o700)
@@ -55,14 +55,15 @@ extension MigrationRun {
         let dropsRows = number == 1 && configuration.damaged == .drop && run.step.mode == .inPlace
         let step = dropsRows ? run.step.resolved.droppingEmptyMandatoryValues() : run.step.resolved
         var verification = Verification(
-            mode: configuration.verify == .full ? .full : .quick, step: step, sourcePath: run.sourcePath,
-            isSourcePrivate: run.isSourcePrivate, destinationPath: run.destinationPath, workFolder: workFolder,
+            mode: configuration.verify == .full ? .full : .quick,
+            of: run.step.mode == .inPlace ? .altered : .copied(keeping: run.step.keptPart?.roots ?? []),
+            step: step, sourcePath: run.sourcePath, isSourcePrivate: run.isSourcePrivate,
+            destinationPath: run.destinationPath, workFolder: workFolder,
             counts: made.entityMappings.map(EntityMappingCounts.init), now: migration.now,
-            isInPlace: run.step.mode == .inPlace, externalFolder: ExternalData.folder(forStore: place.store),
+            externalFolder: ExternalData.folder(forStore: place.store),
             policies: made.policies ?? PolicyEvidence(), trace: configuration.trace, progress: progress, stop: stop)
         verification.told = ToldLinks.of(step, reported: number == 1 ? migration.findings.toldLinks : nil)
-        verification.keptRoots = run.step.keptPart?.roots ?? []
-        verification.resumeKey = "\(FerryVersion.tool) \(record.id) \(number)"
+        verification.resumeKey = "\(FerryVersion.tool) \(head.id) \(number)"
         verification.memory = memory
         verification.jobs = configuration.jobs
         verification.dropping = run.options.dropping
@@ -73,7 +74,7 @@ extension MigrationRun {
 
     /// - Throws: ``FerryError`` `.verificationFailed` for differences.
     private static func summary(
-        of verification: Verification, _ mode: Configuration.VerifyMode
+        of verification: Verification, _ mode: VerifyMode
     ) throws -> VerificationSummary {
         var summary = VerificationSummary(try verification.run())
         summary.mode = mode
@@ -108,29 +109,10 @@ extension MigrationRun {
 
     // MARK: Beside the next step
 
-    /// Whether a step is verified while the next reads its destination: between two copies that file does not change.
-    func verifiesBesideNext(_ plan: MigrationPlan, _ number: Int) -> Bool {
-        verifiesBeside && number < plan.steps.count
-            && plan.steps[number - 1..<number + 1].allSatisfy { $0.mode == .copy }
-    }
-
-    /// Whether another processor is available, and the disk has room for three stores at one time.
-    ///
-    /// Never with a hook, which needs a verified step, nor for a small store, which is not worth a thread.
-    func canVerifyBeside(
-        _ plan: MigrationPlan, _ store: OpenedStore, _ steps: [StepEstimates.Step]
-    ) throws -> Bool {
-        guard configuration.verify != .none, !configuration.hasStages, plan.steps.count > 1,
-            ProcessInfo.processInfo.activeProcessorCount > 1, memory.besideEachOther != nil,
-            try store.contentBytes() >= configuration.leastVerifiedBeside
-        else { return false }
-        return try diskNeed(plan, store, steps, stores: 3).refusals().isEmpty
-    }
-
-    func verifyBeside(_ run: any StepWork, _ number: Int, _ record: RunRecord) throws -> VerificationBeside {
+    func verifyBeside(_ run: any StepWork, _ number: Int) throws -> VerificationBeside {
         let isShown = Locked(false)
         let hook = relay.hook(step: number)
-        var verification = try verification(of: run, number, record) { update in
+        var verification = try verification(of: run, number) { update in
             if isShown.withLock({ $0 }) { hook(update) }
         }
         if let shares = memory.besideEachOther { verification.memory = shares.verification }
@@ -146,15 +128,15 @@ extension MigrationRun {
     /// Waits for the verification beside the completed step, if there is one, and records its result.
     ///
     /// - Throws: The verification's error; if it found differences, the next step's files are deleted.
-    func end(_ beside: inout VerificationBeside?, _ record: inout RunRecord, _ folder: RunFolder) throws {
+    func end(_ beside: inout VerificationBeside?) throws {
         guard let verification = beside else { return }
         beside = nil
         let number = verification.number
         relay.begin(.verify, step: number)
         do {
-            try keep(verification.wait(), of: number, &record, folder)
+            try keep(verification.wait(), of: number)
         } catch {
-            if verification.difference() != nil { try discard(after: number, folder) }
+            if verification.difference() != nil { try discard(after: number) }
             throw error
         }
         releaseUnusedMemory()
@@ -162,18 +144,15 @@ extension MigrationRun {
     }
 
     /// Records the verification of a step, and removes the files that it needed.
-    func keep(
-        _ summary: VerificationSummary, of number: Int, _ record: inout RunRecord, _ folder: RunFolder
-    ) throws {
-        record.migration?.steps[number - 1].verification = summary
-        noteTimes(&record)
-        try folder.save(record)
+    func keep(_ summary: VerificationSummary, of number: Int) throws {
+        migration.steps[number - 1].verification = summary
+        try saveWithTimes()
         try files.removeTree(folder.stepFolder(number) + "/verify")
         if number > 1 { try files.removeTree(folder.stepFolder(number - 1)) }
     }
 
     /// Deletes the step after one whose verification found differences.
-    func discard(after number: Int, _ folder: RunFolder) throws {
+    func discard(after number: Int) throws {
         try files.removeTree(folder.stepFolder(number + 1))
     }
 }
@@ -191,59 +170,31 @@ private struct StepOfStore: MigratedStep {
     var isSourcePrivate: Bool { true }
 }
 
-/// A verification on a thread of its own.
-final class VerificationBeside: Sendable {
-    /// The number of the verified step.
-    let number: Int
-    /// Whether progress events are sent: a run shows one phase at a time.
-    private let isShown: Locked<Bool>
-    private let outcome = Locked<Result<VerificationSummary, any Error>?>(nil)
-    private let done = DispatchSemaphore(value: 0)
-
-    /// Begins the verification; if it fails, it requests a stop of the step beside it.
-    init(
-        of number: Int, isShown: Locked<Bool>, stop: StopRequest,
-        _ verify: @escaping @Sendable () throws -> VerificationSummary
-    ) throws {
-        self.number = number
-        self.isShown = isShown
-        try WorkThread.start("ferry.beside") { [self] in
-            let result = Result { try verify() }
-            if case .failure(let error) = result { stop.request(FerryError.wrapping(error, on: "step \(number)")) }
-            outcome.withLock { $0 = result }
-            done.signal()
-        }
-    }
-
-    /// Waits for the end, and sends progress events meanwhile.
-    func wait() throws -> VerificationSummary {
-        isShown.withLock { $0 = true }
-        return try result.get()
-    }
-
-    /// Waits for the end, and returns the summary if no error ended the verification.
-    func success() -> VerificationSummary? {
-        if case .success(let summary) = result { summary } else { nil }
-    }
-
-    /// Waits for the end, and returns the error with the differences, if there are any.
-    func difference() -> FerryError? {
-        guard case .failure(let error as FerryError) = result, error.code == .verificationFailed else { return nil }
-        return error
-    }
-
-    private var result: Result<VerificationSummary, any Error> {
-        done.wait()
-        defer { done.signal() }
-        guard let outcome = outcome.withLock({ $0 }) else { preconditionFailure("signalled with its outcome") }
-        return outcome
-    }
-}
-
 extension EntityMappingCounts {
     fileprivate init(_ report: MigrationReport.EntityMappingReport) {
         self.init(name: report.name, source: report.source, destination: report.destination)
         (read, created, written) = (report.read, report.created, report.written)
         (dropped, merged, isEstimated) = (report.dropped, report.merged, report.isEstimated)
+    }
+}
+
+extension MigrationRun {
+    /// Whether a step is verified while the next reads its destination: between two copies that file does not change.
+    func verifiesBesideNext(_ plan: MigrationPlan, _ number: Int) -> Bool {
+        verifiesBeside && number < plan.steps.count
+            && plan.steps[number - 1..<number + 1].allSatisfy { $0.mode == .copy }
+    }
+
+    /// Whether another processor is available, and the disk has room for three stores at one time.
+    ///
+    /// Never with a hook, which needs a verified step, nor for a small store, which is not worth a thread.
+    func canVerifyBeside(
+        _ plan: MigrationPlan, _ store: OpenedStore, _ steps: [StepEstimates.Step]
+    ) throws -> Bool {
+        guard configuration.verify != .none, !configuration.hasStages, plan.steps.count > 1,
+            ProcessInfo.processInfo.activeProcessorCount > 1, memory.besideEachOther != nil,
+            try store.contentBytes() >= configuration.leastVerifiedBeside
+        else { return false }
+        return try diskNeed(plan, store, steps, stores: 3).refusals().isEmpty
     }
 }

@@ -9,16 +9,19 @@ internal import FerryVerify
 /// The app's hooks before and after each step.
 ///
 /// A hook whose call ended before its return was recorded is called again, with the store as at the first time.
-extension MigrationRun {
+struct StepHooks: MigrationPhase {
+    let call: MigrationRun
+    let session: MigrationSession
+    let plan: MigrationPlan
+    let sourceGuard: SourceGuard
+
     /// Calls the app's hook before a step, and checks that it has not changed the step's source.
-    func callWillMigrate(
-        _ plan: MigrationPlan, _ number: Int, _ sourceGuard: SourceGuard, _ record: inout RunRecord, _ folder: RunFolder
-    ) throws {
-        guard let hook = configuration.willMigrate, (record.migration?.begunStep ?? 0) < number else { return }
-        let store = number > 1 ? destination(ofStep: number - 1, in: folder) : place.store
-        try call(hook, "willMigrate", stage(plan, number, store))
+    func callWillMigrate(_ number: Int) throws {
+        guard let hook = configuration.willMigrate, (migration.begunStep ?? 0) < number else { return }
+        let store = number > 1 ? destination(ofStep: number - 1) : place.store
+        try run(hook, "willMigrate", stage(number, store))
         if number > 1 {
-            guard try isUntouched(store, record.migration?.steps.last?.destination) else {
+            guard try isUntouched(store, migration.steps.last?.destination) else {
                 throw FerryError(
                     .stageFailed,
                     "The hook willMigrate of step \(number) changed \(store). \(place.store) is unchanged.",
@@ -26,59 +29,56 @@ extension MigrationRun {
             }
             try StoreFileNames(store).removeSides(files: files)
         } else {
-            try record.checkSource(sourceGuard.fingerprint())
+            try head.checkSource(sourceGuard.fingerprint())
         }
-        record.migration?.begunStep = number
-        try folder.save(record)
+        migration.begunStep = number
+        try session.save()
         stop.unitIsDone()
     }
 
     /// Calls the app's hook after a step, and verifies the destination again if the hook has changed it.
-    func callDidMigrate(
-        _ plan: MigrationPlan, _ number: Int, _ record: inout RunRecord, _ folder: RunFolder
-    ) throws {
-        guard let hook = configuration.didMigrate, record.migration?.steps.count == number,
-            record.migration?.steps[number - 1].isSeen != true
+    func callDidMigrate(_ number: Int) throws {
+        guard let hook = configuration.didMigrate, migration.steps.count == number,
+            migration.steps[number - 1].isSeen != true
         else { return }
-        let store = destination(ofStep: number, in: folder)
+        let store = destination(ofStep: number)
         let usesLog = try usesLog(store)
         // Damage that the store had before is not the hook's.
         let known =
-            record.migration?.findings.kept.isEmpty == false
-            ? try differences(of: store, plan.steps[number - 1], number, folder) : []
-        try call(hook, "didMigrate", stage(plan, number, store))
-        if try !isUntouched(store, record.migration?.steps[number - 1].destination) {
-            try take(store, of: plan.steps[number - 1], number, usesLog: usesLog, but: known, folder)
+            migration.findings.kept.isEmpty ? [] : try differences(of: store, plan.steps[number - 1], number)
+        try run(hook, "didMigrate", stage(number, store))
+        if try !isUntouched(store, migration.steps[number - 1].destination) {
+            try take(store, of: plan.steps[number - 1], number, usesLog: usesLog, but: known)
         }
         try StoreFileNames(store).removeSides(files: files)
         try files.syncFile(store)
         try files.syncFolder(folder.stepFolder(number))
-        record.migration?.steps[number - 1].isSeen = true
-        record.migration?.steps[number - 1].destination = FileState(try files.attributes(store))
-        try folder.save(record)
+        migration.steps[number - 1].isSeen = true
+        migration.steps[number - 1].destination = FileState(try files.attributes(store))
+        try session.save()
         stop.unitIsDone()
     }
 
     /// Discards a step whose result a hook was changing when the call ended; the step then runs again, with its hook.
-    func discardChangedStep(_ number: Int, _ record: inout RunRecord, _ folder: RunFolder) throws {
-        guard configuration.didMigrate != nil, let steps = record.migration?.steps, steps.count == number,
-            steps[number - 1].isFinished, steps[number - 1].isSeen != true,
-            try !isUntouched(destination(ofStep: number, in: folder), steps[number - 1].destination)
+    func discardChangedStep(_ number: Int) throws {
+        guard configuration.didMigrate != nil, let last = migration.steps.last, migration.steps.count == number,
+            last.isFinished, last.isSeen != true,
+            try !isUntouched(destination(ofStep: number), last.destination)
         else { return }
         // The folder is deleted first: after a kill in between, the next call finds no result and repeats this.
         if try files.exists(folder.stepFolder(number)) { try files.removeTree(folder.stepFolder(number)) }
-        record.migration?.steps.removeLast()
-        try folder.save(record)
+        migration.steps.removeLast()
+        try session.save()
     }
 
-    private func stage(_ plan: MigrationPlan, _ number: Int, _ store: String) -> MigrationStage {
+    private func stage(_ number: Int, _ store: String) -> MigrationStage {
         let step = plan.steps[number - 1]
         return MigrationStage(
             number: number, count: plan.steps.count, from: step.versions.first ?? step.resolved.source.name,
-            to: step.versions.last ?? step.resolved.destination.name, store: Self.url(store))
+            to: step.versions.last ?? step.resolved.destination.name, store: MigrationRun.url(store))
     }
 
-    private func call(_ hook: Configuration.StageHook, _ name: String, _ stage: MigrationStage) throws {
+    private func run(_ hook: Configuration.StageHook, _ name: String, _ stage: MigrationStage) throws {
         try stop.check()
         do {
             try hook(stage)
@@ -104,8 +104,7 @@ extension MigrationRun {
 
     /// Writes a hook's changes back to the store's main file, and checks that the store still has its version.
     private func take(
-        _ store: String, of step: StepPlan, _ number: Int, usesLog: Bool, but known: [VerificationSummary.Difference],
-        _ folder: RunFolder
+        _ store: String, of step: StepPlan, _ number: Int, usesLog: Bool, but known: [VerificationSummary.Difference]
     ) throws {
         let version = step.resolved.destination
         do {
@@ -125,7 +124,7 @@ extension MigrationRun {
         } catch let error as DatabaseError where error.isBusy {
             throw leftOpen(store, number)
         }
-        let found = try differences(of: store, step, number, folder).filter { difference in
+        let found = try differences(of: store, step, number).filter { difference in
             !known.contains {
                 ($0.check, $0.entity) == (difference.check, difference.entity) && $0.count >= difference.count
             }
@@ -144,7 +143,7 @@ extension MigrationRun {
 
     /// The differences that a verification of the store alone finds; empty without verification.
     private func differences(
-        of store: String, _ step: StepPlan, _ number: Int, _ folder: RunFolder
+        of store: String, _ step: StepPlan, _ number: Int
     ) throws -> [VerificationSummary.Difference] {
         guard configuration.verify != .none else { return [] }
         relay.begin(.verify, step: number)

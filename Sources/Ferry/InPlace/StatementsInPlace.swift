@@ -1,0 +1,41 @@
+internal import FerryEngine
+internal import FerryPlan
+internal import FerrySQLite
+
+/// The statements of the step that begins at the store, found once, since they are the slowest part of a plan through
+/// many versions; opens a connection only to find them.
+final class StatementsInPlace {
+    private var step: StepPlan
+    private let dropping: Set<String>
+    private let connection: () throws -> Connection
+    private var found: Result<(statements: InPlacePlan, isWhole: Bool), any Error>?
+
+    /// Requires that no other connection changes the store's schema meanwhile.
+    init(_ step: StepPlan, dropping: Set<String>, on connection: @escaping () throws -> Connection) {
+        (self.step, self.dropping, self.connection) = (step, dropping, connection)
+    }
+
+    private func planning() throws -> InPlacePlanning {
+        try InPlacePlanning(step, on: connection(), dropping: dropping)
+    }
+
+    /// - Throws: ``FerryError`` when the store holds objects that cannot go through the step.
+    func plan() throws -> InPlacePlan {
+        let result = found ?? Result { try planning().find() }
+        found = result
+        // The parts of a step through many versions hold some MiB.
+        if whole != nil { step.parts = [] }
+        return try result.get().statements
+    }
+
+    /// The statements found, if the run uses them unchanged; nil if none were planned.
+    var whole: InPlacePlan? {
+        guard case .success(let found)? = found, found.isWhole else { return nil }
+        return found.statements
+    }
+
+    /// The reason why rows of unknown entities cannot stay in their table; nil if they can, or if there are none.
+    func refusalToKeepUnknownEntities() throws -> FerryError? {
+        try planning().refusalToKeepUnknownEntities(by: plan())
+    }
+}

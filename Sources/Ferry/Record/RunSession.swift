@@ -1,0 +1,66 @@
+/// A run at work: its folder, held by its lock, and its record, whose changes ``save()`` makes durable.
+package protocol RunSession: AnyObject {
+    var folder: RunFolder { get }
+    var head: RunHead { get set }
+    var record: RunRecord { get }
+    /// Whether the run changes the store itself by steps in place, whose end is not recorded.
+    var isUnfinishedInPlace: Bool { get }
+}
+
+extension RunSession {
+    package func save() throws { try folder.save(record) }
+}
+
+package final class MigrationSession: RunSession {
+    package let folder: RunFolder
+    package var head: RunHead
+    var migration: RunRecord.Migration
+
+    package init(_ folder: RunFolder, _ head: RunHead, _ migration: RunRecord.Migration) {
+        (self.folder, self.head, self.migration) = (folder, head, migration)
+    }
+
+    package var record: RunRecord { .migration(head, migration) }
+
+    package var isUnfinishedInPlace: Bool {
+        migration.isInPlace && !migration.runsInFolder && migration.options.output == nil
+    }
+
+    /// Whether this run gave a store the hashes of a version.
+    func isCommitted(to version: String) -> Bool {
+        isUnfinishedInPlace && migration.steps.count == migration.stepCount && migration.to == version
+    }
+
+    /// Takes the record as it was last saved; without one, nothing was saved.
+    ///
+    /// - Returns: Whether there is one.
+    func takeSaved() -> Bool {
+        guard case .migration(let head, let migration)? = folder.record else { return false }
+        (self.head, self.migration) = (head, migration)
+        return true
+    }
+}
+
+package final class RollbackSession: RunSession {
+    package let folder: RunFolder
+    package var head: RunHead
+    var rollback: RunRecord.Rollback
+
+    init(_ folder: RunFolder, _ head: RunHead, _ rollback: RunRecord.Rollback = .init()) {
+        (self.folder, self.head, self.rollback) = (folder, head, rollback)
+    }
+
+    package var record: RunRecord { .rollback(head, rollback) }
+    package var isUnfinishedInPlace: Bool { false }
+}
+
+extension RunFolder {
+    /// The session of the run whose record is in the folder; nil if there is none.
+    package func session(of record: RunRecord?) -> (any RunSession)? {
+        switch record {
+        case .migration(let head, let migration): MigrationSession(self, head, migration)
+        case .rollback(let head, let rollback): RollbackSession(self, head, rollback)
+        case nil: nil
+        }
+    }
+}

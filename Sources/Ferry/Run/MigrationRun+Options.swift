@@ -1,0 +1,30 @@
+internal import FerryBase
+internal import FerryEngine
+internal import FerryPlan
+internal import FerryStore
+
+extension MigrationRun {
+    /// The engine's options for a step, with the damage and the objects of the store itself for the first one.
+    ///
+    /// A copy leaves no dangling keys. Steps in place keep theirs, so a step after them searches for damage again.
+    func engineOptions(
+        _ migration: RunRecord.Migration, step: Int, after steps: ArraySlice<StepPlan> = []
+    ) -> EngineOptions {
+        var options = EngineOptions(
+            chunkSize: configuration.chunkSize, now: migration.now, trace: configuration.trace,
+            progress: relay.hook(step: step), stop: stop, externalFolder: ExternalData.folder(forStore: place.store))
+        options.chunkBytes = configuration.chunkBytes
+        let (seconds, attoseconds) = configuration.chunkTime.components
+        options.chunkNanoseconds =
+            UInt64(max(0, seconds)) * 1_000_000_000 + UInt64(max(0, attoseconds) / 1_000_000_000)
+        options.memoryLimit = configuration.memoryLimit
+        options.memoryHeld = held
+        options.damaged = configuration.damaged
+        let damage = migration.findings.damage
+        options.sourceDamage = steps.isEmpty ? damage : []
+        if !damage.isEmpty, !steps.isEmpty, steps.allSatisfy({ $0.mode == .inPlace }) { options.sourceDamage = nil }
+        options.toldLinks = step == 1 ? migration.findings.toldLinks : nil
+        options.dropping = steps.isEmpty ? configuration.dropping : []
+        return options
+    }
+}

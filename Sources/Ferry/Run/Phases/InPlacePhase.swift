@@ -1,0 +1,168 @@
+internal import FerryBase
+internal import FerryEngine
+internal import FerryMapping
+internal import FerryPlan
+internal import FerrySQLite
+internal import FerryStore
+internal import FerryVerify
+
+/// Runs all steps on the store itself in one transaction; a kill before COMMIT leaves the old store.
+struct InPlacePhase: MigrationPhase {
+    let call: MigrationRun
+    let session: MigrationSession
+    let planned: Planned
+    let sourceGuard: SourceGuard
+
+    func run() throws {
+        try stop.check()
+        if configuration.holdsSwap {
+            // There is no second file, so the migration itself would change the store.
+            throw FerryError(
+                .swapHeld,
+                "Everything is prepared. The migration itself is one transaction on \(place.store), which is unchanged.",
+                remedy: "\(action: .again) without \(setting: .holdsSwap) to migrate.")
+        }
+        head.phase = .rows
+        try session.save()
+        try noteExternalFiles(sourceGuard)
+        // Another program may write before the writer has locked the store; the fingerprint shows that.
+        let seen = try sourceGuard.fingerprint()
+        try head.checkSource(seen)
+        // Damaged pages that stay cannot pass.
+        let isSound = !migration.findings.warnings.contains { $0.code == .damagedPages }
+        let isVerified = isSound && call.verifiesBeforeCommit(planned)
+        let usesLog = seen.store.usesWriteAheadLog && planned.writesRows
+        let writesMuch =
+            try usesLog && call.writesMuch(planned.plan.steps, on: sourceGuard.connection, planned.statements)
+        if usesLog && (isVerified || writesMuch) {
+            // The guard and the writer both need exclusive access.
+            let isAlone = try sourceGuard.takeExclusively()
+            sourceGuard.release()
+            // Only a rollback journal shows the old store beside the new one. What is inferred is checked in part then.
+            if !isAlone, isVerified, !planned.plan.steps[0].isInferred { throw JournalSwitch.inUse(place.store) }
+            if !isAlone, writesMuch {
+                let warning = FerryWarning(
+                    .openElsewhere,
+                    "\(place.store) is open in another program, so every change goes through its -wal: it is written twice and needs "
+                        + "2 KiB of memory per MiB.",
+                    about: .init(path: place.store))
+                migration.findings.warnings.append(warning)
+                relay.send(.warning(warning))
+            }
+            try migrateStore(leavesLog: isAlone, isVerified: isVerified && isAlone)
+            // Cleans up like a guard that stayed open.
+            if !isAlone {
+                try SourceGuard(path: place.store, purpose: .reading, files: files, sideFiles: head.sideFiles).close()
+            }
+        } else {
+            try sourceGuard.endTransaction()
+            try migrateStore(leavesLog: false, isVerified: isVerified)
+            // The writer is closed by now, so that side files which were not there before can go.
+            try sourceGuard.close()
+        }
+    }
+
+    private func migrateStore(leavesLog: Bool, isVerified: Bool) throws {
+        let plan = planned.plan
+        let connection = try Connection(
+            inPlace: place.store, memory: memory, vfs: files.vfs(folder.path),
+            trace: configuration.trace)
+        connection.keepWriteAheadLogOnClose()
+        let options = call.engineOptions(migration, step: 1)
+        let journal = JournalSwitch(connection: connection, session: session)
+        if leavesLog {
+            try journal.leaveLog()
+            try connection.execute("BEGIN EXCLUSIVE")
+        } else {
+            try connection.execute("BEGIN IMMEDIATE")
+            try head.checkSource(Fingerprint(store: PageReader(connection).fingerprint(files: files)))
+        }
+        let before = (head, migration)
+        do {
+            try InPlaceRun.run(
+                plan.steps, on: connection, options: options, checks: options.checksInPlace,
+                found: planned.statements?.whole,
+                beforeCommit: { reports in
+                    addSteps(plan, reports)
+                    if isVerified { return }
+                    relay.begin(.swap)
+                    // Whoever is told of the phase may stop before it.
+                    try stop.check()
+                    try save(connection)
+                },
+                commit: { connection in
+                    guard isVerified else { return try connection.execute("COMMIT") }
+                    try connection.commit {
+                        do {
+                            try StepVerification(call: call, session: session)
+                                .verifyBeforeCommit(plan.steps[0], options)
+                        } catch {
+                            // It reads the file by its path, where another one may be by now.
+                            try connection.checkPlace()
+                            throw error
+                        }
+                        relay.begin(.swap)
+                        try stop.check()
+                        try save(connection)
+                    }
+                })
+            try connection.checkPlace()
+        } catch {
+            // The transaction is rolled back: the steps are not done.
+            (head, migration) = before
+            // The first error is reported; the next call restores the rest.
+            do { if leavesLog { try journal.restoreLog(wasRolledBack: false) } } catch {}
+            throw error
+        }
+        memory.releaseUnused(before: try connection.contentBytes())
+        if leavesLog {
+            try journal.returnToLog()
+        } else {
+            // A page that a reader keeps from being written back is written back when the store is next opened.
+            _ = try connection.checkpoint("TRUNCATE")
+        }
+        withExtendedLifetime(connection) {}
+    }
+
+    /// Saves the record with the steps, as the last thing before COMMIT.
+    private func save(_ connection: Connection) throws {
+        try saveWithTimes()
+        try checkSnapshot()
+        try connection.checkPlace()
+    }
+
+    private func addSteps(_ plan: MigrationPlan, _ reports: [StepReport]) {
+        migration.steps = []
+        for (index, (step, report)) in zip(plan.steps, reports).enumerated() {
+            var summary = VerificationSummary(mode: configuration.verify)
+            summary.isBeforeCommit = true
+            summary.checked = report.counts.filter { $0.isEstimated != true }.map(\.written).reduce(0, +)
+            migration.add(step, index + 1, report)
+            migration.steps[index].verification = summary
+            migration.steps[index].isFinished = true
+        }
+    }
+}
+
+extension EngineOptions {
+    var checksInPlace: InPlaceRun.Checks {
+        { [progress, stop, toldLinks] work in
+            let verification = try VerificationInPlace(
+                of: work.step, writing: work.tables, on: work.connection, damage: work.damage,
+                told: ToldLinks.of(work.step, reported: work.isFirst ? toldLinks : nil), progress: progress, stop: stop)
+            return { counts, counted in try verification.check(counts, counted: counted) }
+        }
+    }
+}
+
+extension Connection {
+    convenience init(inPlace path: String, memory: MemoryBudget, vfs: VFS?, trace: TraceHook?) throws {
+        try self.init(path: path, mode: .readWrite, vfs: vfs, trace: trace)
+        try syncFully()
+        // EXTRA also syncs the folder of a deleted journal, before files that only the old store needs are deleted.
+        try execute("PRAGMA synchronous = EXTRA")
+        // SQLite overwrites deleted content with zeros only in pages that it writes anyway, as in Core Data.
+        try execute("PRAGMA secure_delete = FAST; PRAGMA temp_store = FILE")
+        try shareCaches(memory.workingCaches, among: ["main": 5, "temp": 1])
+    }
+}

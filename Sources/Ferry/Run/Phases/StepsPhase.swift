@@ -1,0 +1,191 @@
+internal import FerryBase
+internal import FerryEngine
+internal import FerryMapping
+internal import FerryModel
+internal import FerryPlan
+internal import FerrySQLite
+internal import FerryStore
+
+/// Runs, verifies and finishes every unfinished step in the run folder.
+struct StepsPhase: MigrationPhase {
+    let call: MigrationRun
+    let session: MigrationSession
+    let plan: MigrationPlan
+    let sourceGuard: SourceGuard
+
+    private var verification: StepVerification { StepVerification(call: call, session: session) }
+    private var hooks: StepHooks { StepHooks(call: call, session: session, plan: plan, sourceGuard: sourceGuard) }
+
+    func run() throws {
+        var beside: VerificationBeside?
+        do {
+            for number in 1...plan.steps.count { try runStep(number, beside: &beside) }
+        } catch {
+            // The step and the verification beside it stop together.
+            stop.request(FerryError.wrapping(error, on: place.store))
+            if let beside {
+                if let found = beside.difference() {
+                    try verification.discard(after: beside.number)
+                    throw found
+                }
+                // Otherwise the next call would verify the step again.
+                if let summary = beside.success() { try verification.keep(summary, of: beside.number) }
+            }
+            throw error
+        }
+    }
+
+    private func runStep(_ number: Int, beside: inout VerificationBeside?) throws {
+        let (index, step) = (number - 1, plan.steps[number - 1])
+        try stop.check()
+        try hooks.discardChangedStep(number)
+        let isRecorded = index < migration.steps.count
+        if index > 0, !isRecorded {
+            let previous = destination(ofStep: index)
+            // A step in place may have renamed the file already.
+            if try files.exists(previous) { try checkVerified(previous) }
+        }
+        if !isRecorded { try hooks.callWillMigrate(number) }
+        let run = try work(step, number, isBeside: beside != nil)
+        let verifiesLater = call.verifiesBesideNext(plan, number)
+        if !isRecorded {
+            head.phase = .rows
+            try session.save()
+            relay.begin(.rows, step: number)
+            // A step in place checks its rows itself, before its COMMIT.
+            if index > 0, step.mode == .copy, migration.checkedStep != number {
+                try checkRows(step, run.sourcePath)
+                migration.checkedStep = number
+                try session.save()
+                stop.unitIsDone()
+            }
+            let report = try run.run()
+            releaseUnusedMemory()
+            call.isResumed = call.isResumed || report.resumed
+            call.chunkTimes.add(report.chunkTimes)
+            noteTimes()
+            try verification.end(&beside)
+            head.phase = .verify
+            try session.save()
+            migration.add(step, number, report)
+            if !verifiesLater { try verification.verify(run, number) }
+            try session.save()
+            stop.unitIsDone()
+            try stop.check()
+        }
+        // A recorded verification is not repeated: the step's progress table may be gone already.
+        if !migration.steps[index].isFinished {
+            try run.finish()
+            migration.steps[index].isFinished = true
+            migration.steps[index].destination = FileState(try files.attributes(run.destinationPath))
+            try session.save()
+            stop.unitIsDone()
+        }
+        if migration.steps[index].verification == nil {
+            if verifiesLater {
+                beside = try verification.verifyBeside(run, number)
+            } else {
+                // An earlier call had more memory, or more processors.
+                try verification.verify(run, number)
+                try session.save()
+            }
+        }
+        try hooks.callDidMigrate(number)
+        if index > 0, beside == nil { try files.removeTree(folder.stepFolder(index)) }
+    }
+
+    private func work(_ step: StepPlan, _ number: Int, isBeside: Bool) throws -> any StepWork {
+        let previous = number > 1 ? destination(ofStep: number - 1) : nil
+        var options = call.engineOptions(migration, step: number, after: plan.steps[..<(number - 1)])
+        options.vfs = try files.vfs(folder.path)
+        options.isBesideVerification = isBeside
+        let stepFolder = folder.stepFolder(number)
+        if try !files.exists(stepFolder) {
+            try files.createDirectory(stepFolder, mode: 0o700)
+            if step.mode == .copy, number > migration.steps.count {
+                // A destination with kept tables is made by copying pages.
+                let names = step.keptPart == nil ? ["destination.sqlite", "scratch.sqlite"] : ["scratch.sqlite"]
+                for name in names {
+                    try files.createPrivately(stepFolder + "/" + name)
+                }
+            }
+            // Before a step in place renames the file of the step before: a power cut could lose both.
+            try files.syncFolder(folder.path)
+        }
+        guard step.mode == .inPlace else {
+            // If SQLite can take no lock, opening the store with one fails; the fingerprint shows changes.
+            let filling = StepRun(
+                step: step, sourcePath: previous ?? place.store,
+                isSourcePrivate: previous != nil || sourceGuard.access == .unlocked, folder: stepFolder,
+                options: options, policies: call.inputs.policies, keepsTables: true)
+            guard let part = step.partInPlace else { return filling }
+            return StepWithKeptPart(
+                filling: filling, part: part, previous: previous, sourceGuard: sourceGuard, files: files)
+        }
+        return InPlaceStep(
+            step: step, previous: previous,
+            // After a killed hook the step runs again from its source, so the source must stay.
+            isCopied: try configuration.hasStages || previous.map { try writesMuch(step, at: $0) } ?? true,
+            sourceGuard: sourceGuard,
+            keepsJournalMode: plan.steps[..<number].allSatisfy { $0.mode == .inPlace }, folder: stepFolder,
+            files: files, options: options)
+    }
+
+    /// Whether a step rewrites much of the step before's destination; false if it has renamed that file already.
+    private func writesMuch(_ step: StepPlan, at previous: String) throws -> Bool {
+        guard try files.exists(previous) else { return false }
+        let connection = try Connection(path: previous, mode: .immutable)
+        return try call.writesMuch([step], on: connection, StatementsInPlace(step, dropping: []) { connection })
+    }
+
+    /// Checks a step's requirements on the rows of earlier steps, as far as preflight could not check them.
+    private func checkRows(_ step: StepPlan, _ path: String) throws {
+        guard RowChecks.areNeeded(by: step) else { return }
+        do {
+            let connection = try Connection(path: path, mode: .readOnly, trace: configuration.trace)
+            connection.abandonStatements(on: stop)
+            try connection.shareCaches(memory.workingCaches, among: ["main": 2, "temp": 1])
+            let layout = try StoreLayout.actual(for: step.resolved.source.model, on: connection)
+            try connection.execute("BEGIN")
+            let walk = try PageWalk(of: layout, on: connection, stop: stop)
+            let inspection = try StoreInspection(of: layout, on: connection, walk: walk)
+            let checks = RowChecks(
+                connection: connection, layout: layout, rows: inspection.rowsOfEntities, step: step, walk: walk)
+            var refusals = checks.valuesWithoutSource().refusals + checks.rowsOfAbstractEntities()
+            refusals += try checks.emptyValues(checks.emptyRows(_:of:)) + checks.missingInPassedVersions()
+            refusals += try checks.duplicates(step.needsUniqueValues)
+            guard var first = refusals.first else { return }
+            first.message = "In the step to version \(step.resolved.destination.name): \(first.message)"
+            throw first
+        } catch {
+            throw FerryError.wrapping(error, on: path)
+        }
+    }
+}
+
+extension RunRecord.Migration {
+    /// Adds a complete step that is not yet verified.
+    mutating func add(_ step: StepPlan, _ number: Int, _ report: StepReport) {
+        let executors = Dictionary(
+            step.partitions.flatMap(\.entityMappings).map {
+                ($0.mapping.name, $0.executor)
+            },
+            uniquingKeysWith: { first, _ in first })
+        let mappings = report.counts.map { counts in
+            MigrationReport.EntityMappingReport(
+                step: number, name: counts.name, source: counts.source, destination: counts.destination,
+                executor: executors[counts.name] ?? .set, read: counts.read, created: counts.created,
+                written: counts.written, dropped: counts.dropped, merged: counts.merged,
+                isEstimated: counts.isEstimated)
+        }
+        steps.append(
+            RunRecord.StepRecord(
+                isFinished: false, entityMappings: mappings,
+                unmapped: report.unmapped.map { .init(step: number, entity: $0.entity, rows: $0.rows) },
+                healed: report.healed.map {
+                    .init(step: number, kind: $0.kind, entity: $0.entity, rows: $0.rows)
+                },
+                leftBehind: report.leftBehind, chunks: report.chunks,
+                policies: report.policies == PolicyEvidence() ? nil : report.policies))
+    }
+}

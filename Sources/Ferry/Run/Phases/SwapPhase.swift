@@ -1,0 +1,71 @@
+internal import FerryBase
+internal import FerryStore
+
+/// Puts the last step's destination in place; the rename, or COMMIT of the swap, ends the migration.
+struct SwapPhase: MigrationPhase {
+    let call: MigrationRun
+    let session: MigrationSession
+    let sourceGuard: SourceGuard
+    /// The steps of a plan all in place, for a swap that runs them again.
+    var steps: RepeatedSteps?
+
+    func run() throws {
+        try stop.check()
+        head.phase = .swap
+        if configuration.holdsSwap {
+            try session.save()
+            throw FerryError(
+                .swapHeld, "Everything is done except the swap: the migrated store is in \(folder.path).",
+                remedy: """
+                    \(action: .again) without \(setting: .holdsSwap) to swap it in. If \(place.store) changes \
+                    before then, start over with \(on: .restart).
+                    """)
+        }
+        relay.begin(.swap)
+        let destination = destination(ofStep: migration.steps.count)
+        if let output = place.output {
+            try head.checkSource(sourceGuard.fingerprint())
+            try checkVerified(destination)
+            try noteExternalFiles(sourceGuard)
+            try move(destination, to: output)
+            try sourceGuard.close()
+        } else {
+            try Swap(
+                sourceGuard: sourceGuard, destination: destination, session: session, memory: memory,
+                largestLogged: configuration.largestLoggedSwap, stop: stop, progress: relay.hook(),
+                trace: configuration.trace, steps: steps,
+                checkDestination: { try checkVerified(destination) }, checkSnapshot: { try checkSnapshot() }
+            ).run()
+        }
+        noteTimes()
+    }
+
+    /// Moves a verified destination to the output, where no file exists; the source store stays unchanged.
+    private func move(_ destination: String, to output: String) throws {
+        try removeEmptyJournals(of: destination, files: files)
+        let external = ExternalFiles(store: output, files: files)
+        // External files that only the old store needs are deleted with the run folder.
+        if place.ownsExternalFiles {
+            try external.add(from: ExternalData.folder(forStore: place.store), onDifference: .refuses)
+        }
+        try external.add(from: ExternalData.folder(forStore: destination), onDifference: .refuses)
+        for path in StoreFileNames(output).all where try files.exists(path) {
+            throw FerryError(
+                .outputExists, "\(path) appeared during the migration.",
+                remedy: "Move it away and \(action: .again). Everything else is finished.")
+        }
+        head.swap = .place(SwapIntent.Place(ofOutput: try files.attributes(destination)))
+        try session.save()
+        try files.renameToFree(destination, to: output)
+        try files.syncFolder(FileLayer.parent(of: output))
+    }
+}
+
+extension MigrationPhase {
+    /// Notes the external files that the store names, while it still exists.
+    func noteExternalFiles(_ sourceGuard: SourceGuard) throws {
+        guard place.ownsExternalFiles else { return }
+        try ExternalFiles(store: place.store, files: files)
+            .noteNames(on: sourceGuard.connection, workFolder: folder.path)
+    }
+}

@@ -1,0 +1,42 @@
+/// The number of rows in a chunk.
+public enum ChunkSize: Sendable, Hashable {
+    /// Exactly this many rows in each chunk.
+    case rows(Int)
+    /// As many rows as the machine carries within the chunk's time.
+    case automatic
+}
+
+/// The treatment of rows that no rule heals: of an unknown entity, or without a mandatory value.
+public enum DamagedRows: String, Sendable, Hashable, Codable, CaseIterable {
+    /// Keeps the rows as they are if the migrated store can hold them; otherwise refuses the run.
+    case keep
+    /// Leaves the rows out, with the links to them, and counts them.
+    case drop
+    /// Refuses the run, with the rows' counts.
+    case refuse
+}
+
+/// The checks of a migrated store: all, only those that compare no rows, or none.
+public enum VerifyMode: String, Sendable, Hashable, Codable { case full, quick, none }
+
+/// The executor of entity mappings without a policy; the rows of the migrated store are the same with each.
+public enum ExecutorChoice: String, Sendable, Hashable, CaseIterable {
+    /// SQL statements, in place where every object keeps its row.
+    case automatic = "auto"
+    /// Swift, row by row; every step is a copy.
+    case row
+    /// SQL statements only: a mapping with a policy is refused, and the steps of mapping models are copies.
+    case set
+}
+
+/// The executor of an entity mapping's rows; a later version may add more.
+public struct RowExecutor: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+    public var description: String { rawValue }
+
+    /// SQL statements.
+    public static let set = Self(rawValue: "set")
+    /// Swift, row by row.
+    public static let row = Self(rawValue: "row")
+}

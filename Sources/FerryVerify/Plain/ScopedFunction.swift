@@ -1,0 +1,77 @@
+internal import FerryExpression
+internal import FerryModel
+
+/// The functions that need more than the values of their operands: objects, the time, or the operands' own text.
+enum ScopedFunction: String {
+    case now, random
+    case noIndex = "noindex:"
+    case cast = "castObject:toType:"
+    /// ``Expression/tableSelector``.
+    case table = "table:key:"
+    case join = "join:with:"
+    case split = "split:by:at:"
+    case randomBelow = "random:"
+    case randomNumber = "randomn:"
+    case count = "count:"
+    case sum = "sum:"
+    case average = "average:"
+    case minimum = "min:"
+    case maximum = "max:"
+    case median = "median:"
+    case mode = "mode:"
+    case deviation = "stddev:"
+}
+
+extension PlainEvaluator {
+    /// The value of a call; nil if the function takes another number of operands.
+    func value(
+        of function: ScopedFunction, _ operands: [Expression], in scope: PlainScope
+    ) throws -> PlainValue? {
+        switch (function, operands.count) {
+        case (.now, _): return .real(now)
+        case (.noIndex, 1): return try value(of: operands[0], in: scope)
+        case (.cast, _): return try cast(operands, in: scope)
+        case (.table, 2): return try entry(for: operands[1], in: operands[0], scope)
+        case (.join, 2): return try joined(operands[0], operands[1], in: scope)
+        case (.split, 3):
+            guard case .integer(let index)? = PlainNumber(try value(of: operands[2], in: scope).plain) else {
+                return .null
+            }
+            let parts = Expression.function(
+                receiver: operands[0], selector: "componentsSeparatedByString:", arguments: [operands[1]])
+            return try part(index, of: parts, in: scope)
+        case (.random, _), (.randomBelow, _), (.randomNumber, _):
+            return try randomNumber(function.rawValue, operands, in: scope)
+        case (.count, _), (.sum, _), (.average, _), (.minimum, _), (.maximum, _), (.median, _), (.mode, _),
+            (.deviation, _):
+            return try collected(function.rawValue, operands, in: scope)
+        case (.noIndex, _), (.table, _), (.join, _), (.split, _): return nil
+        }
+    }
+
+    private func entry(
+        for key: Expression, in table: Expression, _ scope: PlainScope
+    ) throws -> PlainValue {
+        guard case .constant(.string(let table)) = table else { throw PlainFailure("no table") }
+        let key = try value(of: key, in: scope).plain
+        guard case .text(let name) = try PlainConversion.stored(key, as: .string) else { return .null }
+        return PlainValue.json(
+            try PlainJSON(Array(table.utf8)).member(String(decoding: name, as: UTF8.self)) ?? .null
+        ).plain
+    }
+
+    private func cast(_ arguments: [Expression], in scope: PlainScope) throws -> PlainValue {
+        guard arguments.count == 2, case .constant(.string(let name)) = arguments[1] else {
+            throw PlainFailure("a cast needs the name of a type")
+        }
+        let value = try value(of: arguments[0], in: scope).plain
+        switch name {
+        case "NSDate": return try PlainConversion.stored(value, as: .date)
+        case "NSNumber" where PlainNumber(value) != nil: return value
+        case "NSNumber", "NSDecimalNumber": return try PlainConversion.stored(value, as: .double)
+        case "NSString": return try PlainConversion.stored(value, as: .string)
+        case "NSUUID": return try PlainConversion.stored(value, as: .uuid)
+        default: throw PlainFailure("\(name) is not a known type")
+        }
+    }
+}
