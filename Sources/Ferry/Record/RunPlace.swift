@@ -1,4 +1,4 @@
-package import FerryBase
+internal import FerryBase
 internal import FerryStore
 internal import Foundation
 
