@@ -80,11 +80,13 @@ extension MigrationRun {
         guard let migration = record.migration else { preconditionFailure("a step is that of a migration") }
         let options = engineOptions(migration, step: 1)
         let journal = JournalSwitch(connection: connection, folder: folder)
+        var others: OtherCommits?
         if leavesLog {
             try journal.leaveLog(&record)
             try connection.execute("BEGIN EXCLUSIVE")
         } else {
             try connection.execute("BEGIN IMMEDIATE")
+            others = try OtherCommits(seenBy: connection)
             try record.checkSource(Fingerprint(store: PageReader(connection).fingerprint(files: files)))
         }
         var current = record
@@ -123,9 +125,11 @@ extension MigrationRun {
         memory.releaseUnused(before: try connection.contentBytes())
         if leavesLog {
             try journal.returnToLog()
+            record.ended = try journal.lockExclusively().store.withoutLog
         } else {
             // A page that a reader keeps from being written back is written back when the store is next opened.
             _ = try connection.checkpoint("TRUNCATE")
+            record.ended = try others?.fingerprintIfNone(on: connection, files: files)
         }
         withExtendedLifetime(connection) {}
     }
