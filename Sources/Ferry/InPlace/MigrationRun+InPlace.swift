@@ -89,6 +89,7 @@ extension MigrationRun {
             others = try OtherCommits(seenBy: connection)
             try record.checkSource(Fingerprint(store: PageReader(connection).fingerprint(files: files)))
         }
+        let freed = try FreedPages(before: connection)
         var current = record
         do {
             try InPlaceRun.run(
@@ -123,6 +124,7 @@ extension MigrationRun {
         }
         record = current
         memory.releaseUnused(before: try connection.contentBytes())
+        record.freed = try freed.giveBack(on: connection, stop: stop)
         if leavesLog {
             try journal.returnToLog()
             record.ended = try journal.lockExclusively().store.withoutLog

@@ -37,6 +37,8 @@ package struct RunRecord: Codable, Sendable {
     package var swap: SwapIntent?
     /// The store's fingerprint at the end of the run; nil if another program can have written before it was taken.
     var ended: DatabaseFingerprint?
+    /// The pages that the migration has freed; nil if there are hardly any.
+    var freed: MigrationReport.FreedSpace?
     /// The state of the output at the end of the run.
     var output: FileState?
     /// The copies of the store that a rollback replaces: a snapshot, or copies of files.

@@ -77,6 +77,13 @@ extension MigrationRun {
         // A recorded verification is not repeated: the step's progress table may be gone already.
         if record.migration?.steps[index].isFinished == false {
             try run.finish()
+            if place.output != nil, number == plan.steps.count, !isNew(plan.steps[index]) {
+                // The swap gives pages of the store back itself.
+                record.freed = try FreedPages(before: sourceGuard.connection).giveBack(
+                    on: Connection(
+                        inPlace: run.destinationPath, memory: memory, vfs: files.vfs(folder.path),
+                        trace: configuration.trace), stop: stop)
+            }
             record.migration?.steps[index].isFinished = true
             record.migration?.steps[index].destination = FileState(try files.attributes(run.destinationPath))
             try folder.save(record)
@@ -94,6 +101,9 @@ extension MigrationRun {
         try callDidMigrate(plan, number, &record, folder)
         if index > 0, beside == nil { try files.removeTree(folder.stepFolder(index)) }
     }
+
+    /// Whether a step fills a file of its own, which has no pages of the store.
+    private func isNew(_ step: StepPlan) -> Bool { step.mode == .copy && step.keptPart == nil }
 
     private func work(
         _ plan: MigrationPlan, _ step: StepPlan, _ number: Int, _ migration: RunRecord.Migration,

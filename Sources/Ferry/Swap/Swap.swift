@@ -66,6 +66,7 @@ package struct Swap {
         try connection.shareCaches(memory.workingCaches, among: steps == nil ? ["main": 1] : ["main": 5, "temp": 1])
         let journal = JournalSwitch(connection: connection, folder: folder)
         try journal.begin(&record, for: source, largestLogged: largestLogged)
+        let freed = try FreedPages(before: connection)
         do {
             let check = {
                 try checkDestination()
@@ -87,6 +88,8 @@ package struct Swap {
         }
         stop.unitIsDone()
         try connection.checkPlace()
+        // A rollback restores the free pages of its snapshot as well.
+        if record.kind == .migration { record.freed = try freed.giveBack(on: connection, stop: stop) }
         try journal.end(record)
         record.ended = try journal.lockExclusively().store.withoutLog
     }
