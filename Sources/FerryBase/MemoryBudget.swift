@@ -76,6 +76,9 @@ package struct MemoryBudget: Sendable, Hashable {
     /// Refused levels must not depend on what a run has measured.
     package var snapshot: Int { held == 0 ? spare - guardCache : MemoryBudget(limit: limit).snapshot }
 
+    /// The part of ``snapshot`` that models and plan leave for more than one thread.
+    package var snapshotThreads: Int { min(snapshot, spare - guardCache) }
+
     /// SQLite's share of the process: half of the smallest limit and what is above it, because the program's part stays.
     package var softHeap: Int { limit - Self.least / 2 }
 

@@ -53,30 +53,30 @@ extension SnapshotForm {
             // Pages begin at even offsets, also in a store with a -wal.
             let offset = places == 1 ? 0 : last / (places - 1) * place / 512 * 512
             try source.read(into: content, at: offset)
-            try compressor.begin(frameBytes: Int64(count))
-            sum += try compressor.compress(UnsafeRawBufferPointer(content), into: encoded, endsFrame: true)
+            sum += try compressor.compress(UnsafeRawBufferPointer(content), into: encoded)
         }
         return Double(sum) / Double(Int64(count) * places)
     }
 }
 
-/// Writes the frames of an archive on two threads.
+/// Writes the frames of an archive on several threads.
 ///
-/// The caller's thread reads the content and compresses it. A second thread writes the compressed bytes, decodes them
-/// again, compares them with the content and hashes both. They share ``slotCount`` slots, each with one piece of
-/// content and its compressed form. With one decoded piece and the two contexts that takes about 3 MiB.
+/// The caller's thread reads the content of one frame after another. Any number of threads compress frames, each a
+/// whole one, decode them again and compare them with the content. A last thread writes the frames in order and hashes
+/// both forms. So the archive is the same for any number of threads. They share slots, each with one frame's content
+/// and its compressed form.
 struct ArchiveWriter {
     let progress: ProgressHook?
     let stop: StopRequest
+    /// The number of threads that compress.
+    let workers: Int
 
-    /// A multiple of zstd's 128 KiB blocks, so that flushing after each piece costs no compression.
-    fileprivate static let pieceBytes = 256 << 10
-    /// One for each thread and one between them.
-    private static let slotCount = 3
+    /// One slot for each thread.
+    private static func slotCount(_ workers: Int) -> Int { workers + 2 }
 
-    /// The bytes of all slots and of the decoded piece.
-    static func bufferBytes(_ form: SnapshotForm) -> Int {
-        slotCount * (pieceBytes + form.bound(pieceBytes)) + pieceBytes + 1
+    /// The bytes of all slots and of the decoded frames.
+    static func bufferBytes(_ form: SnapshotForm, frameBytes: Int, workers: Int) -> Int {
+        slotCount(workers) * (frameBytes + form.bound(frameBytes)) + workers * (frameBytes + 1)
     }
 
     struct Result {
@@ -87,28 +87,35 @@ struct ArchiveWriter {
 
     /// Writes all frames after the last durable one, with which the output ends.
     ///
-    /// `hashes` are those of the output so far. The second thread records the state durably after each frame.
+    /// `hashes` are those of the output so far. After each unit of `unitBytes` of content the last thread records the
+    /// state durably.
     ///
-    /// - Throws: The source's error, ``FerryError``, or the reason of the stop request, between two frames.
+    /// - Throws: The source's error, ``FerryError``, or the reason of the stop request, between two units.
     func write(
-        _ source: some PageSource, to output: consuming OutputFile, from state: ArchiveState,
+        _ source: some PageSource, to output: consuming OutputFile, from state: ArchiveState, unitBytes: Int64,
         hashes: consuming ArchiveHashes, recordState: @escaping @Sendable (ArchiveState) throws -> Void
     ) throws -> Result {
-        let checker = try Checker(
-            output: output, state: state, hashes: hashes, stop: stop, recordState: recordState)
-        let slots = SlotWorker((0..<Self.slotCount).map { _ in Slot(state.archiveForm) })
-        try slots.run("ferry.snapshot") {
-            try compress(source, from: state, into: slots)
-        } taking: {
-            try checker.take($0)
-        } atEnd: { _ in
-            try checker.close()
+        let path = output.path
+        let frames = ArchiveFrames(output, state: state, hashes: hashes, stop: stop, recordState: recordState)
+        let frameBytes = Int(min(state.frameBytes, state.contentBytes))
+        let slots = SlotLine((0..<Self.slotCount(workers)).map { _ in FrameSlot(state.archiveForm, frameBytes) })
+        let compressing = try (0..<workers).map { _ in
+            let worker = try FrameWorker(state, frameBytes: frameBytes, for: path)
+            return { @Sendable (slot: FrameSlot) in try worker.work(on: slot) }
         }
-        return try checker.result()
+        try slots.run("ferry.snapshot", working: compressing) {
+            try read(source, from: state, unitBytes: unitBytes, into: slots)
+        } taking: {
+            try frames.take($0)
+        } atEnd: { _ in
+            try frames.close()
+        }
+        return frames.result()
     }
 
-    private func compress(_ source: some PageSource, from state: ArchiveState, into slots: SlotWorker<Slot>) throws {
-        let compressor = try state.archiveForm.makeCompressor(level: state.level)
+    private func read(
+        _ source: some PageSource, from state: ArchiveState, unitBytes: Int64, into slots: SlotLine<FrameSlot>
+    ) throws {
         var offset = state.contentOffset
         var isFirst = state.frames == 0
         // An empty store also gets a frame, so that its archive decodes.
@@ -117,110 +124,17 @@ struct ArchiveWriter {
             try stop.checkBetweenUnits(after: isFirst ? 0 : Clock.nanoseconds(since: start))
             start = Clock.nanoseconds()
             isFirst = false
-            let frameEnd = min(offset + state.frameBytes, state.contentBytes)
-            try compressor.begin(frameBytes: frameEnd - offset)
+            let unitEnd = min(offset + max(unitBytes, state.frameBytes), state.contentBytes)
             repeat {
-                let count = Int(min(Int64(Self.pieceBytes), frameEnd - offset))
+                let count = Int(min(state.frameBytes, unitEnd - offset))
                 try slots.fill { slot in
-                    let piece = UnsafeMutableRawBufferPointer(rebasing: slot.content[..<count])
-                    try source.read(into: piece, at: offset)
+                    try source.read(into: UnsafeMutableRawBufferPointer(rebasing: slot.content[..<count]), at: offset)
                     offset += Int64(count)
                     slot.contentCount = count
-                    slot.endsFrame = offset == frameEnd
-                    slot.encodedCount = try compressor.compress(
-                        UnsafeRawBufferPointer(piece), into: slot.encoded, endsFrame: slot.endsFrame)
+                    slot.endsUnit = offset == unitEnd
                 }
-            } while offset < frameEnd
+            } while offset < unitEnd
             progress?(ProgressUpdate(phase: .snapshot, done: offset, total: state.contentBytes))
         }
-    }
-}
-
-/// A piece of content and its compressed form.
-private final class Slot {
-    let content: UnsafeMutableRawBufferPointer
-    let encoded: UnsafeMutableRawBufferPointer
-    var contentCount = 0
-    var encodedCount = 0
-    var endsFrame = false
-
-    init(_ form: SnapshotForm) {
-        content = .allocate(byteCount: ArchiveWriter.pieceBytes, alignment: 4096)
-        encoded = .allocate(byteCount: form.bound(ArchiveWriter.pieceBytes), alignment: 16)
-    }
-
-    deinit {
-        content.deallocate()
-        encoded.deallocate()
-    }
-}
-
-/// The work of the second thread.
-///
-/// Unchecked, because the ring orders all access: only the second thread uses `output`, `state`, `hashes` and the
-/// decompressor until it ends, and only the first thread afterwards.
-private final class Checker: @unchecked Sendable {
-    private var output: OutputFile
-    private var state: ArchiveState
-    private var hashes: ArchiveHashes
-    private let decompressor: any Decompressor
-    /// One byte larger than a piece, so that excess content shows and the decoder reaches the end of a frame.
-    private let decoded = UnsafeMutableRawBufferPointer.allocate(
-        byteCount: ArchiveWriter.pieceBytes + 1, alignment: 16)
-    private let stop: StopRequest
-    private let recordState: @Sendable (ArchiveState) throws -> Void
-
-    init(
-        output: consuming OutputFile, state: ArchiveState, hashes: consuming ArchiveHashes, stop: StopRequest,
-        recordState: @escaping @Sendable (ArchiveState) throws -> Void
-    ) throws {
-        decompressor = try state.archiveForm.makeDecompressor()
-        self.output = output
-        self.state = state
-        self.hashes = hashes
-        self.stop = stop
-        self.recordState = recordState
-    }
-
-    deinit { decoded.deallocate() }
-
-    func close() throws { try output.close() }
-
-    /// The result, after the end of the second thread.
-    func result() throws -> ArchiveWriter.Result {
-        guard decompressor.isAtFrameEnd else {
-            throw FerryError(.internalError, "The last frame of \(output.path) is incomplete.")
-        }
-        var whole = ArchiveHashes()
-        swap(&whole, &hashes)
-        let (archive, content) = whole.finalize()
-        return ArchiveWriter.Result(archiveSHA256: archive, contentSHA256: content, state: state)
-    }
-
-    func take(_ slot: Slot) throws {
-        let content = UnsafeRawBufferPointer(rebasing: slot.content[..<slot.contentCount])
-        var encoded = UnsafeRawBufferPointer(rebasing: slot.encoded[..<slot.encodedCount])
-        try output.write(encoded)
-        hashes.archive.update(encoded)
-        hashes.content.update(content)
-        let room = UnsafeMutableRawBufferPointer(rebasing: decoded[...content.count])
-        let done = try decompressor.decompress(&encoded, into: room)
-        guard encoded.isEmpty, done == content.count, memcmp(decoded.baseAddress!, slot.content.baseAddress!, done) == 0
-        else {
-            throw FerryError(
-                .snapshotFailed,
-                "What was written to \(output.path) does not match the store's content when read back.",
-                remedy: "Check the memory and the disk of this machine.")
-        }
-        state.contentOffset += Int64(content.count)
-        guard slot.endsFrame else { return }
-        guard decompressor.isAtFrameEnd else {
-            throw FerryError(.internalError, "A frame of \(output.path) is incomplete.")
-        }
-        try output.sync()
-        state.frames += 1
-        state.archiveOffset = output.offset
-        try recordState(state)
-        stop.unitIsDone()
     }
 }

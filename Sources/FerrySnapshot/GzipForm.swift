@@ -21,21 +21,15 @@ final class GzipCompressor: Compressor {
         stream.deallocate()
     }
 
-    func begin(frameBytes: Int64) throws(FerryError) {
-        guard deflateReset(stream) == Z_OK else { throw failure }
-    }
-
     func compress(
-        _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, endsFrame: Bool
+        _ frame: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
     ) throws(FerryError) -> Int {
-        stream.pointee.next_in = UnsafeMutablePointer(mutating: bytes.bindMemory(to: UInt8.self).baseAddress)
-        stream.pointee.avail_in = UInt32(bytes.count)
+        guard deflateReset(stream) == Z_OK else { throw failure }
+        stream.pointee.next_in = UnsafeMutablePointer(mutating: frame.bindMemory(to: UInt8.self).baseAddress)
+        stream.pointee.avail_in = UInt32(frame.count)
         stream.pointee.next_out = output.bindMemory(to: UInt8.self).baseAddress
         stream.pointee.avail_out = UInt32(output.count)
-        let code = deflate(stream, endsFrame ? Z_FINISH : Z_SYNC_FLUSH)
-        guard code == (endsFrame ? Z_STREAM_END : Z_OK), stream.pointee.avail_in == 0 else { throw failure }
-        // A full output could hide bytes that zlib has not yet written.
-        precondition(stream.pointee.avail_out > 0, "the output of the compressor has room for its bound")
+        guard deflate(stream, Z_FINISH) == Z_STREAM_END else { throw failure }
         return output.count - Int(stream.pointee.avail_out)
     }
 

@@ -51,8 +51,16 @@ package struct SnapshotOptions: Sendable {
     package var form = SnapshotForm.preferred
     /// A level of the form.
     package var level = 1
-    /// Content bytes per frame: a resumed snapshot repeats at most this much.
-    package var frameBytes: Int64 = 64 << 20
+    /// The bytes of content in a frame, which one thread compresses: with a half of it archives are 1 % larger, and with
+    /// the double, half as many threads fit into the same memory.
+    package static let usualFrameBytes: Int64 = 512 << 10
+    /// The same frames make the same archive; only tests use other ones.
+    package var frameBytes = usualFrameBytes
+    /// Content bytes that become durable at a time: a resumed snapshot repeats at most this much.
+    package var unitBytes: Int64 = 64 << 20
+    /// The limit of the memory that the threads share.
+    package var memory = MemoryBudget()
+    package var processors = ProcessInfo.processInfo.activeProcessorCount
     /// The state of the store: an unfinished snapshot is resumed only at an equal one; nil is never equal.
     package var fingerprint: String?
     package var progress: ProgressHook?

@@ -1,4 +1,4 @@
-package import FerryBase
+internal import FerryBase
 
 /// The form in which a snapshot keeps the database.
 package enum SnapshotForm: String, Codable, Sendable, CaseIterable {
@@ -88,17 +88,14 @@ package enum SnapshotForm: String, Codable, Sendable, CaseIterable {
     }
 }
 
-/// Compresses successive frames, on one thread.
+/// Compresses frames, on one thread.
 protocol Compressor: AnyObject {
-    /// Begins a frame, which must get exactly this many bytes.
-    func begin(frameBytes: Int64) throws(FerryError)
-
-    /// Compresses all bytes and flushes them, so that they can be decoded at once.
+    /// Compresses the content of one frame.
     ///
     /// - Returns: The number of bytes written to the output, which must have room for ``SnapshotForm/bound(_:)`` bytes.
     /// - Throws: ``FerryError`` `.snapshotFailed`.
     func compress(
-        _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, endsFrame: Bool
+        _ frame: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
     ) throws(FerryError) -> Int
 }
 
@@ -114,42 +111,4 @@ protocol Decompressor: AnyObject {
     func decompress(
         _ bytes: inout UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
     ) throws(FerryError) -> Int
-}
-
-/// The memory for taking a snapshot, by form and level.
-package enum SnapshotMemory {
-    /// KiB of Zstandard's compression and decompression contexts together, from level 1 to 19.
-    ///
-    /// Measured with frames of 64 MiB and zstd 1.5.4: its own estimates are not a part of its stable interface.
-    private static let zstandard = [
-        2_340, 3_550, 6_110, 7_390, 8_410, 8_410, 11_490, 11_490, 21_730, 34_020, 34_020, 58_600, 58_600, 58_600,
-        74_980, 74_980, 79_080, 79_080, 100_330,
-    ]
-    /// KiB of zlib's contexts at any level: its header says 256 and 40, and their other state needs some room.
-    private static let gzip = 320
-
-    /// The most bytes that a snapshot of this level needs, including buffers.
-    package static func bytes(level: Int, form: SnapshotForm = .preferred) -> Int {
-        precondition(form.levels.contains(level), "a level is one of its form's")
-        let contexts = form == .zstandard ? zstandard[level - 1] : gzip
-        return contexts << 10 + ArchiveWriter.bufferBytes(form)
-    }
-
-    /// - Throws: ``FerryError`` `.usage` when a level needs more than the budget; the remedy names both ways out.
-    package static func check(
-        level: Int, form: SnapshotForm = .preferred, within budget: MemoryBudget
-    ) throws(FerryError) {
-        guard form.levels.contains(level) else { throw form.noSuchLevel(level) }
-        let needed = bytes(level: level, form: form)
-        guard needed > budget.snapshot else { return }
-        let highest = form.levels.last { bytes(level: $0, form: form) <= budget.snapshot } ?? 1
-        let limit = (budget.limit - budget.snapshot + needed) >> 20 + 1
-        throw FerryError(
-            .usage,
-            "A snapshot of level \(level) needs \(needed >> 20) MiB, more than a memory limit of "
-                + "\(budget.limit >> 20) MiB leaves for it.",
-            remedy: """
-                Use \(setting: .snapshotLevel, .number(highest)), or \(setting: .memoryLimit, .mebibytes(limit)).
-                """)
-    }
 }

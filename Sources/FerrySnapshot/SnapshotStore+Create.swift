@@ -5,10 +5,10 @@ extension SnapshotStore {
     /// Makes a snapshot, or resumes one that was begun from the same state of the store.
     ///
     /// The archive is decoded and compared while it is written. A failed call leaves no file that looks like a finished
-    /// snapshot; with a fingerprint, the next call repeats at most one frame.
+    /// snapshot; with a fingerprint, the next call repeats at most one unit.
     ///
     /// - Throws: ``FerryError`` `.snapshotFailed` with the file's or the database's error as its cause; or the reason
-    ///   of the stop request, which is checked between frames and external files.
+    ///   of the stop request, which is checked between units and external files.
     package func create(
         from source: some PageSource, description: SnapshotDescription, options: SnapshotOptions = SnapshotOptions()
     ) throws -> Snapshot {
@@ -34,7 +34,7 @@ extension SnapshotStore {
     private func createOrResume(
         from source: some PageSource, _ description: SnapshotDescription, _ options: SnapshotOptions
     ) throws -> Snapshot {
-        precondition(options.frameBytes > 0, "a frame holds something")
+        precondition(options.frameBytes > 0 && options.unitBytes > 0, "a frame holds something")
         try files.createDirectory(folder, mode: 0o755)
         try files.syncFolder(FileLayer.parent(of: folder))
 
@@ -113,8 +113,11 @@ extension SnapshotStore {
         }
         var output = try files.exists(path) ? files.append(to: path) : files.create(path, mode: 0o600)
         try output.truncate(to: state.archiveOffset)
-        let writer = ArchiveWriter(progress: options.progress, stop: options.stop)
-        return try writer.write(source, to: output, from: state, hashes: hashes, recordState: record)
+        let workers = try SnapshotMemory.workers(
+            level: state.level, form: state.archiveForm, within: options.memory, processors: options.processors)
+        let writer = ArchiveWriter(progress: options.progress, stop: options.stop, workers: workers)
+        return try writer.write(
+            source, to: output, from: state, unitBytes: options.unitBytes, hashes: hashes, recordState: record)
     }
 
     /// Checks the durable part of the archive by reading it, and adds it to both hashes.

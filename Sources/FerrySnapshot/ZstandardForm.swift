@@ -2,7 +2,7 @@
     internal import CZstd
     internal import FerryBase
 
-    /// A single-threaded Zstandard compressor; at level 1 its context takes about 1 MiB for content of any size.
+    /// A single-threaded Zstandard compressor; at level 1 its context takes about 0.6 MiB.
     final class ZstandardCompressor: Compressor {
         private let context: OpaquePointer
 
@@ -19,22 +19,12 @@
 
         deinit { ZSTD_freeCCtx(context) }
 
-        func begin(frameBytes: Int64) throws(FerryError) {
-            try Self.check(ZSTD_CCtx_reset(context, ZSTD_reset_session_only))
-            try Self.check(ZSTD_CCtx_setPledgedSrcSize(context, UInt64(frameBytes)))
-        }
-
         func compress(
-            _ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, endsFrame: Bool
+            _ frame: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
         ) throws(FerryError) -> Int {
-            var input = ZSTD_inBuffer(src: bytes.baseAddress, size: bytes.count, pos: 0)
-            var buffer = ZSTD_outBuffer(dst: output.baseAddress, size: output.count, pos: 0)
-            while true {
-                let left = ZSTD_compressStream2(context, &buffer, &input, endsFrame ? ZSTD_e_end : ZSTD_e_flush)
-                try Self.check(left)
-                if left == 0 { return buffer.pos }
-                precondition(buffer.pos < buffer.size, "the output of the compressor has room for its bound")
-            }
+            let count = ZSTD_compress2(context, output.baseAddress, output.count, frame.baseAddress, frame.count)
+            try Self.check(count)
+            return count
         }
 
         private static func check(_ code: Int) throws(FerryError) {

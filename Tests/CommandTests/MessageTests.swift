@@ -23,7 +23,7 @@ struct MessageTests {
         "generate Model.xcdatamodeld --rows 10 --rows-of Book --output New.sqlite", "demo --books none",
         "verify A.sqlite --jobs 0", "migrate A.sqlite --models M --memory-limit lots",
         "migrate A.sqlite --models M --memory-limit 16MiB",
-        "migrate A.sqlite --models M --snapshot-level 12",
+        "migrate A.sqlite --models M --memory-limit 24MiB --snapshot-level 12",
     ]
 
     @Test("Wrong command lines exit with 64 and name a remedy")

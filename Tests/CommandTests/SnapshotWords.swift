@@ -12,8 +12,8 @@ enum SnapshotWords {
         ),
         ("Expected a whole number from 1 to 19.", "Expected a whole number from 1 to 9."),
         (
-            "A snapshot of level 12 needs 58 MiB, more than a memory limit of 32 MiB leaves for it. "
-                + "Use --snapshot-level 8, or --memory-limit 77MiB.",
+            "A snapshot of level 12 needs 10 MiB, more than a memory limit of 24 MiB leaves for it. "
+                + "Use --snapshot-level 4, or --memory-limit 28MiB.",
             "--snapshot-level cannot be \"12\". Expected a whole number from 1 to 9."
         ),
     ]

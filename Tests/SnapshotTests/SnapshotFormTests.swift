@@ -18,12 +18,12 @@ struct SnapshotFormTests {
 
     private func create(
         _ source: MemorySource, _ form: SnapshotForm, level: Int = 1, created: Int64 = 1_795_169_700,
-        frameBytes: Int64 = 64 << 10
+        frameBytes: Int64 = 64 << 10, unitBytes: Int64 = 64 << 10, processors: Int = 2
     ) throws -> Snapshot {
         var options = SnapshotOptions(fingerprint: "a")
         options.form = form
         options.level = level
-        options.frameBytes = frameBytes
+        (options.frameBytes, options.unitBytes, options.processors) = (frameBytes, unitBytes, processors)
         return try store.create(
             from: source,
             description: SnapshotDescription(
@@ -57,7 +57,29 @@ struct SnapshotFormTests {
         var source = MemorySource(count: 700_000)
         var random = SplitMix(seed: 3)
         for place in source.bytes.indices { source.bytes[place] = UInt8(truncatingIfNeeded: random.next()) }
-        let snapshot = try create(source, form, level: level, frameBytes: 64 << 20)
+        let snapshot = try create(source, form, level: level, frameBytes: 512 << 10)
+        #expect(try restored(snapshot) == source.bytes)
+    }
+
+    @Test("An archive is the same for any number of threads", arguments: SnapshotForm.known)
+    func sameBytes(form: SnapshotForm) throws {
+        let source = MemorySource(count: 1_100_000)
+        let archives = try [1, 2, 7].map { processors in
+            try files.read(
+                create(source, form, frameBytes: 16 << 10, unitBytes: 256 << 10, processors: processors).archivePath)
+        }
+        #expect(archives[0] == archives[1] && archives[0] == archives[2])
+        #expect(try restored(#require(store.list().first)) == source.bytes)
+    }
+
+    @Test("A unit of many frames becomes durable as a whole", arguments: SnapshotForm.known)
+    func units(form: SnapshotForm) throws {
+        var source = MemorySource(count: 300_000)
+        source.failsFrom = 200_000
+        #expect(throws: FerryError.self) { try create(source, form, frameBytes: 16 << 10, unitBytes: 128 << 10) }
+        #expect(try store.unfinished().first?.contentOffset == 131_072)
+        source.failsFrom = .max
+        let snapshot = try create(source, form, frameBytes: 16 << 10, unitBytes: 128 << 10)
         #expect(try restored(snapshot) == source.bytes)
     }
 
@@ -99,7 +121,7 @@ struct SnapshotFormTests {
         }
     }
 
-    @Test("An interrupted snapshot continues behind its last whole frame", arguments: SnapshotForm.known)
+    @Test("An interrupted snapshot continues behind its last whole unit", arguments: SnapshotForm.known)
     func resumes(form: SnapshotForm) throws {
         var source = MemorySource(count: 300_000)
         source.failsFrom = 200_000

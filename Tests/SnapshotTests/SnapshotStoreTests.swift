@@ -52,7 +52,7 @@ struct SnapshotStoreTests {
 
     private func options(frameBytes: Int64 = 64 << 10, fingerprint: String? = "a") -> SnapshotOptions {
         var options = SnapshotOptions(fingerprint: fingerprint)
-        options.frameBytes = frameBytes
+        (options.frameBytes, options.unitBytes) = (frameBytes, frameBytes)
         return options
     }
 
@@ -291,7 +291,7 @@ struct SnapshotStoreTests {
         #expect(try files.read(folder.file("back")) == source.bytes)
     }
 
-    @Test("A stop request ends between frames, and the next call continues")
+    @Test("A stop request ends between units, and the next call continues")
     func stopping() throws {
         let source = MemorySource(count: 300_000)
         var options = options()

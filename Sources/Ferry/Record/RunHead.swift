@@ -23,7 +23,7 @@ package struct RunHead: Codable, Sendable {
     package var snapshot: String?
     var snapshotBytes: Int64?
     package var swap: SwapIntent?
-    /// The store's fingerprint after the swap, taken before any other program could open it.
+    /// The store's fingerprint at the end of the run; nil if another program can have written before it was taken.
     var ended: DatabaseFingerprint?
     /// The state of the output at the end of the run.
     var output: FileState?

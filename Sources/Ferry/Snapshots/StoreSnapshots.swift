@@ -10,10 +10,12 @@ struct StoreSnapshots {
     /// The store's real path; the store itself may be missing.
     let store: String
     let snapshots: SnapshotStore
+    /// The limit for the threads that compress.
+    private let memory: MemoryBudget
 
     /// A folder of nil means `STORE.snapshots`.
-    init(of store: String, folder: String?, files: FileLayer) {
-        self.store = store
+    init(of store: String, folder: String?, files: FileLayer, memory: MemoryBudget = MemoryBudget()) {
+        (self.store, self.memory) = (store, memory)
         snapshots = SnapshotStore(folder: folder ?? Self.folder(of: store), files: files)
     }
 
@@ -126,6 +128,7 @@ struct StoreSnapshots {
         case .archive(let level):
             var options = SnapshotOptions(fingerprint: try store.sourceGuard.fingerprint().digest)
             (options.level, options.progress, options.stop) = (level, progress, stop)
+            options.memory = memory
             return try snapshots.create(
                 from: PageReader(store.sourceGuard.connection), description: description, options: options)
         }

@@ -68,6 +68,7 @@ package struct Swap {
         try connection.shareCaches(memory.workingCaches, among: steps == nil ? ["main": 1] : ["main": 5, "temp": 1])
         let journal = JournalSwitch(connection: connection, session: session)
         try journal.begin(for: source, largestLogged: largestLogged)
+        let freed = try FreedPages(before: connection)
         do {
             let check = {
                 try checkDestination()
@@ -89,6 +90,10 @@ package struct Swap {
         }
         stop.unitIsDone()
         try connection.checkPlace()
+        // A rollback restores the free pages of its snapshot as well.
+        if let migration = session as? MigrationSession {
+            migration.migration.freed = try freed.giveBack(on: connection, stop: stop)
+        }
         try journal.end()
         session.head.ended = try journal.lockExclusively().store.withoutLog
     }

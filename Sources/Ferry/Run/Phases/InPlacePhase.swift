@@ -70,13 +70,16 @@ struct InPlacePhase: MigrationPhase {
         connection.keepWriteAheadLogOnClose()
         let options = call.engineOptions(migration, step: 1)
         let journal = JournalSwitch(connection: connection, session: session)
+        var others: OtherCommits?
         if leavesLog {
             try journal.leaveLog()
             try connection.execute("BEGIN EXCLUSIVE")
         } else {
             try connection.execute("BEGIN IMMEDIATE")
+            others = try OtherCommits(seenBy: connection)
             try head.checkSource(Fingerprint(store: PageReader(connection).fingerprint(files: files)))
         }
+        let freed = try FreedPages(before: connection)
         let before = (head, migration)
         do {
             try InPlaceRun.run(
@@ -115,11 +118,14 @@ struct InPlacePhase: MigrationPhase {
             throw error
         }
         memory.releaseUnused(before: try connection.contentBytes())
+        migration.freed = try freed.giveBack(on: connection, stop: stop)
         if leavesLog {
             try journal.returnToLog()
+            head.ended = try journal.lockExclusively().store.withoutLog
         } else {
             // A page that a reader keeps from being written back is written back when the store is next opened.
             _ = try connection.checkpoint("TRUNCATE")
+            head.ended = try others?.fingerprintIfNone(on: connection, files: files)
         }
         withExtendedLifetime(connection) {}
     }

@@ -13,7 +13,8 @@ struct SnapshotPhase: MigrationPhase {
 
     func run() throws {
         guard call.takesSnapshot else { return }
-        let snapshots = StoreSnapshots(of: place.store, folder: configuration.snapshotFolder?.filePath, files: files)
+        let snapshots = StoreSnapshots(
+            of: place.store, folder: configuration.snapshotFolder?.filePath, files: files, memory: memory)
         // A snapshot that was moved or damaged since cannot be restored.
         if let known = head.snapshot,
             try snapshots.list().contains(where: { $0.isArchive(known) && $0.problem == nil })

@@ -76,6 +76,13 @@ struct StepsPhase: MigrationPhase {
         // A recorded verification is not repeated: the step's progress table may be gone already.
         if !migration.steps[index].isFinished {
             try run.finish()
+            if place.output != nil, number == plan.steps.count, !isNew(step) {
+                // The swap gives pages of the store back itself.
+                migration.freed = try FreedPages(before: sourceGuard.connection).giveBack(
+                    on: Connection(
+                        inPlace: run.destinationPath, memory: memory, vfs: files.vfs(folder.path),
+                        trace: configuration.trace), stop: stop)
+            }
             migration.steps[index].isFinished = true
             migration.steps[index].destination = FileState(try files.attributes(run.destinationPath))
             try session.save()
@@ -93,6 +100,9 @@ struct StepsPhase: MigrationPhase {
         try hooks.callDidMigrate(number)
         if index > 0, beside == nil { try files.removeTree(folder.stepFolder(index)) }
     }
+
+    /// Whether a step fills a file of its own, which has no pages of the store.
+    private func isNew(_ step: StepPlan) -> Bool { step.mode == .copy && step.keptPart == nil }
 
     private func work(_ step: StepPlan, _ number: Int, isBeside: Bool) throws -> any StepWork {
         let previous = number > 1 ? destination(ofStep: number - 1) : nil

@@ -1,0 +1,71 @@
+import Ferry
+import FerryBase
+import FerrySQLite
+import FerryStore
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("A rollback after a migration in place")
+struct RollbackAfterMigrationTests {
+    /// How the transaction on the store is written.
+    enum Way: CaseIterable {
+        case verified
+        /// A large store in WAL mode leaves it meanwhile.
+        case quick
+        /// A store in WAL mode stays in it.
+        case quickLogged
+    }
+
+    private func configuration(_ way: Way = .verified, _ trace: TraceHook? = nil) -> Configuration {
+        var configuration = Configuration(verify: way == .verified ? .full : .quick, trace: trace)
+        if way == .quick { configuration.largestLoggedStore = 0 }
+        return configuration
+    }
+
+    private func rollback(_ migration: InferredMigration) throws -> RollbackReport {
+        try StoreFiles(URL(fileURLWithPath: migration.store)).rollback()
+    }
+
+    @Test(
+        "Keeps no snapshot of the replaced store, to which nothing was written",
+        arguments: TinyStore.Form.allCases, Way.allCases)
+    func keepsNone(_ form: TinyStore.Form, _ way: Way) throws {
+        let migration = try InferredMigration(form: form)
+        let original = try DatabaseDump.text(migration.store)
+        #expect(try migration.migrator().migrate(configuration(way)).mode == .inPlace)
+        // An app that only reads changes nothing.
+        #expect(try Connection(path: migration.store, mode: .readOnly).integer("SELECT count(*) FROM ZBOOK") == 30)
+        #expect(try rollback(migration).kept.isEmpty)
+        #expect(try DatabaseDump.text(migration.store) == original)
+    }
+
+    @Test("Keeps one if the app has written since", arguments: TinyStore.Form.allCases, Way.allCases)
+    func keepsWrites(_ form: TinyStore.Form, _ way: Way) throws {
+        let migration = try InferredMigration(form: form)
+        _ = try migration.migrator().migrate(configuration(way))
+        try Connection(path: migration.store, mode: .readWrite).execute("UPDATE ZBOOK SET ZCOPIES = 3 WHERE Z_PK = 1")
+        #expect(try rollback(migration).kept.count == 1)
+    }
+
+    @Test("Keeps one if the app has written as soon as COMMIT let it", arguments: [TinyStore.Form.plain, .filledLog])
+    func keepsEarlyWrites(_ form: TinyStore.Form) throws {
+        let migration = try InferredMigration(form: form)
+        let path = migration.store
+        let written = SharedList<Bool>()
+        let report = try migration.migrator().migrate(
+            configuration(.quickLogged) { event in
+                guard event.text == "COMMIT", written.all.isEmpty else { return }
+                do {
+                    let app = try Connection(path: path, mode: .readWrite)
+                    app.keepWriteAheadLogOnClose()
+                    try app.execute("UPDATE ZBOOK SET ZCOPIES = 3 WHERE Z_PK = 1")
+                    written.append(true)
+                } catch {
+                    Issue.record(error)
+                }
+            })
+        #expect(report.mode == .inPlace && written.all == [true])
+        #expect(try rollback(migration).kept.count == 1)
+    }
+}
