@@ -126,7 +126,7 @@ struct FixtureModelTests {
                 #expect(try catalog.version(named: catalog.displayName(of: version)).path == version.path)
             }
         }
-        #expect(versions > 300)
+        #expect(versions > 150)
     }
 
     @Test("The bundles of the main examples are in the order of their chains")
