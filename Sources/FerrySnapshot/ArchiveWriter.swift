@@ -71,8 +71,8 @@ struct ArchiveWriter {
     /// The number of threads that compress.
     let workers: Int
 
-    /// One slot for each thread.
-    private static func slotCount(_ workers: Int) -> Int { workers + 2 }
+    /// A slot for each thread that compresses, and one for the frame that is read or written.
+    private static func slotCount(_ workers: Int) -> Int { workers + 1 }
 
     /// The bytes of all slots and of the decoded frames.
     static func bufferBytes(_ form: SnapshotForm, frameBytes: Int, workers: Int) -> Int {
