@@ -42,9 +42,9 @@ struct SnapshotMemoryTests {
         }
         #expect(error?.code == .usage)
         #expect(
-            error?.remedy == "Use \(setting: .snapshotLevel, .number(4)), or \(setting: .memoryLimit, .mebibytes(28))."
+            error?.remedy == "Use \(setting: .snapshotLevel, .number(6)), or \(setting: .memoryLimit, .mebibytes(27))."
         )
-        try SnapshotMemory.check(level: 9, form: .zstandard, within: MemoryBudget(limit: 28 << 20))
+        try SnapshotMemory.check(level: 9, form: .zstandard, within: MemoryBudget(limit: 27 << 20))
         try SnapshotMemory.check(level: 1, form: .zstandard, within: MemoryBudget(limit: MemoryBudget.least))
         try SnapshotMemory.check(level: 19, form: .zstandard, within: MemoryBudget())
     }
