@@ -3,7 +3,7 @@ internal import FerryBase
 
 /// What only a report has of a plan: the statements of each step, and the way of each property that changes.
 package struct PlanDetails {
-    /// Nil if nobody asked for it, or it could not be told.
+    /// Nil for a command without a report, and if the migration is refused.
     var lineages: [PropertyLineage]?
     var statements: [PlannedStatements]?
 

@@ -90,25 +90,29 @@ struct TuneCommand: PolicyCommand {
             let code = child.wait()
             let text = Data(lines.joined(separator: "\n").utf8)
             guard code == 0 else {
-                let failure = (try? JSONDecoder().decode(FailedSize.self, from: text))?.error
+                let failure = Self.decoded(FailedSize.self, from: text)?.error
+                let report = FailureReport(
+                    title: TuneResult.title, store: result.store, code: failure?.code ?? "",
+                    message: failure?.message ?? "A process ended without a report.", remedy: failure?.remedy ?? "")
                 if console.isJSON {
                     console.handOn(lines)
                 } else {
-                    console.note("ferry: \(failure?.message ?? "A process ended without a report.")")
-                    if let remedy = failure?.remedy, !remedy.isEmpty { console.note("       \(remedy)") }
+                    console.note("ferry: \(report.message)")
+                    if !report.remedy.isEmpty { console.note("       \(report.remedy)") }
                 }
-                let report = FailureReport(
-                    title: TuneResult.title, store: result.store, code: failure?.code ?? "",
-                    message: failure?.message ?? "",
-                    remedy: failure?.remedy ?? "")
                 return (report, code.flatMap { ExitCode(rawValue: $0) } ?? .failed)
             }
-            guard let run = (try? JSONDecoder().decode(MeasuredSize.self, from: text))?.runs.first else {
+            guard let run = Self.decoded(MeasuredSize.self, from: text)?.runs.first else {
                 throw FerryError(.internalError, "A process reported no measurements.")
             }
             result.runs.append(run)
         }
         return nil
+    }
+
+    /// What a process printed; nil if it was killed before its end.
+    private static func decoded<Printed: Decodable>(_ type: Printed.Type, from text: Data) -> Printed? {
+        do { return try JSONDecoder().decode(type, from: text) } catch { return nil }
     }
 
     /// Reads the store once, so that the first size does not wait for the disk.

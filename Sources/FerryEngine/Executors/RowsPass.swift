@@ -73,8 +73,8 @@ struct RowsPass: ChunkWalk.Work {
             for made in counted + [plan.mapping] {
                 _ = try KeyCounter(made, by: plan.mapping, on: context.connection)
             }
+            if statements.dropsRows { _ = try DropCounter(of: statements, on: context.connection) }
             _ = try statements.rows().prepare(on: context.connection, now: context.options.now)
-            _ = try statements.countDropped().prepare(on: context.connection, now: context.options.now)
         }
     }
 

@@ -10,8 +10,8 @@ final class SetExecutor: MappingExecutor {
     /// Nil if objects keep their keys.
     private let keys: NewKeys?
     private let body: Body
-    /// Counts objects and elements, and those that the filter drops; nil if there is none.
-    private let count: Statement?
+    /// Nil if the mapping drops no rows.
+    private let drops: DropCounter?
     private let counter: KeyCounter?
     /// Whether a range's rows are the mapping's objects.
     private let hasRowsOfRange: Bool
@@ -33,6 +33,7 @@ final class SetExecutor: MappingExecutor {
             mapping.isOneToOne && !mapping.keepsPrimaryKey
             ? try KeyCounter(mapping, by: mapping, on: connection) : nil
         let isAssociated = context.isAssociated(mapping)
+        drops = sql.dropsRows ? try DropCounter(of: sql, on: connection) : nil
         if mapping.unique.isEmpty {
             body = .plain(
                 rows: try sql.rows().prepare(on: connection, now: context.options.now),
@@ -41,14 +42,14 @@ final class SetExecutor: MappingExecutor {
         } else {
             body = .findOrCreate(try FindOrCreate(sql, in: context))
         }
-        let isFiltered = mapping.filter != nil || mapping.iteration?.skipsInvalid == true
-        count = isFiltered ? try sql.countDropped().prepare(on: connection, now: context.options.now) : nil
     }
 
     var writesScratch: Bool { context.isAssociated(mapping) || !mapping.unique.isEmpty }
 
     func carry(_ range: KeyRange) throws -> ChunkOutcome {
         var outcome = ChunkOutcome()
+        // A chunk that failed may have left some.
+        _ = drops?.take()
         let last = try keys?.last() ?? 0
         switch body {
         case .plain(let rows, let associations):
@@ -57,18 +58,10 @@ final class SetExecutor: MappingExecutor {
         case .findOrCreate(let executor):
             (outcome.written, outcome.merged) = try executor.carry(range, after: last)
         }
-        guard let count else {
-            // Each row of an unfiltered mapping creates or finds an object; verification counts the rows of the source.
-            outcome.read = outcome.written + outcome.merged
-            return outcome
-        }
-        // After the copy, which has the range's pages in the cache.
-        try count.bind(range)
-        defer { count.reset() }
-        if try count.step() {
-            outcome.read = hasRowsOfRange ? range.rows : count.integer(0)
-            outcome.dropped = count.integer(1)
-        }
+        outcome.dropped = drops?.take() ?? 0
+        // Each row of an unfiltered mapping creates or finds an object; verification counts the rows of the source.
+        outcome.read =
+            drops != nil && hasRowsOfRange ? range.rows : outcome.written + outcome.merged + outcome.dropped
         return outcome
     }
 

@@ -26,26 +26,51 @@ package struct MappingSQL {
 
     /// The source objects of the mapping in the range, with one row for each element of the iteration.
     ///
-    /// `filtered`: only rows that match the filter, and no rows of skipped JSON. `notIndexed`: the rows must come in
-    /// the order of their keys. `parameters`: existing bindings.
+    /// `filtered`: only rows that match the filter, and no rows of skipped JSON. `countsDropped`: the statement calls
+    /// ``droppingFunction`` for each of the others. `notIndexed`: the rows must come in the order of their keys.
+    /// `parameters`: existing bindings.
     package func scope(
-        filtered: Bool = true, notIndexed: Bool = false, parameters: Parameters = Parameters()
+        filtered: Bool = true, countsDropped: Bool = false, notIndexed: Bool = false,
+        parameters: Parameters = Parameters()
     ) throws(FerryError) -> SourceScope {
         var scope = scope(
             from: "source.\(try step.sourceTable(of: mapping)) AS s\(notIndexed ? " NOT INDEXED" : "")",
             parameters: parameters)
         scope.require("s.Z_PK > :low AND s.Z_PK <= :high")
         scope.require("s.Z_ENT = \(scope.parameters.add(.integer(try step.sourceNumber(of: mapping))))")
-        if let iteration = mapping.iteration { try add(iteration, filtered: filtered, to: &scope) }
-        if filtered, let filter = mapping.filter { scope.require(try condition(filter, in: &scope)) }
+        if let iteration = mapping.iteration { try add(iteration, to: &scope) }
+        guard filtered else { return scope }
+        for condition in try conditions(in: &scope) {
+            scope.require(countsDropped ? "(\(condition) OR \(droppingFunction)(\(place(in: scope))))" : condition)
+        }
         return scope
     }
+
+    /// The conditions of the rows that the mapping does not drop: a row that fails one is not tested by the next.
+    private func conditions(in scope: inout SourceScope) throws(FerryError) -> [String] {
+        var conditions: [String] = []
+        // A skipped invalid text gives one row without an ordinal: that row is counted and dropped.
+        if mapping.iteration?.skipsInvalid == true, let order = scope.elementOrder {
+            conditions.append("\(order) IS NOT NULL")
+        }
+        if let filter = mapping.filter { conditions.append(try condition(filter, in: &scope)) }
+        return conditions
+    }
+
+    /// Whether a statement can drop rows.
+    package var dropsRows: Bool { mapping.filter != nil || mapping.iteration?.skipsInvalid == true }
+
+    /// The function that counts the rows that a statement drops. It is false.
+    package var droppingFunction: String { "ferry_dropped_\(mapping.position)" }
+
+    /// What differs between the rows: with it, SQLite calls ``droppingFunction`` for each element, not for each object.
+    private func place(in scope: SourceScope) -> String { scope.elementKey ?? scope.elementOrder ?? "s.Z_PK" }
 
     /// Adds the objects or elements over which the mapping iterates.
     ///
     /// `inPieces`: whether a stored JSON text is read in pieces, for a statement that scans each text once.
     package func add(
-        _ iteration: EntityMapping.Iteration, filtered: Bool, inPieces: Bool = true, to scope: inout SourceScope
+        _ iteration: EntityMapping.Iteration, inPieces: Bool = true, to scope: inout SourceScope
     ) throws(FerryError) {
         if case .json(let text, let key) = iteration.elements {
             let alias = scope.newAlias("e")
@@ -71,8 +96,6 @@ package struct MappingSQL {
             scope.join("CROSS JOIN \(JSONElementTable.function)(\(arguments.joined(separator: ", "))) AS \(alias)")
             scope.jsonElements = JSONElementTable(alias: alias, paths: paths)
             scope.elementOrder = "\(alias).ordinal"
-            // A skipped invalid text gives one row without an ordinal: that row is counted and dropped.
-            if filtered, iteration.skipsInvalid { scope.require("\(alias).ordinal IS NOT NULL") }
             return
         }
         if !iteration.elements.isPath {
@@ -132,7 +155,7 @@ package struct MappingSQL {
 
     /// The statement that writes the rows of a mapping without `unique`.
     package func rows() throws(FerryError) -> BoundSQL {
-        var scope = try scope(notIndexed: comesByKey)
+        var scope = try scope(countsDropped: true, notIndexed: comesByKey)
         let keepsKey = mapping.keepsPrimaryKey
         let version = keepsKey ? "s.Z_OPT" : scope.parameters.add(.integer(1))
         let text = try insert(key: keepsKey ? "s.Z_PK" : newKey(in: scope), version: version, from: &scope)
@@ -160,13 +183,8 @@ package struct MappingSQL {
     /// Counts the objects and elements in the range before the filter, and those that it drops.
     package func countDropped() throws(FerryError) -> BoundSQL {
         var scope = try scope(filtered: false)
-        var conditions: [String] = []
-        if mapping.iteration?.skipsInvalid == true, let order = scope.elementOrder {
-            conditions.append("\(order) IS NOT NULL")
-        }
-        if let filter = mapping.filter { conditions.append("(\(try condition(filter, in: &scope)))") }
-        let dropped =
-            conditions.isEmpty ? "FALSE" : "(\(conditions.joined(separator: " AND "))) IS NOT TRUE"
+        let conditions = try conditions(in: &scope)
+        let dropped = conditions.isEmpty ? "FALSE" : "(\(conditions.joined(separator: " AND "))) IS NOT TRUE"
         let text = "SELECT count(*), count(*) FILTER (WHERE \(dropped)) FROM \(scope.from)\(scope.where)"
         return BoundSQL(text, scope.parameters)
     }
@@ -197,7 +215,7 @@ extension MappingSQL {
     /// `associates`, it returns the key of the object, and the statement writes the association.
     package func find(by function: String, associates: Bool) throws(FerryError) -> BoundSQL {
         // With NOT INDEXED, SQLite reads rows in the order of their keys, and sorts nothing after the function calls.
-        var scope = try scope(notIndexed: true)
+        var scope = try scope(countsDropped: true, notIndexed: true)
         let values = try uniqueValues(in: &scope)
         let place = ["s.Z_PK", elementNumber(in: scope), scope.elementKey ?? "NULL"]
         // The elements of a JSON array come in order: the outer loop is over keys, and a virtual table has one scan
@@ -232,7 +250,7 @@ extension MappingSQL {
                 scope.bind(iteration.variable, to: .init(alias: "e", entity: entity))
             } else {
                 // This statement scans the text once for each new object, and pieces would be read each time.
-                try add(iteration, filtered: true, inPieces: false, to: &scope)
+                try add(iteration, inPieces: false, to: &scope)
                 scope.require("\(scope.elementOrder ?? "NULL") = f.element")
             }
         }

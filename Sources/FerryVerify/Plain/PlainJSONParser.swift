@@ -178,7 +178,7 @@ struct PlainJSONParser {
     /// The decoded content of a checked string.
     static func decoded(_ bytes: [UInt8], at start: Int) -> ArraySlice<UInt8> {
         var parser = PlainJSONParser(PlainText(bytes), keepsNodes: false, at: start - 1)
-        return (try? parser.string(isKept: true)) ?? []
+        do { return try parser.string(isKept: true) } catch { preconditionFailure("the string was checked") }
     }
 
     private mutating func string(isKept: Bool) throws(PlainJSON.Invalid) -> ArraySlice<UInt8> {
