@@ -12,8 +12,8 @@ enum SnapshotWords {
         ),
         ("Expected a whole number from 1 to 19.", "Expected a whole number from 1 to 9."),
         (
-            "A snapshot of level 12 needs 10 MiB, more than a memory limit of 24 MiB leaves for it. "
-                + "Use --snapshot-level 4, or --memory-limit 28MiB.",
+            "A snapshot of level 12 needs 9 MiB, more than a memory limit of 24 MiB leaves for it. "
+                + "Use --snapshot-level 6, or --memory-limit 27MiB.",
             "--snapshot-level cannot be \"12\". Expected a whole number from 1 to 9."
         ),
     ]
