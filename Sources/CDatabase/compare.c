@@ -28,6 +28,12 @@ int ferry_sqlite3_rows_equal(sqlite3_stmt *left, sqlite3_stmt *right, const int3
     return 1;
 }
 
+int ferry_sqlite3_are_null(sqlite3_stmt *row, const int32_t *columns, long count) {
+    for (long place = 0; place < count; place++)
+        if (sqlite3_column_type(row, columns[place]) != SQLITE_NULL) return 0;
+    return 1;
+}
+
 int ferry_compare_bytes(const void *left, size_t l, const void *right, size_t r) {
     size_t least = l < r ? l : r;
     int order = least == 0 ? 0 : memcmp(left, right, least);

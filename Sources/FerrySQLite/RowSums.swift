@@ -180,6 +180,13 @@ package final class RowSums {
         return (try left.stepped(code), try right.stepped(other))
     }
 
+    /// Forgets the rows added so far.
+    package func restart() {
+        for place in sums.indices { (sums[place].sum, sums[place].count) = (0, 0) }
+        for place in counted.indices { counted[place] = 0 }
+        (reading.pointee.rows, reading.pointee.sequence.is_first, reading.pointee.sequence.faults) = (0, 1, 0)
+    }
+
     /// The number of rows.
     package var rows: Int64 { reading.pointee.rows }
 

@@ -247,6 +247,11 @@ extension Statement {
         ferry_sqlite3_columns_equal(handle, Int32(column), other.handle, Int32(otherColumn)) != 0
     }
 
+    /// Whether all of these columns are NULL.
+    package func areNull(_ columns: [Int32]) -> Bool {
+        columns.withUnsafeBufferPointer { ferry_sqlite3_are_null(handle, $0.baseAddress, $0.count) != 0 }
+    }
+
     /// Whether all pairs of columns are equal.
     package func holdsSame(_ pairs: [ColumnPair], as other: Statement) -> Bool {
         pairs.withUnsafeBytes { pairs in

@@ -74,6 +74,8 @@ final class VerificationContext {
     private var rowsSinceAnnouncement = 0
     static let rowsPerAnnouncement = 4096
     private var isPausing = false
+    /// The last comparison of kept objects, whose statements serve the next range of its table.
+    private var lastWalk: RowWalk?
 
     /// The context of the calling thread, with the lookup file.
     convenience init(_ verification: Verification, lookups: LookupFile, key: String?) throws {
@@ -170,6 +172,18 @@ final class VerificationContext {
         try connection.attach(path: verification.sourcePath, as: "source", mode: sourceMode)
         try connection.attach(path: verification.destinationPath, as: "destination", mode: destinationMode)
     }
+
+    /// The comparison of a root table's kept objects, from the part before if there is one.
+    func keptWalk(of root: String, make: () throws -> RowWalk) throws -> RowWalk {
+        if let lastWalk, lastWalk.root == root { return lastWalk }
+        lastWalk = nil
+        let walk = try make()
+        lastWalk = walk
+        return walk
+    }
+
+    /// Forgets statements that serve several parts, before another kind of work; they hold the context, too.
+    func forgetWalk() { lastWalk = nil }
 
     var sourceModel: ManagedObjectModel { verification.step.source.model }
     var destinationModel: ManagedObjectModel { verification.step.destination.model }

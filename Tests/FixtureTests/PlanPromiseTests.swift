@@ -63,7 +63,7 @@ struct PlanPromiseTests {
         let catalog = try ModelCatalog(paths: family.models.map(files.folder.file))
         for store in Sweep.isFull ? family.stores : Array(family.stores.prefix(1)) {
             let versions =
-                Sweep.isFull && catalog.versions.count <= 20 ? catalog.versions : Array(catalog.versions.suffix(2))
+                Sweep.isFull && catalog.versions.count <= 20 ? catalog.versions : Array(catalog.versions.suffix(1))
             try compare(
                 Subject(
                     name: "\(family.name)/\(store)",

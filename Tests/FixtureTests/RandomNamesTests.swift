@@ -31,7 +31,7 @@ struct RandomNamesTests {
         guard first.hashes != last.hashes else { return }
         let known = plan(catalog, from: first, to: last)
         var random = SplitMix(seed: 29)
-        for _ in 0..<3 {
+        for _ in 0..<(Sweep.isFull ? 3 : 2) {
             var names = versions.indices.map { "N\($0)" }
             names.shuffle(using: &random)
             let renamed = zip(versions, names).map { version, name in
@@ -68,7 +68,7 @@ struct RandomNamesTests {
         var (compared, refused) = (0, 0)
         for source in family.versions.dropLast() where source.hashes != family.target.hashes {
             let known = family.plan(from: source)
-            for _ in 0..<(Sweep.isFull ? 20 : 5) {
+            for _ in 0..<(Sweep.isFull ? 20 : 3) {
                 let other = family.renamed(&random)
                 let found = other.plan(from: try #require(other.versions.first { $0.hashes == source.hashes }))
                 let way = "\(bundle): \(other.trueNames(found)), with true names \(family.trueNames(known))"

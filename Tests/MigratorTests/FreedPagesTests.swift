@@ -141,9 +141,9 @@ struct FreedPagesTests {
         let expected = try DatabaseDump.text(whole.store)
         let places = begins.all.suffix(2)
         try #require(places.count == 2 && places[places.startIndex] + 4 < places[places.startIndex + 1])
-        // Every third operation, from different starts for the forms.
+        // Every sixth operation, from different starts for the forms.
         let first = places[places.startIndex] + 1 + (TinyStore.Form.allCases.firstIndex(of: form) ?? 0)
-        for operation in stride(from: first, through: places[places.startIndex + 1], by: 3) {
+        for operation in stride(from: first, through: places[places.startIndex + 1], by: 6) {
             let stage = try Stage(form)
             let files = FileLayer(faults: FaultPlan(trigger: operation))
             var outcome: MigrationReport.Outcome?

@@ -60,7 +60,7 @@ package struct MappingSQL {
     /// Whether a statement can drop rows.
     package var dropsRows: Bool { mapping.filter != nil || mapping.iteration?.skipsInvalid == true }
 
-    /// The function that counts the rows that a statement drops. It is false.
+    /// The function that counts the rows that a statement drops; it is always false.
     package var droppingFunction: String { "ferry_dropped_\(mapping.position)" }
 
     /// What differs between the rows: with it, SQLite calls ``droppingFunction`` for each element, not for each object.

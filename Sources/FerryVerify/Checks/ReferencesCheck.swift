@@ -24,7 +24,10 @@ struct ReferencesCheck: Check {
             + Self.keys(in: context).filter { readings.index(of: $0) == nil }.map { keys in
                 CheckPart(name: Self.name(of: keys), subject: nil) { context, outcome in
                     try context.announce(keys.table)
-                    if keys.needOnlyTargets, keys.areForeign {
+                    if Self.followsFromInverse(keys, in: context) {
+                        outcome.isShown = try keys.areAsManyAsInverse(on: context.connection)
+                        outcome.leads = outcome.isShown
+                    } else if keys.needOnlyTargets, keys.areForeign {
                         outcome.isShown = try keys.leadToObjects(on: context.connection)
                     } else {
                         outcome.leads = try report(keys, in: context) == 0
@@ -42,13 +45,22 @@ struct ReferencesCheck: Check {
         for keys in try Self.keys(in: context) {
             let isShown =
                 try readings.index(of: keys).map { try readings.showsKeys(of: $0, tallies, outcomes, in: context) }
-                ?? outcomes[Self.name(of: keys)]?.isShown ?? false
+                ?? isShown(keys, outcomes, in: context)
             let root = context.destinationModel.root(of: keys.relationship.entity)
             // Other keys have no companion columns, or were checked together with them.
             let haveCompanions = keys.areForeign && keys.needOnlyTargets
             if isShown, !haveCompanions || tallies[root]?.hasSoundCompanions(keys.relationship) == true { continue }
             _ = try report(keys, in: context)
         }
+    }
+
+    /// Whether a part showed the keys, and that on which it relies did, too.
+    private func isShown(
+        _ keys: StoredKeys, _ outcomes: [String: PartOutcome], in context: VerificationContext
+    ) -> Bool {
+        guard outcomes[Self.name(of: keys)]?.isShown == true else { return false }
+        guard let inverse = keys.inverse, Self.followsFromInverse(keys, in: context) else { return true }
+        return outcomes[Self.partName(inverse.relationship, inverse.column)]?.leads == true
     }
 
     /// All keys but those of kept tables, which lead to objects that keep theirs.
@@ -59,7 +71,13 @@ struct ReferencesCheck: Check {
     /// Whether keys of a kept table are the one side of a one-to-one whose other side is in a table that was written:
     /// only if they lead back do the rows of that table show the relation.
     private static func mustLeadBack(_ keys: StoredKeys, in context: VerificationContext) -> Bool {
-        keys.areOfOneToOne && KeptTables.hold(keys.table, in: context) && !KeptTables.hold(keys.other, in: context)
+        keys.inverse != nil && KeptTables.hold(keys.table, in: context) && !KeptTables.hold(keys.other, in: context)
+    }
+
+    /// Whether keys of a one-to-one need only be counted, because those of the other side are checked one by one.
+    private static func followsFromInverse(_ keys: StoredKeys, in context: VerificationContext) -> Bool {
+        guard let inverse = keys.inverse, keys.areAlone else { return false }
+        return inverse.relationship < keys.relationship && !KeptTables.hold(inverse.table, in: context)
     }
 
     private static func name(of keys: StoredKeys) -> String { partName(keys.relationship, keys.column) }

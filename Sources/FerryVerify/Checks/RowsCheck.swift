@@ -19,7 +19,13 @@ struct RowsCheck: Check {
             guard RowWalk.isDivisible(table.root, in: context) else { return [] }
             let counting = try TableTally.counting(ofRowsOf: table, in: context)
             return try Self.ranges(of: table, in: context).map { name, range in
-                try part(name, .kept(range), of: table, counting, in: context)
+                try part(name, of: table, in: context) { context, counts in
+                    let walk = try context.keptWalk(of: table.root) {
+                        try RowWalk(.kept, of: table.root, counting: counting, in: context)
+                    }
+                    try walk.run(in: range, &counts)
+                    return walk
+                }
             } + (try NewRows(table.root, in: context)?.counts() ?? [])
         }
     }
@@ -55,20 +61,23 @@ struct RowsCheck: Check {
     func laterParts(_ outcomes: [String: PartOutcome], in context: VerificationContext) throws -> [CheckPart] {
         try context.destinationTables.flatMap { table in
             try (NewRows(table.root, in: context)?.rows(outcomes) ?? []).map { name, made in
-                try part(name, .made(made), of: table, nil, in: context)
+                try part(name, of: table, in: context) { context, counts in
+                    let walk = try RowWalk(.made(made), of: table.root, in: context)
+                    try walk.run(&counts)
+                    return walk
+                }
             }
         }
     }
 
     private func part(
-        _ name: String, _ rows: RowWalk.Part, of table: EntityTable, _ counting: RowCounting?,
-        in context: VerificationContext
+        _ name: String, of table: EntityTable, in context: VerificationContext,
+        _ compare: @escaping @Sendable (VerificationContext, inout RecountedMappings) throws -> RowWalk
     ) throws -> CheckPart {
         let total = try context.expectedRows(in: table.root)
         return CheckPart(name: name, subject: table.name, total: total) { context, outcome in
             var counts = RecountedMappings(context.step.entityMappings, known: nil)
-            let walk = try RowWalk(rows, of: table.root, counting: counting, in: context)
-            try walk.run(&counts)
+            let walk = try compare(context, &counts)
             if let found = walk.rowCounts?.found { (outcome.sums, outcome.tally) = (found.sums, found.counts) }
             (outcome.counts, outcome.rows) = (counts.counts.filter { $0.read > 0 }, walk.done)
             let unshown = walk.unshown

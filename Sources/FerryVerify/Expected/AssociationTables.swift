@@ -148,7 +148,10 @@ final class IntegerRows {
 
     private func insertIfFull() throws(DatabaseError) {
         guard waiting.count == width * Self.rowsAtOnce else { return }
-        for index in waiting.indices { try insertMany.bind(waiting[index], at: index + 1) }
+        // Checks for exclusive access once, not for each number.
+        try waiting.withUnsafeBufferPointer { numbers throws(DatabaseError) in
+            for index in numbers.indices { try insertMany.bind(numbers[index], at: index + 1) }
+        }
         try insertMany.run()
         waiting.removeAll(keepingCapacity: true)
     }

@@ -54,6 +54,8 @@ final class ExpectedRow {
     static let firstColumn = 3
     /// The cells that are copied, as columns of the two rows.
     let copies: [ColumnPair]
+    /// The columns of the rows that must be NULL: those of other entities, often most of a table.
+    let nulls: [Int32]
     let constants: [(place: Int, value: PlainValue)]
     /// Cells computed from the source's row alone.
     let ownComputed: [OwnCell]
@@ -64,6 +66,8 @@ final class ExpectedRow {
         let type: AttributeType
         let affinity: ColumnAffinity
     }
+    /// Whether cells other than ``computed`` take something from the source's row.
+    let takesFromRow: Bool
     /// The places of cells that need an evaluator or another row.
     let computed: [Int]
     /// The column of the source's row that is 1 if the values of paths can be taken; nil without paths.
@@ -135,12 +139,14 @@ final class ExpectedRow {
         (hasPolicy, filter) = (mapping.policy != nil, mapping.filter)
         self.notRecomputed = notRecomputed
         var copies: [ColumnPair] = []
+        var nulls: [Int32] = []
         var constants: [(Int, PlainValue)] = []
         var ownComputed: [OwnCell] = []
         var computed: [Int] = []
         for (place, cell) in cells.enumerated() {
             switch cell {
             case .copy(let column): copies.append(ColumnPair(place + Self.firstColumn, column))
+            case .constant(.null): nulls.append(Int32(place + Self.firstColumn))
             case .constant(let value): constants.append((place, value))
             case .compute(let expression, let type):
                 if let own = RowExpression.make(expression, of: mapping, rows: rows, in: context) {
@@ -163,7 +169,9 @@ final class ExpectedRow {
         }
         soundColumn = rows.soundColumn
         ownFilter = mapping.filter.flatMap { RowPredicate.make($0, of: mapping, rows: rows, in: context) }
-        (self.copies, self.constants, self.ownComputed, self.computed) = (copies, constants, ownComputed, computed)
+        (self.copies, self.nulls, self.constants) = (copies, nulls, constants)
+        (self.ownComputed, self.computed) = (ownComputed, computed)
+        takesFromRow = !copies.isEmpty || !ownComputed.isEmpty || soundColumn != nil
     }
 
     private static func cell(

@@ -154,7 +154,9 @@ struct KeyRange: Sendable, Hashable {
     static func from(_ key: Int64) -> KeyRange { KeyRange(above: key > .min ? key - 1 : .min) }
 
     /// Fewer keys cost more than they save: preparing statements, and the path down to the first row.
-    private static let leastKeys: UInt64 = 1 << 15
+    private static let leastKeys: UInt64 = 1 << 13
+    /// The statements of wide rows take longer to prepare.
+    private static let leastWideKeys: UInt64 = 1 << 9
     /// Rows of so many columns count once, wider ones as often as they have as many.
     private static let columnsOfKey = 32
     /// Limits the outcomes kept in memory; enough parts that no walker is idle for long at the end.
@@ -182,7 +184,7 @@ struct KeyRange: Sendable, Hashable {
     /// The number of ranges into which so many keys are divided, if the rows of so many columns are read.
     static func number(ofPartsOf keys: UInt64, columns: Int = 1) -> UInt64 {
         let width = UInt64(max(1, columns / columnsOfKey))
-        return max(1, min(keys / max(1, leastKeys / width), mostParts))
+        return max(1, min(keys / max(leastWideKeys, leastKeys / width), mostParts))
     }
 
     /// Consecutive ranges that together hold every key up to a last one, each with the name of its part: at least one,

@@ -43,6 +43,9 @@ final class RelatedObjects {
             whole = targets.first.flatMap { targets.count == 1 && $0.keepsPrimaryKey && $0.isWhole ? $0 : nil }
             variable = if case .variable(let name) = rule.from { name } else { nil }
         }
+
+        /// Whether each object of a source entity is related to what became of itself, under its own key.
+        func yieldsItself(of source: String) -> Bool { variable == "source" && whole?.source == source }
     }
 
     func rule(_ rule: ResolvedRelationship) -> Rule { Rule(rule, in: context) }

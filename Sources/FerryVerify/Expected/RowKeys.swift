@@ -55,25 +55,49 @@ final class RowKeys {
     private let related: RelatedObjects
     private let ruled: [Ruled]
     private let carried: [Carried]
-    /// The rules that fill the keys, by position of their entity mapping; nil for keys that must be NULL.
-    private let rules: [[(key: Ruled, rule: RelatedObjects.Rule?)]]
+    /// What a key of an entity mapping's objects must be.
+    private enum Filling {
+        case null
+        /// The object's own key, which needs no evaluator.
+        case itself
+        case first(RelatedObjects.Rule)
+    }
+
+    private struct Rule {
+        let key: Ruled
+        let filling: Filling
+        /// As in the key; a value that is only looked at costs no reference counting.
+        let place: Int
+        let isItself: Bool
+
+        init(_ key: Ruled, _ filling: Filling) {
+            (self.key, self.filling, place) = (key, filling, key.place)
+            isItself = if case .itself = filling { true } else { false }
+        }
+    }
+
+    /// By position of the entity mapping.
+    private let rules: [[Rule]]
+    private let needScope: [Bool]
     /// Names of relations that must be compared pair by pair, because a key differs.
     private(set) var unshown: Set<String> = []
 
     init(of table: EntityTable, _ related: RelatedObjects, in context: VerificationContext) throws {
         (self.context, self.table, self.related) = (context, table.name, related)
         var (ruled, carried): ([Ruled], [Carried]) = ([], [])
-        var rules: [[(key: Ruled, rule: RelatedObjects.Rule?)]] =
-            Array(repeating: [], count: context.step.entityMappings.count)
+        var rules: [[Rule]] = Array(repeating: [], count: context.step.entityMappings.count)
+        func add(_ key: Ruled, _ relationship: ResolvedRelationship, of mapping: ResolvedEntityMapping) {
+            let rule = related.rule(relationship)
+            rules[mapping.position].append(
+                Rule(key, rule.yieldsItself(of: mapping.source) ? .itself : .first(rule)))
+        }
         for keys in try context.relationForms.get().keys(ofTable: table.name) {
             switch keys {
             case .ruled(let relation):
                 guard let place = Self.place(of: relation.links.b, in: table) else { continue }
                 let key = Ruled(relation, place, isReported: true)
                 ruled.append(key)
-                for rule in relation.rules {
-                    rules[rule.mapping.position].append((key, related.rule(rule.relationship)))
-                }
+                for rule in relation.rules { add(key, rule.relationship, of: rule.mapping) }
             case .carried(let links):
                 for keys in links.keys where keys.destination.table == table.name {
                     guard let place = Self.place(of: keys.destination.b, in: table) else { continue }
@@ -87,16 +111,21 @@ final class RowKeys {
                 guard let place = Self.place(of: keys.b, in: table) else { continue }
                 let key = Ruled(links.relation, place, isReported: false)
                 ruled.append(key)
-                rules[links.made.position].append((key, related.rule(links.ruleOfNew)))
-                for mapping in links.others { rules[mapping.position].append((key, nil)) }
+                add(key, links.ruleOfNew, of: links.made)
+                for mapping in links.others { rules[mapping.position].append(Rule(key, .null)) }
             }
         }
         (self.ruled, self.carried, self.rules) = (ruled, carried, rules)
+        needScope = rules.map { rules in
+            rules.contains { if case .first = $0.filling { true } else { false } }
+        }
     }
 
     private static func place(of column: String, in table: EntityTable) -> Int? {
         table.columns.firstIndex { $0.name == column }.map { $0 + ExpectedRow.firstColumn }
     }
+
+    func restart() { unshown = [] }
 
     /// The columns that the source's rows must have beside those of attributes.
     var sourceColumns: [String] { carried.flatMap { [$0.keys.source.b, $0.order].compactMap { $0 } } }
@@ -109,11 +138,12 @@ final class RowKeys {
         }
     }
 
-    func hasRules(for mapping: Int) -> Bool { !rules[mapping].isEmpty }
+    /// Whether the keys of a mapping's objects follow from more than the object's row.
+    func needScope(for mapping: Int) -> Bool { needScope[mapping] }
 
     // MARK: Rows
 
-    /// Compares the keys of a destination row, nil if missing; rules need the scope of the source's object.
+    /// Compares the keys of a destination row, nil if missing; ``needScope(for:)`` says whether the source's object is needed.
     func compare(
         _ key: Int64, _ actual: StoredRows?, with source: StoredRows, _ scope: PlainScope?,
         by mapping: Int
@@ -124,11 +154,23 @@ final class RowKeys {
                 if let actual { try isRight(carried[index], actual, source) } else { !carried[index].isOneToOne }
             if !isShown { unshown.insert(carried[index].name) }
         }
-        guard let scope else { return }
-        for (keys, rule) in rules[mapping] {
+        for index in rules[mapping].indices {
+            if rules[mapping][index].isItself, let actual,
+                actual.isEqual(rules[mapping][index].place, to: source.integer(SourceRows.keyColumn))
+            {
+                continue
+            }
+            let rule = rules[mapping][index]
+            let keys = rule.key
             let expected: Int64?
             do {
-                expected = try rule.flatMap { try related.firstCandidate($0, in: scope) }
+                switch rule.filling {
+                case .null: expected = nil
+                case .itself: expected = source.integer(SourceRows.keyColumn)
+                case .first(let rule):
+                    guard let scope else { preconditionFailure("rules need the object") }
+                    expected = try related.firstCandidate(rule, in: scope)
+                }
             } catch let error where error is PlainFailure || error is PlainJSON.Invalid {
                 // The row comparison reports the failure.
                 continue

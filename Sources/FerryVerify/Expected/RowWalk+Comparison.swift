@@ -70,12 +70,12 @@ extension RowWalk {
     func isEqual(
         _ expected: ExpectedRow, _ scope: PlainScope?, _ row: StoredRows, version: Int?
     ) throws -> Bool {
-        guard actual.isWhole, row.isWhole else { return false }
+        guard actual.isWhole, row.isWhole || version == nil && !expected.takesFromRow else { return false }
         let (found, source) = (actual.walk, row.walk)
         if let column = expected.soundColumn, source.integer(column) != 1 { return false }
         guard found.integer(1) == expected.entityNumber,
             version.map({ found.holdsSame(2, as: source, $0) }) ?? StoredValue.isEqual(found, 2, to: .integer(1)),
-            found.holdsSame(expected.copies, as: source)
+            found.holdsSame(expected.copies, as: source), found.areNull(expected.nulls)
         else { return false }
         for (place, value) in expected.constants
         where !StoredValue.isEqual(found, place + ExpectedRow.firstColumn, to: value) {

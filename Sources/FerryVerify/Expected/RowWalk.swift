@@ -8,7 +8,8 @@ internal import FerryStore
 final class RowWalk {
     enum Part {
         case all
-        case kept(KeyRange)
+        /// Objects that keep their keys, range by range: ``run(in:_:)``.
+        case kept
         case new
         case made(Made)
     }
@@ -50,6 +51,7 @@ final class RowWalk {
     let actual: StoredRows
     var actualKey: Int64?
     let rowCounts: RowCounts?
+    private var keptRows: [KeptRows] = []
 
     /// Whether objects with kept keys can be compared range by range, because no object depends on another.
     static func isDivisible(_ root: String, in context: VerificationContext) -> Bool {
@@ -84,7 +86,7 @@ final class RowWalk {
         var range = position?.actualKey.map(KeyRange.from) ?? .all
         switch part {
         case .all: total = try context.expectedRows(in: root)
-        case .kept(let part): (total, range) = (nil, part)
+        case .kept: total = nil
         case .made(let made):
             (total, range) = (nil, KeyRange(above: made.firstKey - 1, through: made.through))
             for relation in try context.relationForms.get().paired(withNewOf: made.mapping) {
@@ -102,7 +104,7 @@ final class RowWalk {
         }
         let columns = ["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name)
         rowCounts = counting.map { [table] in
-            RowCounts(of: $0, in: table.name, beside: columns.map(Connection.quoted), context)
+            RowCounts(of: $0, in: table.name, beside: columns, context)
         }
         actual = try StoredRows(
             of: table.name, schema: "destination", columns: columns, and: rowCounts?.columns ?? [], range: range,
@@ -112,16 +114,30 @@ final class RowWalk {
             (done, checked) = (position.done, position.checked)
             if position.actualKey == nil { return }
         }
+        if case .kept = part { return }
         try advance()
+    }
+
+    /// Compares the kept keys of a range.
+    ///
+    /// The statements and expected rows remain for the next range: for wide tables and large families, making them takes
+    /// longer than comparing some thousand rows.
+    func run(in range: KeyRange, _ counts: inout RecountedMappings) throws {
+        (done, checked) = (0, 0)
+        rowCounts?.restart()
+        keys.restart()
+        try actual.move(to: range)
+        for rows in keptRows { try rows.move(to: range) }
+        try advance()
+        try context.announce(table.name, done: 0, total: total)
+        defer { context.report.checked += checked }
+        try compareKept(in: range, &counts)
+        try reportAdditionalRows(before: nil)
     }
 
     func run(_ counts: inout RecountedMappings) throws {
         try context.announce(table.name, done: 0, total: total)
         defer { context.report.checked += checked }
-        if case .kept(let range) = part {
-            try compareKept(in: range, &counts)
-            return try reportAdditionalRows(before: nil)
-        }
         if case .made(let made) = part {
             var next = made.firstKey
             for mapping in newKeyMappings where mapping.position == made.mapping {
@@ -134,6 +150,7 @@ final class RowWalk {
         let (first, isAtEnd) = try context.highestKeptKey(in: root).addingReportingOverflow(1)
         if case .all = part, position?.stage ?? 0 == 0 {
             try compareKept(in: .all, &counts)
+            keptRows = []
             try reportAdditionalRows(before: isAtEnd ? nil : first)
         }
         if isAtEnd, newKeyMappings.contains(where: { $0.policy == nil }) { throw noKeysLeft }
@@ -167,6 +184,11 @@ final class RowWalk {
 
         func step() throws { isAtEnd = try !rows.step() }
 
+        func move(to range: KeyRange) throws {
+            try rows.move(to: range)
+            try step()
+        }
+
         func findCurrent() {
             guard rows.entityNumber != lastNumber else { return }
             lastNumber = rows.entityNumber
@@ -175,7 +197,7 @@ final class RowWalk {
         }
     }
 
-    private func compareKept(in range: KeyRange, _ counts: inout RecountedMappings) throws {
+    private func openKept(in range: KeyRange) throws -> [KeptRows] {
         var walks: [KeptRows] = []
         let bySourceRoot = Dictionary(grouping: keepingMappings) { context.sourceModel.root(of: $0.source) }
         for root in bySourceRoot.keys.sorted(by: codeUnitOrder) {
@@ -191,13 +213,19 @@ final class RowWalk {
                 row.isPlain =
                     mapping.policy == nil && (mapping.filter == nil || row.ownFilter != nil) && row.computed.isEmpty
                     && !row.isLookedUp
-                    && !keys.hasRules(for: mapping.position)
+                    && !keys.needScope(for: mapping.position)
                 walk.expected[try context.sourceNumber(of: mapping.source), default: []].append(row)
             }
             keys.open(walk.rows)
             try walk.step()
             walks.append(walk)
         }
+        return walks
+    }
+
+    private func compareKept(in range: KeyRange, _ counts: inout RecountedMappings) throws {
+        if keptRows.isEmpty { keptRows = try openKept(in: range) }
+        let walks = keptRows
         while let walk = Self.lowest(of: walks) {
             walk.findCurrent()
             if let only = walk.only {

@@ -270,16 +270,21 @@ final class SourceRows {
         self.objects = objects
         root = context.sourceModel.root(of: mappings[0].source)
         var names: [String] = []
-        for column in columns where !names.contains(column) { names.append(column) }
+        var places: [String: Int] = [:]
+        func place(of column: String) -> Int {
+            if let known = places[column] { return known }
+            names.append(column)
+            places[column] = names.count + 2
+            return names.count + 2
+        }
+        for column in columns { _ = place(of: column) }
         var columns: [String: [String: (column: Int, attribute: Attribute)]] = [:]
         for mapping in mappings {
             for attribute in SourceRows.attributes(of: mapping, withValues: withValues, in: context) {
                 guard let column = context.source.column(of: attribute, in: mapping.source),
                     let declared = context.sourceModel.attribute(attribute, of: mapping.source)
                 else { continue }
-                let place = names.firstIndex(of: column.name) ?? names.endIndex
-                if place == names.endIndex { names.append(column.name) }
-                columns[mapping.source, default: [:]][attribute] = (place + 3, declared)
+                columns[mapping.source, default: [:]][attribute] = (place(of: column.name), declared)
             }
         }
         var paths = JoinedPaths(in: context)
@@ -287,7 +292,7 @@ final class SourceRows {
         (self.paths, firstPathColumn) = (paths, names.count + 3)
         soundColumn = paths.columns.isEmpty ? nil : firstPathColumn + paths.columns.count
         attributeColumns = columns
-        places = Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, $0 + 3) })
+        self.places = places
         let table = try context.sourceTable(of: root).name
         row = try StoredRows(
             of: table, schema: "source", columns: ["Z_PK", "Z_ENT", "Z_OPT"] + names,
@@ -359,6 +364,9 @@ final class SourceRows {
     }
 
     // MARK: Walking
+
+    /// Begins a range, with the same statement.
+    func move(to range: KeyRange) throws(DatabaseError) { try row.move(to: range) }
 
     /// Steps to the next row of a known entity; false at the end.
     func step() throws -> Bool {

@@ -26,8 +26,10 @@ struct StoredKeys: Sendable {
     private let otherNumbers: String
     /// The root entity of that table, if the keys may lead to all its objects.
     let wholeRoot: String?
-    /// Whether the objects that the keys lead to have keys that lead back.
-    var areOfOneToOne = false
+    /// The keys of a one-to-one that lead back, in the rows of the objects to which these lead.
+    var inverse: (relationship: PropertyKey, table: String, column: String)?
+    /// Whether the check of a key needs no companion column.
+    var areAlone = false
 
     static func all(in context: VerificationContext) throws -> [StoredKeys] {
         try context.destination.relationshipStorage.keys.sorted().flatMap { try of($0, in: context) }
@@ -51,6 +53,18 @@ struct StoredKeys: Sendable {
             highest.subtractingReportingOverflow(lowest) == (rows - 1, false)
         else { return nil }
         return lowest...highest
+    }
+
+    /// Whether there are as many keys as keys that lead back.
+    ///
+    /// If all of those lead to objects whose keys lead back, then these are their keys, and all of them lead back, too.
+    func areAsManyAsInverse(on connection: Connection) throws -> Bool {
+        guard let inverse else { return false }
+        return try connection.integer(
+            """
+            SELECT (SELECT count(\(column)) FROM destination.\(table))
+                = (SELECT count(\(inverse.column)) FROM destination.\(inverse.table))
+            """) == 1
     }
 
     /// Whether each key leads to a valid object; SQLite reads both in the order of the keys' index.
@@ -78,28 +92,28 @@ struct StoredKeys: Sendable {
         let wholeRoot = relationship.destinationEntity == root ? root : nil
         switch storage {
         case .foreignKey(let table, let column, let entityColumn, let orderColumn):
-            var inverseColumn: String?
+            var back: (relationship: PropertyKey, table: String, column: String)?
             if let inverse = StoredRelation.inverse(of: relationship, in: context.destinationModel), inverse != key,
-                case .foreignKey(_, let column, _, _)? = context.destination.relationshipStorage[inverse]
+                case .foreignKey(let table, let column, _, _)? = context.destination.relationshipStorage[inverse]
             {
-                inverseColumn = column
+                back = (inverse, table, column)
             }
             // With several entities, the object itself must be read.
             let leadToOneEntity = context.destinationModel.family(of: relationship.destinationEntity).count == 1
             return [
                 StoredKeys(
                     relationship: key, table: table, column: column, areForeign: true,
-                    needOnlyTargets: inverseColumn == nil && (entityColumn == nil || leadToOneEntity), holder: "o.Z_PK",
+                    needOnlyTargets: back == nil && (entityColumn == nil || leadToOneEntity), holder: "o.Z_PK",
                     value: "o.\(column)",
                     faults: faults(
-                        of: table, column, [entityColumn, orderColumn], inverseColumn, to: other,
+                        of: table, column, [entityColumn, orderColumn], back?.column, to: other,
                         "o.Z_ENT NOT IN (\(ownNumbers)) OR t.Z_PK IS NULL OR t.Z_ENT NOT IN (\(otherNumbers))"),
                     wrongEntityQuery: entityColumn.map {
                         "FROM destination.\(table) o JOIN destination.\(other) t ON t.Z_PK = o.\(column) "
                             + "WHERE o.\($0) IS NOT t.Z_ENT"
                     },
                     placeOfNumber: ("Z_PK", " \(column)"), other: other, otherNumbers: otherNumbers,
-                    wholeRoot: wholeRoot, areOfOneToOne: inverseColumn != nil)
+                    wholeRoot: wholeRoot, inverse: back, areAlone: entityColumn == nil && orderColumn == nil)
             ]
         case .inverseless(let table, let column):
             let query = """

@@ -12,7 +12,7 @@ final class StoredRows {
     /// The table's name before its columns; empty without joins.
     private let prefix: String
     private let condition: String
-    private let range: KeyRange
+    private var range: KeyRange
     private(set) var current: Statement
     /// The statement of rows without large values.
     let walk: Statement
@@ -40,16 +40,28 @@ final class StoredRows {
         prefix = joins.isEmpty ? "" : "o."
         key = prefix + Connection.quoted(columns[0])
         // SQLite seeks by one lower bound only: a second one would be tested row by row.
-        self.condition =
-            (range.through < .max ? " AND \(key) <= \(range.through)" : "") + (condition.map { " AND \($0)" } ?? "")
+        self.condition = " AND \(key) <= ?2" + (condition.map { " AND \($0)" } ?? "")
         let selected = (columns.map { [prefix] in prefix + Connection.quoted($0) } + others).joined(separator: "\n, ")
         walk = try connection.prepare(
             """
             SELECT \(selected) FROM \(schema).\(Connection.quoted(table))\(joins.isEmpty ? "" : " o" + joins)
             WHERE \(key) > ?1\(self.condition) ORDER BY \(key)
             """)
-        try walk.bind(lastKey, at: 1)
         current = walk
+        try bind(lastKey, to: walk)
+    }
+
+    /// Makes a statement read the range's rows above a key.
+    private func bind(_ key: Int64, to statement: Statement) throws(DatabaseError) {
+        try statement.bind(key, at: 1)
+        try statement.bind(range.through, at: 2)
+    }
+
+    /// Begins a range, with the same statements.
+    func move(to range: KeyRange) throws(DatabaseError) {
+        self.range = range
+        reset()
+        try bind(lastKey, to: walk)
     }
 
     /// Steps to the next row; false at the end.
@@ -99,7 +111,7 @@ final class StoredRows {
 
     private func enterLargeRow() throws {
         let largeRow = try largeRow.get()
-        try largeRow.classes.bind(lastKey, at: 1)
+        try bind(lastKey, to: largeRow.classes)
         defer { largeRow.classes.reset() }
         guard try largeRow.classes.step() else { throw PlainFailure("a row disappeared while it was read") }
         lastKey = largeRow.classes.integer(0)
@@ -120,7 +132,7 @@ final class StoredRows {
     private func leaveLargeRow() throws {
         current.reset()
         (large, current, isWhole) = ([:], walk, true)
-        try walk.bind(lastKey, at: 1)
+        try bind(lastKey, to: walk)
     }
 
     private func handle(_ place: Int) throws(DatabaseError) -> BlobHandle {
@@ -152,6 +164,10 @@ final class StoredRows {
     }
 
     // MARK: Comparing
+
+    func isEqual(_ place: Int, to integer: Int64) -> Bool {
+        !isLarge(place) && current.storageClass(place) == .integer && current.integer(place) == integer
+    }
 
     /// Whether a value has the same storage class and bytes as another one.
     func isEqual(_ place: Int, to value: PlainValue) throws -> Bool {

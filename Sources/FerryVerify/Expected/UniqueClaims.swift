@@ -4,6 +4,8 @@ internal import FerrySQLite
 
 /// The objects of a root table by `unique`, as the destination shows them, to be confirmed in one sorted pass.
 ///
+/// While the memory table holds all objects, it answers, and nothing is claimed. Once it does not:
+///
 /// If the object at the next key has the sought values, the claim is that it is the first with them; else that an
 /// earlier object has them. Claims are appended to a table. Sorted by values and insertion, each group must begin with
 /// an object and hold no second one: then every claim equals the result of a lookup among all objects, and no lookup
@@ -25,16 +27,33 @@ final class UniqueClaims: UniqueObjects {
         /// Whether the destination key of each source object is needed later.
         let isAssociated: Bool
         private let bytes: Int
-        private(set) lazy var known = KnownValues(bytes: bytes)
+        private(set) lazy var known = KnownValues(bytes: bytes, holdsAll: isFirst)
+        /// Whether no earlier call, whose memory is gone, has made claims.
+        private let isFirst: Bool
         /// The hash of the last search; nil if its values equal no others.
         var sought: UniqueValues.Hash?
 
-        init(_ search: UniqueSearch, _ table: String, _ rows: IntegerRows, isAssociated: Bool, bytes: Int) {
+        init(
+            _ search: UniqueSearch, _ table: String, _ rows: IntegerRows, isAssociated: Bool, bytes: Int, isFirst: Bool
+        ) {
             (self.search, self.table, self.rows) = (search, table, rows)
-            (self.isAssociated, self.bytes) = (isAssociated, bytes)
+            (self.isAssociated, self.bytes, self.isFirst) = (isAssociated, bytes, isFirst)
         }
 
-        func add(_ hash: UniqueValues.Hash, _ kind: Kind, mapping: Int = 0, key: Int64, element: Int64 = 0) throws {
+        /// Adds the first object with its values.
+        func add(_ hash: UniqueValues.Hash, _ kind: Kind, key: Int64) throws {
+            if known.addIfAll(hash, key: key) { return }
+            try claimAll()
+            try add(hash, kind, key: key, element: 0)
+            known.add(hash, key: key)
+        }
+
+        /// Claims the objects that only the memory table holds.
+        func claimAll() throws {
+            if known.holdsAll { try known.leaveAll { try add($0, .object, key: $1, element: 0) } }
+        }
+
+        func add(_ hash: UniqueValues.Hash, _ kind: Kind, mapping: Int = 0, key: Int64, element: Int64) throws {
             try rows.add(
                 Int64(bitPattern: hash.low), Int64(bitPattern: hash.high), kind.rawValue, Int64(mapping), key, element)
         }
@@ -87,6 +106,7 @@ final class UniqueClaims: UniqueObjects {
             let table = "main.claims_\(number)_\(search.position)"
             try context.connection.execute(
                 "CREATE TABLE IF NOT EXISTS \(table) (low, high, kind, mapping, key, element)")
+            let isFirst = try context.connection.value("SELECT 1 FROM \(table) LIMIT 1") == nil
             let isAssociated = mappings.contains {
                 $0.destination == search.destination && UniqueSearch($0) == UniqueSearch(search)
                     && associated.contains($0.position)
@@ -94,7 +114,8 @@ final class UniqueClaims: UniqueObjects {
             lookups[search.destination, default: []].append(
                 Lookup(
                     UniqueSearch(search), table, try IntegerRows(into: table, width: 6, on: context.connection),
-                    isAssociated: isAssociated, bytes: context.verification.knownValueBytes / searches.count))
+                    isAssociated: isAssociated, bytes: context.verification.knownValueBytes / searches.count,
+                    isFirst: isFirst && context.progress.state.rows == nil))
         }
     }
 
@@ -110,6 +131,7 @@ final class UniqueClaims: UniqueObjects {
         lookup.sought = values.hash(of: sought, in: lookup.search)
         guard let hash = lookup.sought else { return .none }
         if let key = lookup.known.find(hash) { return .key(key) }
+        if lookup.known.holdsAll { return .none }
         if let next = try next(), values.hash(of: next, in: lookup.search) == hash { return .none }
         try lookup.add(hash, .earlier, mapping: expected.position, key: source, element: element)
         // If no mapping needs the key, any key will do.
@@ -132,9 +154,7 @@ final class UniqueClaims: UniqueObjects {
     ) throws {
         for lookup in lookups[entity] ?? [] {
             if lookup.search == maker {
-                guard let hash = lookup.sought else { continue }
-                try lookup.add(hash, .made, key: key)
-                lookup.known.add(hash, key: key)
+                if let hash = lookup.sought { try lookup.add(hash, .made, key: key) }
                 continue
             }
             // The first object with the values remains.
@@ -142,12 +162,15 @@ final class UniqueClaims: UniqueObjects {
                 lookup.known.find(hash) == nil
             else { continue }
             try lookup.add(hash, .object, key: key)
-            lookup.known.add(hash, key: key)
         }
     }
 
-    func flush() throws(DatabaseError) {
-        for lookup in lookups.values.joined() { try lookup.rows.flush() }
+    /// To be called before the lookup file is committed for a later call.
+    func flush() throws {
+        for lookup in lookups.values.joined() {
+            try lookup.claimAll()
+            try lookup.rows.flush()
+        }
     }
 
     // MARK: Confirmation
@@ -155,7 +178,7 @@ final class UniqueClaims: UniqueObjects {
     /// Returns whether all claims are right, adds the associations of merged objects if so, and drops the claims.
     func areRight() throws -> Bool {
         let connection = context.connection
-        try flush()
+        for lookup in lookups.values.joined() { try lookup.rows.flush() }
         try connection.execute("CREATE TABLE IF NOT EXISTS \(found) (mapping, source, element, key)")
         let rows = try IntegerRows(into: found, width: 4, on: connection)
         var isRight = true

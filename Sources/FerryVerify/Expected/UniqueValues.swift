@@ -88,48 +88,81 @@ enum FoundObject {
     case earlier
 }
 
-/// The keys of recently found objects, by a hash of their values: a table of fixed size.
+/// The keys of objects by a hash of their values: a table of fixed size, of all objects while they fit, then of recent ones.
 final class KnownValues {
     private struct Entry {
         /// The hash 0 marks a free entry; a real hash is 0 once in 2¹²⁸.
         var hash = UniqueValues.Hash(low: 0, high: 0)
         var key: Int64 = 0
+
+        var isFree: Bool { hash == UniqueValues.Hash(low: 0, high: 0) }
     }
 
-    /// Entries per bucket: with one, two frequent values could evict each other all the time.
+    /// Entries per bucket of recent objects: with one, two frequent values could evict each other all the time.
     private static let ways = 4
 
     private let entries: UnsafeMutablePointer<Entry>
     private let capacity: Int
-    private let buckets: UInt64
+    private var count = 0
+    /// Whether no object was left out: then each value is in the first free place from its own on.
+    private(set) var holdsAll: Bool
 
     /// Allocates the table at once, so that memory does not depend on the number of values.
-    init(bytes: Int) {
+    init(bytes: Int, holdsAll: Bool) {
         let most = UInt64(max(1, bytes / (MemoryLayout<Entry>.stride * Self.ways)))
         // The largest power of two up to `most`.
-        buckets = 1 << UInt64(UInt64.bitWidth - 1 - most.leadingZeroBitCount)
-        capacity = Int(buckets) * Self.ways
+        capacity = (1 << (UInt64.bitWidth - 1 - most.leadingZeroBitCount)) * Self.ways
         entries = .allocate(capacity: capacity)
         entries.initialize(repeating: Entry(), count: capacity)
+        self.holdsAll = holdsAll
     }
 
     deinit { entries.deallocate() }
 
     func find(_ hash: UniqueValues.Hash) -> Int64? {
-        let first = place(of: hash)
+        if holdsAll {
+            var place = Int(truncatingIfNeeded: hash.low) & (capacity - 1)
+            while !entries[place].isFree {
+                if entries[place].hash == hash { return entries[place].key }
+                place = (place + 1) & (capacity - 1)
+            }
+            return nil
+        }
+        let first = bucket(of: hash)
         for place in first..<first + Self.ways where entries[place].hash == hash { return entries[place].key }
         return nil
     }
 
-    /// Adds an object that is not in the table; a full bucket loses an entry.
-    func add(_ hash: UniqueValues.Hash, key: Int64) {
-        let first = place(of: hash)
-        let free = (first..<first + Self.ways).first { entries[$0].hash == UniqueValues.Hash(low: 0, high: 0) }
-        let place = free ?? first + Int(hash.high % UInt64(Self.ways))
+    /// Adds an object that is not in the table, unless it holds all others and has no place for this one, too.
+    func addIfAll(_ hash: UniqueValues.Hash, key: Int64) -> Bool {
+        // With more entries a search for a new value would pass too many others.
+        guard holdsAll, count < capacity / 4 * 3 else { return false }
+        var place = Int(truncatingIfNeeded: hash.low) & (capacity - 1)
+        while !entries[place].isFree { place = (place + 1) & (capacity - 1) }
         entries[place] = Entry(hash: hash, key: key)
+        count += 1
+        return true
     }
 
-    private func place(of hash: UniqueValues.Hash) -> Int { Int(hash.low & (buckets - 1)) * Self.ways }
+    /// Calls the body with all objects and forgets them; from now on the table holds recent ones.
+    func leaveAll(_ body: (UniqueValues.Hash, _ key: Int64) throws -> Void) rethrows {
+        holdsAll = false
+        for place in 0..<capacity where !entries[place].isFree {
+            try body(entries[place].hash, entries[place].key)
+            entries[place] = Entry()
+        }
+    }
+
+    /// Adds an object that is not in the table of recent ones; a full bucket loses an entry.
+    func add(_ hash: UniqueValues.Hash, key: Int64) {
+        let first = bucket(of: hash)
+        let free = (first..<first + Self.ways).first { entries[$0].isFree }
+        entries[free ?? first + Int(hash.high % UInt64(Self.ways))] = Entry(hash: hash, key: key)
+    }
+
+    private func bucket(of hash: UniqueValues.Hash) -> Int {
+        Int(truncatingIfNeeded: hash.low) & (capacity / Self.ways - 1) * Self.ways
+    }
 }
 
 /// The objects of a root table by `unique`, looked up one by one, to find the wrong claims of ``UniqueClaims``.
@@ -141,7 +174,7 @@ final class UniqueLookups: UniqueObjects {
         let insert: Statement
         let find: Statement
         private let bytes: Int
-        private(set) lazy var known = KnownValues(bytes: bytes)
+        private(set) lazy var known = KnownValues(bytes: bytes, holdsAll: false)
 
         init(_ search: UniqueSearch, insert: Statement, find: Statement, bytes: Int) {
             (self.search, self.insert, self.find, self.bytes) = (search, insert, find, bytes)

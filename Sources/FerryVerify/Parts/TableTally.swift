@@ -6,10 +6,19 @@ internal import FerryStore
 /// Counts of one destination table's rows for several checks, in one reading: rows of each entity, NULLs in mandatory
 /// attributes, foreign keys with wrong companion columns.
 struct TableTally: Sendable {
-    private enum Item: Hashable, Sendable {
+    fileprivate enum Item: Hashable, Sendable {
         case entity(String)
         case empty(PropertyKey)
         case companions(PropertyKey)
+    }
+
+    /// An item with the rows that it counts.
+    struct Counted: Sendable {
+        fileprivate let item: Item
+        /// As an SQL condition.
+        let condition: String
+        /// As a number of `Z_ENT`, and a column that is NULL, if the two decide.
+        let rows: (entity: Int64, empty: String?)?
     }
 
     private var counts: [Item: Int64] = [:]
@@ -49,8 +58,8 @@ struct TableTally: Sendable {
     static func counting(ofRowsOf table: EntityTable, in context: VerificationContext) throws -> RowCounting? {
         guard try isCountedWithRows(table, in: context) else { return nil }
         return RowCounting(
-            indexed: try indexed(table.name, in: context),
-            conditions: try items(of: table, in: context).map(\.condition), key: context.progress.hashKey())
+            items: try items(of: table, in: context), indexed: try indexed(table.name, in: context),
+            key: context.progress.hashKey())
     }
 
     private static func indexed(_ table: String, in context: VerificationContext) throws -> IndexedRows {
@@ -135,8 +144,8 @@ struct TableTally: Sendable {
         of table: EntityTable, _ tally: RowTally, in context: VerificationContext
     ) throws -> [Int64]? {
         var counts = [tally.rows.values.reduce(0, +)]
-        for (item, _) in try items(of: table, in: context) {
-            switch item {
+        for counted in try items(of: table, in: context) {
+            switch counted.item {
             case .entity(let entity): counts.append(tally.rows[try context.destinationNumber(of: entity)] ?? 0)
             case .empty(let key):
                 let number = try context.destinationNumber(of: key.entity)
@@ -154,14 +163,17 @@ struct TableTally: Sendable {
 
     private static func items(
         of table: EntityTable, in context: VerificationContext
-    ) throws -> [(item: Item, condition: String)] {
+    ) throws -> [Counted] {
         let (model, layout) = (context.destinationModel, context.destination)
-        var items: [(Item, String)] = []
+        var items: [Counted] = []
         for entity in model.family(of: table.root) {
             let number = try context.destinationNumber(of: entity)
-            items.append((.entity(entity), "Z_ENT = \(number)"))
+            items.append(Counted(item: .entity(entity), condition: "Z_ENT = \(number)", rows: (number, nil)))
             for (attribute, column) in mandatory(of: entity, in: context) {
-                items.append((.empty(PropertyKey(entity, attribute)), "Z_ENT = \(number) AND \(column) IS NULL"))
+                items.append(
+                    Counted(
+                        item: .empty(PropertyKey(entity, attribute)),
+                        condition: "Z_ENT = \(number) AND \(column) IS NULL", rows: (number, column)))
             }
         }
         for key in context.foreignKeys[table.name] ?? [] {
@@ -178,13 +190,12 @@ struct TableTally: Sendable {
             if let orderColumn { wrong.append("\(orderColumn) IS NULL") }
             let without = [entityColumn, orderColumn].compactMap { $0 }.map { "\($0) IS NOT NULL" } + ["0"]
             items.append(
-                (
-                    .companions(key),
-                    """
-                    CASE WHEN \(column) IS NULL THEN \(without.joined(separator: " OR "))
-                    ELSE \(wrong.joined(separator: " OR ")) END
-                    """
-                ))
+                Counted(
+                    item: .companions(key),
+                    condition: """
+                        CASE WHEN \(column) IS NULL THEN \(without.joined(separator: " OR "))
+                        ELSE \(wrong.joined(separator: " OR ")) END
+                        """, rows: nil))
         }
         return items
     }
@@ -222,49 +233,4 @@ struct TallyCheck: Check {
     static let scope = CheckScope.any
 
     func parts(in context: VerificationContext) throws -> [CheckPart] { try TableTally.parts(in: context) }
-}
-
-/// The counts and index sums to be made when a table's rows are compared, which save another reading.
-struct RowCounting: Sendable {
-    let indexed: IndexedRows
-    /// The SQL conditions of the rows to count.
-    let conditions: [String]
-    let key: KeyedHash.Key
-}
-
-/// The counts of the rows in a walk.
-final class RowCounts {
-    private let counting: RowCounting
-    private let table: String
-    private let context: VerificationContext
-    private let sums: RowSums
-    private var ofLargeRows: (sums: [EntrySum], counts: [Int64])
-    /// The SQL columns that the walk must select after its own.
-    let columns: [String]
-
-    init(of counting: RowCounting, in table: String, beside own: [String], _ context: VerificationContext) {
-        (self.counting, self.table, self.context) = (counting, table, context)
-        (columns, sums) = counting.indexed.reading(beside: own, counting: counting.conditions, key: counting.key)
-        ofLargeRows = sums.found
-    }
-
-    func add(_ rows: StoredRows) throws {
-        if rows.isWhole { return try sums.add(rowOf: rows.walk) }
-        let row = try counting.indexed.sums(
-            in: table, where: "Z_PK = \(rows.integer(0))", counting: counting.conditions, key: counting.key, context)
-        ofLargeRows = Self.sum(ofLargeRows, row)
-    }
-
-    var found: (sums: [EntrySum], counts: [Int64]) { Self.sum(sums.found, ofLargeRows) }
-
-    private static func sum(
-        _ left: (sums: [EntrySum], counts: [Int64]), _ right: (sums: [EntrySum], counts: [Int64])
-    ) -> (sums: [EntrySum], counts: [Int64]) {
-        let sums = zip(left.sums, right.sums).map { left, right in
-            var sum = left
-            sum.add(right)
-            return sum
-        }
-        return (sums, zip(left.counts, right.counts).map(+))
-    }
 }

@@ -125,6 +125,7 @@ private final class PartQueue: @unchecked Sendable {
         let current = CurrentPart()
         do {
             let context = try makeContext { [self] update in report(current.index, update) }
+            defer { context.forgetWalk() }
             while let index = take() {
                 current.index = index
                 let result = Result { try context.make(parts[index]) }

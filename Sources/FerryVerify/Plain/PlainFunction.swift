@@ -221,7 +221,10 @@ enum PlainTypedFunction: String {
             guard let uuid = UUID(uuidString: try Self.text(arguments[0])) else { throw PlainFailure("not a UUID") }
             return .blob(withUnsafeBytes(of: uuid.uuid) { Array($0) })
         case .uuidFromName:
-            var bytes = Array(SHA256.hash(Array(try Self.text(arguments[0]).utf8))[..<16])
+            guard case .text(let name) = arguments[0] else { throw PlainFailure("a function needs text") }
+            let isASCII = name.allSatisfy { $0 < 0x80 }
+            var bytes = SHA256.hash(isASCII ? name : Array(String(decoding: name, as: UTF8.self).utf8))
+            bytes.removeLast(16)
             (bytes[6], bytes[8]) = (0x80 + bytes[6] % 16, 0x80 + bytes[8] % 64)
             return .blob(bytes)
         }

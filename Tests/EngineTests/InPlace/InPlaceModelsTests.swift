@@ -20,7 +20,7 @@ struct InPlaceModelsTests {
 
     /// Copies take most of the time: each pair runs in place, with the checks before COMMIT, and one in so many pairs
     /// is also copied.
-    static let copiedEvery = 6
+    static let copiedEvery = 12
 
     @Test("Each inferable pair has the same result in place and copied")
     func neighbours() throws {
