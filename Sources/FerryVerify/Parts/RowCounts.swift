@@ -9,54 +9,84 @@ struct RowCounting: Sendable {
 }
 
 /// The counts of the rows in a walk, whose second column is `Z_ENT`.
+///
+/// In a large family most items concern other entities, so that SQL conditions for each would take longer than the row.
+/// The items are numbers and ranges in arrays: a row costs no reference counting.
 final class RowCounts {
-    /// The items that count the rows of one entity, as ranges of arrays: a row costs no reference counting.
+    private static let entityColumn = 1
+
+    /// The items that count the rows of one entity, as ranges of arrays.
     private struct OfEntity {
         var all: Range<Int>
         var empty: Range<Int>
+        /// The first of the entity's places in ``isHolder``.
+        var holders: Int
+    }
+
+    /// A foreign key with its companions, by columns; -1 for none.
+    private struct Companions {
+        let place: Int
+        let column: Int
+        let entityColumn: Int
+        let orderColumn: Int
+        let other: Int64?
     }
 
     private let counting: RowCounting
     private let table: String
     private let context: VerificationContext
     private let sums: RowSums
-    /// In a large family most items concern other entities, so that conditions for each would take longer than the row.
     private var entities: [Int64: OfEntity] = [:]
+    /// Places among all items.
     private var all: [Int] = []
     private var empty: [(column: Int, place: Int)] = []
+    private var companions: [Companions] = []
+    /// For each entity in turn whether its objects have each of the keys.
+    private var isHolder: [Bool] = []
     private var last: (number: Int64, items: OfEntity?)?
-    /// The places of the items that SQL counts.
-    private let conditions: [Int]
     private var counts: [Int64]
     private var ofLargeRows: (sums: [EntrySum], counts: [Int64])
     /// The SQL columns that the walk must select after its own.
     let columns: [String]
 
-    /// The walk's own columns are not quoted.
+    /// The walk's own columns, not quoted, are those of the table.
     init(of counting: RowCounting, in table: String, beside own: [String], _ context: VerificationContext) {
         (self.counting, self.table, self.context) = (counting, table, context)
-        let places = Dictionary(own.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
-        var found: [Int64: (all: [Int], empty: [(column: Int, place: Int)])] = [:]
-        var conditions: [Int] = []
-        for (place, item) in counting.items.enumerated() {
-            switch item.rows {
-            case (let number, nil)?: found[number, default: ([], [])].all.append(place)
-            case (let number, let empty?)? where places[empty] != nil:
-                found[number, default: ([], [])].empty.append((places[empty] ?? 0, place))
-            default: conditions.append(place)
-            }
-        }
-        self.conditions = conditions
         (columns, sums) = counting.indexed.reading(
-            beside: own.map(Connection.quoted), counting: conditions.map { counting.items[$0].condition },
-            key: counting.key)
+            beside: own.map(Connection.quoted), counting: [], key: counting.key)
         counts = Array(repeating: 0, count: counting.items.count)
         ofLargeRows = (sums.found.sums, [0] + counts)
+        add(counting.items, Dictionary(own.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first }))
+    }
+
+    private func add(_ items: [TableTally.Counted], _ places: [String: Int]) {
+        func place(of column: String) -> Int {
+            guard let place = places[column] else { preconditionFailure("\(column) is not read") }
+            return place
+        }
+        var found: [Int64: (all: [Int], empty: [(column: Int, place: Int)])] = [:]
+        var holders: [[Int64]] = []
+        for (index, item) in items.enumerated() {
+            switch item.rows {
+            case .entity(let number): found[number, default: ([], [])].all.append(index)
+            case .empty(let number, let column):
+                found[number, default: ([], [])].empty.append((place(of: column), index))
+            case .companions(let keys):
+                companions.append(
+                    Companions(
+                        place: index, column: place(of: keys.column),
+                        entityColumn: keys.entityColumn.map(place) ?? -1,
+                        orderColumn: keys.orderColumn.map(place) ?? -1, other: keys.other))
+                holders.append(keys.holders)
+            }
+        }
         for (number, items) in found {
             entities[number] = OfEntity(
-                all: all.count..<all.count + items.all.count, empty: empty.count..<empty.count + items.empty.count)
+                all: all.count..<all.count + items.all.count, empty: empty.count..<empty.count + items.empty.count,
+                holders: isHolder.count)
             all += items.all
             empty += items.empty
+            isHolder += holders.map { $0.contains(number) }
         }
     }
 
@@ -74,21 +104,42 @@ final class RowCounts {
             ofLargeRows = Self.sum(ofLargeRows, row)
             return
         }
-        try sums.add(rowOf: rows.walk)
-        let number = rows.walk.integer(1)
+        let row = rows.walk
+        try sums.add(rowOf: row)
+        let number = row.integer(Self.entityColumn)
         // Usually a row has the entity of the one before.
         if last?.number != number { last = (number, entities[number]) }
         // SQL's `=` takes no text for a number.
-        guard let items = last?.items, rows.walk.storageClass(1) == .integer else { return }
-        for index in items.all { counts[all[index]] += 1 }
-        for index in items.empty where rows.walk.isNull(empty[index].column) { counts[empty[index].place] += 1 }
+        let entity = row.storageClass(Self.entityColumn) == .integer ? last?.items : nil
+        if let entity {
+            for index in entity.all { counts[all[index]] += 1 }
+            for index in entity.empty where row.isNull(empty[index].column) { counts[empty[index].place] += 1 }
+        }
+        for index in companions.indices {
+            let holds = entity.map { isHolder[$0.holders + index] }
+            if !isAgreed(companions[index], row, by: holds) { counts[companions[index].place] += 1 }
+        }
+    }
+
+    /// Whether a row has a key with its companions, as an object of an entity that has the key; or none of them.
+    private func isAgreed(_ keys: Companions, _ row: Statement, by isHolder: Bool?) -> Bool {
+        if row.isNull(keys.column) {
+            return (keys.entityColumn < 0 || row.isNull(keys.entityColumn))
+                && (keys.orderColumn < 0 || row.isNull(keys.orderColumn))
+        }
+        // Without an entity at all, SQL decides nothing.
+        guard isHolder ?? row.isNull(Self.entityColumn) else { return false }
+        if keys.orderColumn >= 0, row.isNull(keys.orderColumn) { return false }
+        guard keys.entityColumn >= 0, let other = keys.other else { return true }
+        switch row.storageClass(keys.entityColumn) {
+        case .integer: return row.integer(keys.entityColumn) == other
+        case .real: return row.real(keys.entityColumn) == Double(other)
+        default: return false
+        }
     }
 
     var found: (sums: [EntrySum], counts: [Int64]) {
-        let found = sums.found
-        var all = [found.counts[0]] + counts
-        for (place, count) in zip(conditions, found.counts.dropFirst()) { all[place + 1] = count }
-        return Self.sum((found.sums, all), ofLargeRows)
+        Self.sum((sums.found.sums, [sums.rows] + counts), ofLargeRows)
     }
 
     private static func sum(

@@ -15,10 +15,28 @@ struct TableTally: Sendable {
     /// An item with the rows that it counts.
     struct Counted: Sendable {
         fileprivate let item: Item
-        /// As an SQL condition.
+        /// As an SQL condition, and as what a reader of rows looks at.
         let condition: String
-        /// As a number of `Z_ENT`, and a column that is NULL, if the two decide.
-        let rows: (entity: Int64, empty: String?)?
+        let rows: Rows
+
+        enum Rows: Sendable {
+            /// Rows with this `Z_ENT`.
+            case entity(Int64)
+            /// Those with NULL in a column.
+            case empty(Int64, column: String)
+            case companions(Companions)
+        }
+
+        /// A foreign key with its companion columns: rows in which they do not agree.
+        struct Companions: Sendable {
+            let column: String
+            let entityColumn: String?
+            let orderColumn: String?
+            /// The numbers of `Z_ENT` of the objects that have the key.
+            let holders: [Int64]
+            /// The number that the entity column must hold; nil if only the object at the key can tell.
+            let other: Int64?
+        }
     }
 
     private var counts: [Item: Int64] = [:]
@@ -168,12 +186,12 @@ struct TableTally: Sendable {
         var items: [Counted] = []
         for entity in model.family(of: table.root) {
             let number = try context.destinationNumber(of: entity)
-            items.append(Counted(item: .entity(entity), condition: "Z_ENT = \(number)", rows: (number, nil)))
+            items.append(Counted(item: .entity(entity), condition: "Z_ENT = \(number)", rows: .entity(number)))
             for (attribute, column) in mandatory(of: entity, in: context) {
                 items.append(
                     Counted(
                         item: .empty(PropertyKey(entity, attribute)),
-                        condition: "Z_ENT = \(number) AND \(column) IS NULL", rows: (number, column)))
+                        condition: "Z_ENT = \(number) AND \(column) IS NULL", rows: .empty(number, column: column)))
             }
         }
         for key in context.foreignKeys[table.name] ?? [] {
@@ -183,10 +201,10 @@ struct TableTally: Sendable {
                 let relationship = model.relationship(key.property, of: key.entity)
             else { continue }
             var wrong = ["Z_ENT NOT IN (\(context.destinationNumbers(ofFamily: key.entity)))"]
-            let others = context.destinationNumbers(ofFamily: relationship.destinationEntity)
             // With several entities, the object itself must be read.
             let isOne = model.family(of: relationship.destinationEntity).count == 1
-            if let entityColumn, isOne { wrong.append("\(entityColumn) IS NOT \(others)") }
+            let other = isOne ? try context.destinationNumber(of: relationship.destinationEntity) : nil
+            if let entityColumn, let other { wrong.append("\(entityColumn) IS NOT \(other)") }
             if let orderColumn { wrong.append("\(orderColumn) IS NULL") }
             let without = [entityColumn, orderColumn].compactMap { $0 }.map { "\($0) IS NOT NULL" } + ["0"]
             items.append(
@@ -195,7 +213,11 @@ struct TableTally: Sendable {
                     condition: """
                         CASE WHEN \(column) IS NULL THEN \(without.joined(separator: " OR "))
                         ELSE \(wrong.joined(separator: " OR ")) END
-                        """, rows: nil))
+                        """,
+                    rows: .companions(
+                        Counted.Companions(
+                            column: column, entityColumn: entityColumn, orderColumn: orderColumn,
+                            holders: context.destination.numbers(ofFamily: key.entity), other: other))))
         }
         return items
     }
