@@ -101,8 +101,8 @@ final class KnownValues {
     /// Entries per bucket of recent objects: with one, two frequent values could evict each other all the time.
     private static let ways = 4
 
-    private var entries: UnsafeMutablePointer<Entry>
-    private var capacity: Int
+    private let entries: UnsafeMutablePointer<Entry>
+    private let capacity: Int
     private var count = 0
     /// Whether no object was left out: then each value is in the first free place from its own on.
     private(set) var holdsAll: Bool
@@ -145,17 +145,12 @@ final class KnownValues {
     }
 
     /// Calls the body with all objects and forgets them; from now on the table holds recent ones.
-    ///
-    /// Half of the memory is enough for these: the claims need the rest.
     func leaveAll(_ body: (UniqueValues.Hash, _ key: Int64) throws -> Void) rethrows {
         for place in 0..<capacity where !entries[place].isFree {
             try body(entries[place].hash, entries[place].key)
         }
         holdsAll = false
-        entries.deallocate()
-        capacity = max(Self.ways, capacity / 2)
-        entries = .allocate(capacity: capacity)
-        entries.initialize(repeating: Entry(), count: capacity)
+        entries.update(repeating: Entry(), count: capacity)
     }
 
     /// Adds an object that is not in the table of recent ones; a full bucket loses an entry.
