@@ -22,7 +22,7 @@ struct BenchmarkRun {
             return 0
         case .shapes: return try ShapeSuite(words).run()
         case .measure:
-            _ = try measure(Suite.cases) { (words.rows ?? $0.defaultRows, words.repetitions) }
+            _ = try measure(Suite.cases) { (words.rows ?? $0.defaultRows, words.repetitions ?? 5) }
             return 0
         case .gate(let scale):
             return try judge(measure(Suite.cases(of: scale)) { Suite.size(of: scale, for: $0) }, at: scale)

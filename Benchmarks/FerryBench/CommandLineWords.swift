@@ -11,10 +11,10 @@ struct CommandLineWords {
                          [--markdown FILE] [--svg DIR] [--dir DIR]
             Measures at a fixed scale and fails when a figure is worse than its limit in the thresholds file;
             --record writes the figures into that file instead.
-        ferry-bench shapes [SHAPE…] [--rows N] [--seeds N] [--small] [--growth] [--ferry FILE] [--json FILE]
-                           [--markdown FILE] [--dir DIR]
+        ferry-bench shapes [SHAPE…] [--rows N] [--seeds N] [--small] [--growth] [--repeat N] [--ferry FILE]
+                           [--json FILE] [--markdown FILE] [--dir DIR]
             Migrates stores of many shapes, and fails when a figure misses its limit; --small takes the few
-            shapes of the gate.
+            shapes of the gate. A shape's peak is its highest, each other figure its median.
         ferry-bench list
             Names the cases and the shapes.
 
@@ -22,7 +22,7 @@ struct CommandLineWords {
                          sizes and grow in proportion
         --seeds N        the number of random shapes; default 20, with --small 2
         --growth         also measures each shape with a tenth of the rows
-        --repeat N       repetitions; default 5
+        --repeat N       repetitions; default 5, of shapes 3, with --growth 5, with --small 1
         --ferry FILE     the released program, which `memory` and `in-place` then run as a whole command
         --json FILE      all figures
         --markdown FILE  the measures of all cases as a page; the table of shapes within the page
@@ -41,7 +41,8 @@ struct CommandLineWords {
     var measuresGrowth = false
     /// Nil: the case's default number of rows.
     var rows: Int?
-    var repetitions = 5
+    /// Nil: the job's default number.
+    var repetitions: Int?
     var isRecording = false
     var thresholds = "Benchmarks/thresholds.json"
     var tool: String?

@@ -42,6 +42,20 @@ struct ShapeTableTests {
         #expect(!table.columns.contains(.growth))
     }
 
+    @Test("Rounds amount to the median of each figure, and to the highest peak")
+    func rounds() {
+        let rounds = [(24, 1.0), (31, 2.0), (25, 9.0)].map { peak, seconds in
+            Self.shape("even") { ($0.peakBytes, $0.verificationSeconds) = (peak << 20, seconds) }
+        }
+        let summary = ShapeResult.summary(of: rounds)
+        #expect(summary.peakBytes == 31 << 20)
+        #expect(summary.typicalPeakBytes == 25 << 20)
+        #expect(summary.verificationSeconds == 2)
+        #expect(summary.came == rounds[0].came)
+        let failed = Self.shape("even") { $0.failure = "ended with 1" }
+        #expect(ShapeResult.summary(of: rounds + [failed]) == failed)
+    }
+
     @Test("An estimate is wrong in both directions")
     func estimates() {
         let long = Self.shape("long") { $0.came.longestUnitSeconds = 14.6 }

@@ -2,28 +2,31 @@ internal import BenchmarkHarness
 internal import FerryBase
 internal import Foundation
 
-/// Makes a shape's store, plans its migration, and measures it.
+/// Makes a shape's store, plans its migration, and measures it in several rounds.
 struct ShapeRun {
     let shape: Shape
     let scale: Double
+    let rounds: Int
     let folder: String
     /// The released program; nil: this program, which has the library.
     let tool: String?
     private let files = FileLayer()
 
-    init(_ shape: Shape, scale: Double, folder: String, tool: String?) {
+    init(_ shape: Shape, scale: Double, rounds: Int, folder: String, tool: String?) {
         self.shape = shape
         self.scale = scale
+        self.rounds = rounds
         self.folder = folder
         self.tool = tool
     }
 
     func run() throws -> ShapeResult {
         let work = "\(folder)/\(shape.name)"
-        try files.removeTree(work)
+        let made = "\(work).made"
+        for path in [work, made] { try files.removeTree(path) }
         try files.createDirectory(work)
         // A failure leaves only temporary data behind; the first error is the one to report.
-        defer { try? files.removeTree(work) }
+        defer { for path in [work, made] { try? files.removeTree(path) } }
         let own = try ProgramPath.own()
         try Tool.run(own, ShapeChild.make(shape, scale: scale, in: work))
         let input = try decode(Shape.Input.self, ShapeChild.input(work))
@@ -31,6 +34,8 @@ struct ShapeRun {
         var result = ShapeResult(
             name: shape.name, mode: "", objects: input.objects, storeBytes: try bytes(of: store),
             memoryLimit: shape.memoryLimit)
+        // A migration replaces the store that the next round begins with.
+        if rounds > 1 { try Tool.run("/bin/cp", ["-Rp", work, made]) }
 
         let words = [store] + input.words + ["--config", "none", "--json"]
         let planned = try measure(["plan"] + words, work)
@@ -42,6 +47,20 @@ struct ShapeRun {
         result.said.diskBytes = plan.peakDiskBytes.map { $0.values.reduce(0, +) }
         result.said.seconds = plan.estimatedSeconds
 
+        var results: [ShapeResult] = []
+        for round in 1...rounds {
+            if round > 1 {
+                try files.removeTree(work)
+                try Tool.run("/bin/cp", ["-Rp", made, work])
+            }
+            results.append(try migrate(words, plan, in: work, result))
+        }
+        return .summary(of: results)
+    }
+
+    private func migrate(_ words: [String], _ plan: Plan, in work: String, _ planned: ShapeResult) throws -> ShapeResult
+    {
+        var result = planned
         let migrated = try measure(["migrate", "--accept-loss"] + words + ["--progress", "json"], work)
         if migrated.run.code != 0 { return refused(result, migrated) }
         let report = try decode(Report.self, migrated.output)
@@ -90,10 +109,12 @@ struct ShapeRun {
         let message =
             answer?.error?.message ?? answer?.refusals?.first?.message ?? command.log.messages.first ?? "no message"
         result.peakBytes = command.run.peakBytes
+        // The table is published; where the data lay on this machine is not.
+        let said = message.replacingOccurrences(of: "\(folder)/\(shape.name)/", with: "")
         if shape.isRefused, code == 2 {
-            (result.mode, result.refusal) = ("refused", message)
+            (result.mode, result.refusal) = ("refused", said)
         } else {
-            result.failure = "ended with \(code): \(message)"
+            result.failure = "ended with \(code): \(said)"
         }
         return result
     }

@@ -42,10 +42,12 @@ struct ShapeSuite {
     private func measure(_ shape: Shape, in folder: String) throws -> ShapeResult {
         let rows = words.rows ?? 100_000
         let scale = Double(rows) / 100_000 * (words.isSmall ? shape.small ?? 1 : 1)
-        var result = try ShapeRun(shape, scale: scale, folder: folder, tool: words.tool).run()
+        let rounds = words.repetitions ?? (words.isSmall ? 1 : words.measuresGrowth ? 5 : 3)
+        var result = try ShapeRun(shape, scale: scale, rounds: rounds, folder: folder, tool: words.tool).run()
         if words.measuresGrowth {
-            let tenth = try ShapeRun(shape, scale: scale / 10, folder: folder, tool: words.tool).run()
-            result.peakBytesOfTenth = tenth.failure == nil && tenth.refusal == nil ? tenth.peakBytes : nil
+            let tenth = try ShapeRun(shape, scale: scale / 10, rounds: rounds, folder: folder, tool: words.tool).run()
+            result.typicalPeakBytesOfTenth =
+                tenth.failure == nil && tenth.refusal == nil ? tenth.typicalPeakBytes : nil
         }
         return result
     }

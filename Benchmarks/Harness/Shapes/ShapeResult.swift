@@ -24,9 +24,12 @@ package struct ShapeResult: Sendable, Codable, Equatable {
     /// The message of the refusal, for a shape that is to be refused.
     package var refusal: String?
     package var seconds: Double = 0
+    /// The highest peak of all rounds, for a limit is a limit.
     package var peakBytes: Int64 = 0
-    /// The peak with a tenth of the rows.
-    package var peakBytesOfTenth: Int64?
+    /// The median over the rounds: how threads interleave moves a single peak by megabytes.
+    package var typicalPeakBytes: Int64 = 0
+    /// ``typicalPeakBytes`` with a tenth of the rows.
+    package var typicalPeakBytesOfTenth: Int64?
     package var verificationSeconds: Double = 0
     /// All phases but the verification.
     package var otherSeconds: Double = 0
@@ -44,6 +47,27 @@ package struct ShapeResult: Sendable, Codable, Equatable {
         self.objects = objects
         self.storeBytes = storeBytes
         self.memoryLimit = memoryLimit
+    }
+
+    /// Returns the median of each figure that varies from round to round, and the highest peak.
+    ///
+    /// There is at least one round; one without figures stands for all of them.
+    package static func summary(of rounds: [ShapeResult]) -> ShapeResult {
+        if let without = rounds.first(where: { $0.failure != nil || $0.refusal != nil }) { return without }
+        func median(_ figure: (ShapeResult) -> Double?) -> Double? { Spread(rounds.compactMap(figure))?.median }
+        var summary = rounds[0]
+        summary.seconds = median { $0.seconds } ?? 0
+        summary.peakBytes = rounds.map(\.peakBytes).max() ?? 0
+        summary.typicalPeakBytes = Int64(median { Double($0.peakBytes) } ?? 0)
+        summary.verificationSeconds = median { $0.verificationSeconds } ?? 0
+        summary.otherSeconds = median { $0.otherSeconds } ?? 0
+        summary.readBytes = median { $0.readBytes.map { Double($0) } }.map { Int64($0) }
+        summary.writtenBytes = median { $0.writtenBytes.map { Double($0) } }.map { Int64($0) }
+        summary.came = Estimates(
+            seconds: median { $0.came.seconds }, diskBytes: median { $0.came.diskBytes },
+            longestUnitSeconds: median { $0.came.longestUnitSeconds })
+        summary.timeAfterTenth = median { $0.timeAfterTenth }
+        return summary
     }
 }
 
@@ -71,7 +95,7 @@ package enum ShapeColumn: CaseIterable, Sendable {
         guard result.failure == nil, result.refusal == nil || self == .peak else { return nil }
         switch self {
         case .peak: return Double(result.peakBytes)
-        case .growth: return result.peakBytesOfTenth.map { Double(result.peakBytes - $0) }
+        case .growth: return result.typicalPeakBytesOfTenth.map { Double(result.typicalPeakBytes - $0) }
         case .verification:
             return result.otherSeconds > 0 && result.verificationSeconds > 0
                 ? result.verificationSeconds / result.otherSeconds : nil
