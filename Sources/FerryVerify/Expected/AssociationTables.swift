@@ -29,17 +29,6 @@ final class AssociationTables {
         try table(of: mapping).rows.add(source, element, key)
     }
 
-    /// Adds the associations of a mapping from a table with the columns mapping, source, element and key.
-    func add(_ mapping: ResolvedEntityMapping, from table: String) throws {
-        _ = try readable(mapping)
-        // In key order, so that the insertion passes existing rows once.
-        try connection.run(
-            """
-            INSERT INTO \(Self.name(of: mapping)) SELECT source, element, key FROM \(table)
-            WHERE mapping = ? ORDER BY source, element
-            """, [.integer(Int64(mapping.position))])
-    }
-
     func removeAll(of mapping: ResolvedEntityMapping) throws {
         _ = try readable(mapping)
         try connection.execute("DELETE FROM \(Self.name(of: mapping))")

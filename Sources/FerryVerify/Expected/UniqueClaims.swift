@@ -2,14 +2,14 @@ internal import FerryBase
 internal import FerryMapping
 internal import FerrySQLite
 
-/// The objects of a root table by `unique`, as the destination shows them, to be confirmed in one sorted pass.
+/// The objects of a root table by `unique`, as the destination shows them, to be confirmed once all are known.
 ///
 /// While the memory table holds all objects, it answers, and nothing is claimed. Once it does not:
 ///
 /// If the object at the next key has the sought values, the claim is that it is the first with them; else that an
-/// earlier object has them. Claims are appended to a table. Sorted by values and insertion, each group must begin with
-/// an object and hold no second one: then every claim equals the result of a lookup among all objects, and no lookup
-/// was needed. Values in the memory table are known, and not claimed again.
+/// earlier object has them. Claims are put into partitions by their hash, each in the order in which they were made. In a
+/// partition, each hash must begin with an object and have no second one: then every claim equals the result of a lookup
+/// among all objects, and no lookup was needed. Values in the memory table are known, and not claimed again.
 final class UniqueClaims: UniqueObjects {
     private enum Kind: Int64 {
         /// An object that exists independently of the search.
@@ -23,7 +23,7 @@ final class UniqueClaims: UniqueObjects {
     private final class Lookup {
         let search: UniqueSearch
         let table: String
-        let rows: IntegerRows
+        let rows: RowPartitions
         /// Whether the destination key of each source object is needed later.
         let isAssociated: Bool
         private let bytes: Int
@@ -34,7 +34,8 @@ final class UniqueClaims: UniqueObjects {
         var sought: UniqueValues.Hash?
 
         init(
-            _ search: UniqueSearch, _ table: String, _ rows: IntegerRows, isAssociated: Bool, bytes: Int, isFirst: Bool
+            _ search: UniqueSearch, _ table: String, _ rows: RowPartitions, isAssociated: Bool, bytes: Int,
+            isFirst: Bool
         ) {
             (self.search, self.table, self.rows) = (search, table, rows)
             (self.isAssociated, self.bytes, self.isFirst) = (isAssociated, bytes, isFirst)
@@ -55,31 +56,69 @@ final class UniqueClaims: UniqueObjects {
 
         func add(_ hash: UniqueValues.Hash, _ kind: Kind, mapping: Int = 0, key: Int64, element: Int64) throws {
             try rows.add(
-                Int64(bitPattern: hash.low), Int64(bitPattern: hash.high), kind.rawValue, Int64(mapping), key, element)
+                to: Int(hash.high % UInt64(RowPartitions.count)), Int64(bitPattern: hash.low),
+                Int64(bitPattern: hash.high), kind.rawValue + Int64(mapping) * 4, key, element)
         }
 
-        /// Whether all claims are right; `found` gets the destination keys of merged source objects.
-        func isRight(on connection: Connection, found: IntegerRows) throws -> Bool {
-            let claims = try connection.prepare(
-                "SELECT low, high, kind, mapping, key, element FROM \(table) ORDER BY low, high, rowid")
-            defer { claims.reset() }
-            var (low, high) = (Int64(0), Int64(0))
-            var first: Int64?
-            while try claims.step() {
-                if claims.integer(0) != low || claims.integer(1) != high {
-                    (low, high, first) = (claims.integer(0), claims.integer(1), nil)
-                }
-                if Kind(rawValue: claims.integer(2)) == .earlier {
-                    guard let first else { return false }
-                    if isAssociated { try found.add(claims.integer(3), claims.integer(4), claims.integer(5), first) }
-                } else {
-                    // A second object: made although there was one, or possibly found in its place.
-                    guard first == nil else { return false }
-                    first = claims.integer(4)
-                }
+        /// Whether all claims are right; `found` gets the mapping, source key, element and destination key of each
+        /// merged source object.
+        func areRight(found: (Int, Int64, Int64, Int64) throws -> Void) throws -> Bool {
+            try rows.flush()
+            for partition in 0..<RowPartitions.count {
+                guard try areRight(in: partition, found: found) else { return false }
             }
             return true
         }
+
+        private func areRight(
+            in partition: Int, found: (Int, Int64, Int64, Int64) throws -> Void
+        ) throws -> Bool {
+            // Too many for the memory table only if their hashes are equal, which is wrong, too.
+            guard let passes = try passes(over: partition) else { return false }
+            var isRight = true
+            for pass in passes where isRight {
+                known.restart()
+                try rows.forEach(in: partition) { row in
+                    guard isRight, pass.contains(Self.slot(of: row)) else { return }
+                    let hash = UniqueValues.Hash(low: UInt64(bitPattern: row[0]), high: UInt64(bitPattern: row[1]))
+                    let first = known.find(hash)
+                    if Self.kind(of: row) != .earlier {
+                        // A second object: made although there was one, or possibly found in its place.
+                        isRight = first == nil && known.addIfAll(hash, key: row[3])
+                    } else if let first {
+                        if isAssociated { try found(Int(row[2] / 4), row[3], row[4], first) }
+                    } else {
+                        isRight = false
+                    }
+                }
+            }
+            return isRight
+        }
+
+        private static let slots = 1_024
+
+        private static func slot(of row: UnsafePointer<Int64>) -> Int {
+            Int(UInt64(bitPattern: row[1]) / UInt64(RowPartitions.count) % UInt64(slots))
+        }
+
+        /// The slots of each pass over a partition, whose objects have room in the memory table: usually all of them.
+        private func passes(over partition: Int) throws -> [Range<Int>]? {
+            var objects = [Int](repeating: 0, count: Self.slots)
+            try rows.forEach(in: partition) { if Self.kind(of: $0) != .earlier { objects[Self.slot(of: $0)] += 1 } }
+            var passes: [Range<Int>] = []
+            var (first, sum) = (0, 0)
+            for (slot, number) in objects.enumerated() {
+                if number > known.room { return nil }
+                if sum + number > known.room {
+                    passes.append(first..<slot)
+                    (first, sum) = (slot, 0)
+                }
+                sum += number
+            }
+            return passes + [first..<Self.slots]
+        }
+
+        private static func kind(of row: UnsafePointer<Int64>) -> Kind? { Kind(rawValue: row[2] % 4) }
     }
 
     /// By destination entity.
@@ -89,8 +128,6 @@ final class UniqueClaims: UniqueObjects {
     private let mappings: [ResolvedEntityMapping]
     private let values: UniqueValues
     private let context: VerificationContext
-    /// The table of the destination keys of merged source objects.
-    private let found: String
 
     /// The claims of the mappings that give new keys in a root table; the number distinguishes root tables.
     ///
@@ -100,22 +137,20 @@ final class UniqueClaims: UniqueObjects {
     ) throws {
         (self.mappings, self.context) = (mappings, context)
         values = UniqueValues(key: context.progress.hashKey())
-        found = "main.found_\(number)"
         let searches = UniqueValues.searches(of: mappings)
+        // The rest is for claims that are not in the file yet.
+        let bytes = context.verification.knownValueBytes / searches.count
         for search in searches {
             let table = "main.claims_\(number)_\(search.position)"
-            try context.connection.execute(
-                "CREATE TABLE IF NOT EXISTS \(table) (low, high, kind, mapping, key, element)")
-            let isFirst = try context.connection.value("SELECT 1 FROM \(table) LIMIT 1") == nil
+            let rows = try RowPartitions(into: table, width: 5, bytes: bytes / 8, on: context.connection)
             let isAssociated = mappings.contains {
                 $0.destination == search.destination && UniqueSearch($0) == UniqueSearch(search)
                     && associated.contains($0.position)
             }
             lookups[search.destination, default: []].append(
                 Lookup(
-                    UniqueSearch(search), table, try IntegerRows(into: table, width: 6, on: context.connection),
-                    isAssociated: isAssociated, bytes: context.verification.knownValueBytes / searches.count,
-                    isFirst: isFirst && context.progress.state.rows == nil))
+                    UniqueSearch(search), table, rows, isAssociated: isAssociated, bytes: bytes / 8 * 7,
+                    isFirst: rows.isEmpty && context.progress.state.rows == nil))
         }
     }
 
@@ -177,18 +212,17 @@ final class UniqueClaims: UniqueObjects {
 
     /// Returns whether all claims are right, adds the associations of merged objects if so, and drops the claims.
     func areRight() throws -> Bool {
-        let connection = context.connection
-        for lookup in lookups.values.joined() { try lookup.rows.flush() }
-        try connection.execute("CREATE TABLE IF NOT EXISTS \(found) (mapping, source, element, key)")
-        let rows = try IntegerRows(into: found, width: 4, on: connection)
+        let bytes = context.verification.knownValueBytes
+        let found = FoundObjects(mappings, bytes: bytes / 8, in: context)
         var isRight = true
         for lookup in lookups.values.joined() {
-            if isRight { isRight = try lookup.isRight(on: connection, found: rows) }
-            try connection.execute("DROP TABLE \(lookup.table)")
+            if isRight { isRight = try lookup.areRight(found: found.add) }
+            try context.connection.execute("DROP TABLE \(lookup.table)")
         }
-        try rows.flush()
-        for mapping in mappings where isRight { try context.associations.add(mapping, from: found) }
-        try connection.execute("DROP TABLE \(found)")
+        // Their memory sorts what was found.
+        (lookups, last) = ([:], nil)
+        if isRight { try found.associate(sorting: bytes / 2) }
+        try found.drop()
         return isRight
     }
 }

@@ -136,7 +136,7 @@ final class KnownValues {
     /// Adds an object that is not in the table, unless it holds all others and has no place for this one, too.
     func addIfAll(_ hash: UniqueValues.Hash, key: Int64) -> Bool {
         // With more entries a search for a new value would pass too many others.
-        guard holdsAll, count < capacity / 4 * 3 else { return false }
+        guard holdsAll, count < room else { return false }
         var place = Int(truncatingIfNeeded: hash.low) & (capacity - 1)
         while !entries[place].isFree { place = (place + 1) & (capacity - 1) }
         entries[place] = Entry(hash: hash, key: key)
@@ -150,6 +150,15 @@ final class KnownValues {
             try body(entries[place].hash, entries[place].key)
         }
         holdsAll = false
+        entries.update(repeating: Entry(), count: capacity)
+    }
+
+    /// The number of objects that an empty table holds.
+    var room: Int { capacity / 4 * 3 }
+
+    /// Forgets all objects; from now on the table holds all.
+    func restart() {
+        (holdsAll, count) = (true, 0)
         entries.update(repeating: Entry(), count: capacity)
     }
 
