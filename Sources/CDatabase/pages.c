@@ -4,13 +4,9 @@
 
 static uint32_t ferry_two(const unsigned char *bytes) { return (uint32_t)bytes[0] << 8 | bytes[1]; }
 
-/// Returns the end of a varint; NULL if it does not end before `end`.
-static const unsigned char *ferry_varint(
+/// Returns the end of a varint of any length; NULL if it does not end before `end`.
+static const unsigned char *ferry_long_varint(
     const unsigned char *bytes, const unsigned char *end, uint64_t *value) {
-    if (bytes < end && *bytes < 0x80) {
-        *value = *bytes;
-        return bytes + 1;
-    }
     uint64_t sum = 0;
     for (int index = 0; index < 8; index++) {
         if (bytes >= end) return 0;
@@ -26,10 +22,43 @@ static const unsigned char *ferry_varint(
     return bytes + 1;
 }
 
+/// Returns the end of a varint; NULL if it does not end before `end`. Nearly all have one byte or two.
+static inline const unsigned char *ferry_varint(
+    const unsigned char *bytes, const unsigned char *end, uint64_t *value) {
+    if (end - bytes >= 2) {
+        if (bytes[0] < 0x80) {
+            *value = bytes[0];
+            return bytes + 1;
+        }
+        if (bytes[1] < 0x80) {
+            *value = (uint64_t)(bytes[0] & 0x7f) << 7 | bytes[1];
+            return bytes + 2;
+        }
+    }
+    return ferry_long_varint(bytes, end, value);
+}
+
 /// Returns the bytes of a value in a record. The reserved types 10 and 11 occur in no file and fit into no record.
-static uint64_t ferry_value_size(uint64_t type) {
+static inline uint64_t ferry_value_size(uint64_t type) {
+    // More than a record has, and less than would overflow in a sum over the columns of a header.
     static const uint64_t none = (uint64_t)1 << 40, sizes[12] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, none, none};
     return type < 12 ? sizes[type] : (type - 12) / 2;
+}
+
+/// Reads the next type of a header that is not at its end, and adds the value's bytes to the size.
+///
+/// Returns NULL if the header ends within the type, or if the value does not fit into the payload. Types of one byte
+/// cannot make the sum overflow; whether they fit, the sum of all shows.
+static inline const unsigned char *ferry_next_type(
+    const unsigned char *place, const unsigned char *end, uint64_t payload, uint64_t *type, uint64_t *size) {
+    *type = *place;
+    if (*type < 0x80) {
+        *size += ferry_value_size(*type);
+        return place + 1;
+    }
+    if (!(place = ferry_varint(place, end, type))) return 0;
+    *size += ferry_value_size(*type);
+    return *size > payload ? 0 : place;
 }
 
 /// Reads the integer of a value; returns 0 for other types.
@@ -82,9 +111,7 @@ static int ferry_record(const unsigned char *record, uint64_t local, uint64_t pa
     uint64_t size = header, type;
     if (!tally) {
         while (place < end) {
-            if (!(place = ferry_varint(place, end, &type))) return 0;
-            size += ferry_value_size(type);
-            if (size > payload) return 0;
+            if (!(place = ferry_next_type(place, end, payload, &type, &size))) return 0;
         }
         return size == payload;
     }
@@ -94,10 +121,8 @@ static int ferry_record(const unsigned char *record, uint64_t local, uint64_t pa
     int32_t column = 0, columns = tally->columns, nulls = 0, group = -1;
     if (tally->group < 0) group = ferry_tally_group(tally, 0);
     for (; place < end; column++) {
-        if (!(place = ferry_varint(place, end, &type))) return 0;
         uint64_t start = size;
-        size += ferry_value_size(type);
-        if (size > payload) return 0;
+        if (!(place = ferry_next_type(place, end, payload, &type, &size))) return 0;
         if (column >= columns) continue;
         empty[nulls] = (uint16_t)column;
         nulls += type == 0;
